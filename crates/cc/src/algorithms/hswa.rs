@@ -1,0 +1,126 @@
+//! HSWA-TCP (also printed HSPA-TCP): X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance Scheme and its
+//! Performance Evaluation in High Speed Satellite Networks. A window rule that is told the channel's bit error rate.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
+//! Equations: (2) TD_i = AvgRTT_i - Unit_TD_i with Unit_TD_i = minRTT_(i-1) / 2; (3) BaseTD = min(TD_(i-9) .. TD_i);
+//! (4) the increment per round; (5) S = -A lg(p_ber).
+//! Decisions where the paper is silent or contradicts itself:
+//!  * an observation period is one round, and AvgRTT its mean: the paper's running mean over all that was ever sent would
+//!    soon stop reacting.
+//!  * the test TD = BaseTD is the limit of the second branch of eq. 4, and `cwnd_lim` always caps it.
+//!  * cwnd_lim is the receive window; p_ber is clamped to [1e-12, 0.1], so S lies between 10 and 120.
+//!  * slow start, loss and timeout are standard (RFC 5681): the paper changes congestion avoidance only.
+//!
+//! A queue that stands for more than ten rounds enters BaseTD and is no longer seen; so does the paper's rule.
+
+use alloc::boxed::Box;
+
+use crate::controller::Congestion;
+use crate::registry::{Entry, Grade, Kind, Param, PathFact, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::round::Round;
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "hswa",
+    label: "HSWA-TCP",
+    about: "Grows by -A lg(BER) segments a round trip and less as queueing delay builds up; halves at a loss.",
+    source: "X. Ge, F. Y. Li, F. Reichert: An Enhanced TCP Congestion Avoidance Scheme and its Performance Evaluation in High Speed Satellite Networks",
+    reference: "doi not printed in the paper",
+    grade: Grade::A,
+    params: &[
+        Param {
+            name: "ber",
+            kind: Kind::Number { default: 1e-8, min: 0.0, max: 1.0 },
+            unit: "1",
+            about: "p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]",
+            from_path: Some(PathFact::BitErrorRate),
+        },
+        Param {
+            name: "a",
+            kind: Kind::Number { default: 10.0, min: 0.0, max: 1000.0 },
+            unit: "segments",
+            about: "A of eq. 5",
+            from_path: None,
+        },
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#ff7f0e",
+    marker: "D",
+    build: |args, start| Box::new(Windowed::new(Hswa::new(args.number("a"), args.number("ber")), start)),
+};
+
+/// Rounds that BaseTD looks back (eq. 3).
+const HISTORY: usize = 10;
+
+#[derive(Debug)]
+struct Hswa {
+    /// S of eq. 5, segments per round.
+    s: f64,
+    round: Round,
+    /// TD of the last rounds, seconds.
+    td: [f64; HISTORY],
+    rounds: usize,
+    /// minRTT of the last round, seconds.
+    min_rtt: Option<f64>,
+    /// The increment for the round under way, segments.
+    increment: f64,
+    /// Window at the start of the round under way, segments; 0 before it is known.
+    at_round_start: f64,
+}
+
+impl Hswa {
+    fn new(a: f64, ber: f64) -> Self {
+        let s = -a * libm::log10(ber.clamp(1e-12, 0.1)); // eq. 5
+        Self {
+            s,
+            round: Round::default(),
+            td: [f64::INFINITY; HISTORY],
+            rounds: 0,
+            min_rtt: None,
+            increment: s,
+            at_round_start: 0.0,
+        }
+    }
+
+    /// Eq. 2 to 4 for a round whose RTT had this mean and minimum, in seconds.
+    fn close(&mut self, mean: f64, min: f64) {
+        let unit_td = self.min_rtt.replace(min).unwrap_or(min) / 2.0;
+        let td = mean - unit_td; // eq. 2
+        self.td[self.rounds % HISTORY] = td;
+        self.rounds += 1;
+        let base = self.td.iter().copied().fold(f64::INFINITY, f64::min); // eq. 3
+        let above = (td - base) / base;
+        self.increment = if above >= 1.0 { 0.0 } else { self.s * (1.0 - above) }; // eq. 4
+    }
+}
+
+impl Policy for Hswa {
+    fn observe(&mut self, _flow: &Flow, ack: &Ack) {
+        if let Some(round) = self.round.add(ack) {
+            self.close(round.rtt.mean_secs(), round.rtt.min.secs());
+            self.at_round_start = 0.0;
+        }
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        if self.at_round_start == 0.0 {
+            self.at_round_start = w.cwnd;
+        }
+        let limit = flow.rwnd as f64 / f64::from(flow.mss.max(1)); // cwnd_lim of eq. 4
+        let per_round = self.increment.min(limit - w.cwnd).max(0.0);
+        w.cwnd += per_round * ack.segments(flow) / self.at_round_start;
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
+        self.at_round_start = 0.0;
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("increment_segments", self.increment);
+    }
+}

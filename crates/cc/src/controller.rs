@@ -1,0 +1,109 @@
+//! The interface of every congestion controller.
+//!
+//! Inside the processing of one acknowledgement a sender calls, in this order, with [`Flow`] already up to date:
+//! `on_undo`, `on_congestion`, `on_ack`, `on_life(Recovered)`, and then reads `decision()`. The controller owns the
+//! *desired* window; the sender owns the *effective* one (recovery, minimum, receive window).
+
+use core::fmt::Debug;
+
+use crate::report::{Ack, Flow};
+use crate::time::{Rate, Time};
+
+/// Why the sender reports congestion. Each kind is reported once per episode; the sender removes duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// An ECN echo (RFC 3168 section 6.1.2), at most once per window.
+    Ecn,
+    /// Loss detected by duplicate or selective acknowledgements.
+    Loss,
+    /// The retransmission timer expired (RFC 6298 section 5).
+    Timeout,
+}
+
+/// Rare events of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Sending starts again after the connection was idle for at least one RTO.
+    IdleRestart,
+    /// Loss recovery ended: all data outstanding at its start has been acknowledged.
+    Recovered,
+    /// `Flow::mss` changed.
+    MssChanged,
+}
+
+/// Who drives the effective window during fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The sender, by RFC 6675 or proportional rate reduction, towards `ssthresh`. Window-based controllers.
+    Sender,
+    /// The controller's own `cwnd` is used unchanged. Rate-based controllers.
+    Controller,
+}
+
+/// How segments may be spread in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Send whenever the window allows.
+    Off,
+    /// Send at this rate, whatever the sender's options say.
+    Rate(Rate),
+    /// A sender with its `pacing` option on derives a rate from cwnd / srtt, as Linux does; others do not pace.
+    Window,
+}
+
+/// What a controller wants, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Congestion window, at least one segment.
+    pub cwnd: u64,
+    /// Slow-start threshold; `u64::MAX` before the first congestion.
+    pub ssthresh: u64,
+    /// Pacing.
+    pub pacing: Pacing,
+}
+
+/// What a controller would do about congestion, in bytes. A datapath that cannot ask in time (the kernel at a loss)
+/// keeps the last answer as a standing order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// The window to go to.
+    pub cwnd: u64,
+    /// The new slow-start threshold.
+    pub ssthresh: u64,
+    /// Retransmit every outstanding segment, not only those known to be lost (TCPW with Bulk Repeat, ICC 2003). Only
+    /// honoured by a sender whose `bulk_repeat` option is on.
+    pub repeat: bool,
+}
+
+/// A congestion-control algorithm: a pure state machine. It has no clock and no randomness of its own, so the same calls
+/// give the same answers, bit for bit.
+pub trait Controller: Debug + Send {
+    /// New information was acknowledged: one ACK, or several merged into one report.
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack);
+    /// A congestion episode began.
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion);
+    /// The last episode proved spurious; `before` is the decision that stood when it began.
+    fn on_undo(&mut self, flow: &Flow, before: &Decision);
+    /// A rare event.
+    fn on_life(&mut self, _flow: &Flow, _what: Life) {}
+    /// The instant that [`Controller::deadline`] asked for has come.
+    fn on_deadline(&mut self, _flow: &Flow) {}
+    /// What the controller wants now.
+    fn decision(&self) -> Decision;
+    /// What the controller would do if `why` happened now. Pure: `on_congestion` right after must do just that.
+    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
+    /// When the controller wants `on_deadline` to be called.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+    /// Who drives the window during fast recovery.
+    fn recovery(&self) -> Recovery {
+        Recovery::Sender
+    }
+    /// Does the controller read `Ack::rate`? The sender keeps the state for rate samples only then.
+    fn wants_rate(&self) -> bool {
+        false
+    }
+    /// Names internal quantities for traces.
+    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+}

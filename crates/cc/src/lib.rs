@@ -1,0 +1,25 @@
+//! Congestion controllers as pure state machines.
+//!
+//! A controller is told what happened ([`Controller::on_ack`], [`Controller::on_congestion`], ...) and says what it wants
+//! ([`Decision`]). It has no clock, no randomness and no I/O: the same calls give the same answers, bit for bit, in a
+//! simulation, in an emulation and beside the Linux kernel. The crate is `no_std`, so the compiler enforces that.
+//!
+//! Window algorithms are written as a [`Policy`] hosted by [`Windowed`]; the list of all algorithms is [`registry`].
+
+#![no_std]
+
+extern crate alloc;
+
+pub mod algorithms;
+mod controller;
+pub mod registry;
+mod report;
+mod round;
+mod time;
+mod windowed;
+
+pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
+pub use round::{Measured, Round};
+pub use time::{Rate, Span, Time};
+pub use windowed::{Cut, Policy, Start, Window, Windowed, exponential};

@@ -1,0 +1,193 @@
+//! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once;
+//! a paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
+
+use core::fmt::Debug;
+
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
+use crate::report::{Ack, Flow, Phase};
+
+/// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window W, at least 1.
+    pub cwnd: f64,
+    /// Slow-start threshold T; infinite before the first congestion.
+    pub ssthresh: f64,
+}
+
+/// A policy's answer to congestion, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// Window to go to; the host keeps it at 1 or more.
+    pub cwnd: f64,
+    /// New slow-start threshold; the host keeps it at 2 or more (RFC 5681 eq. 4).
+    pub ssthresh: f64,
+    /// See [`Backoff::repeat`].
+    pub repeat: bool,
+}
+
+impl Cut {
+    /// The common case: go to `target`, but to one segment after a timeout (RFC 5681 section 3.1).
+    pub fn standard(target: f64, why: Congestion) -> Cut {
+        let cwnd = if why == Congestion::Timeout { 1.0 } else { target };
+        Cut { cwnd, ssthresh: target, repeat: false }
+    }
+}
+
+/// How a connection starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Initial window in segments.
+    pub initial_window: f64,
+    /// Initial slow-start threshold in segments; infinite if unknown.
+    pub initial_ssthresh: f64,
+}
+
+/// The part of a window-based algorithm that a paper defines.
+pub trait Policy: Debug + Send {
+    /// Every ACK, also in recovery and when application-limited: feed filters here, change nothing else.
+    fn observe(&mut self, _flow: &Flow, _ack: &Ack) {}
+
+    /// Congestion avoidance: called for ACKs outside recovery while the window limits the sender and W >= T.
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack);
+
+    /// Slow start: called as [`Policy::avoid`] is, while W < T. Returns the segments that were left over when W reached T;
+    /// the host passes them on to congestion avoidance. Default: one segment per acknowledged segment (RFC 5681
+    /// section 3.1).
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        exponential(w, ack.segments(flow))
+    }
+
+    /// The answer to congestion. Pure.
+    fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut;
+
+    /// Congestion began and `w` is the window before the cut: remember what the next epoch needs.
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {}
+
+    /// The last episode was spurious; the host has restored `w` already.
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {}
+
+    /// A rare event; the window may be changed.
+    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, _what: Life) {}
+
+    /// Names internal quantities for traces.
+    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// See [`Controller::wants_rate`].
+    fn wants_rate(&self) -> bool {
+        false
+    }
+}
+
+/// One segment of growth per acknowledged segment up to T; returns what was left over.
+pub fn exponential(w: &mut Window, acked: f64) -> f64 {
+    let used = acked.min((w.ssthresh - w.cwnd).max(0.0));
+    w.cwnd += used;
+    acked - used
+}
+
+/// A [`Policy`] in its host: a complete [`Controller`].
+#[derive(Debug)]
+pub struct Windowed<P> {
+    policy: P,
+    w: Window,
+    mss: u32,
+    /// A timeout was reported and nothing has been acknowledged since: a second one must not cut again (RFC 5681 section
+    /// 3.1, RFC 6298 section 5).
+    collapsed: bool,
+}
+
+impl<P: Policy> Windowed<P> {
+    /// Hosts `policy` on a connection that begins as `start` says.
+    pub fn new(policy: P, start: Start) -> Self {
+        let w = Window { cwnd: start.initial_window.max(1.0), ssthresh: start.initial_ssthresh.max(2.0) };
+        Self { policy, w, mss: start.mss.max(1), collapsed: false }
+    }
+
+    /// The present window, for tests and traces.
+    pub fn window(&self) -> Window {
+        self.w
+    }
+
+    fn bytes(&self, segments: f64) -> u64 {
+        (segments * f64::from(self.mss)) as u64
+    }
+
+    fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
+        if why == Congestion::Timeout && self.collapsed {
+            return Cut { cwnd: 1.0, ssthresh: self.w.ssthresh, repeat: false };
+        }
+        let cut = self.policy.backoff(&self.w, flow, why);
+        Cut { cwnd: cut.cwnd.max(1.0), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }
+    }
+}
+
+impl<P: Policy> Controller for Windowed<P> {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.policy.observe(flow, ack);
+        if ack.acked == 0 {
+            return;
+        }
+        self.collapsed = false;
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited {
+            return;
+        }
+        if self.w.cwnd < self.w.ssthresh {
+            let left = self.policy.slow_start(&mut self.w, flow, ack);
+            if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
+                let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
+                self.policy.avoid(&mut self.w, flow, &rest);
+            }
+        } else {
+            self.policy.avoid(&mut self.w, flow, ack);
+        }
+        self.w.cwnd = self.w.cwnd.max(1.0);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        let cut = self.cut(flow, why);
+        if !(why == Congestion::Timeout && self.collapsed) {
+            self.policy.on_congestion(&self.w, flow, why);
+        }
+        self.collapsed = why == Congestion::Timeout;
+        self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
+    }
+
+    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
+        let segments = |bytes: u64| {
+            if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / f64::from(self.mss) }
+        };
+        let (cwnd, ssthresh) = (segments(before.cwnd), segments(before.ssthresh));
+        self.w.cwnd = self.w.cwnd.max(cwnd);
+        self.w.ssthresh = self.w.ssthresh.max(ssthresh);
+        self.collapsed = false;
+        self.policy.on_undo(&mut self.w, flow);
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        if what == Life::MssChanged {
+            self.mss = flow.mss.max(1);
+        }
+        self.policy.on_life(&mut self.w, flow, what);
+        self.w.cwnd = self.w.cwnd.max(1.0);
+    }
+
+    fn decision(&self) -> Decision {
+        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.bytes(self.w.ssthresh), pacing: Pacing::Window }
+    }
+
+    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
+        let cut = self.cut(flow, why);
+        Backoff { cwnd: self.bytes(cut.cwnd), ssthresh: self.bytes(cut.ssthresh), repeat: cut.repeat }
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.policy.wants_rate()
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.probe(emit);
+    }
+}

@@ -1,0 +1,2 @@
+//! Packet simulation of satellite links.
+pub mod plan;

@@ -1,0 +1,169 @@
+//! A scenario made ready to run: names resolved to indices, units to integers, defaults filled in.
+
+use std::sync::Arc;
+
+use bentpipe_cc::registry::Value;
+use bentpipe_cc::{Span, Time};
+use bentpipe_tcp::Options;
+
+/// Everything that one run needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Root of every random stream.
+    pub seed: u64,
+    /// Simulated time.
+    pub duration: Span,
+    /// What to record, if anything.
+    pub record: Option<Record>,
+    /// Links, in order of name.
+    pub links: Vec<LinkPlan>,
+    /// Flows, in the order of the scenario, each repeated `count` times.
+    pub flows: Vec<FlowPlan>,
+    /// What the user ought to check before trusting the results.
+    pub warnings: Vec<String>,
+}
+
+/// What a traced run records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Sampling interval; `None` records a row at every change of a flow's window.
+    pub interval: Option<Span>,
+    /// Record the flows.
+    pub flows: bool,
+    /// Record the links; only with an interval.
+    pub links: bool,
+}
+
+/// A link, both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkPlan {
+    /// Name in the scenario.
+    pub name: String,
+    /// The direction that data crosses.
+    pub forward: Channel,
+    /// The direction that acknowledgements cross.
+    pub reverse: Channel,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// Propagation delay, one way.
+    pub delay: Span,
+    /// Room in the queue, the packet in transmission not counted.
+    pub queue: QueueLimit,
+    /// Loss models; a packet is lost if any of them says so.
+    pub loss: Vec<LossPlan>,
+}
+
+/// Room in a drop-tail queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// In packets of any size.
+    Packets(u64),
+    /// In bytes on the wire.
+    Bytes(u64),
+}
+
+/// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LossPlan {
+    /// Each packet is lost with this probability.
+    PacketError {
+        /// Packet error rate.
+        rate: f64,
+    },
+    /// Each bit is in error with this probability; a packet with an error is lost.
+    BitError {
+        /// Bit error rate.
+        rate: f64,
+    },
+    /// Gilbert-Elliott: a two-state chain stepped once per packet.
+    GilbertElliott {
+        /// Probability of good to bad.
+        p: f64,
+        /// Probability of bad to good.
+        r: f64,
+        /// Loss probability in the good state.
+        good_loss: f64,
+        /// Loss probability in the bad state.
+        bad_loss: f64,
+    },
+    /// Everything sent in [first, first + length) is lost, and again every `every` if given.
+    Outage {
+        /// Start of the first outage.
+        first: Time,
+        /// How long one lasts.
+        length: Span,
+        /// Period; `None` for a single outage.
+        every: Option<Span>,
+    },
+    /// The packets with these 0-based numbers (counted in this direction) are lost; sorted.
+    Trace {
+        /// Packet numbers.
+        lost: Arc<[u64]>,
+    },
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowPlan {
+    /// Unique name.
+    pub name: String,
+    /// Indices into [`Plan::links`], in the order in which data crosses them.
+    pub path: Vec<usize>,
+    /// Earliest start.
+    pub start: Time,
+    /// The start is delayed by a uniform random part of this.
+    pub start_jitter: Span,
+    /// When the source stops producing data.
+    pub stop: Option<Time>,
+    /// Private one-way delay in front of the path, in both directions.
+    pub extra_delay: Span,
+    /// What it sends.
+    pub source: Source,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A TCP connection.
+    Tcp {
+        /// Its congestion controller.
+        cc: CcPlan,
+        /// Payload bytes to transfer; `None` for as many as the run allows.
+        bytes: Option<u64>,
+        /// Options of both ends.
+        options: Options,
+    },
+    /// Packets at a constant rate that answer to nothing, on for `on`, then off for `off`, and so on.
+    Cbr {
+        /// Bits per second on the wire while on.
+        rate_bps: u64,
+        /// Bytes on the wire of each packet.
+        packet: u32,
+        /// Length of an on-period; `Span::MAX` for always.
+        on: Span,
+        /// Length of an off-period.
+        off: Span,
+    },
+}
+
+/// Which congestion controller a flow uses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CcPlan {
+    /// One of the registry.
+    Registered {
+        /// Its id.
+        id: String,
+        /// Parameters given.
+        args: Vec<(String, Value)>,
+    },
+    /// One that the caller of the run supplies under this key.
+    Supplied {
+        /// The key.
+        key: String,
+    },
+}

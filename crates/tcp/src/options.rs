@@ -1,0 +1,122 @@
+//! What a sender and a receiver are configured with.
+
+use bentpipe_cc::Span;
+
+/// How lost segments are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossRecovery {
+    /// RFC 5681 section 3.2: fast recovery ends with the first new acknowledgement.
+    Reno,
+    /// RFC 6582: a partial acknowledgement repairs the next hole.
+    NewReno,
+    /// RFC 6675: the scoreboard of selective acknowledgements says what is lost.
+    Sack,
+}
+
+/// How a sender finds out that a retransmission timeout was spurious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpuriousTimeout {
+    /// Not at all.
+    Off,
+    /// F-RTO (RFC 5682): by the two acknowledgements that follow.
+    FRto,
+    /// Eifel (RFC 3522): by the timestamp that the first acknowledgement echoes; needs `timestamps`.
+    Eifel,
+}
+
+/// Options of one connection, both ends. Sizes in bytes, windows in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Bytes on the wire added to each data segment: IPv4 20, TCP 20 and options.
+    pub header: u32,
+    /// Bytes on the wire of an acknowledgement without SACK blocks.
+    pub ack_size: u32,
+    /// Does an acknowledgement grow by its SACK option (4 + 8 bytes a block, RFC 2018 section 3)?
+    pub ack_grows: bool,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window: f64,
+    /// Initial slow-start threshold in segments; infinite if unknown.
+    pub initial_ssthresh: f64,
+    /// Receive window in segments; `None` never binds.
+    pub receive_window: Option<u64>,
+    /// Loss recovery.
+    pub recovery: LossRecovery,
+    /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
+    pub prr: bool,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
+    /// every segment.
+    pub delayed_ack: Option<Span>,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Smallest retransmission timeout (RFC 6298 section 2.4: 1 s; ns-2 and Linux: 0.2 s).
+    pub min_rto: Span,
+    /// Largest retransmission timeout (RFC 6298 section 2.5: at least 60 s).
+    pub max_rto: Span,
+    /// Clock granularity G of RFC 6298: RTT samples of the timer are rounded up to multiples of it.
+    pub granularity: Span,
+    /// Detection of spurious timeouts.
+    pub spurious: SpuriousTimeout,
+    /// Spread segments at a rate derived from cwnd / srtt when the controller leaves it to the sender.
+    pub pacing: bool,
+    /// TCP-STAR's AEN: probe after a timeout instead of retransmitting at once.
+    pub aen: bool,
+    /// Retransmit everything outstanding when the controller's backoff says so (TCPW with Bulk Repeat).
+    pub bulk_repeat: bool,
+    /// Do not double the RTO on consecutive timeouts (TCPW with Bulk Repeat).
+    pub fixed_rto: bool,
+}
+
+impl Options {
+    /// As ns-2 ran in the papers: initial window 1, SACK by RFC 6675, an ACK for every segment, no pacing, 40-byte
+    /// headers, minimum RTO 0.2 s with a 10 ms clock (the defaults of ns-2.35).
+    pub fn paper() -> Self {
+        Self {
+            mss: 1460,
+            header: 40,
+            ack_size: 40,
+            ack_grows: false,
+            initial_window: 1.0,
+            initial_ssthresh: f64::INFINITY,
+            receive_window: None,
+            recovery: LossRecovery::Sack,
+            prr: false,
+            limited_transmit: true,
+            delayed_ack: None,
+            timestamps: false,
+            ecn: false,
+            min_rto: Span::from_millis(200),
+            max_rto: Span::from_millis(60_000),
+            granularity: Span::from_millis(10),
+            spurious: SpuriousTimeout::Off,
+            pacing: false,
+            aen: false,
+            bulk_repeat: false,
+            fixed_rto: false,
+        }
+    }
+
+    /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with proportional rate reduction (RFC 9937), delayed
+    /// ACKs of at most 200 ms, timestamps (RFC 7323), minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682).
+    pub fn modern() -> Self {
+        Self {
+            mss: 1448,
+            header: 52,
+            ack_size: 52,
+            ack_grows: true,
+            initial_window: 10.0,
+            prr: true,
+            delayed_ack: Some(Span::from_millis(200)),
+            timestamps: true,
+            min_rto: Span::from_millis(1000),
+            granularity: Span::from_millis(1),
+            spurious: SpuriousTimeout::FRto,
+            ..Self::paper()
+        }
+    }
+}
