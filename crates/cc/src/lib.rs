@@ -12,6 +12,7 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod filter;
 pub mod registry;
 mod report;
 mod round;
@@ -19,6 +20,7 @@ mod time;
 mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use filter::WindowedMin;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use round::{Measured, Round};
 pub use time::{Rate, Span, Time};

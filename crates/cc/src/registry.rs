@@ -163,13 +163,19 @@ impl fmt::Display for Error {
 /// Checked parameter values of one construction.
 #[derive(Clone, Debug)]
 pub struct Args {
-    values: Vec<(&'static str, Value)>,
+    /// Name, value, and whether the user gave it.
+    values: Vec<(&'static str, Value, bool)>,
 }
 
 impl Args {
     fn value(&self, name: &str) -> &Value {
-        let found = self.values.iter().find(|(n, _)| *n == name);
+        let found = self.values.iter().find(|(n, ..)| *n == name);
         &found.expect("a constructor asks only for parameters of its own entry").1
+    }
+
+    /// Did the user give the parameter, rather than leave it at its default?
+    pub fn given(&self, name: &str) -> bool {
+        self.values.iter().any(|(n, _, given)| *n == name && *given)
     }
 
     /// The value of a `Kind::Number` parameter.
@@ -249,14 +255,15 @@ pub fn check(entry: &'static Entry, given: &[(String, Value)]) -> Result<Args, E
     }
     let mut values = Vec::with_capacity(entry.params.len());
     for param in entry.params {
-        let value = match given.iter().find(|(name, _)| name == param.name) {
+        let found = given.iter().find(|(name, _)| name == param.name);
+        let value = match found {
             Some((_, value)) if param.allows(value) => value.clone(),
             Some(_) => {
                 return Err(Error::BadValue { id: entry.id, name: param.name, allowed: param.allowed() });
             }
             None => param.default(),
         };
-        values.push((param.name, value));
+        values.push((param.name, value, found.is_some()));
     }
     Ok(Args { values })
 }

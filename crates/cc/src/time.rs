@@ -21,7 +21,7 @@ impl Time {
 
     /// Seconds since the start of the run.
     pub fn secs(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// The time from `earlier` to `self`, or zero if `earlier` is later.
@@ -48,7 +48,7 @@ impl Span {
 
     /// This duration in seconds.
     pub fn secs(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 }
 

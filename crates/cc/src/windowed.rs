@@ -94,16 +94,28 @@ pub struct Windowed<P> {
     policy: P,
     w: Window,
     mss: u32,
-    /// A timeout was reported and nothing has been acknowledged since: a second one must not cut again (RFC 5681 section
+    /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
 }
 
+/// The largest window, in segments. Far above any use, and low enough for every sum and product of windows to stay finite.
+const LARGEST: f64 = (1_u64 << 40) as f64;
+
 impl<P: Policy> Windowed<P> {
     /// Hosts `policy` on a connection that begins as `start` says.
     pub fn new(policy: P, start: Start) -> Self {
-        let w = Window { cwnd: start.initial_window.max(1.0), ssthresh: start.initial_ssthresh.max(2.0) };
-        Self { policy, w, mss: start.mss.max(1), collapsed: false }
+        let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
+        let mut host = Self { policy, w, mss: start.mss.max(1), collapsed: false };
+        host.settle();
+        host
+    }
+
+    /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4).
+    fn settle(&mut self) {
+        debug_assert!(!self.w.cwnd.is_nan() && !self.w.ssthresh.is_nan(), "{:?}", self.policy);
+        self.w.cwnd = self.w.cwnd.clamp(1.0, LARGEST);
+        self.w.ssthresh = self.w.ssthresh.max(2.0);
     }
 
     /// The present window, for tests and traces.
@@ -116,11 +128,11 @@ impl<P: Policy> Windowed<P> {
     }
 
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
-        if why == Congestion::Timeout && self.collapsed {
+        if self.collapsed {
             return Cut { cwnd: 1.0, ssthresh: self.w.ssthresh, repeat: false };
         }
         let cut = self.policy.backoff(&self.w, flow, why);
-        Cut { cwnd: cut.cwnd.max(1.0), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }
+        Cut { cwnd: cut.cwnd.clamp(1.0, LARGEST), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }
     }
 }
 
@@ -143,27 +155,27 @@ impl<P: Policy> Controller for Windowed<P> {
         } else {
             self.policy.avoid(&mut self.w, flow, ack);
         }
-        self.w.cwnd = self.w.cwnd.max(1.0);
+        self.settle();
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         let cut = self.cut(flow, why);
-        if !(why == Congestion::Timeout && self.collapsed) {
+        if !self.collapsed {
             self.policy.on_congestion(&self.w, flow, why);
         }
-        self.collapsed = why == Congestion::Timeout;
+        self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
     }
 
     fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        let segments = |bytes: u64| {
-            if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / f64::from(self.mss) }
-        };
-        let (cwnd, ssthresh) = (segments(before.cwnd), segments(before.ssthresh));
-        self.w.cwnd = self.w.cwnd.max(cwnd);
+        let segments = |bytes: u64| bytes as f64 / f64::from(self.mss);
+        let ssthresh = if before.ssthresh == u64::MAX { f64::INFINITY } else { segments(before.ssthresh) };
+        self.w.cwnd = self.w.cwnd.max(segments(before.cwnd));
         self.w.ssthresh = self.w.ssthresh.max(ssthresh);
         self.collapsed = false;
+        self.settle();
         self.policy.on_undo(&mut self.w, flow);
+        self.settle();
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -171,11 +183,15 @@ impl<P: Policy> Controller for Windowed<P> {
             self.mss = flow.mss.max(1);
         }
         self.policy.on_life(&mut self.w, flow, what);
-        self.w.cwnd = self.w.cwnd.max(1.0);
+        self.settle();
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.bytes(self.w.ssthresh), pacing: Pacing::Window }
+        Decision {
+            cwnd: self.bytes(self.w.cwnd),
+            ssthresh: self.bytes(self.w.ssthresh),
+            pacing: Pacing::Window,
+        }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

@@ -1,1 +1,281 @@
+//! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
 
+mod controller;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bentpipe_cc::registry::{self, Kind, Value};
+use bentpipe_sim::plan::Plan;
+use bentpipe_sim::report::{FlowTrace, LinkTrace, Outcome};
+use bentpipe_sim::{RunError, Scenario};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::json;
+
+use controller::{Failure, PyController};
+
+pyo3::create_exception!(
+    _core,
+    ScenarioError,
+    PyValueError,
+    "A scenario that is wrong; the message says what and where."
+);
+
+/// The version of the package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The registry of controllers as JSON.
+#[pyfunction]
+fn controllers() -> String {
+    let entries: Vec<_> = registry::all().iter().map(entry).collect();
+    json!(entries).to_string()
+}
+
+fn entry(e: &registry::Entry) -> serde_json::Value {
+    let params: Vec<_> = e.params.iter().map(param).collect();
+    json!({
+        "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
+        "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
+        "sender": {
+            "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
+        },
+    })
+}
+
+fn param(p: &registry::Param) -> serde_json::Value {
+    let (kind, min, max, choices) = match p.kind {
+        Kind::Number { min, max, .. } => ("number", Some(min), Some(max), None),
+        Kind::Flag { .. } => ("flag", None, None, None),
+        Kind::Choice(names) => ("choice", None, None, Some(names)),
+    };
+    let default = match p.default() {
+        Value::Number(x) => json!(x),
+        Value::Flag(b) => json!(b),
+        Value::Text(t) => json!(t),
+    };
+    json!({
+        "name": p.name, "kind": kind, "default": default, "min": min, "max": max, "choices": choices,
+        "unit": p.unit, "about": p.about, "from_path": p.from_path.map(|f| format!("{f:?}")),
+    })
+}
+
+fn wrong(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+fn to_json(scenario: &Scenario) -> PyResult<String> {
+    serde_json::to_string(scenario).map_err(wrong)
+}
+
+/// Reads and checks a TOML file with overrides; returns the scenario as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, overrides = Vec::new()))]
+fn load(path: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = Scenario::load(path, &overrides).map_err(wrong)?;
+    scenario.resolve().map_err(wrong)?;
+    to_json(&scenario)
+}
+
+/// Checks a scenario given as JSON; returns it with its defaults.
+#[pyfunction]
+fn check(scenario_json: &str) -> PyResult<String> {
+    let scenario = Scenario::from_json(scenario_json).map_err(wrong)?;
+    scenario.resolve().map_err(wrong)?;
+    to_json(&scenario)
+}
+
+/// The JSON Schema of scenarios.
+#[pyfunction]
+fn schema() -> String {
+    bentpipe_sim::schema()
+}
+
+/// What one run yielded.
+#[pyclass(frozen)]
+struct RawResult {
+    outcome: Outcome,
+}
+
+fn columns<'py>(py: Python<'py>, trace: &FlowTrace) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
+    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
+    out.set_item("cwnd", PyArray1::from_slice(py, &trace.cwnd))?;
+    out.set_item("ssthresh", PyArray1::from_slice(py, &trace.ssthresh))?;
+    out.set_item("in_flight", PyArray1::from_slice(py, &trace.in_flight))?;
+    out.set_item("srtt_s", PyArray1::from_slice(py, &trace.srtt_s))?;
+    out.set_item("rtt_s", PyArray1::from_slice(py, &trace.rtt_s))?;
+    out.set_item("delivered_bytes", PyArray1::from_slice(py, &trace.delivered_bytes))?;
+    Ok(out)
+}
+
+fn link_columns<'py>(py: Python<'py>, trace: &LinkTrace) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
+    out.set_item("link", PyArray1::from_slice(py, &trace.link))?;
+    out.set_item("queue_packets", PyArray1::from_slice(py, &trace.queue_packets))?;
+    out.set_item("delivered_packets", PyArray1::from_slice(py, &trace.delivered_packets))?;
+    out.set_item("dropped_packets", PyArray1::from_slice(py, &trace.dropped_packets))?;
+    Ok(out)
+}
+
+#[pymethods]
+impl RawResult {
+    /// The summary as one JSON object.
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.outcome.report).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    }
+
+    /// Samples of the flows, a column a name.
+    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, &self.outcome.flows)
+    }
+
+    /// Samples of the links, a column a name.
+    fn link_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        link_columns(py, &self.outcome.links)
+    }
+
+    /// Names behind the indices of the column `flow`.
+    #[getter]
+    fn flow_names(&self) -> Vec<String> {
+        self.outcome.report.flows.iter().map(|f| f.name.clone()).collect()
+    }
+
+    /// Names behind the indices of the column `link`.
+    #[getter]
+    fn link_names(&self) -> Vec<String> {
+        self.outcome.report.links.iter().map(|l| format!("{}/{}", l.name, l.direction)).collect()
+    }
+}
+
+fn plan(scenario_json: &str) -> PyResult<Plan> {
+    Scenario::from_json(scenario_json).map_err(wrong)?.resolve().map_err(wrong)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "wall_s is the real time that a run took; nothing simulated reads it"
+)]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+/// Runs one scenario.
+#[pyfunction]
+#[pyo3(signature = (scenario_json, controllers = None, progress = None))]
+fn run(
+    py: Python<'_>,
+    scenario_json: &str,
+    controllers: Option<BTreeMap<String, Py<PyAny>>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RawResult> {
+    let plan = plan(scenario_json)?;
+    let failure = Failure::default();
+    let controllers = controllers.unwrap_or_default();
+    let began = clock();
+    let result = py.detach(|| {
+        let mut supply = |key: &str, start: bentpipe_cc::Start| {
+            let factory =
+                controllers.get(key).ok_or_else(|| format!("no controller was supplied under {key:?}"))?;
+            Python::attach(|py| PyController::build(py, factory, start, failure.clone()))
+                .map_err(|e| failure.set_and_say(e))
+        };
+        bentpipe_sim::run(&plan, &mut supply, &mut |share| {
+            !failure.is_set()
+                && Python::attach(|py| {
+                    let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
+                    py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
+                })
+        })
+    });
+    if let Some(error) = failure.take() {
+        return Err(error);
+    }
+    let mut outcome = result.map_err(run_error)?;
+    outcome.report.wall_s = began.elapsed().as_secs_f64();
+    Ok(RawResult { outcome })
+}
+
+fn run_error(error: RunError) -> PyErr {
+    match error {
+        RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        other => wrong(other),
+    }
+}
+
+/// Runs many scenarios on the machine's cores (or `threads` of them); results in the order of the scenarios.
+#[pyfunction]
+#[pyo3(signature = (scenarios, threads = 0, progress = None))]
+fn run_many(
+    py: Python<'_>,
+    scenarios: Vec<String>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<RawResult>> {
+    let plans = scenarios.iter().map(|s| plan(s)).collect::<PyResult<Vec<_>>>()?;
+    let total = plans.len();
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = Arc::new(AtomicUsize::new(0));
+    let worker = {
+        let (stop, done) = (stop.clone(), done.clone());
+        std::thread::spawn(move || {
+            bentpipe_sim::run_many(plans.len(), threads, &stop, &|i| {
+                let began = clock();
+                let mut outcome = bentpipe_sim::run(&plans[i], &mut bentpipe_sim::no_supply, &mut |_| {
+                    !stop.load(Ordering::Relaxed)
+                })?;
+                outcome.report.wall_s = began.elapsed().as_secs_f64();
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(outcome)
+            })
+        })
+    };
+    let mut told = 0;
+    let mut failure = None;
+    while !worker.is_finished() {
+        py.detach(|| std::thread::sleep(Duration::from_millis(if total < 50 { 2 } else { 20 })));
+        let now = done.load(Ordering::Relaxed);
+        let report = match &progress {
+            Some(p) if now != std::mem::replace(&mut told, now) => p.call1(py, (now,)).map(drop),
+            _ => Ok(()),
+        };
+        if let Err(error) = py.check_signals().and(report) {
+            failure.get_or_insert(error);
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+    let results = worker.join().map_err(|_| PyRuntimeError::new_err("a worker of run_many panicked"))?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    if let Some(p) = progress.filter(|_| told != total) {
+        p.call1(py, (total,))?;
+    }
+    let outcomes = results.map_err(run_error)?;
+    Ok(outcomes.into_iter().map(|outcome| RawResult { outcome }).collect())
+}
+
+/// Bentpipe's engine.
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
+    m.add_class::<RawResult>()?;
+    m.add_function(wrap_pyfunction!(version, m)?)?;
+    m.add_function(wrap_pyfunction!(controllers, m)?)?;
+    m.add_function(wrap_pyfunction!(load, m)?)?;
+    m.add_function(wrap_pyfunction!(check, m)?)?;
+    m.add_function(wrap_pyfunction!(schema, m)?)?;
+    m.add_function(wrap_pyfunction!(run, m)?)?;
+    m.add_function(wrap_pyfunction!(run_many, m)?)?;
+    Ok(())
+}

@@ -1,2 +1,30 @@
-//! Packet simulation of satellite links.
+//! Packet simulation of satellite links: scenario, links, event loop, results.
+//!
+//! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
+
+mod engine;
+mod defaults;
+pub mod error;
+mod flow;
+mod flows;
+pub mod geometry;
+mod histogram;
+mod link;
+mod loss;
+mod many;
+mod packet;
 pub mod plan;
+mod random;
+mod recorder;
+pub mod report;
+mod resolve;
+pub mod scenario;
+mod shape;
+pub mod stations;
+mod text;
+pub mod units;
+
+pub use engine::{RunError, Supply, Watch, no_supply, run};
+pub use error::Error;
+pub use many::run_many;
+pub use scenario::{Scenario, schema};

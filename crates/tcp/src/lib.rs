@@ -2,7 +2,20 @@
 //!
 //! Inputs are segments and the present instant; outputs are segments to send and the next deadline. Sequence numbers count
 //! full segments from 0, so that a window of 50,000 packets costs what a window of 50 does.
-#![allow(missing_docs)]
-mod options;
 
+mod bits;
+mod limits;
+mod options;
+mod prr;
+mod receiver;
+mod rto;
+mod scoreboard;
+mod segment;
+mod sender;
+mod spurious;
+
+pub use limits::{Limit, Limits};
 pub use options::{LossRecovery, Options, SpuriousTimeout};
+pub use receiver::Receiver;
+pub use segment::{AckSegment, Block, Data, MAX_BLOCKS, Sack};
+pub use sender::{Counters, Sender};

@@ -2,13 +2,15 @@
 //! Performance Evaluation in High Speed Satellite Networks. A window rule that is told the channel's bit error rate.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
-//! Equations: (2) TD_i = AvgRTT_i - Unit_TD_i with Unit_TD_i = minRTT_(i-1) / 2; (3) BaseTD = min(TD_(i-9) .. TD_i);
-//! (4) the increment per round; (5) S = -A lg(p_ber).
+//! Equations: (2) BaseTD = min(TD_(i-9) .. TD_i); (3) TD_i = AvgRTT_i - Unit_TD_i with Unit_TD_i = minRTT_(i-1) / 2;
+//! (4) the increment per round -> [`Hswa::close`], `avoid`; (5) S = -A lg(p_ber) -> [`Hswa::new`].
 //! Decisions where the paper is silent or contradicts itself:
 //!  * an observation period is one round, and AvgRTT its mean: the paper's running mean over all that was ever sent would
 //!    soon stop reacting.
 //!  * the test TD = BaseTD is the limit of the second branch of eq. 4, and `cwnd_lim` always caps it.
 //!  * cwnd_lim is the receive window; p_ber is clamped to [1e-12, 0.1], so S lies between 10 and 120.
+//!  * a TD that is not positive (the RTT fell below half of the last round's: another path) starts the history anew.
+//!  * eq. 4 is a growth per round trip, spread over the round's ACKs in proportion to the data that they acknowledge.
 //!  * slow start, loss and timeout are standard (RFC 5681): the paper changes congestion avoidance only.
 //!
 //! A queue that stands for more than ten rounds enters BaseTD and is no longer seen; so does the paper's rule.
@@ -45,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
         },
     ],
     sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
-    colour: "#ff7f0e",
+    colour: "#e69f00",
     marker: "D",
     build: |args, start| Box::new(Windowed::new(Hswa::new(args.number("a"), args.number("ber")), start)),
 };
@@ -65,6 +67,8 @@ struct Hswa {
     min_rtt: Option<f64>,
     /// The increment for the round under way, segments.
     increment: f64,
+    /// The increment for the next round, once the last ACK of the one under way has come.
+    next: Option<f64>,
     /// Window at the start of the round under way, segments; 0 before it is known.
     at_round_start: f64,
 }
@@ -79,27 +83,40 @@ impl Hswa {
             rounds: 0,
             min_rtt: None,
             increment: s,
+            next: None,
             at_round_start: 0.0,
         }
     }
 
-    /// Eq. 2 to 4 for a round whose RTT had this mean and minimum, in seconds.
-    fn close(&mut self, mean: f64, min: f64) {
+    /// Eq. 2 to 4 for a round whose RTT had this mean and minimum, in seconds: the increment for the next round.
+    fn close(&mut self, mean: f64, min: f64) -> f64 {
         let unit_td = self.min_rtt.replace(min).unwrap_or(min) / 2.0;
-        let td = mean - unit_td; // eq. 2
+        let mut td = mean - unit_td; // eq. 3
+        if td <= 0.0 {
+            self.td = [f64::INFINITY; HISTORY];
+            td = mean - min / 2.0;
+        }
         self.td[self.rounds % HISTORY] = td;
         self.rounds += 1;
-        let base = self.td.iter().copied().fold(f64::INFINITY, f64::min); // eq. 3
-        let above = (td - base) / base;
-        self.increment = if above >= 1.0 { 0.0 } else { self.s * (1.0 - above) }; // eq. 4
+        let base = self.td.iter().copied().fold(f64::INFINITY, f64::min); // eq. 2
+        if td <= base {
+            self.s // eq. 4, first branch
+        } else if td < 2.0 * base {
+            self.s * (1.0 - (td - base) / base) // second branch
+        } else {
+            0.0 // third branch
+        }
     }
 }
 
 impl Policy for Hswa {
     fn observe(&mut self, _flow: &Flow, ack: &Ack) {
-        if let Some(round) = self.round.add(ack) {
-            self.close(round.rtt.mean_secs(), round.rtt.min.secs());
+        if let Some(increment) = self.next.take() {
+            self.increment = increment;
             self.at_round_start = 0.0;
+        }
+        if let Some(round) = self.round.add(ack) {
+            self.next = Some(self.close(round.rtt.mean_secs(), round.rtt.min.secs()));
         }
     }
 
@@ -108,8 +125,8 @@ impl Policy for Hswa {
             self.at_round_start = w.cwnd;
         }
         let limit = flow.rwnd as f64 / f64::from(flow.mss.max(1)); // cwnd_lim of eq. 4
-        let per_round = self.increment.min(limit - w.cwnd).max(0.0);
-        w.cwnd += per_round * ack.segments(flow) / self.at_round_start;
+        let grown = w.cwnd + self.increment * ack.segments(flow) / self.at_round_start;
+        w.cwnd = grown.min(limit.max(w.cwnd)); // eq. 4: min(S, cwnd_lim - cwnd)
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
@@ -117,6 +134,10 @@ impl Policy for Hswa {
     }
 
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
+        self.at_round_start = 0.0;
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
         self.at_round_start = 0.0;
     }
 

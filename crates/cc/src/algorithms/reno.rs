@@ -6,11 +6,14 @@
 //! Deviations:
 //!  * ssthresh is half of cwnd, not of FlightSize. RFC 9438 section 4.6 allows it; the window only grows while it limits
 //!    the sender, so the two agree. ns-2 and the five papers use cwnd.
+//!  * a report may acknowledge many segments: eq. 3 is applied to them together, which differs from one ACK at a time by
+//!    less than one part in 2W.
+//!  * `beta_ecn` (RFC 8511 section 3.1) is 0.5, RFC 3168's answer, unless given.
 
 use alloc::boxed::Box;
 
 use crate::controller::Congestion;
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::registry::{Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -21,16 +24,24 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "M. Allman, V. Paxson, E. Blanton: TCP Congestion Control, 2009",
     reference: "RFC 5681",
     grade: Grade::A,
-    params: &[],
+    params: &[Param {
+        name: "beta_ecn",
+        kind: Kind::Number { default: 0.5, min: 0.1, max: 0.99 },
+        unit: "1",
+        about: "share of the window that stays after an ECN echo; RFC 8511 recommends 0.8",
+        from_path: None,
+    }],
     sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
-    colour: "#7f7f7f",
+    colour: "#999999",
     marker: "o",
-    build: |_, start| Box::new(Windowed::new(Reno, start)),
+    build: |args, start| Box::new(Windowed::new(Reno { beta_ecn: args.number("beta_ecn") }, start)),
 };
 
 /// Reno's window rules.
 #[derive(Debug)]
-pub(crate) struct Reno;
+struct Reno {
+    beta_ecn: f64,
+}
 
 /// One segment per round trip: 1/W per acknowledged segment (RFC 5681 eq. 3).
 pub(crate) fn additive(w: &mut Window, flow: &Flow, ack: &Ack, per_round: f64) {
@@ -43,6 +54,7 @@ impl Policy for Reno {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
+        let keep = if why == Congestion::Ecn { self.beta_ecn } else { 0.5 };
+        Cut::standard(w.cwnd * keep, why) // RFC 5681 eq. 4, RFC 8511
     }
 }

@@ -2,13 +2,18 @@
 //! Internet, IEICE Transactions on Communications, 2006.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
-//! Equations: (2), (3) available-bandwidth estimate (ABE, from TCP-J) -> [`Abe::add`]; LWC (window = Reno's plus ABE's)
-//! -> `grow`; CWS (setting at a loss) -> `backoff`. AEN (probe after a timeout) is the sender option `aen`.
+//! Equations: (2) bandwidth sample and (3) its smoothing (the available-bandwidth estimate ABE, from TCP-J) -> [`Abe::add`];
+//! (4), (5) and figure 3, LWC: the window is Reno's plus ABE's -> `grow`; figure 1, CWS: the setting at a loss -> `backoff`.
+//! AEN (section 3.3, the probe after a timeout) is the sender option `aen`; a timeout reported here is case (I).
 //! Decisions where the paper is silent:
 //!  * CWS governs during recovery; when it ends W_reno is halved as Reno's would be, then LWC goes on.
 //!  * the window compared with ssthresh in CWS is W, not W_reno.
+//!  * CWS is taken literally: an estimate above the window raises it. LWC and CWS differ from Reno only by the estimate.
 //!  * ABE counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (Westwood's
-//!    correction); ACKs at the same instant are added up; ECN is answered as a loss.
+//!    correction); ACKs at the same instant are added up; the first ACK, and the first after an idle time, only start the
+//!    clock; BW and its first sample begin at 0. The filter is per ACK, so merged reports slow it down.
+//!  * ECN is answered as a loss, but W_reno is halved at once: no recovery follows.
+//!  * while the window does not limit the sender, LWC does not raise it.
 
 use alloc::boxed::Box;
 
@@ -16,7 +21,7 @@ use crate::controller::{Congestion, Life};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
-use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "star",
@@ -27,12 +32,12 @@ pub(crate) const ENTRY: Entry = Entry {
     grade: Grade::A,
     params: &[],
     sender: SenderOptions { aen: true, bulk_repeat: false, fixed_rto: false },
-    colour: "#d62728",
+    colour: "#d55e00",
     marker: "*",
     build: |_, start| Box::new(Windowed::new(Star::new(start), start)),
 };
 
-/// The available-bandwidth estimate of TCP-J, per ACK and not per time (eq. 2 and 3).
+/// The available-bandwidth estimate of TCP-J, per ACK and not per time (eq. 2 and 3, alpha = 0.9).
 #[derive(Debug, Default)]
 pub(crate) struct Abe {
     /// BW, segments per second.
@@ -51,13 +56,19 @@ impl Abe {
         if now == at {
             return;
         }
-        let s = self.pending / now.since(at).secs(); // eq. 3: s_k = d_k / (t_k - t_(k-1))
-        self.bw = 0.9 * self.bw + 0.1 * (s + self.last) / 2.0; // eq. 2
+        let s = self.pending / now.since(at).secs(); // eq. 2
+        self.bw = 0.9 * self.bw + 0.1 * (s + self.last) / 2.0; // eq. 3
         self.last = s;
         self.pending = 0.0;
     }
 
-    /// BW * Rmin: the window that the estimate allows, in segments; 0 before the first RTT sample.
+    /// The next ACK only starts the clock.
+    pub(crate) fn pause(&mut self) {
+        self.at = None;
+        self.pending = 0.0;
+    }
+
+    /// BW * Rmin: the window that the estimate allows, in segments (eq. 5); 0 before the first RTT sample.
     pub(crate) fn window(&self, flow: &Flow) -> f64 {
         flow.rtt.map_or(0.0, |r| self.bw * r.min.secs())
     }
@@ -67,18 +78,23 @@ impl Abe {
 struct Star {
     w_reno: f64,
     abe: Abe,
+    /// A loss was answered by CWS, and W_reno is halved when its recovery ends.
+    halve: bool,
+    /// W_reno when the last episode began.
+    before: Option<f64>,
 }
 
 impl Star {
     fn new(start: Start) -> Self {
-        Self { w_reno: start.initial_window.max(1.0), abe: Abe::default() }
+        Self { w_reno: start.initial_window.max(1.0), abe: Abe::default(), halve: false, before: None }
     }
 
-    /// LWC: W_reno grows as Reno's window does against T, and W = W_reno + BW * Rmin.
+    /// LWC.
     fn grow(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        let n = ack.segments(flow);
-        self.w_reno += if self.w_reno < w.ssthresh { n } else { n / self.w_reno };
-        w.cwnd = self.w_reno + self.abe.window(flow);
+        let mut reno = Window { cwnd: self.w_reno, ssthresh: w.ssthresh };
+        let left = exponential(&mut reno, ack.segments(flow)); // figure 3, first branch
+        self.w_reno = reno.cwnd + left / reno.cwnd; // second branch
+        w.cwnd = self.w_reno + self.abe.window(flow); // eq. 4
     }
 }
 
@@ -99,16 +115,17 @@ impl Policy for Star {
     }
 
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
-        let estimate = self.abe.window(flow).max(2.0);
-        match why {
-            Congestion::Timeout => Cut::standard(estimate, why),
-            // CWS: in slow start keep W and set T; otherwise set both.
-            _ if w.cwnd < w.ssthresh => Cut { cwnd: w.cwnd, ssthresh: estimate, repeat: false },
-            _ => Cut::standard(estimate, why),
+        let estimate = self.abe.window(flow).max(2.0); // eq. 5
+        if why != Congestion::Timeout && w.cwnd < w.ssthresh {
+            Cut { cwnd: w.cwnd, ssthresh: estimate, repeat: false } // figure 1, first branch
+        } else {
+            Cut::standard(estimate, why) // figure 1, second branch; AEN case (I)
         }
     }
 
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
+        self.before = Some(self.w_reno);
+        self.halve = why == Congestion::Loss;
         match why {
             Congestion::Timeout => self.w_reno = 1.0,
             Congestion::Ecn => self.w_reno = (self.w_reno / 2.0).max(1.0),
@@ -116,14 +133,21 @@ impl Policy for Star {
         }
     }
 
-    fn on_undo(&mut self, w: &mut Window, flow: &Flow) {
-        self.w_reno = (w.cwnd - self.abe.window(flow)).max(self.w_reno);
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        self.halve = false;
+        self.w_reno = self.before.take().unwrap_or(0.0).max(self.w_reno);
     }
 
     fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        if what == Life::Recovered && self.w_reno > 1.0 {
-            self.w_reno = (self.w_reno / 2.0).max(1.0);
-            w.cwnd = self.w_reno + self.abe.window(flow);
+        match what {
+            Life::Recovered if self.halve => {
+                self.halve = false;
+                self.w_reno = (self.w_reno / 2.0).max(1.0);
+                let lifted = self.w_reno + self.abe.window(flow);
+                w.cwnd = if flow.cwnd_limited { lifted } else { lifted.min(w.cwnd) };
+            }
+            Life::IdleRestart => self.abe.pause(),
+            _ => {}
         }
     }
 

@@ -1,0 +1,87 @@
+# Everything that a person does here, by name. `make` alone prints the list.
+# Stamps under .venv remember what has been done, so nothing is installed or built twice.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DELETE_ON_ERROR:
+
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+BIN := .venv/bin
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+# The study that `make study` runs, and how much of it: --quick or --full.
+STUDY ?= vegas-l
+MODE ?= --full
+OUT ?= out/studies
+
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check bench clean system
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: .venv/.built ## .venv with every dependency, and the compiled extension in it
+
+build: setup ## the same: build what has changed
+
+study: setup ## the main job: repeat a published experiment (STUDY=vegas-l MODE=--full)
+	$(BIN)/bentpipe study run $(STUDY) $(MODE) --out $(OUT)
+
+test: test-rust test-python ## every test, Rust and Python
+
+test-rust: setup
+	cargo test --workspace
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+lint: setup ## clippy, ruff, and the stubs against the extension; warnings are errors
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/python -m mypy.stubtest bentpipe._core
+
+fmt: setup ## lay out all code
+	cargo fmt --all
+	$(BIN)/ruff format .
+
+fmt-check: setup
+	cargo fmt --all --check
+	$(BIN)/ruff format --check .
+
+docs: setup ## docs/controllers.md, the figure of the README, and the Rust documentation
+	$(BIN)/python scripts/controllers_md.py
+	$(BIN)/python scripts/readme_figure.py
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+docs-check: setup
+	$(BIN)/python scripts/controllers_md.py --check
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+bench: setup ## data packets per CPU second, beside ns-2 on the same scenario
+	$(BIN)/python -m bentpipe.bench
+
+clean: ## remove what was built, .venv and out included
+	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')
+
+system:
+	@scripts/system.sh
+
+# A virtual environment that still runs is kept, whoever made it; a broken one is replaced.
+.venv/.made: | system
+	@if ! $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		python=$$(scripts/system.sh python); \
+		echo "making .venv with $$python"; \
+		"$$python" -m venv --clear .venv; \
+	fi
+	@touch $@
+
+.venv/.installed: pyproject.toml scripts/dependencies.py .venv/.made
+	$(BIN)/python scripts/dependencies.py | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	@touch $@
+
+.venv/.built: $(RUST) .venv/.installed
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release
+	@touch $@

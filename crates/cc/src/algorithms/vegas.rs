@@ -1,0 +1,342 @@
+//! TCP Vegas: L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE Journal
+//! on Selected Areas in Communications, 1995; in the two forms that people run, ns-2.35's and Linux's. Equation numbers
+//! are those of the summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, on a path whose propagation delay does not rise
+//! for good (baseRTT would stay too small and the window with it) unless `base_window` is set.
+//! Equations: (1)-(3) Diff = W (1 - Base / RTT) -> [`Gauge::diff`]; (4) +1, 0 or -1 per round -> `avoid`.
+//! `rules` chooses between two authorities:
+//!  * `paper` (ns-2.35): mean RTT of the round; Diff rounded to whole segments; slow start doubles every other round and
+//!    ends with T = 2, W - W/8 when Diff > gamma; growth is spread over the round; a loss keeps 3/4 of the window.
+//!  * `linux`: smallest RTT of the round, which needs three samples (else that ACK grows the window as Reno's would);
+//!    slow start doubles every round and ends with W = W Base / RTT + 1; steps are taken at the end of the round; a loss
+//!    keeps half. alpha and beta are 2 and 4 unless given. Outside `Phase::Open` it is Reno.
+//!
+//! Deviations and decisions:
+//!  * Diff equal to alpha or beta holds the window; a beta below alpha is taken as alpha.
+//!  * T is lowered with the window, so that a step down never leads back into slow start (ns-2 sets T = 2 for that; the
+//!    sender's recovery needs the real target in T).
+//!  * ns-2 cuts by half if the lost segment was itself a retransmission, retransmits on a fine-grained timer, and cuts only
+//!    if the window was not cut since that segment was sent. All three are properties of the sender's loss recovery: a
+//!    sender reports one loss per episode, and the window part is 3/4.
+//!  * a timeout leads to one segment (ns-2: two) and T = W/2; slow start begins anew with a round without growth.
+//!  * rounds that touch fast recovery are not measured. ns-2's reset of baseRTT when one segment is in flight is left out.
+//!  * ECN is answered as a loss.
+
+use alloc::boxed::Box;
+use core::mem;
+
+use crate::algorithms::reno::additive;
+use crate::controller::{Congestion, Life};
+use crate::filter::WindowedMin;
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::round::{Measured, Round};
+use crate::time::Span;
+use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "vegas",
+    label: "Vegas",
+    about: "Keeps a few segments queued, judged by the RTT: one segment more or less per round trip.",
+    source: "L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE J. Sel. Areas Commun., 1995",
+    reference: "doi:10.1109/49.464716",
+    grade: Grade::A,
+    params: &[
+        Param {
+            name: "rules",
+            kind: Kind::Choice(&["paper", "linux"]),
+            unit: "",
+            about: "whose slow start, measurement, steps and loss response: ns-2.35's (paper) or Linux's",
+            from_path: None,
+        },
+        Param {
+            name: "alpha",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 1000.0 },
+            unit: "segments",
+            about: "alpha of eq. 4: grow while fewer segments are queued; 2 with rules = linux unless given",
+            from_path: None,
+        },
+        Param {
+            name: "beta",
+            kind: Kind::Number { default: 3.0, min: 0.0, max: 1000.0 },
+            unit: "segments",
+            about: "beta of eq. 4: shrink while more segments are queued; 4 with rules = linux unless given",
+            from_path: None,
+        },
+        GAMMA,
+        BASE_WINDOW,
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#56b4e9",
+    marker: "s",
+    build: |args, start| Box::new(Windowed::new(Vegas::new(args), start)),
+};
+
+/// The parameter that ends slow start, the same for every algorithm built on Vegas.
+pub(crate) const GAMMA: Param = Param {
+    name: "gamma",
+    kind: Kind::Number { default: 1.0, min: 0.0, max: 1000.0 },
+    unit: "segments",
+    about: "slow start ends when more segments than this are queued",
+    from_path: None,
+};
+
+/// The parameter that lets baseRTT rise again, the same for every algorithm that measures a base RTT.
+pub(crate) const BASE_WINDOW: Param = Param {
+    name: "base_window",
+    kind: Kind::Number { default: 0.0, min: 0.0, max: 1e6 },
+    unit: "s",
+    about: "baseRTT is the smallest RTT of the last base_window seconds; 0: of the whole connection, as published",
+    from_path: None,
+};
+
+/// What Vegas and its relatives measure: baseRTT, and the RTT and throughput of each round.
+#[derive(Debug)]
+pub(crate) struct Gauge {
+    base: WindowedMin,
+    round: Round,
+    /// Did the round under way begin outside recovery?
+    whole: bool,
+    closed: Option<Measured>,
+}
+
+impl Gauge {
+    /// A gauge whose baseRTT is as the parameter [`BASE_WINDOW`] in `args` says.
+    pub(crate) fn new(args: &Args) -> Self {
+        let window = args.number(BASE_WINDOW.name);
+        let window = if window > 0.0 { Span::from_secs(window) } else { Span::MAX };
+        Self { base: WindowedMin::new(window), round: Round::default(), whole: true, closed: None }
+    }
+
+    /// Takes an ACK. While `paused`, only baseRTT is measured, and the round that follows the pause is dropped too.
+    pub(crate) fn observe(&mut self, flow: &Flow, ack: &Ack, paused: bool) {
+        if let Some(rtt) = ack.rtt {
+            self.base.add(flow.now, rtt.min);
+        }
+        self.closed = None;
+        if paused {
+            self.round = Round::default();
+            self.whole = false;
+            return;
+        }
+        let done = self.round.add(ack);
+        if ack.round_end {
+            if mem::replace(&mut self.whole, true) {
+                self.closed = done;
+            } else {
+                self.round = Round::default();
+            }
+        }
+    }
+
+    /// The round that this ACK closed, handed out once.
+    pub(crate) fn close(&mut self) -> Option<Measured> {
+        self.closed.take()
+    }
+
+    /// The round that this ACK closed, if it closed one.
+    pub(crate) fn closed(&self) -> Option<Measured> {
+        self.closed
+    }
+
+    /// baseRTT in seconds; infinite before the first sample.
+    pub(crate) fn base_secs(&self) -> f64 {
+        self.base.get().map_or(f64::INFINITY, Span::secs)
+    }
+
+    /// Share of an RTT of `rtt_secs` that is spent in queues: (1 - Base / RTT), from 0 to 1.
+    pub(crate) fn queued_share(&self, rtt_secs: f64) -> f64 {
+        let base = self.base_secs();
+        if rtt_secs > base { 1.0 - base / rtt_secs } else { 0.0 }
+    }
+
+    /// Segments that a window of `cwnd` keeps queued at this RTT: eq. 1 to 3, (W/Base - W/RTT) Base.
+    pub(crate) fn diff(&self, cwnd: f64, rtt_secs: f64) -> f64 {
+        cwnd * self.queued_share(rtt_secs)
+    }
+
+    /// Forgets everything: after an idle time the path may have changed.
+    pub(crate) fn restart(&mut self) {
+        self.base.clear();
+        self.round = Round::default();
+        self.whole = false;
+        self.closed = None;
+    }
+}
+
+/// Vegas's slow start as in ns-2.35: growth every other round only, and out of it as soon as a queue shows.
+#[derive(Debug)]
+pub(crate) struct AlternatingStart {
+    gamma: f64,
+    flag: bool,
+    growing: bool,
+}
+
+impl AlternatingStart {
+    /// Leaves slow start when more than `gamma` segments are queued.
+    pub(crate) fn new(gamma: f64) -> Self {
+        Self { gamma, flag: true, growing: false }
+    }
+
+    /// As [`Policy::slow_start`].
+    pub(crate) fn grow(&mut self, w: &mut Window, gauge: &mut Gauge, segments: f64) -> f64 {
+        if let Some(round) = gauge.close() {
+            self.flag = !self.flag;
+            self.growing = self.flag;
+            if self.flag && whole(gauge.diff(w.cwnd, round.rtt.mean_secs())) > self.gamma {
+                w.cwnd = (w.cwnd - w.cwnd / 8.0).max(2.0);
+                w.ssthresh = 2.0;
+                self.growing = false;
+                return 0.0;
+            }
+        }
+        if self.growing { exponential(w, segments) } else { 0.0 }
+    }
+
+    /// Slow start begins anew, with a round that does not grow.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(self.gamma);
+    }
+}
+
+/// ns-2's Diff is an integer, rounded to nearest.
+fn whole(diff: f64) -> f64 {
+    libm::floor(diff + 0.5)
+}
+
+/// One step down of Vegas's kind: at least two segments remain, and T follows so that slow start does not resume.
+pub(crate) fn step_down(w: &mut Window, by: f64) {
+    w.cwnd = (w.cwnd - by).max(2.0);
+    w.ssthresh = w.ssthresh.min(w.cwnd);
+}
+
+/// ns-2's answer to congestion: 3/4 of the window stay, but T = W/2 after a timeout.
+pub(crate) fn three_quarters(w: &Window, why: Congestion) -> Cut {
+    match why {
+        Congestion::Timeout => Cut::standard(w.cwnd / 2.0, why),
+        _ => Cut::standard((w.cwnd * 0.75).max(2.0), why),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rules {
+    Paper,
+    Linux,
+}
+
+#[derive(Debug)]
+struct Vegas {
+    rules: Rules,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    gauge: Gauge,
+    start: AlternatingStart,
+    /// `Rules::Paper`: the round under way grows the window (eq. 4, first branch).
+    up: bool,
+}
+
+impl Vegas {
+    fn new(args: &Args) -> Self {
+        let rules = if args.is("rules", "linux") { Rules::Linux } else { Rules::Paper };
+        let number = |name, linux| {
+            if rules == Rules::Linux && !args.given(name) { linux } else { args.number(name) }
+        };
+        let (alpha, gamma) = (number("alpha", 2.0), args.number("gamma"));
+        Self {
+            rules,
+            alpha,
+            beta: number("beta", 4.0).max(alpha),
+            gamma,
+            gauge: Gauge::new(args),
+            start: AlternatingStart::new(gamma),
+            up: false,
+        }
+    }
+
+    /// Diff of a closed round, rounded as the authority does: in ns-2 to nearest, in Linux W (RTT - Base) / Base down.
+    fn diff(&self, cwnd: f64, round: &Measured) -> f64 {
+        match self.rules {
+            Rules::Paper => whole(self.gauge.diff(cwnd, round.rtt.mean_secs())),
+            Rules::Linux => {
+                let base = self.gauge.base_secs().max(1e-6); // Linux counts whole microseconds, at least one
+                libm::floor(cwnd * (round.rtt.min.secs() - base).max(0.0) / base)
+            }
+        }
+    }
+}
+
+/// RTT samples that Linux wants in a round before it trusts their minimum not to be that of a delayed ACK.
+const LINUX_SAMPLES: u32 = 3;
+
+impl Policy for Vegas {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        let paused = match self.rules {
+            Rules::Paper => flow.phase == Phase::Recovery,
+            Rules::Linux => flow.phase != Phase::Open,
+        };
+        self.gauge.observe(flow, ack, paused);
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        let n = ack.segments(flow);
+        if self.rules == Rules::Paper {
+            return self.start.grow(w, &mut self.gauge, n);
+        }
+        match self.gauge.close() {
+            Some(round) if round.rtt.count >= LINUX_SAMPLES && self.diff(w.cwnd, &round) > self.gamma => {
+                let fits = w.cwnd * (1.0 - self.gauge.queued_share(round.rtt.min.secs()));
+                w.cwnd = w.cwnd.min(libm::floor(fits) + 1.0).max(2.0);
+                w.ssthresh = w.ssthresh.min(w.cwnd);
+                0.0
+            }
+            _ => exponential(w, n),
+        }
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        if let Some(round) = self.gauge.close() {
+            let diff = self.diff(w.cwnd, &round);
+            let enough = self.rules == Rules::Paper || round.rtt.count >= LINUX_SAMPLES;
+            self.up = false;
+            if !enough {
+                additive(w, flow, ack, 1.0);
+            } else if diff > self.beta {
+                step_down(w, 1.0); // eq. 4, Diff > beta
+            } else if diff < self.alpha {
+                match self.rules {
+                    Rules::Paper => self.up = true, // eq. 4, Diff < alpha
+                    Rules::Linux => w.cwnd += 1.0,  // the same, at once
+                }
+            }
+        }
+        if self.rules == Rules::Linux && flow.phase != Phase::Open || self.up {
+            additive(w, flow, ack, 1.0);
+        }
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        match self.rules {
+            Rules::Paper => three_quarters(w, why),
+            Rules::Linux => Cut::standard((w.cwnd / 2.0).max(2.0), why),
+        }
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
+        self.up = false;
+        if why == Congestion::Timeout {
+            self.start.restart();
+        }
+    }
+
+    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
+        if self.rules == Rules::Linux && what == Life::IdleRestart {
+            self.gauge.restart();
+        }
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("base_rtt_s", self.gauge.base_secs());
+    }
+}

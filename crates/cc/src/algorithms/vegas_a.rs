@@ -1,0 +1,183 @@
+//! TCP Vegas-A: K. N. Srijith, L. Jacob, A. L. Ananda: TCP Vegas-A: Improving the Performance of TCP Vegas, Computer
+//! Communications, 2005, as summarised in figure 1 of L. Li, J. Zhu, N. He: TCP Vegas-L, whose line numbers are used here.
+//!
+//! Unit: segments. Valid as Vegas is.
+//! Equations: figure 1 -> [`Thresholds::step`]; eq. 1 to 3 (Diff) and slow start are Vegas's.
+//! Invariants: alpha >= 1 and beta = alpha + 2.
+//! Decisions where the figure is silent:
+//!  * Th is what was acknowledged in the round over the round's mean RTT; before there are two rounds Th counts as not
+//!    having grown.
+//!  * Diff equal to alpha or beta counts as between them.
+//!  * with Diff > beta and alpha = 1 nothing happens (line 21), so the initial state never backs off on delay; `a1_dec`
+//!    makes it step down instead.
+//!  * every change of Th counts; `dead_band` asks for a relative growth of more than that.
+//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha to 1.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::vegas::{AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters};
+use crate::controller::Congestion;
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "vegas-a",
+    label: "Vegas-A",
+    about: "Vegas whose thresholds move up while the throughput grows and down while it does not.",
+    source: "K. N. Srijith, L. Jacob, A. L. Ananda: TCP Vegas-A: Improving the Performance of TCP Vegas, Computer Communications 28(4), 2005",
+    reference: "doi:10.1016/j.comcom.2004.08.016",
+    grade: Grade::A,
+    params: &[A1_DEC, DEAD_BAND, GAMMA, BASE_WINDOW],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#009e73",
+    marker: "^",
+    build: |args, start| Box::new(Windowed::new(VegasA::new(args), start)),
+};
+
+/// See the head of this file.
+pub(crate) const A1_DEC: Param = Param {
+    name: "a1_dec",
+    kind: Kind::Flag { default: false },
+    unit: "",
+    about: "step down when Diff > beta even while alpha = 1 (figure 1, line 21: no update)",
+    from_path: None,
+};
+
+/// See the head of this file.
+pub(crate) const DEAD_BAND: Param = Param {
+    name: "dead_band",
+    kind: Kind::Number { default: 0.0, min: 0.0, max: 1.0 },
+    unit: "1",
+    about: "throughput has grown only if by more than this fraction of the last round's",
+    from_path: None,
+};
+
+/// The moving thresholds: alpha, and beta = alpha + 2.
+#[derive(Debug)]
+pub(crate) struct Thresholds {
+    /// alpha, at least 1.
+    pub(crate) alpha: f64,
+    a1_dec: bool,
+    before_timeout: Option<f64>,
+}
+
+impl Thresholds {
+    /// alpha = 1, beta = 3.
+    pub(crate) fn new(args: &Args) -> Self {
+        Self { alpha: 1.0, a1_dec: args.flag(A1_DEC.name), before_timeout: None }
+    }
+
+    /// Moves alpha, and beta with it, but not below alpha = 1.
+    pub(crate) fn shift(&mut self, by: f64) {
+        self.alpha = (self.alpha + by).max(1.0);
+    }
+
+    /// Figure 1 for a round with this Diff whose throughput did or did not grow. Vegas-A's steps are one segment;
+    /// Vegas-L's are `m` wherever the direction of the step is that of the throughput.
+    pub(crate) fn step(&mut self, w: &mut Window, diff: f64, th_grew: bool, m: f64) {
+        let fixed = self.alpha <= 1.0;
+        if diff < self.alpha {
+            if fixed {
+                w.cwnd += if th_grew { m } else { 1.0 }; // line 15
+            } else if th_grew {
+                w.cwnd += m; // line 10
+            } else {
+                step_down(w, m); // line 12
+                self.shift(-m);
+            }
+        } else if diff <= self.alpha + 2.0 {
+            if th_grew {
+                w.cwnd += m; // line 3
+                self.shift(m);
+            } // else line 5
+        } else {
+            let down = if th_grew { 1.0 } else { m };
+            if !fixed {
+                step_down(w, down); // line 19
+                self.shift(-down);
+            } else if self.a1_dec {
+                step_down(w, down);
+            } // else line 21
+        }
+    }
+
+    /// A timeout returns alpha to 1.
+    pub(crate) fn on_congestion(&mut self, why: Congestion) {
+        self.before_timeout = (why == Congestion::Timeout).then_some(self.alpha);
+        if why == Congestion::Timeout {
+            self.alpha = 1.0;
+        }
+    }
+
+    /// The timeout was spurious.
+    pub(crate) fn on_undo(&mut self) {
+        self.alpha = self.before_timeout.take().unwrap_or(self.alpha);
+    }
+}
+
+#[derive(Debug)]
+struct VegasA {
+    gauge: Gauge,
+    start: AlternatingStart,
+    thresholds: Thresholds,
+    dead_band: f64,
+    /// Th of the last round, segments per second.
+    th: Option<f64>,
+    /// Th grew in the round that this ACK closed.
+    th_grew: bool,
+}
+
+impl VegasA {
+    fn new(args: &Args) -> Self {
+        Self {
+            gauge: Gauge::new(args),
+            start: AlternatingStart::new(args.number(GAMMA.name)),
+            thresholds: Thresholds::new(args),
+            dead_band: args.number(DEAD_BAND.name),
+            th: None,
+            th_grew: false,
+        }
+    }
+}
+
+impl Policy for VegasA {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
+        if let Some(round) = self.gauge.closed() {
+            let th = round.segments(flow) / round.rtt.mean_secs().max(1e-9); // Th_i
+            self.th_grew = self.th.replace(th).is_some_and(|last| th - last > self.dead_band * last);
+        }
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        self.start.grow(w, &mut self.gauge, ack.segments(flow))
+    }
+
+    fn avoid(&mut self, w: &mut Window, _flow: &Flow, _ack: &Ack) {
+        if let Some(round) = self.gauge.close() {
+            let diff = self.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
+            self.thresholds.step(w, diff, self.th_grew, 1.0);
+        }
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        three_quarters(w, why)
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
+        self.thresholds.on_congestion(why);
+        if why == Congestion::Timeout {
+            self.start.restart();
+        }
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        self.thresholds.on_undo();
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("alpha_segments", self.thresholds.alpha);
+        emit("base_rtt_s", self.gauge.base_secs());
+    }
+}

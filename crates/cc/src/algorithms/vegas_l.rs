@@ -1,0 +1,148 @@
+//! TCP Vegas-L: L. Li, J. Zhu, N. He: TCP Vegas-L: An Adaptive End-to-End Congestion Control Algorithm over Satellite
+//! Communications. Vegas-A whose steps depend on how the throughput changed over the last two rounds.
+//!
+//! Unit: segments. Valid as Vegas is.
+//! Equations: (5), (6) changes of throughput and figure 2 (six cases) -> [`multiplier`]; Vegas-A's figure 1 -> `avoid`.
+//! The text allows two readings of figure 2:
+//!  * B (default): the cases scale the steps of Vegas-A's branches on Diff by 2, 1 or 1/2. The text speaks of "twice" and
+//!    "half of Vegas-A's strategy", and the steady window of figure 4 needs the branch that holds.
+//!  * A: the cases alone decide, every round: W, alpha and beta change by +2, +1, +1/2, -1/2, -1 or -2. alpha and beta are
+//!    then never used, and a steady throughput is case 6: two segments less every round.
+//!
+//! Decisions where the paper is silent:
+//!  * W, alpha and beta are real; alpha >= 1, beta = alpha + 2, W >= 2.
+//!  * three rounds of history are needed; until then Vegas-A's steps (reading A: none).
+//!  * equal changes count as Diff_Now <= Diff_Before, and no change as "not above 0", as printed.
+//!  * where Vegas-A's step is against the direction of the throughput (growth at alpha = 1, reduction at Diff > beta) it
+//!    stays one segment: the paper defines the factor for the other direction only.
+//!  * loss, timeout, slow start, `a1_dec` and `dead_band` are Vegas-A's.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::vegas::{AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters};
+use crate::algorithms::vegas_a::{A1_DEC, DEAD_BAND, Thresholds};
+use crate::controller::Congestion;
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "vegas-l",
+    label: "Vegas-L",
+    about: "Vegas-A with steps of 1/2, 1 or 2 segments, chosen by how the throughput changed over two rounds.",
+    source: "L. Li, J. Zhu, N. He: TCP Vegas-L: An Adaptive End-to-End Congestion Control Algorithm over Satellite Communications",
+    reference: "doi not printed in the paper",
+    grade: Grade::A,
+    params: &[
+        Param {
+            name: "reading",
+            kind: Kind::Choice(&["B", "A"]),
+            unit: "",
+            about: "figure 2 scales Vegas-A's steps (B), or replaces them (A)",
+            from_path: None,
+        },
+        A1_DEC,
+        DEAD_BAND,
+        GAMMA,
+        BASE_WINDOW,
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#0072b2",
+    marker: "v",
+    build: |args, start| Box::new(Windowed::new(VegasL::new(args), start)),
+};
+
+/// Figure 2: the signed factor of cases 1 to 6.
+fn multiplier(now: f64, before: f64) -> f64 {
+    match (now > 0.0, before > 0.0, now > before) {
+        (true, true, true) => 2.0,     // case 1
+        (true, true, false) => 1.0,    // case 2
+        (true, false, _) => 0.5,       // case 3
+        (false, true, _) => -0.5,      // case 4
+        (false, false, true) => -1.0,  // case 5
+        (false, false, false) => -2.0, // case 6
+    }
+}
+
+#[derive(Debug)]
+struct VegasL {
+    flat: bool,
+    gauge: Gauge,
+    start: AlternatingStart,
+    thresholds: Thresholds,
+    dead_band: f64,
+    /// Th of the last round, segments per second.
+    th: Option<f64>,
+    /// Diff_Now of the last round (eq. 5), segments per second.
+    change: Option<f64>,
+    /// Figure 2 for the round that this ACK closed, once there are three rounds.
+    case: Option<f64>,
+}
+
+impl VegasL {
+    fn new(args: &Args) -> Self {
+        Self {
+            flat: args.is("reading", "A"),
+            gauge: Gauge::new(args),
+            start: AlternatingStart::new(args.number(GAMMA.name)),
+            thresholds: Thresholds::new(args),
+            dead_band: args.number(DEAD_BAND.name),
+            th: None,
+            change: None,
+            case: None,
+        }
+    }
+
+    fn add(&mut self, th: f64) {
+        let Some(last) = self.th.replace(th) else { return };
+        let now = if (th - last).abs() > self.dead_band * last { th - last } else { 0.0 }; // eq. 5
+        let before = self.change.replace(now); // eq. 6
+        self.case = before.map(|before| multiplier(now, before));
+    }
+}
+
+impl Policy for VegasL {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
+        if let Some(round) = self.gauge.closed() {
+            self.add(round.segments(flow) / round.rtt.mean_secs().max(1e-9)); // Th_(i)
+        }
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        self.start.grow(w, &mut self.gauge, ack.segments(flow))
+    }
+
+    fn avoid(&mut self, w: &mut Window, _flow: &Flow, _ack: &Ack) {
+        let Some(round) = self.gauge.close() else { return };
+        if !self.flat {
+            let diff = self.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
+            let th_grew = self.change.is_some_and(|now| now > 0.0);
+            self.thresholds.step(w, diff, th_grew, self.case.map_or(1.0, f64::abs));
+        } else if let Some(m) = self.case {
+            self.thresholds.shift(m);
+            if m > 0.0 { w.cwnd += m } else { step_down(w, -m) }
+        }
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        three_quarters(w, why)
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
+        self.thresholds.on_congestion(why);
+        if why == Congestion::Timeout {
+            self.start.restart();
+        }
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        self.thresholds.on_undo();
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("alpha_segments", self.thresholds.alpha);
+        emit("step_segments", self.case.unwrap_or(0.0));
+        emit("base_rtt_s", self.gauge.base_secs());
+    }
+}

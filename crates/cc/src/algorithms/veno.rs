@@ -1,0 +1,108 @@
+//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE Journal
+//! on Selected Areas in Communications, 2003. Reno that asks Vegas's estimate of the queue whether a loss was congestion.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, and as for Vegas a propagation delay that does not rise for
+//! good unless `base_window` is set.
+//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per
+//! two round trips otherwise -> `avoid`; a loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
+//! Decisions:
+//!  * RTT is the smallest of the last whole round outside recovery. (Linux takes the smallest since the last ACK.)
+//!  * N is real-valued; Linux's has a resolution of half a segment.
+//!  * one segment per two round trips is spread evenly: half a segment per round trip. The paper skips every other ACK,
+//!    Linux every other round; the mean is the same.
+//!  * a round with fewer than three RTT samples is not used; before the first usable one Veno is Reno, also at a loss.
+//!  * ECN says that there is congestion: half.
+//!  * a timeout sets ssthresh by the same rule; an idle restart forgets BaseRTT (Linux does both).
+
+use alloc::boxed::Box;
+
+use crate::algorithms::reno::additive;
+use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
+use crate::controller::{Congestion, Life};
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "veno",
+    label: "Veno",
+    about: "Reno that grows half as fast when a queue shows, and keeps 4/5 of the window at a loss when none does.",
+    source: "C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE J. Sel. Areas Commun., 2003",
+    reference: "doi:10.1109/JSAC.2002.807336",
+    grade: Grade::A,
+    params: &[
+        Param {
+            name: "beta",
+            kind: Kind::Number { default: 3.0, min: 0.0, max: 1000.0 },
+            unit: "segments",
+            about: "from this many queued segments on the network counts as congested",
+            from_path: None,
+        },
+        Param {
+            name: "keep",
+            kind: Kind::Number { default: 0.8, min: 0.1, max: 1.0 },
+            unit: "1",
+            about: "share of the window that stays after a loss without congestion",
+            from_path: None,
+        },
+        BASE_WINDOW,
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#cc79a7",
+    marker: "P",
+    build: |args, start| Box::new(Windowed::new(Veno::new(args), start)),
+};
+
+/// RTT samples that a round needs to be used.
+const SAMPLES: u32 = 3;
+
+#[derive(Debug)]
+struct Veno {
+    beta: f64,
+    keep: f64,
+    gauge: Gauge,
+    /// Smallest RTT of the last usable round, seconds.
+    rtt: Option<f64>,
+}
+
+impl Veno {
+    fn new(args: &Args) -> Self {
+        Self { beta: args.number("beta"), keep: args.number("keep"), gauge: Gauge::new(args), rtt: None }
+    }
+
+    /// N, the segments that a window of `cwnd` keeps queued; `None` before the first usable round.
+    fn queued(&self, cwnd: f64) -> Option<f64> {
+        self.rtt.map(|rtt| self.gauge.diff(cwnd, rtt))
+    }
+}
+
+impl Policy for Veno {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.gauge.observe(flow, ack, flow.phase != Phase::Open);
+        if let Some(round) = self.gauge.close().filter(|r| r.rtt.count >= SAMPLES) {
+            self.rtt = Some(round.rtt.min.secs());
+        }
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        let congested = self.queued(w.cwnd).is_some_and(|n| n >= self.beta);
+        additive(w, flow, ack, if congested { 0.5 } else { 1.0 });
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        let random = why != Congestion::Ecn && self.queued(w.cwnd).is_some_and(|n| n < self.beta);
+        Cut::standard(w.cwnd * if random { self.keep } else { 0.5 }, why)
+    }
+
+    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
+        if what == Life::IdleRestart {
+            self.gauge.restart();
+            self.rtt = None;
+        }
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("base_rtt_s", self.gauge.base_secs());
+        emit("queued_share", self.rtt.map_or(0.0, |rtt| self.gauge.queued_share(rtt)));
+    }
+}

@@ -1,0 +1,397 @@
+//! Laws that every registered controller keeps, for any parameters within their ranges and any order of events.
+
+use bentpipe_cc::registry::{self, Entry, Kind, Value};
+use bentpipe_cc::{
+    Ack, Congestion, Controller, Decision, Flow, Life, Phase, Rate, RateSample, Recovery, Rtt, RttSample,
+    Span, Start, Time,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// Something that a sender may tell a controller.
+#[derive(Clone, Debug)]
+enum Op {
+    Ack {
+        report: Ack,
+        flow: Change,
+    },
+    Congestion(Congestion),
+    /// Undo to the decision that stood when the last episode began, or to an arbitrary one.
+    Undo(Option<(u64, u64)>),
+    Life(Life),
+    Mss(u32),
+    Deadline,
+}
+
+/// What an acknowledgement changes in the flow.
+#[derive(Clone, Debug)]
+struct Change {
+    elapsed: u64,
+    in_flight: u64,
+    phase: Phase,
+    limited: bool,
+    rwnd: u64,
+}
+
+/// Everything one case needs: where in their ranges the parameters lie, how the connection starts, and the events.
+#[derive(Clone, Debug)]
+struct Case {
+    params: Vec<f64>,
+    start: Start,
+    ops: Vec<Op>,
+}
+
+/// Mostly everyday values, sometimes the extremes.
+fn nanos() -> impl Strategy<Value = u64> {
+    prop_oneof![2 => Just(0), 6 => 1_000_u64..2_000_000_000, 1 => 0..=u64::MAX]
+}
+
+fn bytes() -> impl Strategy<Value = u64> {
+    prop_oneof![1 => Just(0), 6 => 1_u64..100_000, 1 => 0..=u64::MAX]
+}
+
+fn rtt() -> impl Strategy<Value = RttSample> {
+    (nanos(), nanos(), nanos(), 1..100_u32).prop_map(|(a, b, c, count)| {
+        let (min, max) = (a.min(b).min(c), a.max(b).max(c));
+        let sum = Span(min.saturating_mul(u64::from(count)));
+        RttSample { min: Span(min), max: Span(max), latest: Span(c), sum, count }
+    })
+}
+
+fn rate() -> impl Strategy<Value = RateSample> {
+    (any::<u64>(), any::<bool>(), any::<u64>(), any::<u64>()).prop_map(
+        |(rate, app_limited, delivered, flight)| RateSample {
+            rate: Rate(rate),
+            app_limited,
+            prior_delivered: delivered,
+            prior_in_flight: flight,
+        },
+    )
+}
+
+fn report() -> impl Strategy<Value = Ack> {
+    let options = (proptest::option::of(rtt()), proptest::option::of(rate()));
+    (1..100_u32, bytes(), bytes(), bytes(), any::<bool>(), options).prop_map(
+        |(acks, acked, lost, ce, round_end, (rtt, rate))| {
+            let mut ack = Ack::default();
+            (ack.acks, ack.acked, ack.lost, ack.ce) = (acks, acked, lost, ce);
+            (ack.round_end, ack.rtt, ack.rate) = (round_end, rtt, rate);
+            ack
+        },
+    )
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let phase = prop_oneof![6 => Just(Phase::Open), 1 => Just(Phase::Recovery), 2 => Just(Phase::Loss)];
+    let rwnd = prop_oneof![3 => Just(u64::MAX), 1 => bytes()];
+    (nanos(), bytes(), phase, proptest::bool::weighted(0.8), rwnd).prop_map(
+        |(elapsed, in_flight, phase, limited, rwnd)| Change { elapsed, in_flight, phase, limited, rwnd },
+    )
+}
+
+fn why() -> impl Strategy<Value = Congestion> {
+    prop_oneof![Just(Congestion::Ecn), Just(Congestion::Loss), Just(Congestion::Timeout)]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        20 => (report(), change()).prop_map(|(report, flow)| Op::Ack { report, flow }),
+        4 => why().prop_map(Op::Congestion),
+        1 => Just(Op::Undo(None)),
+        1 => (bytes(), prop_oneof![Just(u64::MAX), bytes()]).prop_map(|before| Op::Undo(Some(before))),
+        1 => Just(Op::Life(Life::IdleRestart)),
+        2 => Just(Op::Life(Life::Recovered)),
+        1 => (1..=65_535_u32).prop_map(Op::Mss),
+        1 => Just(Op::Deadline),
+    ]
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let unit = prop_oneof![1 => Just(0.0), 1 => Just(1.0), 4 => 0.0..1.0_f64];
+    let ssthresh = prop_oneof![Just(f64::INFINITY), 0.0..1000.0_f64];
+    (vec(unit, 16), 1..=65_535_u32, 0.0..100.0_f64, ssthresh, vec(op(), 0..120)).prop_map(
+        |(params, mss, initial_window, initial_ssthresh, ops)| Case {
+            params,
+            start: Start { mss, initial_window, initial_ssthresh },
+            ops,
+        },
+    )
+}
+
+/// Parameter values at the given places of their ranges.
+fn values(entry: &Entry, places: &[f64]) -> Vec<(String, Value)> {
+    let value = |kind: Kind, x: f64| match kind {
+        Kind::Number { min, max, .. } => Value::Number((min + x * (max - min)).clamp(min, max)),
+        Kind::Flag { .. } => Value::Flag(x >= 0.5),
+        Kind::Choice(names) => {
+            Value::Text(names[((x * names.len() as f64) as usize).min(names.len() - 1)].to_string())
+        }
+    };
+    // Every fourth place leaves the parameter out, so that defaults that depend on another parameter are met too.
+    let given = |x: f64| !(0.25..0.5).contains(&x);
+    let places = entry.params.iter().zip(places.iter().cycle()).filter(|(_, x)| given(**x));
+    places.map(|(param, x)| (param.name.to_string(), value(param.kind, *x))).collect()
+}
+
+/// A controller and the flow that it is told about.
+struct Run {
+    cc: Box<dyn Controller>,
+    flow: Flow,
+    before: Decision,
+}
+
+impl Run {
+    fn new(entry: &Entry, case: &Case) -> Self {
+        let cc =
+            registry::build(entry.id, &values(entry, &case.params), case.start).expect("within its range");
+        let mut flow = Flow::default();
+        (flow.mss, flow.rwnd, flow.cwnd_limited) = (case.start.mss, u64::MAX, true);
+        let before = cc.decision();
+        Self { cc, flow, before }
+    }
+
+    /// Brings the flow up to date for a report, as a sender does before it calls a controller.
+    fn update(&mut self, report: &Ack, to: &Change) {
+        let flow = &mut self.flow;
+        flow.now = flow.now + Span(to.elapsed);
+        flow.delivered = flow.delivered.saturating_add(report.acked);
+        flow.lost = flow.lost.saturating_add(report.lost);
+        flow.round += u64::from(report.round_end);
+        (flow.in_flight, flow.phase) = (to.in_flight, to.phase);
+        (flow.cwnd_limited, flow.rwnd) = (to.limited, to.rwnd);
+        if let Some(rtt) = report.rtt {
+            let min = flow.rtt.map_or(rtt.min, |known| known.min.min(rtt.min));
+            flow.rtt =
+                Some(Rtt { latest: rtt.latest, min, smoothed: rtt.latest, var: Span(rtt.max.0 - rtt.min.0) });
+        }
+    }
+
+    fn apply(&mut self, op: &Op) {
+        match op {
+            Op::Ack { report, flow } => {
+                self.update(report, flow);
+                self.cc.on_ack(&self.flow, report);
+            }
+            Op::Congestion(why) => {
+                self.before = self.cc.decision();
+                self.cc.on_congestion(&self.flow, *why);
+            }
+            Op::Undo(arbitrary) => {
+                let mut before = self.before;
+                if let Some((cwnd, ssthresh)) = *arbitrary {
+                    (before.cwnd, before.ssthresh) = (cwnd, ssthresh);
+                }
+                self.cc.on_undo(&self.flow, &before);
+            }
+            Op::Life(what) => self.cc.on_life(&self.flow, *what),
+            Op::Mss(mss) => {
+                self.flow.mss = *mss;
+                self.cc.on_life(&self.flow, Life::MssChanged);
+            }
+            Op::Deadline => {
+                if let Some(at) = self.cc.deadline() {
+                    self.flow.now = self.flow.now.max(at);
+                    self.cc.on_deadline(&self.flow);
+                }
+            }
+        }
+    }
+
+    /// The whole state in words; floating-point numbers are printed so that different bits print differently.
+    fn state(&self) -> String {
+        format!("{:?} {:?}", self.cc, self.cc.decision())
+    }
+}
+
+/// Checks `law` for every registered controller on many cases, the same cases in every run.
+fn for_all(law: impl Fn(&Entry, &Case) -> Result<(), TestCaseError>) {
+    for entry in registry::all() {
+        let config = Config { failure_persistence: None, ..Config::default() };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let verdict = TestRunner::new_with_rng(config, rng).run(&case(), |case| law(entry, &case));
+        if let Err(broken) = verdict {
+            panic!("{}: {broken}", entry.id);
+        }
+    }
+}
+
+const ALL: [Congestion; 3] = [Congestion::Ecn, Congestion::Loss, Congestion::Timeout];
+
+#[test]
+fn the_window_is_finite_and_at_least_one_segment() {
+    for_all(|entry, case| {
+        let mut run = Run::new(entry, case);
+        let check = |run: &Run| {
+            let (now, mss) = (run.cc.decision(), u64::from(run.flow.mss));
+            prop_assert!(now.cwnd >= mss && now.cwnd < u64::MAX, "cwnd {} at {mss} bytes", now.cwnd);
+            prop_assert!(now.ssthresh >= 2 * mss, "ssthresh {} at {mss} bytes", now.ssthresh);
+            Ok(())
+        };
+        check(&run)?;
+        for op in &case.ops {
+            run.apply(op);
+            check(&run)?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_window_that_does_not_limit_the_sender_does_not_grow() {
+    for_all(|entry, case| {
+        let mut run = Run::new(entry, case);
+        for op in &case.ops {
+            let before = run.cc.decision().cwnd;
+            run.apply(op);
+            let idle = !run.flow.cwnd_limited;
+            let recovers = run.flow.phase == Phase::Recovery && run.cc.recovery() == Recovery::Sender;
+            let held = match op {
+                Op::Ack { .. } => idle || recovers,
+                Op::Life(_) | Op::Deadline => idle,
+                Op::Congestion(_) | Op::Undo(_) | Op::Mss(_) => false,
+            };
+            let after = run.cc.decision().cwnd;
+            prop_assert!(!held || after <= before, "{op:?}: from {before} to {after} bytes");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn backoff_changes_nothing_and_says_what_congestion_will_do() {
+    for_all(|entry, case| {
+        let mut run = Run::new(entry, case);
+        for op in &case.ops {
+            let state = run.state();
+            let answers = ALL.map(|why| run.cc.backoff(&run.flow, why));
+            prop_assert_eq!(&state, &run.state());
+            run.apply(op);
+            if let Op::Congestion(why) = *op {
+                let said = answers[ALL.iter().position(|w| *w == why).expect("one of the three")];
+                let did = run.cc.decision();
+                prop_assert_eq!((said.cwnd, said.ssthresh), (did.cwnd, did.ssthresh), "{:?}", why);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn the_same_events_give_the_same_bits() {
+    for_all(|entry, case| {
+        let (mut once, mut again) = (Run::new(entry, case), Run::new(entry, case));
+        for op in &case.ops {
+            once.apply(op);
+            // Questions must not change the answer either.
+            again.cc.backoff(&again.flow, Congestion::Loss);
+            again.cc.probe(&mut |_, _| {});
+            again.apply(op);
+        }
+        prop_assert_eq!(once.state(), again.state());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_second_timeout_without_new_data_does_not_cut_again() {
+    for_all(|entry, case| {
+        let mut run = Run::new(entry, case);
+        for op in &case.ops {
+            run.apply(op);
+        }
+        run.apply(&Op::Congestion(Congestion::Timeout));
+        let first = run.cc.decision();
+        let state = run.state();
+        for why in [Congestion::Timeout, Congestion::Loss, Congestion::Ecn, Congestion::Timeout] {
+            run.apply(&Op::Congestion(why));
+            let again = run.cc.decision();
+            prop_assert_eq!((first.cwnd, first.ssthresh), (again.cwnd, again.ssthresh));
+            prop_assert_eq!(&state, &run.state());
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn undo_gives_back_at_least_what_stood_before() {
+    for_all(|entry, case| {
+        for why in ALL {
+            let mut run = Run::new(entry, case);
+            for op in &case.ops {
+                run.apply(op);
+            }
+            // An episode within an unanswered timeout changes nothing, so there must be an ACK before it.
+            let mut ack = Ack::default();
+            (ack.acks, ack.acked) = (1, 1);
+            run.apply(&Op::Ack { report: ack, flow: unchanged(&run.flow) });
+            let before = run.cc.decision();
+            run.apply(&Op::Congestion(why));
+            for _ in 0..3 {
+                run.apply(&Op::Undo(None));
+                let after = run.cc.decision();
+                // Bytes are whole: a window may lose less than one of them.
+                prop_assert!(
+                    after.cwnd + 1 >= before.cwnd,
+                    "{why:?}: {} of {} bytes",
+                    after.cwnd,
+                    before.cwnd
+                );
+                prop_assert!(after.ssthresh.saturating_add(1) >= before.ssthresh, "{why:?}");
+            }
+        }
+        Ok(())
+    });
+}
+
+fn unchanged(flow: &Flow) -> Change {
+    Change {
+        elapsed: 1,
+        in_flight: flow.in_flight,
+        phase: Phase::Open,
+        limited: flow.cwnd_limited,
+        rwnd: flow.rwnd,
+    }
+}
+
+#[test]
+fn reports_merge_associatively() {
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let verdict = TestRunner::new_with_rng(config, rng).run(&(report(), report(), report()), |(a, b, c)| {
+        let (mut left, mut right, mut tail) = (a, a, b);
+        left.merge(&b);
+        left.merge(&c);
+        tail.merge(&c);
+        right.merge(&tail);
+        prop_assert_eq!(left, right);
+        Ok(())
+    });
+    verdict.expect("associative");
+}
+
+/// `Time` and `Span` saturate, so the far end of time is an event order like any other.
+#[test]
+fn the_end_of_time_is_reached_without_a_panic() {
+    for entry in registry::all() {
+        let case = Case {
+            params: vec![0.3],
+            start: Start { mss: 1448, initial_window: 10.0, initial_ssthresh: 20.0 },
+            ops: Vec::new(),
+        };
+        let mut run = Run::new(entry, &case);
+        for (now, rtt) in [(0, 0), (0, u64::MAX), (u64::MAX, u64::MAX), (u64::MAX, 0), (u64::MAX, 1)] {
+            let mut ack = Ack::default();
+            (ack.acks, ack.acked, ack.round_end) = (u32::MAX, u64::MAX, true);
+            ack.rtt = Some(RttSample::one(Span(rtt)));
+            run.update(&ack, &Change { elapsed: 0, limited: true, ..unchanged(&run.flow) });
+            run.flow.now = Time(now);
+            run.cc.on_ack(&run.flow, &ack);
+            for why in ALL {
+                run.cc.on_congestion(&run.flow, why);
+                run.cc.on_undo(&run.flow, &run.before);
+            }
+            assert!(run.cc.decision().cwnd >= 1448, "{}", entry.id);
+        }
+    }
+}

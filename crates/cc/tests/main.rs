@@ -1,0 +1,4 @@
+//! Tests of the controllers through their public interface.
+
+mod curves;
+mod laws;

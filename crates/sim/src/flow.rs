@@ -1,0 +1,258 @@
+//! The two ends of one flow inside the simulator.
+
+use bentpipe_cc::{Controller, Time};
+use bentpipe_tcp::{AckSegment, Data, Limit, Options, Receiver, Sender};
+
+use crate::histogram::Histogram;
+use crate::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, SackStore, unwrap};
+use crate::plan::{FlowPlan, Source};
+use crate::report::{FlowReport, LimitShares};
+
+/// Marks "no timer armed" and "not finished".
+pub(crate) const NEVER: Time = Time::MAX;
+
+/// A TCP connection.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    bytes: Option<u64>,
+    rtts: Histogram,
+    /// When the last byte was acknowledged.
+    done_at: Time,
+}
+
+/// A constant-rate source that answers to nothing.
+#[derive(Debug)]
+pub(crate) struct Cbr {
+    rate: u64,
+    pub(crate) size: u16,
+    on: u64,
+    off: u64,
+    begin: u64,
+    /// When the next packet is due, and the remainder of its computation in 1/rate nanoseconds.
+    due: u64,
+    carry: u64,
+    sent: u64,
+    delivered: u64,
+}
+
+/// What a flow runs.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Tcp(Box<Tcp>),
+    Cbr(Cbr),
+}
+
+/// A flow in the engine.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) kind: Kind,
+    /// First hop of data and of acknowledgements.
+    pub(crate) data_route: u32,
+    pub(crate) ack_route: u32,
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+    /// The instants for which entries of the event queue stand, if any.
+    pub(crate) sender_armed: Time,
+    pub(crate) receiver_armed: Time,
+    pub(crate) dropped: u64,
+}
+
+impl Tcp {
+    pub(crate) fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let receiver = Receiver::new(&options);
+        Self {
+            sender: Sender::new(options, cc, bytes),
+            receiver,
+            bytes,
+            rtts: Histogram::default(),
+            done_at: NEVER,
+        }
+    }
+
+    /// Payload bytes handed to the application.
+    pub(crate) fn delivered_bytes(&self) -> u64 {
+        let full = self.receiver.delivered() * u64::from(self.sender.options().mss);
+        self.bytes.map_or(full, |b| b.min(full))
+    }
+
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) {
+        let ack = AckSegment {
+            ack: unwrap(packet.seq, self.sender.una()),
+            sack: sacks.take(packet.sack),
+            tsecr: packet.ts,
+            ece: packet.has(ECE),
+        };
+        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+            self.rtts.add(rtt.0);
+        }
+        if self.done_at == NEVER && self.sender.is_done() {
+            self.done_at = now;
+        }
+    }
+
+    pub(crate) fn on_data(&mut self, now: Time, packet: &Packet) -> Option<AckSegment> {
+        let data = Data {
+            seq: unwrap(packet.seq, self.receiver.delivered()),
+            len: 0, // the receiver counts segments
+            tsval: packet.ts,
+            retransmission: false,
+            cwr: packet.has(CWR),
+            probe: packet.has(PROBE),
+            ce: packet.has(CE),
+        };
+        self.receiver.on_data(now, &data)
+    }
+
+    /// The data segment as a packet at hop `hop`.
+    pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
+        let options = self.sender.options();
+        let ecn = if options.ecn && !data.retransmission { ECT } else { 0 };
+        let cwr = if data.cwr { CWR } else { 0 };
+        let probe = if data.probe { PROBE } else { 0 };
+        let size = (data.len + options.header).min(u32::from(u16::MAX)) as u16;
+        Packet { seq: data.seq as u32, flow, ts: data.tsval, sack: 0, hop, size, flags: ecn | cwr | probe }
+    }
+
+    /// The acknowledgement as a packet at hop `hop`.
+    pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
+        let options = self.sender.options();
+        let blocks = ack.sack.blocks().len() as u32;
+        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
+        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
+        let size = (options.ack_size + option).min(u32::from(u16::MAX)) as u16;
+        let flags = ACK | if ack.ece { ECE } else { 0 };
+        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack: sacks.put(ack.sack), hop, size, flags }
+    }
+}
+
+impl Cbr {
+    pub(crate) fn new(rate: u64, size: u16, on: u64, off: u64, start: Time) -> Self {
+        Self {
+            rate: rate.max(1),
+            size,
+            on,
+            off,
+            begin: start.0,
+            due: start.0,
+            carry: 0,
+            sent: 0,
+            delivered: 0,
+        }
+    }
+
+    /// When the next packet is due.
+    pub(crate) fn due(&self) -> Time {
+        Time(self.due)
+    }
+
+    pub(crate) fn delivered(&mut self) {
+        self.delivered += 1;
+    }
+
+    /// One packet leaves now; the next is due one packet time later, or when the next on-period begins.
+    pub(crate) fn send(&mut self) {
+        self.sent += 1;
+        let work = u64::from(self.size) * 8 * 1_000_000_000 + self.carry;
+        self.due = self.due.saturating_add(work / self.rate);
+        self.carry = work % self.rate;
+        let period = self.on.saturating_add(self.off);
+        let into = (self.due - self.begin) % period.max(1);
+        if into >= self.on {
+            self.due = self.due.saturating_add(period - into);
+        }
+    }
+}
+
+impl Flow {
+    /// A flow of `plan` that starts at `start`.
+    pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
+        let kind = match (&plan.source, cc) {
+            (Source::Tcp { options, bytes, .. }, Some(cc)) => {
+                Kind::Tcp(Box::new(Tcp::new(*options, cc, *bytes)))
+            }
+            (Source::Cbr { rate_bps, packet, on, off }, _) => {
+                let size = (*packet).min(u32::from(u16::MAX)) as u16;
+                Kind::Cbr(Cbr::new(*rate_bps, size, on.0, off.0, start))
+            }
+            (Source::Tcp { .. }, None) => unreachable!("the engine builds a controller for every TCP flow"),
+        };
+        Self {
+            kind,
+            data_route: 0,
+            ack_route: 0,
+            start,
+            stop: plan.stop.unwrap_or(NEVER),
+            sender_armed: NEVER,
+            receiver_armed: NEVER,
+            dropped: 0,
+        }
+    }
+
+    /// What the flow has achieved when the run ends at `end`.
+    pub(crate) fn report(&mut self, name: &str, cc: &str, end: Time) -> FlowReport {
+        let mut report = FlowReport {
+            name: name.to_string(),
+            cc: cc.to_string(),
+            start_s: self.start.secs(),
+            goodput_bps: 0.0,
+            delivered_bytes: 0,
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            dropped_packets: self.dropped,
+            timeouts: 0,
+            spurious_timeouts: 0,
+            rtt_min_s: None,
+            rtt_mean_s: None,
+            rtt_p50_s: None,
+            rtt_p95_s: None,
+            cwnd_mean_segments: 0.0,
+            completion_s: None,
+            limited: LimitShares::default(),
+        };
+        let mut life_ends = end;
+        match &mut self.kind {
+            Kind::Cbr(cbr) => {
+                life_ends = life_ends.min(self.stop);
+                report.delivered_bytes = cbr.delivered * u64::from(cbr.size);
+                report.sent_packets = cbr.sent;
+            }
+            Kind::Tcp(tcp) => {
+                life_ends = life_ends.min(tcp.done_at);
+                report.delivered_bytes = tcp.delivered_bytes();
+                let counters = tcp.sender.counters();
+                report.sent_packets = counters.sent;
+                report.retransmitted_packets = counters.retransmitted;
+                report.timeouts = counters.timeouts;
+                report.spurious_timeouts = counters.spurious_timeouts;
+                report.rtt_min_s = tcp.rtts.min_s();
+                report.rtt_mean_s = tcp.rtts.mean_s();
+                report.rtt_p50_s = tcp.rtts.quantile_s(0.5);
+                report.rtt_p95_s = tcp.rtts.quantile_s(0.95);
+                if tcp.bytes.is_some() && tcp.done_at < NEVER {
+                    report.completion_s = Some(tcp.done_at.since(self.start).secs());
+                }
+                if self.start < end {
+                    let limits = tcp.sender.limits(life_ends);
+                    report.cwnd_mean_segments = limits.mean_window();
+                    let life = life_ends.since(self.start).secs();
+                    let share = |limit| if life > 0.0 { limits.spent(limit).secs() / life } else { 0.0 };
+                    report.limited = LimitShares {
+                        cwnd: share(Limit::Cwnd),
+                        rwnd: share(Limit::Rwnd),
+                        app: share(Limit::App),
+                        pacing: share(Limit::Pacing),
+                        recovery: share(Limit::Recovery),
+                        timeout: share(Limit::Timeout),
+                    };
+                }
+            }
+        }
+        let life = life_ends.since(self.start).secs();
+        if life > 0.0 {
+            report.goodput_bps = report.delivered_bytes as f64 * 8.0 / life;
+        }
+        report
+    }
+}

@@ -1,0 +1,299 @@
+//! One direction of a link: a drop-tail queue, a transmitter, losses, propagation.
+//!
+//! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs one event: its
+//! arrival at the far end. The queue's length is found by a second cursor into the same ring.
+
+use bentpipe_cc::{Span, Time};
+
+use crate::loss::Loss;
+use crate::packet::{LOST, Packet};
+use crate::plan::{Channel, QueueLimit};
+use crate::random::Stream;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Arrival at the far end.
+    at: u64,
+    packet: Packet,
+}
+
+/// What one direction of a link has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) delivered: u64,
+    pub(crate) dropped_queue: u64,
+    pub(crate) dropped_error: u64,
+    pub(crate) queue_max: u64,
+    /// Sum of all waiting times, packet-nanoseconds.
+    waited: u128,
+    /// Time spent transmitting, including what has been promised beyond the present.
+    busy: u64,
+}
+
+/// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// Taken, and the only packet on the link: the link's next event is new.
+    First,
+    /// Taken, behind others.
+    Behind,
+    /// Taken as above, but it will be lost on the way.
+    LostFirst,
+    /// Taken as above, but it will be lost on the way.
+    LostBehind,
+    /// The queue was full.
+    Full,
+}
+
+/// One direction of a link at work.
+#[derive(Debug)]
+pub(crate) struct Link {
+    ring: Vec<Slot>,
+    /// Packets under way are `head` .. `tail`, those waiting or in transmission `queued` .. `tail`.
+    head: u64,
+    queued: u64,
+    tail: u64,
+    queued_bytes: u64,
+    /// Bits per second; 0 for a pure delay.
+    rate: u64,
+    delay: u64,
+    limit: QueueLimit,
+    free_at: u64,
+    /// Remainder of the last transmission time, in 1/rate nanoseconds, so that rounding does not add up.
+    carry: u64,
+    losses: Vec<Loss>,
+    pub(crate) counts: Counts,
+}
+
+impl Link {
+    /// A link as `plan` says; its losses draw from streams named after `name`.
+    pub(crate) fn new(plan: &Channel, seed: u64, name: &str) -> Self {
+        let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
+        let losses = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
+        Self { losses, limit: plan.queue, ..Self::pure_delay(plan.delay, plan.rate_bps) }
+    }
+
+    /// A link that delays and neither queues nor loses.
+    pub(crate) fn private(delay: Span) -> Self {
+        Self::pure_delay(delay, 0)
+    }
+
+    fn pure_delay(delay: Span, rate: u64) -> Self {
+        Self {
+            ring: vec![Slot::default(); 16],
+            head: 0,
+            queued: 0,
+            tail: 0,
+            queued_bytes: 0,
+            rate,
+            delay: delay.0,
+            limit: QueueLimit::Packets(u64::MAX),
+            free_at: 0,
+            carry: 0,
+            losses: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Bits per second.
+    pub(crate) fn rate_bps(&self) -> u64 {
+        self.rate
+    }
+
+    fn slot(&self, i: u64) -> &Slot {
+        &self.ring[i as usize & (self.ring.len() - 1)]
+    }
+
+    /// Forgets queued packets that have left the transmitter by `now`.
+    fn drain(&mut self, now: u64) {
+        while self.queued < self.tail {
+            let slot = self.slot(self.queued);
+            if slot.at - self.delay > now {
+                break;
+            }
+            self.queued_bytes -= u64::from(slot.packet.size);
+            self.queued += 1;
+        }
+    }
+
+    /// Packets waiting at `now`, the one in transmission not counted.
+    pub(crate) fn waiting(&mut self, now: Time) -> u64 {
+        self.drain(now.0);
+        (self.tail - self.queued).saturating_sub(1)
+    }
+
+    fn has_room(&self, size: u16) -> bool {
+        let inside = self.tail - self.queued;
+        if inside == 0 {
+            return true;
+        }
+        match self.limit {
+            QueueLimit::Packets(limit) => inside <= limit,
+            QueueLimit::Bytes(limit) => {
+                let sending = u64::from(self.slot(self.queued).packet.size);
+                self.queued_bytes - sending + u64::from(size) <= limit
+            }
+        }
+    }
+
+    /// Offers a packet at `now`.
+    pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
+        let mut at = now.0;
+        let mut lost = false;
+        if self.rate > 0 {
+            self.drain(now.0);
+            if !self.has_room(packet.size) {
+                self.counts.dropped_queue += 1;
+                return Pushed::Full;
+            }
+            let begin = self.free_at.max(now.0);
+            let work = u64::from(packet.size) * 8 * 1_000_000_000 + self.carry;
+            let time = work / self.rate;
+            self.carry = work % self.rate;
+            self.free_at = begin + time;
+            self.counts.busy += time;
+            self.counts.waited += u128::from(begin - now.0);
+            at = self.free_at;
+            for loss in &mut self.losses {
+                lost |= loss.strikes(Time(at), packet.size);
+            }
+        }
+        if lost {
+            packet.flags |= LOST;
+            self.counts.dropped_error += 1;
+        }
+        if self.tail - self.head == self.ring.len() as u64 {
+            self.grow();
+        }
+        let first = self.tail == self.head;
+        let slot = self.tail as usize & (self.ring.len() - 1);
+        self.ring[slot] = Slot { at: at.saturating_add(self.delay), packet };
+        self.tail += 1;
+        if self.rate > 0 {
+            self.queued_bytes += u64::from(packet.size);
+            self.counts.queue_max = self.counts.queue_max.max(self.tail - self.queued - 1);
+        } else {
+            self.queued = self.tail;
+        }
+        match (first, lost) {
+            (true, false) => Pushed::First,
+            (false, false) => Pushed::Behind,
+            (true, true) => Pushed::LostFirst,
+            (false, true) => Pushed::LostBehind,
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.ring.len();
+        let mut bigger = vec![Slot::default(); old * 2];
+        for i in self.head..self.tail {
+            bigger[i as usize & (old * 2 - 1)] = *self.slot(i);
+        }
+        self.ring = bigger;
+    }
+
+    /// When the next packet reaches the far end.
+    pub(crate) fn next(&self) -> Option<Time> {
+        (self.head < self.tail).then(|| Time(self.slot(self.head).at))
+    }
+
+    /// The packet that reaches the far end now; one that carries [`LOST`] does not, and is only removed.
+    pub(crate) fn pop(&mut self) -> Packet {
+        if self.queued == self.head {
+            self.queued_bytes -= u64::from(self.slot(self.head).packet.size);
+            self.queued += 1;
+        }
+        let packet = self.slot(self.head).packet;
+        self.head += 1;
+        self.counts.delivered += u64::from(!packet.has(LOST));
+        packet
+    }
+
+    /// Share of the time until `end` in which the transmitter was busy.
+    pub(crate) fn utilisation(&self, end: Time) -> f64 {
+        if end.0 == 0 {
+            return 0.0;
+        }
+        // What is promised beyond the end is one unbroken busy period.
+        let beyond = self.free_at.saturating_sub(end.0).min(self.counts.busy);
+        (self.counts.busy - beyond) as f64 / end.0 as f64
+    }
+
+    /// Time-average of the packets waiting until `end`.
+    pub(crate) fn queue_mean(&mut self, end: Time) -> f64 {
+        if end.0 == 0 {
+            return 0.0;
+        }
+        self.drain(end.0);
+        // Packets still waiting have been charged beyond the end: their transmission begins when the one before departs.
+        let begins = (self.queued..self.tail.saturating_sub(1)).map(|i| self.slot(i).at - self.delay);
+        let beyond: u128 = begins.map(|t| u128::from(t - end.0)).sum();
+        (self.counts.waited - beyond) as f64 / end.0 as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Link {
+        let plan = Channel { rate_bps, delay: Span::from_millis(delay_ms), queue, loss: Vec::new() };
+        Link::new(&plan, 1, "test")
+    }
+
+    fn packet(size: u16) -> Packet {
+        Packet { size, ..Packet::default() }
+    }
+
+    #[test]
+    fn a_packet_arrives_after_waiting_transmission_and_propagation() {
+        // 1500 bytes at 12 Mbit/s take 1 ms.
+        let mut l = link(12_000_000, 250, QueueLimit::Packets(10));
+        assert_eq!(l.push(Time(0), packet(1500)), Pushed::First);
+        assert_eq!(l.push(Time(0), packet(1500)), Pushed::Behind);
+        assert_eq!(l.next(), Some(Time(251_000_000)));
+        l.pop();
+        assert_eq!(l.next(), Some(Time(252_000_000)));
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_the_packet_in_transmission_is_not_counted() {
+        let mut l = link(12_000_000, 0, QueueLimit::Packets(2));
+        let taken = (0..5).filter(|_| l.push(Time(0), packet(1500)) != Pushed::Full).count();
+        assert_eq!((taken, l.counts.dropped_queue, l.counts.queue_max), (3, 2, 2));
+        // After 1.5 ms one has left, so one more fits.
+        assert_eq!(l.waiting(Time(1_500_000)), 1);
+        assert_ne!(l.push(Time(1_500_000), packet(1500)), Pushed::Full);
+        assert_eq!(l.push(Time(1_500_000), packet(1500)), Pushed::Full);
+    }
+
+    #[test]
+    fn a_queue_in_bytes_counts_bytes() {
+        let mut l = link(8_000, 0, QueueLimit::Bytes(1000));
+        assert_ne!(l.push(Time(0), packet(1500)), Pushed::Full); // idle: goes straight to the transmitter
+        assert_ne!(l.push(Time(0), packet(600)), Pushed::Full);
+        assert_eq!(l.push(Time(0), packet(401)), Pushed::Full);
+        assert_ne!(l.push(Time(0), packet(400)), Pushed::Full);
+    }
+
+    #[test]
+    fn rounding_does_not_add_up() {
+        // 1500 bytes at 622.08 Mbit/s take 19290.123... ns; a million of them 19.290123456 s.
+        let mut l = link(622_080_000, 0, QueueLimit::Packets(u64::MAX));
+        for _ in 0..1_000_000 {
+            l.push(Time(0), packet(1500));
+        }
+        assert_eq!(l.free_at, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
+    }
+
+    #[test]
+    fn utilisation_and_mean_queue_are_time_averages() {
+        // Four packets of 1 ms each at time 0, observed until 3 ms: busy all the time; waiting 3, 2, 1 for 1 ms each.
+        let mut l = link(12_000_000, 0, QueueLimit::Packets(10));
+        (0..4).for_each(|_| drop(l.push(Time(0), packet(1500))));
+        assert_eq!(l.utilisation(Time(3_000_000)), 1.0);
+        assert_eq!(l.utilisation(Time(8_000_000)), 0.5);
+        assert!((l.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
+    }
+}

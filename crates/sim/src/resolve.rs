@@ -1,0 +1,397 @@
+//! From a scenario to a plan: names become indices, defaults are filled in, and values that do not fit
+//! together are refused.
+
+use std::sync::Arc;
+
+use bentpipe_cc::{Span, Time};
+
+use crate::error::{Error, Key, quoted, suggestion};
+use crate::geometry::{Station, geo_look};
+use crate::plan::{Channel, FlowPlan, LinkPlan, LossPlan, Plan, QueueLimit};
+use crate::scenario::{Link, Loss, Queue, Satellite, Scenario};
+use crate::units::{BitRate, Duration, Interval, QueueSize};
+use crate::{flows, plan, shape, stations, text};
+
+/// Longest run: ten years.
+const MAX_DURATION: Span = Span(3_652 * 86_400 * 1_000_000_000);
+/// Longest propagation delay: a day.
+const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
+/// Highest rate, bits per second.
+const MAX_RATE: u64 = 100_000_000_000_000;
+/// Largest trace file of losses, in bytes.
+const MAX_TRACE: u64 = 256 << 20;
+/// Most rows that a trace may have.
+const MAX_ROWS: u64 = 200_000_000;
+/// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
+/// loss.
+const MIN_BDP_PACKETS: u64 = 5;
+/// Size of the packets that a bdp of a link without flows is counted in, bytes.
+const DEFAULT_WIRE: u32 = 1_500;
+
+/// Makes the plan of a scenario.
+pub(crate) fn plan(scenario: &Scenario) -> Result<Plan, Error> {
+    let mut work = Work { scenario, warnings: Vec::new() };
+    work.check_shape()?;
+    let duration = scenario.duration.0;
+    let key = Key::of(["duration"]);
+    if duration == Span::ZERO {
+        return Err(work.error(&key, "a run takes longer than zero; write e.g. \"120 s\""));
+    }
+    if duration > MAX_DURATION {
+        return Err(work.error(&key, format!("{} is too long; it must be at most 3652 d", scenario.duration)));
+    }
+    if scenario.link.is_empty() {
+        let message = "there is no link; add a table such as [link.sat] with rate = \"10 Mbit/s\" and delay = \"250 ms\"";
+        return Err(work.error(&Key::of(["link"]), message));
+    }
+    if scenario.flow.is_empty() {
+        let message = "there is no flow; add a table [[flow]] with cc = \"reno\" and path = [\"sat\"]";
+        return Err(work.error(&Key::of(["flow"]), message));
+    }
+    let delays = work.delays()?;
+    let paths = flows::paths(&work, &delays)?;
+    let links = work.links(&delays, &paths)?;
+    let flows = flows::expand(&mut work, &paths, &links)?;
+    let record = work.record(&flows, links.len())?;
+    Ok(Plan { seed: scenario.seed, duration, record, links, flows, warnings: work.warnings })
+}
+
+/// A plan in the making.
+pub(crate) struct Work<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Propagation delays of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delays {
+    pub(crate) forward: Span,
+    pub(crate) reverse: Span,
+}
+
+/// The links that a flow of the scenario crosses, and what its share of a bandwidth-delay product depends on.
+#[derive(Debug)]
+pub(crate) struct PathPlan {
+    pub(crate) links: Vec<usize>,
+    /// Propagation there and back, private delay included.
+    pub(crate) base_rtt: Span,
+    /// Bytes on the wire of its largest packet.
+    pub(crate) wire: u32,
+}
+
+impl Work<'_> {
+    pub(crate) fn error(&self, key: &Key, message: impl Into<String>) -> Error {
+        self.scenario.origin.error(key, message)
+    }
+
+    /// Scenarios that were built in Rust pass the same checks as text.
+    fn check_shape(&self) -> Result<(), Error> {
+        let tree = serde_json::to_value(self.scenario)
+            .map_err(|e| self.error(&Key::default(), format!("the scenario cannot be written: {e}")))?;
+        shape::check(&text::without_nulls(tree)).map_err(|(key, message)| self.error(&key, message))
+    }
+
+    fn record(&self, flows: &[FlowPlan], links: usize) -> Result<Option<plan::Record>, Error> {
+        let Some(record) = &self.scenario.record else { return Ok(None) };
+        let key = Key::of(["record"]);
+        let interval = match record.interval.unwrap_or(Interval::Change) {
+            Interval::Change => None,
+            Interval::Every(span) => Some(span),
+        };
+        if record.links && interval.is_none() {
+            let message =
+                "links are recorded at intervals of time; add interval = \"100 ms\", or leave links out";
+            return Err(self.error(&key.with("links"), message));
+        }
+        if let Some(interval) = interval {
+            let each =
+                u64::from(record.flows) * flows.len() as u64 + u64::from(record.links) * 2 * links as u64;
+            let rows = self.scenario.duration.0.0.checked_div(interval.0).map(|n| n.saturating_mul(each));
+            match rows {
+                None => {
+                    let message = "an interval must be longer than zero; write e.g. \"100 ms\" or \"change\"";
+                    return Err(self.error(&key.with("interval"), message));
+                }
+                Some(rows) if rows > MAX_ROWS => {
+                    let message =
+                        format!("this makes {rows} rows, more than {MAX_ROWS}; choose a longer interval");
+                    return Err(self.error(&key.with("interval"), message));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(Some(plan::Record { interval, flows: record.flows, links: record.links }))
+    }
+
+    /// The propagation delays of all links, in order of name.
+    fn delays(&mut self) -> Result<Vec<Delays>, Error> {
+        let scenario = self.scenario;
+        let mut delays = Vec::with_capacity(scenario.link.len());
+        for (name, link) in &scenario.link {
+            let key = Key::of(["link", name]);
+            let forward = match (&link.delay, &link.satellite) {
+                (Some(delay), None) => {
+                    if let Some((end, _)) =
+                        [("from", &link.from), ("to", &link.to)].iter().find(|(_, s)| s.is_some())
+                    {
+                        let message = "a station has no use next to delay; leave it out, or write satellite instead of delay";
+                        return Err(self.error(&key.with(end), message));
+                    }
+                    delay.0
+                }
+                (None, Some(satellite)) => self.hops(name, link, satellite, &key)?,
+                (Some(_), Some(_)) => {
+                    let message =
+                        "the satellite already gives the delay; leave out one of delay and satellite";
+                    return Err(self.error(&key.with("delay"), message));
+                }
+                (None, None) if link.from.is_some() || link.to.is_some() => {
+                    let message = "is missing; stations need e.g. satellite = { geo = \"100E\" }";
+                    return Err(self.error(&key.with("satellite"), message));
+                }
+                (None, None) => {
+                    let message = "is missing; add e.g. delay = \"250 ms\", or from, to and satellite = { geo = \"100E\" }";
+                    return Err(self.error(&key.with("delay"), message));
+                }
+            };
+            self.check_delay(forward, &key.with("delay"))?;
+            let reverse = match link.reverse.as_ref().and_then(|r| r.delay) {
+                Some(delay) => {
+                    self.check_delay(delay.0, &key.with("reverse").with("delay"))?;
+                    delay.0
+                }
+                None => forward,
+            };
+            delays.push(Delays { forward, reverse });
+        }
+        Ok(delays)
+    }
+
+    pub(crate) fn check_delay(&self, delay: Span, key: &Key) -> Result<(), Error> {
+        match delay > MAX_DELAY {
+            true => Err(self.error(key, format!("{} is too long; it must be at most 1 d", Duration(delay)))),
+            false => Ok(()),
+        }
+    }
+
+    /// Delay from station to satellite to station, or of one of the two hops.
+    fn hops(&mut self, name: &str, link: &Link, satellite: &Satellite, key: &Key) -> Result<Span, Error> {
+        if link.from.is_none() && link.to.is_none() {
+            let message = "is missing; a satellite's link goes from a station, to a station, or both: add e.g. from = \"beijing\"";
+            return Err(self.error(&key.with("from"), message));
+        }
+        let lowest = satellite.min_elevation.unwrap_or(0.0);
+        let mut total = Span::ZERO;
+        for (end, station) in [("from", &link.from), ("to", &link.to)] {
+            let Some(station) = station else { continue };
+            let position = self.station(station, &key.with(end))?;
+            let look = geo_look(&position, satellite.geo);
+            let sees = format!(
+                "station {station} sees the satellite at {} only at an elevation of {:.1} degrees",
+                satellite.geo, look.elevation_deg
+            );
+            if look.elevation_deg < lowest {
+                let message = match look.elevation_deg < 0.0 {
+                    true => format!(
+                        "{sees}, below the horizon; move one of them, or set satellite.min_elevation = {:.0} to go on with \
+                         the straight-line delay",
+                        libm::floor(look.elevation_deg)
+                    ),
+                    false => format!(
+                        "{sees}, and satellite.min_elevation is {lowest}; move one of them or lower it"
+                    ),
+                };
+                return Err(self.error(&key.with(end), message));
+            }
+            if look.elevation_deg < 0.0 {
+                self.warnings.push(format!(
+                    "link {name}: {sees}, below the horizon; its delay is that of a straight line through the Earth"
+                ));
+            }
+            total += look.delay();
+        }
+        Ok(total)
+    }
+
+    fn station(&self, name: &str, key: &Key) -> Result<Station, Error> {
+        let own = self.scenario.station.get(name).copied();
+        own.or_else(|| stations::find(name).copied()).ok_or_else(|| {
+            let names = self.scenario.station.keys().map(String::as_str);
+            let names = names.chain(stations::STATIONS.iter().map(|(name, _)| *name));
+            let message = format!("no station is called {}; {}", quoted(name), suggestion(name, names));
+            self.error(key, format!("{message} (or define it: [station.{name}] with lat and lon)"))
+        })
+    }
+
+    fn links(&mut self, delays: &[Delays], paths: &[PathPlan]) -> Result<Vec<LinkPlan>, Error> {
+        let scenario = self.scenario;
+        let mut links = Vec::with_capacity(delays.len());
+        for (index, (name, link)) in scenario.link.iter().enumerate() {
+            let key = Key::of(["link", name]);
+            let crossing: Vec<&PathPlan> = paths.iter().filter(|p| p.links.contains(&index)).collect();
+            if crossing.is_empty() {
+                self.warnings.push(format!("link {name}: no flow crosses it"));
+            }
+            let own = Span(delays[index].forward.0 + delays[index].reverse.0);
+            let share = Share {
+                rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(own),
+                wire: crossing.iter().map(|p| p.wire).max().unwrap_or(DEFAULT_WIRE),
+            };
+            let limit = queue_size(link.queue.as_ref());
+            let forward = Channel {
+                rate_bps: self.rate(link.rate, &key.with("rate"))?,
+                delay: delays[index].forward,
+                queue: self.queue(name, limit, link.rate, &share),
+                loss: self.losses(&link.loss, &key.with("loss"))?,
+            };
+            let back = link.reverse.clone().unwrap_or_default();
+            let key = key.with("reverse");
+            let rate = back.rate.unwrap_or(link.rate);
+            let limit = back.queue.as_ref().map_or(limit, |q| queue_size(Some(q)));
+            let reverse = Channel {
+                rate_bps: self.rate(rate, &key.with("rate"))?,
+                delay: delays[index].reverse,
+                queue: self.queue(&format!("{name}, reverse"), limit, rate, &share),
+                loss: self.losses(&back.loss, &key.with("loss"))?,
+            };
+            links.push(LinkPlan { name: name.clone(), forward, reverse });
+        }
+        Ok(links)
+    }
+
+    pub(crate) fn rate(&self, rate: BitRate, key: &Key) -> Result<u64, Error> {
+        match rate.0 {
+            0 => Err(self.error(key, "a rate must be greater than zero; write e.g. \"10 Mbit/s\"")),
+            high if high > MAX_RATE => {
+                Err(self.error(key, format!("{rate} is too high; it must be at most 100 Tbit/s")))
+            }
+            fine => Ok(fine),
+        }
+    }
+
+    /// A bandwidth-delay product is rate x base round-trip time in packets of the flows' largest size,
+    /// rounded, at least [`MIN_BDP_PACKETS`].
+    fn queue(&mut self, link: &str, limit: QueueSize, rate: BitRate, share: &Share) -> QueueLimit {
+        match limit {
+            QueueSize::Packets(n) => QueueLimit::Packets(n),
+            QueueSize::Bytes(n) => {
+                if n < u64::from(share.wire) {
+                    self.warnings.push(format!(
+                        "link {link}: no packet of {} bytes fits a queue of {n} bytes",
+                        share.wire
+                    ));
+                }
+                QueueLimit::Bytes(n)
+            }
+            QueueSize::Bdp(times) => {
+                let packets = times * rate.0 as f64 * share.rtt.secs() / (8.0 * f64::from(share.wire));
+                let packets = libm::round(packets) as u64;
+                if packets < MIN_BDP_PACKETS {
+                    self.warnings.push(format!(
+                        "link {link}: {times} bdp is {packets} packets; the queue has room for {MIN_BDP_PACKETS}"
+                    ));
+                }
+                QueueLimit::Packets(packets.max(MIN_BDP_PACKETS))
+            }
+        }
+    }
+
+    fn losses(&self, losses: &[Loss], key: &Key) -> Result<Vec<LossPlan>, Error> {
+        let numbered = losses.iter().enumerate();
+        numbered
+            .map(|(i, loss)| {
+                // A single table stands at the key itself, items of a list below it.
+                let item = key.with(i);
+                let listed = losses.len() > 1 || self.scenario.origin.lines.contains_key(&item);
+                self.loss(loss, if listed { &item } else { key })
+            })
+            .collect()
+    }
+
+    fn loss(&self, loss: &Loss, key: &Key) -> Result<LossPlan, Error> {
+        match *loss {
+            Loss::PacketError { rate } => Ok(LossPlan::PacketError { rate }),
+            Loss::BitError { rate } => Ok(LossPlan::BitError { rate }),
+            Loss::GilbertElliott { p, r, good_loss, bad_loss } => {
+                Ok(LossPlan::GilbertElliott { p, r, good_loss, bad_loss })
+            }
+            Loss::Outage { from, to, every, length, first } => {
+                let given = [from, to, every, length, first].map(|d| d.map(|d| d.0));
+                outage(given).map_err(|(name, message)| self.error(&key.with(name), message))
+            }
+            Loss::Trace { ref file } => {
+                let lost = trace(file).map_err(|message| self.error(&key.with("file"), message))?;
+                Ok(LossPlan::Trace { lost })
+            }
+        }
+    }
+}
+
+/// What a bandwidth-delay product is counted with.
+struct Share {
+    rtt: Span,
+    wire: u32,
+}
+
+fn queue_size(queue: Option<&Queue>) -> QueueSize {
+    match queue {
+        Some(Queue::DropTail { limit: Some(limit) }) => *limit,
+        Some(Queue::DropTail { limit: None }) | None => QueueSize::Bdp(1.0),
+    }
+}
+
+fn outage(given: [Option<Span>; 5]) -> Result<LossPlan, (&'static str, String)> {
+    let wrong = |key, message: &str| Err((key, message.to_owned()));
+    match given {
+        [Some(from), Some(to), None, None, None] if from < to => {
+            Ok(LossPlan::Outage { first: Time(from.0), length: Span(to.0 - from.0), every: None })
+        }
+        [Some(from), Some(_), None, None, None] => {
+            wrong("to", &format!("an outage ends after it starts; it must be later than {}", Duration(from)))
+        }
+        [None, None, Some(every), Some(length), first] => {
+            if length == Span::ZERO {
+                return wrong("length", "an outage takes longer than zero; write e.g. \"2 s\"");
+            }
+            if length >= every {
+                return wrong(
+                    "length",
+                    &format!("an outage must be shorter than every = {}", Duration(every)),
+                );
+            }
+            let first = first.unwrap_or(every);
+            Ok(LossPlan::Outage { first: Time(first.0), length, every: Some(every) })
+        }
+        [None, None, None, None, None] => {
+            wrong("from", "is missing; an outage needs from and to, or every and length")
+        }
+        [Some(_), None, None, None, None] => wrong("to", "is missing; add e.g. to = \"12 s\""),
+        [None, Some(_), None, None, None] => wrong("from", "is missing; add e.g. from = \"10 s\""),
+        [None, None, Some(_), None, _] => wrong("length", "is missing; add e.g. length = \"2 s\""),
+        [None, None, None, _, _] => {
+            wrong("every", "is missing; add e.g. every = \"60 s\", or write from and to instead")
+        }
+        _ => wrong(
+            "from",
+            "an outage is either from and to, or every, length and first; leave out one or the other",
+        ),
+    }
+}
+
+/// Reads a trace file of lost packets.
+fn trace(file: &str) -> Result<Arc<[u64]>, String> {
+    let in_file = |message: String| format!("trace file {}: {message}", quoted(file));
+    let text = text::read(file.as_ref(), MAX_TRACE).map_err(in_file)?;
+    let mut lost = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let number = line.split('#').next().unwrap_or_default().trim();
+        if !number.is_empty() {
+            let wrong =
+                |_| in_file(format!("line {}: {} is not a packet number from 0", i + 1, quoted(number)));
+            lost.push(number.parse().map_err(wrong)?);
+        }
+    }
+    lost.sort_unstable();
+    lost.dedup();
+    Ok(lost.into())
+}

@@ -1,0 +1,274 @@
+//! What a scenario resolves to: defaults, units, names, queues in bandwidth-delay products, geometry.
+#![allow(missing_docs)]
+
+use std::path::Path;
+
+use bentpipe_cc::registry::Value;
+use bentpipe_cc::{Span, Time};
+use bentpipe_sim::plan::{CcPlan, LossPlan, Plan, QueueLimit, Source};
+use bentpipe_sim::{Scenario, schema};
+use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
+
+const HEAD: &str = "duration = \"120 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n";
+
+fn plan(text: &str) -> Plan {
+    Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The plan of one flow with these lines over the 10 Mbit/s, 250 ms link.
+fn one(flow: &str) -> Plan {
+    plan(&format!("{HEAD}[[flow]]\npath = [\"sat\"]\n{flow}"))
+}
+
+fn options(plan: &Plan) -> Options {
+    match &plan.flows[0].source {
+        Source::Tcp { options, .. } => *options,
+        Source::Cbr { .. } => panic!("not TCP"),
+    }
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.flows.iter().map(|f| f.name.as_str()).collect()
+}
+
+#[test]
+fn defaults() {
+    let plan = one("cc = \"reno\"\n");
+    assert_eq!((plan.seed, plan.duration, plan.record), (1, Span(120_000_000_000), None));
+    let link = &plan.links[0];
+    assert_eq!(link.forward, link.reverse);
+    assert_eq!((link.forward.rate_bps, link.forward.delay), (10_000_000, Span(250_000_000)));
+    assert!(link.forward.loss.is_empty());
+    let flow = &plan.flows[0];
+    assert_eq!((flow.name.as_str(), flow.path.as_slice()), ("reno", &[0][..]));
+    assert_eq!(
+        (flow.start, flow.stop, flow.start_jitter, flow.extra_delay),
+        (Time(0), None, Span(0), Span(0))
+    );
+    assert_eq!(options(&plan), Options::modern());
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+}
+
+#[test]
+fn profiles_and_single_options() {
+    assert_eq!(options(&one("cc = \"reno\"\nprofile = \"paper\"\n")), Options::paper());
+    let own = options(&one(
+        "cc = \"reno\"\nprofile = \"paper\"\nmss = \"1000 bytes\"\nack_size = \"44 bytes\"\ninitial_window = 2\n\
+         initial_ssthresh = 64\nreceive_window = \"100 kB\"\nrecovery = \"newreno\"\nprr = true\ndelayed_ack = true\n\
+         timestamps = true\nspurious = \"eifel\"\nmin_rto = \"1 s\"\ngranularity = \"500 ms\"\nlimited_transmit = false\n\
+         pacing = true\nfixed_rto = true\n",
+    ));
+    let expected = Options {
+        mss: 1000,
+        ack_size: 44,
+        ack_grows: false,
+        initial_window: 2.0,
+        initial_ssthresh: 64.0,
+        receive_window: Some(100),
+        recovery: LossRecovery::NewReno,
+        prr: true,
+        delayed_ack: Some(Span(200_000_000)),
+        timestamps: true,
+        spurious: SpuriousTimeout::Eifel,
+        min_rto: Span(1_000_000_000),
+        granularity: Span(500_000_000),
+        limited_transmit: false,
+        pacing: true,
+        fixed_rto: true,
+        ..Options::paper()
+    };
+    assert_eq!(own, expected);
+    // An acknowledgement of a size that was given keeps it.
+    assert!(!options(&one("cc = \"reno\"\nack_size = \"52 bytes\"\n")).ack_grows);
+}
+
+#[test]
+fn a_controller_brings_its_sender_options() {
+    assert!(options(&one("cc = \"star\"\n")).aen);
+    assert!(!options(&one("cc = \"star\"\naen = false\n")).aen);
+    assert!(!options(&one("cc = \"reno\"\n")).aen);
+}
+
+#[test]
+fn a_supplied_controller_keeps_its_key() {
+    let plan = one("cc = \"python:mine\"\n");
+    assert_eq!(names(&plan), ["mine"]);
+    let Source::Tcp { cc, .. } = &plan.flows[0].source else { panic!("not TCP") };
+    assert_eq!(*cc, CcPlan::Supplied { key: "mine".to_owned() });
+}
+
+#[test]
+fn names_of_copies() {
+    let flow = |lines: &str| format!("[[flow]]\npath = [\"sat\"]\n{lines}\n");
+    let text = format!("{HEAD}{}{}", flow("cc = \"star\"\nname = \"s\"\ncount = 2"), flow("cc = \"reno\""));
+    assert_eq!(names(&plan(&text)), ["s-1", "s-2", "reno"]);
+    // Flows without a name that would share one are numbered through.
+    assert_eq!(
+        names(&plan(&format!("{text}{}", flow("cc = \"reno\"\ncount = 2")))),
+        ["s-1", "s-2", "reno-1", "reno-2", "reno-3"]
+    );
+}
+
+#[test]
+fn a_queue_of_one_bandwidth_delay_product() {
+    // 10 Mbit/s x 0.5 s / (8 x 1500 bytes) = 416.67 packets.
+    let queue = |text: &str| plan(text).links[0].forward.queue;
+    let flow = "[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n";
+    assert_eq!(queue(&format!("{HEAD}{flow}")), QueueLimit::Packets(417));
+    // The longest round trip and the largest packet count: 10 Mbit/s x 0.7 s / (8 x 1052 bytes) = 831.75,
+    // halved.
+    let half = "queue = { kind = \"drop-tail\", limit = \"0.5 bdp\" }\n";
+    let second = format!("{flow}mss = \"1000 bytes\"\nextra_delay = \"100 ms\"\n");
+    assert_eq!(queue(&format!("{HEAD}{half}{second}{flow}mss = \"500 bytes\"\n")), QueueLimit::Packets(416));
+    // 10 kbit/s x 0.5 s is less than one packet; at least five, and a warning.
+    let slow = HEAD.replace("10 Mbit/s", "10 kbit/s");
+    assert_eq!(queue(&format!("{slow}{flow}")), QueueLimit::Packets(5));
+    assert!(plan(&format!("{slow}{flow}")).warnings[0].contains("bdp"));
+}
+
+#[test]
+fn the_return_direction_takes_over_all_but_loss() {
+    let text = format!(
+        "{HEAD}loss = {{ kind = \"packet-error\", rate = 0.5 }}\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}\n\
+         [link.sat.reverse]\nrate = \"1 Mbit/s\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+    );
+    let plan = plan(&text);
+    let link = &plan.links[0];
+    assert_eq!(link.forward.loss, [LossPlan::PacketError { rate: 0.5 }]);
+    assert!(link.reverse.loss.is_empty());
+    assert_eq!((link.reverse.rate_bps, link.reverse.delay), (1_000_000, Span(250_000_000)));
+    assert_eq!(link.reverse.queue, QueueLimit::Packets(9));
+}
+
+#[test]
+fn outages() {
+    let loss = |loss: &str| {
+        let text = format!("{HEAD}loss = {loss}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        plan(&text).links[0].forward.loss.clone()
+    };
+    let s = |n: u64| n * 1_000_000_000;
+    assert_eq!(
+        loss("{ kind = \"outage\", from = \"10 s\", to = \"12 s\" }"),
+        [LossPlan::Outage { first: Time(s(10)), length: Span(s(2)), every: None }]
+    );
+    assert_eq!(
+        loss("{ kind = \"outage\", every = \"60 s\", length = \"3 s\" }"),
+        [LossPlan::Outage { first: Time(s(60)), length: Span(s(3)), every: Some(Span(s(60))) }]
+    );
+}
+
+/// The parameter `ber` of HSWA-TCP over a link with this loss; packets are 1500 bytes long.
+fn ber(loss: &str, cc: &str) -> Option<f64> {
+    let text = format!("{HEAD}loss = {loss}\n[[flow]]\ncc = {cc}\npath = [\"sat\"]\n");
+    let plan = plan(&text);
+    let Source::Tcp { cc: CcPlan::Registered { args, .. }, .. } = &plan.flows[0].source else {
+        panic!("no controller")
+    };
+    args.iter().find(|(name, _)| name == "ber").map(|(_, value)| match value {
+        Value::Number(x) => *x,
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn a_controller_learns_the_bit_error_rate_of_the_path() {
+    let bit = "{ kind = \"bit-error\", rate = 1e-6 }";
+    assert!((ber(bit, "\"hswa\"").unwrap() / 1e-6 - 1.0).abs() < 1e-9);
+    assert_eq!(ber(bit, "{ name = \"hswa\", ber = 1e-4 }"), Some(1e-4));
+    // 1 - 0.99^(1/12000) = 8.37528e-7.
+    let packet = "{ kind = \"packet-error\", rate = 0.01 }";
+    assert!((ber(packet, "\"hswa\"").unwrap() / 8.375_28e-7 - 1.0).abs() < 1e-5);
+    // Both: the probabilities that a bit survives are multiplied.
+    assert!((ber(&format!("[{bit}, {packet}]"), "\"hswa\"").unwrap() / 1.837_527e-6 - 1.0).abs() < 1e-5);
+    assert_eq!(ber("{ kind = \"outage\", from = \"1 s\", to = \"2 s\" }", "\"hswa\""), None);
+    assert_eq!(ber("{ kind = \"packet-error\", rate = 1.0 }", "\"hswa\""), Some(1.0));
+}
+
+#[test]
+fn a_link_between_stations_takes_its_delay_from_the_satellite() {
+    let link = |ends: &str| {
+        plan(&format!(
+            "duration = \"1 s\"\n[station.here]\nlat = 0\nlon = 100\n[link.sat]\nrate = \"1 Mbit/s\"\n{ends}\n\
+             [[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+        ))
+    };
+    let ms = |plan: &Plan| plan.links[0].forward.delay.secs() * 1e3;
+    // Right below: 35786.03 km / c = 119.369 ms. Beijing: 37680 km on a sphere, 9 km less on the ellipsoid:
+    // 125.66 ms.
+    let up = link("from = \"here\"\nsatellite = { geo = \"100E\" }");
+    assert!((ms(&up) - 119.369).abs() < 0.001, "{}", ms(&up));
+    let down = link("to = \"beijing\"\nsatellite = { geo = 100 }");
+    assert!((ms(&down) - 125.66).abs() < 0.02, "{}", ms(&down));
+    let both = link("from = \"here\"\nto = \"beijing\"\nsatellite = { geo = \"100E\" }");
+    assert!((ms(&both) - 245.03).abs() < 0.02, "{}", ms(&both));
+    assert_eq!(both.links[0].forward.delay, both.links[0].reverse.delay);
+    assert!(both.warnings.is_empty());
+    let below =
+        link("from = \"here\"\nto = \"new-york\"\nsatellite = { geo = \"100E\", min_elevation = -90.0 }");
+    assert!(
+        below.warnings[0].contains("new-york") && below.warnings[0].contains("-5"),
+        "{:?}",
+        below.warnings
+    );
+}
+
+#[test]
+fn constant_bit_rate() {
+    let cbr = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", on = \"30 s\", off = \"10 s\" }\n");
+    assert_eq!(
+        cbr.flows[0].source,
+        Source::Cbr {
+            rate_bps: 1_000_000,
+            packet: 1000,
+            on: Span(30_000_000_000),
+            off: Span(10_000_000_000)
+        }
+    );
+    assert_eq!(cbr.flows[0].name, "cbr");
+    let always = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"200 bytes\" }\n");
+    assert_eq!(
+        always.flows[0].source,
+        Source::Cbr { rate_bps: 1_000_000, packet: 200, on: Span::MAX, off: Span::ZERO }
+    );
+}
+
+#[test]
+fn suspicious_scenarios_get_warnings() {
+    let unused = plan(&format!(
+        "{HEAD}[link.spare]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+    ));
+    assert!(unused.warnings[0].contains("spare"), "{:?}", unused.warnings);
+    assert!(one("cc = \"reno\"\nstart = \"130 s\"\n").warnings[0].contains("over"));
+    assert!(one("cc = \"reno\"\necn = true\n").warnings[0].contains("ecn"));
+}
+
+#[test]
+fn the_scenarios_of_the_repository_resolve_without_warnings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut seen = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let plan = Scenario::load(&path, &[]).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"));
+            assert!(plan.warnings.is_empty(), "{path:?}: {:?}", plan.warnings);
+            seen.push(path.file_stem().unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    for name in ["geo", "geo-star", "leo", "meo", "vsat"] {
+        assert!(seen.iter().any(|s| s == name), "{name}");
+    }
+}
+
+#[test]
+fn the_schema_describes_the_format() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["properties"]["duration"]["type"], "string");
+    assert_eq!(schema["$defs"]["Flow"]["additionalProperties"], false);
+    let required: Vec<&str> =
+        schema["required"].as_array().unwrap().iter().filter_map(|r| r.as_str()).collect();
+    assert_eq!(required, ["duration", "link", "flow"]);
+    let kinds = schema["$defs"]["Loss"]["oneOf"].as_array().unwrap();
+    let kinds: Vec<&str> = kinds.iter().filter_map(|k| k["properties"]["kind"]["const"].as_str()).collect();
+    assert_eq!(kinds, ["packet-error", "bit-error", "gilbert-elliott", "outage", "trace"]);
+}

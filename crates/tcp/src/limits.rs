@@ -1,0 +1,71 @@
+//! Why a flow was not faster: the time that each limit held it.
+
+use bentpipe_cc::{Span, Time};
+
+/// What held the sender back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The congestion window, outside recovery.
+    Cwnd,
+    /// The receive window.
+    Rwnd,
+    /// The application had nothing to send.
+    App,
+    /// The pacing rate.
+    Pacing,
+    /// Loss recovery: repairing with a reduced window.
+    Recovery,
+    /// Silence until the retransmission timer expired.
+    Timeout,
+}
+
+/// Time spent under each limit.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    spent: [u64; 6],
+    now: Limit,
+    since: Time,
+    /// Integral of the window over time, segment-nanoseconds.
+    window_time: f64,
+}
+
+impl Limits {
+    pub(crate) fn new() -> Self {
+        Self { spent: [0; 6], now: Limit::App, since: Time(0), window_time: 0.0 }
+    }
+
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.since = now;
+    }
+
+    /// Time passes until `now` under the present limit and a window of `cwnd` segments.
+    pub(crate) fn pass(&mut self, now: Time, cwnd: f64) {
+        self.pass_as(now, cwnd, self.now);
+    }
+
+    /// As `pass`, but the time that passed belongs to `limit`.
+    pub(crate) fn pass_as(&mut self, now: Time, cwnd: f64, limit: Limit) {
+        let span = now.since(self.since).0;
+        if span == 0 {
+            return;
+        }
+        self.spent[limit as usize] += span;
+        self.window_time += cwnd * span as f64;
+        self.since = now;
+    }
+
+    pub(crate) fn set(&mut self, limit: Limit) {
+        self.now = limit;
+    }
+
+    /// Time spent under `limit`.
+    pub fn spent(&self, limit: Limit) -> Span {
+        Span(self.spent[limit as usize])
+    }
+
+    /// Time-average of the congestion window in segments; 0 if no time has passed.
+    pub fn mean_window(&self) -> f64 {
+        let total: u64 = self.spent.iter().sum();
+        if total == 0 { 0.0 } else { self.window_time / total as f64 }
+    }
+}

@@ -1,0 +1,46 @@
+//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): how much may be sent for each ACK of a recovery.
+
+/// The state of one recovery, in segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prr {
+    ssthresh: u64,
+    recover_fs: u64,
+    delivered: u64,
+    out: u64,
+    cwnd: u64,
+}
+
+impl Prr {
+    /// A recovery begins with `flight` segments outstanding (RecoverFS) and shall end at `ssthresh`.
+    pub(crate) fn start(ssthresh: u64, flight: u64) -> Self {
+        Self { ssthresh, recover_fs: flight.max(1), delivered: 0, out: 0, cwnd: 0 }
+    }
+
+    /// An ACK delivered `delivered` segments and left `pipe` in flight; `safe` means that it advanced the cumulative
+    /// acknowledgement without revealing further losses.
+    pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) {
+        self.delivered += delivered;
+        let mut count = if pipe > self.ssthresh {
+            // Proportional part: out / delivered tends to ssthresh / RecoverFS.
+            (self.delivered * self.ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
+        } else {
+            // SSRB: catch up with ssthresh, by one more than was delivered when that is safe.
+            let limit = self.delivered.saturating_sub(self.out).max(delivered) + u64::from(safe);
+            limit.min(self.ssthresh - pipe)
+        };
+        if self.out == 0 {
+            count = count.max(1); // force the fast retransmit upon entering recovery
+        }
+        self.cwnd = pipe + count;
+    }
+
+    /// A segment was sent.
+    pub(crate) fn on_sent(&mut self) {
+        self.out += 1;
+    }
+
+    /// The window in segments.
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+}

@@ -1,0 +1,180 @@
+//! The receiving end: cumulative and selective acknowledgements, delayed or immediate, ECN echo, timestamp echo.
+//!
+//! RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (which blocks to report), RFC 3168 section 6.1.3 (ECN
+//! echo), RFC 7323 section 4.3 (which timestamp to echo).
+
+use bentpipe_cc::{Span, Time};
+
+use crate::bits::Bits;
+use crate::options::{LossRecovery, Options};
+use crate::segment::{AckSegment, Block, Data, MAX_BLOCKS, Sack};
+
+/// Segments further ahead than this lie outside any window and are not kept.
+const MAX_WINDOW: u64 = 1 << 27;
+
+/// The receiver of one connection. Its application reads at once, so the receive window's right edge only depends on
+/// `next`.
+#[derive(Debug)]
+pub struct Receiver {
+    /// Next segment expected in order.
+    next: u64,
+    /// Behind the highest segment received.
+    high: u64,
+    /// Segments received out of order.
+    early: Bits,
+    early_count: u64,
+    /// Most recently changed runs of `early`, newest first (RFC 2018 section 4).
+    recent: [Block; MAX_BLOCKS],
+    sack: bool,
+    ecn: bool,
+    delay: Option<Span>,
+    /// In-order segments not yet acknowledged.
+    unacked: u32,
+    deadline: Option<Time>,
+    /// TS.Recent and Last.ACK.sent of RFC 7323 section 4.3.
+    ts_recent: u32,
+    ts_recent_at: Time,
+    last_ack: u64,
+    echo: bool,
+}
+
+impl Receiver {
+    /// A receiver that has seen nothing.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            next: 0,
+            high: 0,
+            early: Bits::new(64),
+            early_count: 0,
+            recent: [Block::default(); MAX_BLOCKS],
+            sack: options.recovery == LossRecovery::Sack,
+            ecn: options.ecn,
+            delay: options.delayed_ack,
+            unacked: 0,
+            deadline: None,
+            ts_recent: 0,
+            ts_recent_at: Time(0),
+            last_ack: 0,
+            echo: false,
+        }
+    }
+
+    /// Segments delivered to the application, in order.
+    pub fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    /// When [`Receiver::on_deadline`] must be called.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// A data segment arrived. Returns the acknowledgement to send now, if any.
+    pub fn on_data(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
+        if self.ecn {
+            // RFC 3168 section 6.1.3: echo until CWR is seen; a new mark on the same segment starts again.
+            self.echo = (self.echo && !data.cwr) || data.ce;
+        }
+        if data.probe {
+            return Some(self.acknowledge());
+        }
+        self.keep_timestamp(now, data);
+        if data.seq == self.next {
+            self.in_order(now)
+        } else {
+            if data.seq > self.next && data.seq - self.next < MAX_WINDOW {
+                self.out_of_order(data.seq);
+            }
+            // RFC 5681 section 4.2: out of order or received before, acknowledge at once.
+            Some(self.acknowledge())
+        }
+    }
+
+    /// The delayed acknowledgement is due.
+    pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
+        (self.deadline? <= now).then(|| self.acknowledge())
+    }
+
+    /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged, and never goes
+    /// back, unless it is so old that the clock may have gone half round (section 5.5).
+    fn keep_timestamp(&mut self, now: Time, data: &Data) {
+        const HALF_ROUND: Span = Span((1 << 31) * 1000);
+        let forward = (data.tsval.wrapping_sub(self.ts_recent) as i32) >= 0;
+        if data.seq <= self.last_ack && (forward || now.since(self.ts_recent_at) >= HALF_ROUND) {
+            self.ts_recent = data.tsval;
+            self.ts_recent_at = now;
+        }
+    }
+
+    fn in_order(&mut self, now: Time) -> Option<AckSegment> {
+        let gap = self.early_count > 0;
+        self.next += 1;
+        self.unacked += 1;
+        if gap {
+            let to = self.early.next_clear(self.next, self.high).unwrap_or(self.high);
+            self.early_count -= self.early.clear_range(self.next, to);
+            self.next = to.max(self.next);
+        }
+        self.high = self.high.max(self.next);
+        match self.delay {
+            // RFC 5681 section 4.2: at least every second segment, at once if it fills all or part of a gap.
+            Some(delay) if !gap && self.unacked < 2 => {
+                self.deadline = Some(now + delay);
+                None
+            }
+            _ => Some(self.acknowledge()),
+        }
+    }
+
+    fn out_of_order(&mut self, seq: u64) {
+        while seq - self.next >= self.early.capacity() {
+            self.early.grow(self.next, self.high);
+        }
+        self.high = self.high.max(seq + 1);
+        if self.early.get(seq) {
+            return;
+        }
+        self.early.set(seq);
+        self.early_count += 1;
+        if self.sack {
+            self.remember(seq);
+        }
+    }
+
+    /// Puts the run that holds `seq` first among the recent ones and joins those that it has grown into.
+    fn remember(&mut self, seq: u64) {
+        let mut run = Block { start: seq, end: seq + 1 };
+        for known in self.recent {
+            if known.end == seq {
+                run.start = known.start;
+            } else if known.start == seq + 1 {
+                run.end = known.end;
+            }
+        }
+        if run.start == seq && seq > self.next && self.early.get(seq - 1) {
+            run.start = self.early.last_clear(self.next, seq).map_or(self.next, |hole| hole + 1);
+        }
+        if run.end == seq + 1 && run.end < self.high && self.early.get(run.end) {
+            run.end = self.early.next_clear(run.end, self.high).unwrap_or(self.high);
+        }
+        let mut recent = [run, Block::default(), Block::default()];
+        let apart = |b: &&Block| b.start > self.next && (b.end < run.start || b.start > run.end);
+        let others = self.recent.iter().filter(apart);
+        for (slot, known) in recent[1..].iter_mut().zip(others) {
+            *slot = *known;
+        }
+        self.recent = recent;
+    }
+
+    fn acknowledge(&mut self) -> AckSegment {
+        self.unacked = 0;
+        self.deadline = None;
+        self.last_ack = self.next;
+        let mut sack = Sack::default();
+        if self.early_count > 0 {
+            let live = |b: &&Block| b.start > self.next && b.end > b.start;
+            self.recent.iter().filter(live).for_each(|b| sack.push(*b));
+        }
+        AckSegment { ack: self.next, sack, tsecr: self.ts_recent, ece: self.echo }
+    }
+}

@@ -1,0 +1,80 @@
+//! Round-trip estimation and the retransmission timeout (RFC 6298).
+
+use bentpipe_cc::{Rtt, Span};
+
+use crate::options::Options;
+
+/// Before the first sample the timeout is 1 s (RFC 6298 section 2.1).
+const INITIAL: Span = Span::from_millis(1000);
+
+/// The estimator of one sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Estimator {
+    /// SRTT and RTTVAR in nanoseconds, as the timer's coarse clock sees them.
+    timer: Option<(u64, u64)>,
+    /// What controllers see: the same filter on exact samples.
+    exact: Option<Rtt>,
+    min_rto: Span,
+    max_rto: Span,
+    granularity: Span,
+    /// Doublings (RFC 6298 section 5.5).
+    backoff: u32,
+}
+
+impl Estimator {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            timer: None,
+            exact: None,
+            min_rto: options.min_rto,
+            max_rto: options.max_rto,
+            granularity: options.granularity,
+            backoff: 0,
+        }
+    }
+
+    /// A sample for the controllers and one for the timer; with delayed ACKs the latter is the longer.
+    pub(crate) fn sample(&mut self, rtt: Span, for_timer: Span) {
+        let g = self.granularity.0.max(1);
+        let coarse = for_timer.0.div_ceil(g).saturating_mul(g);
+        self.timer = Some(match self.timer {
+            None => (coarse, coarse / 2), // RFC 6298 section 2.2
+            Some((srtt, var)) => smooth(srtt, var, coarse),
+        });
+        self.backoff = 0; // only a new measurement ends the doubling (RFC 6298 section 5, Karn)
+        self.exact = Some(match self.exact {
+            None => Rtt { latest: rtt, min: rtt, smoothed: rtt, var: Span(rtt.0 / 2) },
+            Some(old) => {
+                let (srtt, var) = smooth(old.smoothed.0, old.var.0, rtt.0);
+                Rtt { latest: rtt, min: old.min.min(rtt), smoothed: Span(srtt), var: Span(var) }
+            }
+        });
+    }
+
+    pub(crate) fn rtt(&self) -> Option<Rtt> {
+        self.exact
+    }
+
+    /// The timeout without doublings (RFC 6298 sections 2.2 to 2.5).
+    pub(crate) fn base(&self) -> Span {
+        let rto = self.timer.map_or(INITIAL.0, |(srtt, var)| {
+            srtt.saturating_add(self.granularity.0.max(var.saturating_mul(4)))
+        });
+        Span(rto.max(self.min_rto.0).min(self.max_rto.0))
+    }
+
+    /// The timeout with doublings.
+    pub(crate) fn rto(&self) -> Span {
+        Span(self.base().0.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.0))
+    }
+
+    /// RFC 6298 section 5.5.
+    pub(crate) fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(30);
+    }
+}
+
+/// RFC 6298 section 2.3: RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT <- 7/8 SRTT + 1/8 R.
+fn smooth(srtt: u64, var: u64, sample: u64) -> (u64, u64) {
+    (srtt - srtt / 8 + sample / 8, var - var / 4 + srtt.abs_diff(sample) / 4)
+}

@@ -1,0 +1,382 @@
+//! What the sender knows of each outstanding segment, at a constant amortised cost per acknowledgement.
+//!
+//! RFC 6675 section 4: `IsLost(s)` holds when three segments above `s` have been selectively acknowledged (three
+//! discontiguous runs, or more than two full segments of bytes, come to the same when all segments are full). So every
+//! segment below the third-highest SACKed one that is not SACKed itself is lost, and one pointer that only moves up marks
+//! them. `pipe` follows from four counters.
+
+use bentpipe_cc::Time;
+
+use crate::bits::Bits;
+use crate::segment::Sack;
+
+/// DupThresh of RFC 6675 section 2.
+pub(crate) const DUP_THRESH: usize = 3;
+
+/// The state when a segment was sent, for delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, section 2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    pub(crate) delivered: u64,
+    pub(crate) delivered_at: Time,
+    pub(crate) first_sent: Time,
+    pub(crate) in_flight: u64,
+    pub(crate) app_limited: bool,
+}
+
+/// The scoreboard of one sender: segments `una` .. `next`.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    una: u64,
+    next: u64,
+    sent_at: Vec<Time>,
+    /// Empty unless the controller wants rate samples.
+    stamps: Vec<Stamp>,
+    sacked: Bits,
+    lost: Bits,
+    /// Retransmission in flight.
+    again: Bits,
+    /// Ever retransmitted: no RTT sample (Karn).
+    twice: Bits,
+    sacked_count: u64,
+    lost_count: u64,
+    again_count: u64,
+    twice_count: u64,
+    /// Behind the highest segment marked lost.
+    lost_end: u64,
+    /// Behind the highest segment that rule 3 has resent.
+    doubt_end: u64,
+    /// Highest SACKed segments plus one, highest first; 0 if none.
+    top: [u64; DUP_THRESH],
+    /// Everything below is SACKed or marked lost.
+    marked: u64,
+    /// No lost segment without a retransmission in flight lies below.
+    resend: u64,
+}
+
+/// What an acknowledgement did to the scoreboard.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivered {
+    /// Segments newly delivered.
+    pub(crate) segments: u64,
+    /// Segments newly marked lost.
+    pub(crate) lost: u64,
+    /// When the first and the last newly delivered segment that was sent only once were sent.
+    pub(crate) sent_once: Option<(Time, Time)>,
+    /// The newest newly delivered segment: when sent, and its stamp.
+    pub(crate) newest: Option<(Time, Stamp)>,
+    /// Behind the highest newly delivered segment.
+    pub(crate) high: u64,
+}
+
+impl Scoreboard {
+    pub(crate) fn new(stamps: bool) -> Self {
+        let bits = || Bits::new(64);
+        Self {
+            una: 0,
+            next: 0,
+            sent_at: vec![Time(0); 64],
+            stamps: if stamps { vec![Stamp::default(); 64] } else { Vec::new() },
+            sacked: bits(),
+            lost: bits(),
+            again: bits(),
+            twice: bits(),
+            sacked_count: 0,
+            lost_count: 0,
+            again_count: 0,
+            twice_count: 0,
+            lost_end: 0,
+            doubt_end: 0,
+            top: [0; DUP_THRESH],
+            marked: 0,
+            resend: 0,
+        }
+    }
+
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// The next segment never sent.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// RFC 6675's pipe in segments.
+    pub(crate) fn pipe(&self) -> u64 {
+        self.outstanding() + self.again_count - self.sacked_count - self.lost_count
+    }
+
+    /// Segments selectively acknowledged.
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked_count
+    }
+
+    /// Any segment marked lost and not yet acknowledged?
+    pub(crate) fn any_lost(&self) -> bool {
+        self.lost_count > 0
+    }
+
+    fn slot(&self, seq: u64) -> usize {
+        seq as usize & (self.sent_at.len() - 1)
+    }
+
+    /// Segment `next` goes out for the first time.
+    pub(crate) fn send_new(&mut self, now: Time, stamp: Stamp) {
+        if self.outstanding() == self.sent_at.len() as u64 {
+            self.grow();
+        }
+        self.stamp(self.next, now, stamp);
+        self.next += 1;
+    }
+
+    /// Segment `seq` goes out again.
+    pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Stamp) {
+        if !self.lost.get(seq) {
+            if seq < self.top[0] {
+                // NextSeg rule 3: the original may only be late and counts as in flight beside its copy.
+                self.doubt_end = self.doubt_end.max(seq + 1);
+            } else {
+                // Rule 4 leaves HighRxt alone, so that pipe counts one of the two.
+                self.lost.set(seq);
+                self.lost_count += 1;
+            }
+        }
+        if !self.again.get(seq) {
+            self.again.set(seq);
+            self.again_count += 1;
+        }
+        if !self.twice.get(seq) {
+            self.twice.set(seq);
+            self.twice_count += 1;
+        }
+        self.stamp(seq, now, stamp);
+        if seq == self.resend {
+            self.resend += 1;
+        }
+    }
+
+    fn stamp(&mut self, seq: u64, now: Time, stamp: Stamp) {
+        let slot = self.slot(seq);
+        self.sent_at[slot] = now;
+        if let Some(s) = self.stamps.get_mut(slot) {
+            *s = stamp;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.sent_at.len();
+        for bits in [&mut self.sacked, &mut self.lost, &mut self.again, &mut self.twice] {
+            bits.grow(self.una, self.next);
+        }
+        let move_ring = |i: usize| {
+            // The position in the bigger ring of what slot `i` of the old one holds.
+            let seq = self.una + ((i as u64).wrapping_sub(self.una) & (old as u64 - 1));
+            seq as usize & (2 * old - 1)
+        };
+        let mut sent_at = vec![Time(0); 2 * old];
+        (0..old).for_each(|i| sent_at[move_ring(i)] = self.sent_at[i]);
+        if !self.stamps.is_empty() {
+            let mut stamps = vec![Stamp::default(); 2 * old];
+            (0..old).for_each(|i| stamps[move_ring(i)] = self.stamps[i]);
+            self.stamps = stamps;
+        }
+        self.sent_at = sent_at;
+    }
+
+    /// The lowest lost segment that has no retransmission in flight.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        self.resend = self.resend.max(self.una);
+        while let Some(seq) = self.lost.next_set(self.resend, self.lost_end) {
+            self.resend = seq;
+            if !self.again.get(seq) {
+                return Some(seq);
+            }
+            self.resend += 1;
+        }
+        self.resend = self.resend.max(self.lost_end);
+        None
+    }
+
+    /// RFC 6675 section 4, NextSeg rule 3: a segment that is not SACKed, below the highest SACKed one, not yet resent.
+    pub(crate) fn next_doubtful(&self) -> Option<u64> {
+        let from = self.marked.max(self.una).max(self.doubt_end);
+        self.sacked.next_clear(from, self.top[0].min(self.next))
+    }
+
+    /// RFC 6675 section 4, NextSeg rule 4: the highest outstanding segment that is not SACKed.
+    pub(crate) fn rescue(&self) -> Option<u64> {
+        self.sacked.last_clear(self.una, self.next).filter(|&seq| !self.again.get(seq))
+    }
+
+    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK.
+    pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &Sack) -> Delivered {
+        let mut got = Delivered::default();
+        // What the cumulative acknowledgement covers is delivered, not lost: it comes first.
+        if ack > self.una {
+            self.advance(ack, &mut got);
+        }
+        for block in sack.blocks() {
+            let (start, end) = (block.start.max(self.una), block.end.min(self.next));
+            // Most blocks repeat what the last ACK said, grown at one end.
+            match known.blocks().iter().find(|k| k.start <= start && start < k.end) {
+                Some(k) => self.sack(k.end, end, &mut got),
+                None => self.sack(start, end, &mut got),
+            }
+        }
+        if self.sacked_count > 0 {
+            self.mark_lost(&mut got);
+        }
+        got
+    }
+
+    fn sack(&mut self, from: u64, to: u64, got: &mut Delivered) {
+        let mut at = from;
+        while let Some(start) = self.sacked.next_clear(at, to) {
+            let end = self.sacked.next_set(start, to).unwrap_or(to);
+            self.note(start, end, got);
+            let new = self.sacked.set_range(start, end);
+            got.segments += new;
+            self.sacked_count += new;
+            self.settle(start, end);
+            for seq in end.saturating_sub(DUP_THRESH as u64).max(start)..end {
+                self.rank(seq + 1);
+            }
+            at = end;
+        }
+    }
+
+    /// [`from`, `to`) is delivered: neither lost nor in flight again.
+    fn settle(&mut self, from: u64, to: u64) {
+        if self.lost_count > 0 {
+            self.lost_count -= self.lost.clear_range(from, to);
+        }
+        if self.again_count > 0 {
+            self.again_count -= self.again.clear_range(from, to);
+        }
+    }
+
+    /// Keeps the highest three SACKed segments.
+    fn rank(&mut self, mut seq: u64) {
+        for slot in &mut self.top {
+            if seq > *slot {
+                core::mem::swap(slot, &mut seq);
+            }
+        }
+    }
+
+    /// Times and stamps of the newly delivered [`start`, `end`).
+    fn note(&mut self, start: u64, end: u64, got: &mut Delivered) {
+        let last = end - 1;
+        let newest = self.sent_at[self.slot(last)];
+        if got.newest.is_none_or(|(at, _)| newest >= at) {
+            let stamp = self.stamps.get(self.slot(last)).copied().unwrap_or_default();
+            got.newest = Some((newest, stamp));
+        }
+        got.high = got.high.max(end);
+        let once = |seq: u64| self.twice_count == 0 || !self.twice.get(seq);
+        if once(last) {
+            let first = if once(start) { self.sent_at[self.slot(start)] } else { newest };
+            got.sent_once = Some(match got.sent_once {
+                None => (first, newest),
+                Some((a, b)) => (a.min(first), b.max(newest)),
+            });
+        }
+    }
+
+    fn mark_lost(&mut self, got: &mut Delivered) {
+        let below = self.top[DUP_THRESH - 1];
+        let mut at = self.marked.max(self.una);
+        while let Some(start) = self.sacked.next_clear(at, below.saturating_sub(1)) {
+            let end = self.sacked.next_set(start, below).unwrap_or(below);
+            let new = self.lost.set_range(start, end);
+            self.lost_count += new;
+            got.lost += new;
+            self.resend = self.resend.min(start);
+            self.lost_end = self.lost_end.max(end);
+            at = end;
+        }
+        self.marked = self.marked.max(below);
+    }
+
+    fn advance(&mut self, ack: u64, got: &mut Delivered) {
+        let (mut from, mut fresh) = (self.una, ack - self.una);
+        if self.sacked_count > 0 {
+            // Runs that were SACKed before are not new, and their send times are not samples.
+            let mut at = self.una;
+            while let Some(start) = self.sacked.next_clear(at, ack) {
+                let end = self.sacked.next_set(start, ack).unwrap_or(ack);
+                self.note(start, end, got);
+                at = end;
+            }
+            let sacked = self.sacked.clear_range(self.una, ack);
+            self.sacked_count -= sacked;
+            fresh -= sacked;
+            from = ack;
+        }
+        if from < ack {
+            self.note(from, ack, got);
+        }
+        self.settle(self.una, ack);
+        if self.twice_count > 0 {
+            let again = self.twice.clear_range(self.una, ack);
+            if again > 0 {
+                // Karn: which copy led to this ACK is unknown, and the others may have arrived long before.
+                got.sent_once = None;
+            }
+            self.twice_count -= again;
+        }
+        got.segments += fresh;
+        got.high = got.high.max(ack);
+        self.una = ack;
+    }
+
+    /// Marks one segment lost (fast retransmit and partial acknowledgements without SACK).
+    pub(crate) fn mark(&mut self, seq: u64) -> u64 {
+        if seq >= self.next || self.lost.get(seq) {
+            return 0;
+        }
+        self.lost.set(seq);
+        self.lost_count += 1;
+        self.resend = self.resend.min(seq);
+        self.lost_end = self.lost_end.max(seq + 1);
+        1
+    }
+
+    /// Marks everything that is not SACKed lost and forgets retransmissions in flight (timeout, bulk repeat). Returns how
+    /// many were not marked before.
+    pub(crate) fn mark_all(&mut self) -> u64 {
+        let before = self.lost_count;
+        let mut at = self.una;
+        while let Some(start) = self.sacked.next_clear(at, self.next) {
+            let end = self.sacked.next_set(start, self.next).unwrap_or(self.next);
+            self.lost_count += self.lost.set_range(start, end);
+            at = end;
+        }
+        if self.again_count > 0 {
+            self.again.clear_range(self.una, self.next);
+            self.again_count = 0;
+        }
+        self.marked = self.next;
+        self.resend = self.una;
+        self.lost_end = self.next;
+        self.doubt_end = self.una;
+        self.lost_count - before
+    }
+
+    /// Takes all loss marks back (a timeout proved spurious).
+    pub(crate) fn unmark_all(&mut self) {
+        self.lost.clear_range(self.una, self.next);
+        self.again.clear_range(self.una, self.next);
+        self.lost_count = 0;
+        self.again_count = 0;
+        self.marked = self.una;
+        self.resend = self.una;
+        self.lost_end = self.una;
+        self.doubt_end = self.una;
+    }
+}

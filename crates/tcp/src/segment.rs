@@ -1,0 +1,72 @@
+//! What crosses the network between a sender and a receiver. Sequence numbers count full segments from 0.
+
+/// A run of segments received out of order: [`start`, `end`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// First segment of the run.
+    pub start: u64,
+    /// First segment behind the run.
+    pub end: u64,
+}
+
+/// The most SACK blocks that fit beside timestamps (RFC 2018 section 3).
+pub const MAX_BLOCKS: usize = 3;
+
+/// The SACK option of an acknowledgement, most recent block first (RFC 2018 section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sack {
+    blocks: [Block; MAX_BLOCKS],
+    len: u8,
+}
+
+impl Sack {
+    /// Adds a block; a fourth is left out.
+    pub fn push(&mut self, block: Block) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+            *slot = block;
+            self.len += 1;
+        }
+    }
+
+    /// The blocks.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// No blocks?
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// A data segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Segment number.
+    pub seq: u64,
+    /// Payload bytes: the MSS, or less for the last segment of a transfer.
+    pub len: u32,
+    /// The sender's clock in microseconds, modulo 2^32 (RFC 7323).
+    pub tsval: u32,
+    /// Sent before.
+    pub retransmission: bool,
+    /// Congestion window reduced (RFC 3168 section 6.1.2).
+    pub cwr: bool,
+    /// AEN's probe: carries nothing new and asks only for an acknowledgement.
+    pub probe: bool,
+    /// Marked "congestion experienced" on its way.
+    pub ce: bool,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckSegment {
+    /// The next segment that the receiver expects.
+    pub ack: u64,
+    /// Runs received out of order.
+    pub sack: Sack,
+    /// The timestamp echoed, if the connection uses timestamps (RFC 7323 section 4.3).
+    pub tsecr: u32,
+    /// ECN echo (RFC 3168 section 6.1.3).
+    pub ece: bool,
+}

@@ -1,0 +1,533 @@
+//! The sending end: what to send and when, what is lost, when to give up waiting.
+//!
+//! RFC 5681 (Reno), 6582 (NewReno), 6675 (SACK), 9937 (PRR), 3042 (limited transmit), 6298 (timer), 3168 (ECN), 7323
+//! (timestamps). Recovery's beginnings and ends are in `sender/recovery.rs`, spurious timeouts in `spurious.rs`.
+//!
+//! The controller owns the desired window, the sender the effective one. Order inside one ACK: scoreboard, RTT, rate and
+//! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
+//! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
+
+mod recovery;
+
+use bentpipe_cc::{
+    Ack, Controller, Decision, Flow, Pacing, Phase, RateSample, Recovery, RttSample, Span, Time,
+};
+
+use crate::limits::{Limit, Limits};
+use crate::options::{LossRecovery, Options};
+use crate::prr::Prr;
+use crate::rto::Estimator;
+use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard, Stamp};
+use crate::segment::{AckSegment, Data, Sack};
+use crate::spurious::Suspicion;
+
+/// Counters of one sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included, probes not.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmitted: u64,
+    /// Retransmission timeouts that were acted on.
+    pub timeouts: u64,
+    /// Timeouts later found spurious, or spared by AEN.
+    pub spurious_timeouts: u64,
+    /// Fast recoveries.
+    pub recoveries: u64,
+}
+
+/// AEN's probe (TCP-STAR section 3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    No,
+    ToSend,
+    Sent,
+}
+
+/// The sender of one connection.
+#[derive(Debug)]
+pub struct Sender {
+    options: Options,
+    cc: Box<dyn Controller>,
+    decision: Decision,
+    flow: Flow,
+    board: Scoreboard,
+    /// Segments that the application has to send in all, and the payload of the last one.
+    limit: u64,
+    last_len: u32,
+    known_sack: Sack,
+    /// Duplicate ACKs since the last new one, and those of them that still count as deliveries (no SACK).
+    dupacks: u32,
+    unsacked_deliveries: u64,
+    /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
+    recover: u64,
+    /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
+    partial_seen: bool,
+    /// The next retransmission goes out whatever the window says (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2
+    /// step 3, RFC 6675 section 5 step 4.3).
+    forced: bool,
+    /// RFC 6675's RescueRxt: rescue only when this is acknowledged.
+    rescue_at: u64,
+    prr: Prr,
+    /// Burst avoidance at the end of recovery without SACK (RFC 6582 section 3.2 step 3), segments.
+    exit_clamp: Option<u64>,
+    rto: Estimator,
+    timer: Option<Time>,
+    suspicion: Suspicion,
+    probe: Probe,
+    /// The round ends when this segment is delivered.
+    round_mark: u64,
+    /// The window held the sender back while these segments were the newest.
+    limited_until: u64,
+    /// ECN: react again only when this is acknowledged; the next new segment carries CWR.
+    ecn_until: u64,
+    cwr: bool,
+    delivered_at: Time,
+    first_sent: Time,
+    app_limited_until: u64,
+    pace_at: Time,
+    pacing_waits: bool,
+    counters: Counters,
+    limits: Limits,
+}
+
+impl Sender {
+    /// A sender with `bytes` to transfer (`None`: as many as the connection takes).
+    pub fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let mss = u64::from(options.mss.max(1));
+        let (limit, last_len) = match bytes {
+            None => (u64::MAX, options.mss),
+            Some(b) => (b.div_ceil(mss), (b - b.div_ceil(mss).saturating_sub(1) * mss) as u32),
+        };
+        let mut flow = Flow::default();
+        flow.mss = options.mss.max(1);
+        flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
+        Self {
+            decision: cc.decision(),
+            board: Scoreboard::new(cc.wants_rate()),
+            cc,
+            flow,
+            limit,
+            last_len,
+            known_sack: Sack::default(),
+            dupacks: 0,
+            unsacked_deliveries: 0,
+            recover: 0,
+            partial_seen: false,
+            forced: false,
+            rescue_at: 0,
+            prr: Prr::default(),
+            exit_clamp: None,
+            rto: Estimator::new(&options),
+            timer: None,
+            suspicion: Suspicion::new(&options),
+            probe: Probe::No,
+            round_mark: 0,
+            limited_until: 0,
+            ecn_until: 0,
+            cwr: false,
+            delivered_at: Time(0),
+            first_sent: Time(0),
+            app_limited_until: 0,
+            pace_at: Time(0),
+            pacing_waits: false,
+            counters: Counters::default(),
+            limits: Limits::new(),
+            options,
+        }
+    }
+
+    /// The connection starts at `now`.
+    pub fn start(&mut self, now: Time) {
+        self.flow.now = now;
+        self.delivered_at = now;
+        self.first_sent = now;
+        self.limits.begin(now);
+    }
+
+    /// The application will send nothing more than what has been sent.
+    pub fn stop(&mut self) {
+        if self.limit > self.board.next() {
+            self.limit = self.board.next();
+            self.last_len = self.options.mss;
+        }
+    }
+
+    /// Is everything sent and acknowledged?
+    pub fn is_done(&self) -> bool {
+        self.board.una() >= self.limit
+    }
+
+    /// What the controller wants.
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// The state that the controller sees.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// Options of the connection.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Counters.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Oldest unacknowledged segment.
+    pub fn una(&self) -> u64 {
+        self.board.una()
+    }
+
+    /// The next segment never sent.
+    pub fn next(&self) -> u64 {
+        self.board.next()
+    }
+
+    /// Time under each limit until `now`.
+    pub fn limits(&mut self, now: Time) -> &Limits {
+        self.limits.pass(now, self.cwnd_segments());
+        &self.limits
+    }
+
+    /// The congestion window in segments, real-valued.
+    pub fn cwnd_segments(&self) -> f64 {
+        self.decision.cwnd as f64 / f64::from(self.flow.mss)
+    }
+
+    /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
+    pub fn in_flight(&self) -> u64 {
+        self.board.pipe().saturating_sub(self.unsacked_deliveries)
+    }
+
+    /// When [`Sender::on_deadline`] must be called.
+    pub fn deadline(&self) -> Option<Time> {
+        let paced = self.pacing_waits.then_some(self.pace_at);
+        [self.timer, paced, self.cc.deadline()].into_iter().flatten().min()
+    }
+
+    /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
+    pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        let before = self.board.una();
+        if seg.ack > self.board.next() || seg.ack < before {
+            return None; // acknowledges what was never sent, or is old
+        }
+        self.limits.pass(now, self.cwnd_segments());
+        self.flow.now = now;
+        let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
+        let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
+        let got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
+        self.known_sack = sack;
+        let advanced = seg.ack - before;
+        let mut ack = Ack::default();
+        ack.acks = 1;
+        self.declare_lost(got.lost, &mut ack);
+        let delivered = self.count_deliveries(seg, advanced, got.segments);
+        ack.acked = self.bytes(delivered, seg.ack);
+        self.flow.delivered += ack.acked;
+        self.flow.cwnd_limited = before < self.limited_until;
+        let rtt = self.sample_rtt(seg, advanced, &got);
+        ack.rtt = rtt.map(RttSample::one);
+        if delivered > 0 {
+            self.delivered_at = now;
+            ack.rate = got.newest.and_then(|(sent, stamp)| self.rate(sent, &stamp));
+            if let Some((sent, _)) = got.newest {
+                self.first_sent = sent;
+            }
+        }
+        if got.high > self.round_mark {
+            self.round_mark = self.board.next();
+            self.flow.round += 1;
+            ack.round_end = true;
+        }
+        if seg.ece && self.options.ecn {
+            ack.ce = ack.acked;
+        }
+        let recovered = self.react(seg, advanced, &got, &mut ack);
+        if self.flow.phase == Phase::Recovery || recovered {
+            self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
+        }
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        if let Some(clamp) = &mut self.exit_clamp {
+            *clamp += delivered;
+        }
+        if spared {
+            // AEN keeps the window: the ACK feeds the filters but does not make it grow.
+            self.as_if(Phase::Recovery, |s| s.cc.on_ack(&s.flow, &ack));
+        } else {
+            self.cc.on_ack(&self.flow, &ack);
+        }
+        if recovered {
+            self.leave_recovery();
+        }
+        self.decision = self.cc.decision();
+        self.rearm(advanced);
+        rtt
+    }
+
+    /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
+    pub fn on_deadline(&mut self, now: Time) {
+        self.flow.now = now;
+        if self.cc.deadline().is_some_and(|t| t <= now) {
+            self.cc.on_deadline(&self.flow);
+            self.decision = self.cc.decision();
+        }
+        if self.pacing_waits && self.pace_at <= now {
+            self.pacing_waits = false;
+        }
+        if self.timer.is_some_and(|t| t <= now) {
+            self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+            if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
+                self.probe = Probe::ToSend;
+                self.timer = Some(now + self.rto.rto());
+            } else {
+                self.on_timeout();
+            }
+        }
+    }
+
+    /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.
+    pub fn poll(&mut self, now: Time) -> Option<Data> {
+        self.flow.now = now;
+        match self.probe {
+            Probe::No => {}
+            Probe::Sent => {
+                self.limits.set(Limit::Timeout);
+                return None;
+            }
+            Probe::ToSend => {
+                self.probe = Probe::Sent;
+                return Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) });
+            }
+        }
+        let choice = self.choose();
+        match choice {
+            Ok(seq) => Some(self.transmit(now, seq)),
+            Err(limit) => {
+                if limit == Limit::Cwnd {
+                    self.limited_until = self.board.next();
+                }
+                if limit == Limit::App {
+                    self.app_limited_until =
+                        self.flow.delivered + (self.in_flight() * u64::from(self.flow.mss)).max(1);
+                }
+                self.limits.pass(now, self.cwnd_segments());
+                self.limits.set(if self.flow.phase == Phase::Open || limit == Limit::App {
+                    limit
+                } else {
+                    Limit::Recovery
+                });
+                None
+            }
+        }
+    }
+
+    /// What to send next, or what forbids it.
+    fn choose(&mut self) -> Result<u64, Limit> {
+        let pipe = self.in_flight();
+        let forced = self.forced && self.board.next_lost().is_some();
+        if pipe >= self.window() && !forced {
+            return Err(Limit::Cwnd);
+        }
+        if self.pace_at > self.flow.now && self.pacing_rate().is_some() {
+            self.pacing_waits = true;
+            return Err(Limit::Pacing);
+        }
+        let new = self.may_send_new(pipe);
+        if self.suspicion.wants_new() {
+            match new {
+                Ok(_) => return new, // F-RTO: RFC 5682 section 2.1 step 2b
+                Err(_) => self.suspicion.no_new(),
+            }
+        }
+        if self.suspicion.waits() {
+            return Err(Limit::Cwnd); // F-RTO: a retransmission now would spoil what the next ACK tells
+        }
+        if let Some(seq) = self.board.next_lost() {
+            return Ok(seq); // RFC 6675 NextSeg rule 1
+        }
+        let in_sack_recovery =
+            self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::Sack;
+        if new.is_err() && in_sack_recovery {
+            if let Some(seq) = self.board.next_doubtful() {
+                return Ok(seq); // rule 3
+            }
+            if self.board.una() > self.rescue_at
+                && let Some(seq) = self.board.rescue()
+            {
+                self.rescue_at = u64::MAX;
+                return Ok(seq); // rule 4
+            }
+        }
+        new // rule 2
+    }
+
+    fn may_send_new(&self, pipe: u64) -> Result<u64, Limit> {
+        let next = self.board.next();
+        if next >= self.limit {
+            return Err(if pipe == 0 || self.flow.phase == Phase::Open { Limit::App } else { Limit::Cwnd });
+        }
+        if self.options.receive_window.is_some_and(|w| self.board.outstanding() >= w) {
+            return Err(Limit::Rwnd);
+        }
+        // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
+        if !self.options.limited_transmit
+            && self.flow.phase == Phase::Open
+            && self.board.outstanding() >= self.window()
+        {
+            return Err(Limit::Cwnd);
+        }
+        Ok(next)
+    }
+
+    /// The effective congestion window in segments.
+    fn window(&self) -> u64 {
+        let desired = (self.decision.cwnd / u64::from(self.flow.mss)).max(1);
+        if self.flow.phase == Phase::Recovery && self.options.prr && self.cc.recovery() == Recovery::Sender {
+            return self.prr.cwnd();
+        }
+        self.exit_clamp.map_or(desired, |clamp| clamp.min(desired))
+    }
+
+    fn segment(&self, seq: u64) -> Data {
+        let len = if seq + 1 == self.limit { self.last_len } else { self.options.mss };
+        let tsval = (self.flow.now.0 / 1000) as u32;
+        Data { seq, len, tsval, retransmission: false, cwr: false, probe: false, ce: false }
+    }
+
+    fn transmit(&mut self, now: Time, seq: u64) -> Data {
+        let mut data = self.segment(seq);
+        if self.board.outstanding() == 0 {
+            // A new flight: rate samples must not span the pause.
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let stamp = Stamp {
+            delivered: self.flow.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            in_flight: self.in_flight() * u64::from(self.flow.mss),
+            app_limited: self.flow.delivered < self.app_limited_until,
+        };
+        self.counters.sent += 1;
+        if seq == self.board.next() {
+            data.cwr = core::mem::take(&mut self.cwr);
+            self.board.send_new(now, stamp);
+            self.suspicion.on_new_sent();
+        } else {
+            data.retransmission = true;
+            self.counters.retransmitted += 1;
+            let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
+            if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
+                self.timer = None; // restart below: the repair needs a round trip (RFC 6675 section 6)
+            }
+            self.forced = false;
+            self.suspicion.on_retransmit(data.tsval);
+            self.board.send_again(seq, now, stamp);
+        }
+        self.prr.on_sent();
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.rto()); // RFC 6298 section 5.1
+        }
+        if let Some(rate) = self.pacing_rate() {
+            let wire = f64::from(data.len + self.options.header);
+            self.pace_at = self.pace_at.max(now) + Span::from_secs(wire / rate);
+        }
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        data
+    }
+
+    /// Bytes per second, if segments are paced.
+    fn pacing_rate(&self) -> Option<f64> {
+        match self.decision.pacing {
+            Pacing::Rate(rate) => Some(rate.bytes_per_sec().max(1.0)),
+            Pacing::Window if self.options.pacing => {
+                let srtt = self.flow.rtt?.smoothed.secs();
+                // Linux: twice cwnd / srtt in slow start, 1.2 times beyond.
+                let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
+                let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
+                (srtt > 0.0).then(|| gain * wire * self.decision.cwnd as f64 / srtt)
+            }
+            _ => None,
+        }
+    }
+
+    /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.
+    fn bytes(&self, segments: u64, ack: u64) -> u64 {
+        let full = segments * u64::from(self.flow.mss);
+        let short = u64::from(self.flow.mss - self.last_len.min(self.flow.mss));
+        if segments > 0 && ack == self.limit { full.saturating_sub(short) } else { full }
+    }
+
+    /// Newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that follows as that much less.
+    fn count_deliveries(&mut self, seg: &AckSegment, advanced: u64, by_board: u64) -> u64 {
+        if advanced > 0 {
+            if self.options.recovery == LossRecovery::Sack {
+                return by_board;
+            }
+            let counted = self.unsacked_deliveries.min(advanced - 1);
+            self.unsacked_deliveries -= counted;
+            return advanced - counted;
+        }
+        // RFC 5681 section 2: a duplicate ACK, with data outstanding. With SACK it must bring news (RFC 6675 section 2).
+        let duplicate = seg.ack == self.board.una() && self.board.outstanding() > 0;
+        if self.options.recovery == LossRecovery::Sack {
+            self.dupacks += u32::from(duplicate && by_board > 0);
+            by_board
+        } else if duplicate {
+            self.dupacks += 1;
+            // Before fast recovery the first duplicates count (RFC 3042 section 2), and the one that begins it.
+            let due = match self.flow.phase {
+                Phase::Loss => false,
+                Phase::Recovery => true,
+                Phase::Open => {
+                    let most = DUP_THRESH as u32 - u32::from(!self.may_enter(seg.ack));
+                    self.dupacks <= most
+                }
+            };
+            let room = due && self.board.pipe() > self.unsacked_deliveries + 1;
+            self.unsacked_deliveries += u64::from(room);
+            u64::from(room)
+        } else {
+            0
+        }
+    }
+
+    fn sample_rtt(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered) -> Option<Span> {
+        let now = self.flow.now;
+        let (rtt, for_timer) = match got.sent_once {
+            Some((first, last)) => (now.since(last), now.since(first)),
+            None if self.options.timestamps && advanced > 0 => {
+                // RFC 7323 section 4.1: an echoed timestamp tells the round trip of a retransmission too.
+                let echoed = Span(u64::from(((now.0 / 1000) as u32).wrapping_sub(seg.tsecr)) * 1000);
+                (echoed, echoed)
+            }
+            None => return None,
+        };
+        self.rto.sample(rtt, for_timer);
+        self.flow.rtt = self.rto.rtt();
+        Some(rtt)
+    }
+
+    /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.
+    fn rate(&self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
+        if !self.cc.wants_rate() {
+            return None;
+        }
+        let interval = sent.since(stamp.first_sent).max(self.delivered_at.since(stamp.delivered_at));
+        if interval.0 == 0 || self.flow.rtt.is_some_and(|r| interval < r.min) {
+            return None;
+        }
+        let bytes = self.flow.delivered - stamp.delivered;
+        Some(RateSample {
+            rate: bentpipe_cc::Rate((bytes as f64 / interval.secs()) as u64),
+            app_limited: stamp.app_limited,
+            prior_delivered: stamp.delivered,
+            prior_in_flight: stamp.in_flight,
+        })
+    }
+}

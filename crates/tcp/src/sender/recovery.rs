@@ -1,0 +1,201 @@
+//! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
+
+use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery};
+
+use super::{Probe, Sender};
+use crate::options::{LossRecovery, SpuriousTimeout};
+use crate::prr::Prr;
+use crate::scoreboard::{DUP_THRESH, Delivered};
+use crate::segment::AckSegment;
+use crate::spurious::Verdict;
+
+impl Sender {
+    /// Phase changes that this ACK brings about. True if it ends a fast recovery; the phase stays until the controller has
+    /// seen the ACK, so that the window does not grow by what recovery had held back.
+    pub(super) fn react(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered, ack: &mut Ack) -> bool {
+        if self.flow.phase == Phase::Loss {
+            match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
+                Verdict::Spurious(before) => self.undo(&before),
+                Verdict::Open | Verdict::Genuine => {}
+            }
+        }
+        if advanced > 0 {
+            self.dupacks = 0;
+        }
+        match self.flow.phase {
+            Phase::Recovery if seg.ack >= self.recover => {
+                if !self.board.any_lost() {
+                    return true;
+                }
+                // What was sent during this recovery is known to be lost: the next begins at once.
+                self.leave_recovery();
+                self.enter_recovery(got.segments);
+                false
+            }
+            Phase::Recovery => advanced > 0 && self.on_partial_ack(ack),
+            Phase::Loss if seg.ack < self.recover => false,
+            Phase::Loss | Phase::Open => {
+                if self.flow.phase == Phase::Loss {
+                    self.flow.phase = Phase::Open;
+                    self.unsacked_deliveries = 0;
+                }
+                if self.options.recovery != LossRecovery::Sack
+                    && self.dupacks == DUP_THRESH as u32
+                    && advanced == 0
+                    && self.may_enter(seg.ack)
+                {
+                    let marked = self.board.mark(seg.ack);
+                    self.declare_lost(marked, ack);
+                }
+                if self.board.any_lost() && got.segments + u64::from(self.dupacks) > 0 {
+                    self.enter_recovery(got.segments);
+                } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
+                    self.window_reduced();
+                    self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
+                }
+                false
+            }
+        }
+    }
+
+    /// May three duplicates of the acknowledgement `ack` begin a fast recovery? They may stem from retransmissions that were
+    /// not needed, unless more is acknowledged than `recover` (RFC 6582 section 3.2 step 1).
+    pub(super) fn may_enter(&self, ack: u64) -> bool {
+        ack > self.recover || self.recover == 0
+    }
+
+    /// `segments` were found lost.
+    pub(super) fn declare_lost(&mut self, segments: u64, ack: &mut Ack) {
+        let bytes = segments * u64::from(self.flow.mss);
+        ack.lost += bytes;
+        self.flow.lost += bytes;
+    }
+
+    /// The window was reduced, for whatever reason: no ECN echo counts before data sent from now on is acknowledged, and the
+    /// next new segment says so (RFC 3168 section 6.1.2).
+    fn window_reduced(&mut self) {
+        if self.options.ecn {
+            self.ecn_until = self.board.next();
+            self.cwr = true;
+        }
+    }
+
+    /// New data was acknowledged during fast recovery, but not all. True if that ends it (Reno).
+    fn on_partial_ack(&mut self, ack: &mut Ack) -> bool {
+        match self.options.recovery {
+            LossRecovery::Reno => true,
+            LossRecovery::NewReno => {
+                // RFC 6582 section 3.2 step 3: the next segment in order is the next hole.
+                let marked = self.board.mark(self.board.una());
+                self.declare_lost(marked, ack);
+                self.forced = marked > 0;
+                false
+            }
+            LossRecovery::Sack => false,
+        }
+    }
+
+    fn enter_recovery(&mut self, delivered: u64) {
+        let order = self.cc.backoff(&self.flow, Congestion::Loss);
+        self.cc.on_congestion(&self.flow, Congestion::Loss);
+        if order.repeat && self.options.bulk_repeat {
+            self.board.mark_all();
+        }
+        self.flow.phase = Phase::Recovery;
+        self.recover = self.board.next();
+        self.partial_seen = false;
+        self.forced = true;
+        // RFC 6675 section 5 step 4.3: no rescue before the first retransmission is acknowledged and one more segment.
+        self.rescue_at = self.board.una() + 1;
+        self.exit_clamp = None;
+        self.counters.recoveries += 1;
+        self.window_reduced();
+        // RFC 9937 section 5: RecoverFS leaves out what was SACKed before and includes what this ACK delivered.
+        let flight = self.board.outstanding() - self.board.sacked() + delivered;
+        self.prr = Prr::start(order.ssthresh / u64::from(self.flow.mss), flight);
+        self.decision = self.cc.decision();
+    }
+
+    pub(super) fn leave_recovery(&mut self) {
+        self.flow.phase = Phase::Open;
+        self.unsacked_deliveries = 0;
+        self.forced = false;
+        if self.options.recovery != LossRecovery::Sack && self.cc.recovery() == Recovery::Sender {
+            // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
+            self.exit_clamp = Some(self.board.outstanding().max(1) + 1);
+        }
+        self.cc.on_life(&self.flow, Life::Recovered);
+    }
+
+    pub(super) fn rearm(&mut self, advanced: u64) {
+        if self.exit_clamp.is_some_and(|clamp| clamp * u64::from(self.flow.mss) >= self.decision.cwnd) {
+            self.exit_clamp = None;
+        }
+        if advanced == 0 {
+            return;
+        }
+        let impatient = self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::NewReno;
+        let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
+        if self.board.outstanding() == 0 {
+            self.timer = None; // RFC 6298 section 5.2
+        } else if !impatient || first {
+            self.timer = Some(self.flow.now + self.rto.rto()); // RFC 6298 section 5.3, RFC 6582 section 3.2
+        }
+    }
+
+    /// RFC 6298 section 5.4 to 5.6, RFC 5681 section 3.1.
+    pub(super) fn on_timeout(&mut self) {
+        let before = self.cc.decision();
+        let fresh = match self.options.spurious {
+            // After a fast retransmission the next ACKs do not tell which copy arrived; a timestamp does.
+            SpuriousTimeout::FRto => self.flow.phase == Phase::Open,
+            _ => self.flow.phase != Phase::Loss,
+        };
+        self.probe = Probe::No;
+        self.counters.timeouts += 1;
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        self.cc.on_congestion(&self.flow, Congestion::Timeout);
+        self.decision = self.cc.decision();
+        self.flow.lost += self.board.mark_all() * u64::from(self.flow.mss);
+        self.flow.phase = Phase::Loss;
+        self.recover = self.board.next();
+        self.dupacks = 0;
+        self.unsacked_deliveries = 0;
+        self.exit_clamp = None;
+        self.forced = false;
+        self.limited_until = self.board.next();
+        self.window_reduced();
+        if !self.options.fixed_rto {
+            self.rto.back_off();
+        }
+        self.timer = Some(self.flow.now + self.rto.rto());
+        self.pace_at = self.flow.now;
+        self.suspicion.on_timeout(fresh.then_some(before));
+    }
+
+    /// The last timeout was spurious: take back what it did (RFC 5682 section 2.1 step 3b, RFC 4015).
+    fn undo(&mut self, before: &Decision) {
+        self.counters.spurious_timeouts += 1;
+        self.board.unmark_all();
+        self.flow.phase = Phase::Open;
+        self.recover = self.board.una().saturating_sub(1);
+        self.cc.on_undo(&self.flow, before);
+    }
+
+    /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.
+    pub(super) fn on_probe_answer(&mut self, new_data: bool) -> bool {
+        if new_data {
+            self.probe = Probe::No;
+            self.counters.spurious_timeouts += 1;
+        } else {
+            self.on_timeout();
+        }
+        new_data
+    }
+
+    pub(super) fn as_if(&mut self, phase: Phase, call: impl FnOnce(&mut Self)) {
+        let real = core::mem::replace(&mut self.flow.phase, phase);
+        call(self);
+        self.flow.phase = real;
+    }
+}

@@ -1,0 +1,111 @@
+//! Was a retransmission timeout spurious? F-RTO (RFC 5682) and Eifel (RFC 3522).
+
+use bentpipe_cc::Decision;
+
+use crate::options::{Options, SpuriousTimeout};
+
+/// What an acknowledgement says about the last timeout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// Nothing yet, or nothing any more.
+    Open,
+    /// Data was lost: go on with conventional recovery.
+    Genuine,
+    /// Nothing was lost: restore what stood before.
+    Spurious(Decision),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Idle,
+    /// The timer expired, the first segment is going out again.
+    First,
+    /// F-RTO: the first ACK advanced; up to `left` new segments go out instead of retransmissions.
+    New {
+        left: u8,
+    },
+    /// F-RTO: the new segments are out, the second ACK decides.
+    Second,
+}
+
+/// The detector of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspicion {
+    how: SpuriousTimeout,
+    state: State,
+    before: Option<Decision>,
+    /// Timestamp of the first retransmission after the timeout.
+    resent: Option<u32>,
+}
+
+impl Suspicion {
+    pub(crate) fn new(options: &Options) -> Self {
+        let eifel_blind = options.spurious == SpuriousTimeout::Eifel && !options.timestamps;
+        let how = if eifel_blind { SpuriousTimeout::Off } else { options.spurious };
+        Self { how, state: State::Idle, before: None, resent: None }
+    }
+
+    /// A timeout; `before` is what the controller wanted, `None` if it is not the first in a row (RFC 5682 section 2.1
+    /// step 1 forbids repeated use).
+    pub(crate) fn on_timeout(&mut self, before: Option<Decision>) {
+        self.before = before;
+        self.resent = None;
+        self.state =
+            if before.is_some() && self.how != SpuriousTimeout::Off { State::First } else { State::Idle };
+    }
+
+    pub(crate) fn on_retransmit(&mut self, tsval: u32) {
+        if self.state == State::First && self.resent.is_none() {
+            self.resent = Some(tsval);
+        }
+    }
+
+    /// F-RTO wants new data sent instead of retransmissions.
+    pub(crate) fn wants_new(&self) -> bool {
+        matches!(self.state, State::New { .. })
+    }
+
+    /// F-RTO has sent what it may and waits for the second ACK.
+    pub(crate) fn waits(&self) -> bool {
+        self.state == State::Second
+    }
+
+    /// Nothing new may be sent: without a single new segment F-RTO cannot tell (RFC 5682 section 2.1 step 2b).
+    pub(crate) fn no_new(&mut self) {
+        self.state = if self.state == (State::New { left: 1 }) { State::Second } else { State::Idle };
+    }
+
+    pub(crate) fn on_new_sent(&mut self) {
+        if let State::New { left } = self.state {
+            self.state = if left > 1 { State::New { left: left - 1 } } else { State::Second };
+        }
+    }
+
+    /// An acknowledgement after a timeout: did it advance, does it cover all that was outstanding at the timeout, and which
+    /// timestamp does it echo?
+    pub(crate) fn on_ack(&mut self, advanced: bool, covers_all: bool, tsecr: u32) -> Verdict {
+        let verdict = match (self.state, self.how) {
+            (State::Idle, _) => return Verdict::Open,
+            (State::First, SpuriousTimeout::Eifel) => match self.resent {
+                // RFC 3522 section 3.2: the ACK was sent before the retransmission could arrive.
+                Some(resent) if advanced && (tsecr.wrapping_sub(resent) as i32) < 0 => self.spurious(),
+                _ => Verdict::Genuine,
+            },
+            // RFC 5682 section 2.1 step 2: a duplicate ACK or one for everything decides nothing.
+            (State::First, _) if !advanced || covers_all => Verdict::Genuine,
+            (State::First, _) => {
+                self.state = State::New { left: 2 };
+                return Verdict::Open;
+            }
+            // Step 3: the second ACK advances too, though nothing but the first segment was sent again.
+            (State::New { .. } | State::Second, _) if advanced => self.spurious(),
+            (State::New { .. } | State::Second, _) => Verdict::Genuine,
+        };
+        self.state = State::Idle;
+        verdict
+    }
+
+    fn spurious(&mut self) -> Verdict {
+        self.before.take().map_or(Verdict::Genuine, Verdict::Spurious)
+    }
+}

@@ -1,0 +1,108 @@
+"""A laboratory for TCP congestion control over satellite links.
+
+    import bentpipe as bp
+
+    geo = bp.Link(rate="10 Mbit/s", delay="250 ms", queue=bp.DropTail("432 packets"), loss=bp.BitError(1e-6))
+    star = bp.Flow("star", path=["sat"])
+    r = bp.run(bp.Scenario(links={"sat": geo}, flows=[star], duration="120 s", seed=1))
+    print(r.flows)
+
+Names are loaded when they are first used, so `import bentpipe` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bentpipe import plot, stats, studies
+    from bentpipe._core import ScenarioError
+    from bentpipe.comparison import compare
+    from bentpipe.controller import AckReport, Controller, FlowState
+    from bentpipe.models import (
+        BitError,
+        Bulk,
+        Cbr,
+        DropTail,
+        GilbertElliott,
+        LossTrace,
+        Outage,
+        PacketError,
+        Record,
+    )
+    from bentpipe.registry import controllers
+    from bentpipe.result import Result
+    from bentpipe.runs import run, run_many
+    from bentpipe.scenario import Flow, Link, Scenario
+
+    __version__: str
+
+_HOME = {
+    "AckReport": "bentpipe.controller",
+    "BitError": "bentpipe.models",
+    "Bulk": "bentpipe.models",
+    "Cbr": "bentpipe.models",
+    "Controller": "bentpipe.controller",
+    "DropTail": "bentpipe.models",
+    "Flow": "bentpipe.scenario",
+    "FlowState": "bentpipe.controller",
+    "GilbertElliott": "bentpipe.models",
+    "Link": "bentpipe.scenario",
+    "LossTrace": "bentpipe.models",
+    "Outage": "bentpipe.models",
+    "PacketError": "bentpipe.models",
+    "Record": "bentpipe.models",
+    "Result": "bentpipe.result",
+    "Scenario": "bentpipe.scenario",
+    "ScenarioError": "bentpipe._core",
+    "compare": "bentpipe.comparison",
+    "controllers": "bentpipe.registry",
+    "run": "bentpipe.runs",
+    "run_many": "bentpipe.runs",
+}
+_MODULES = ("plot", "stats", "studies")
+
+__all__ = [
+    "AckReport",
+    "BitError",
+    "Bulk",
+    "Cbr",
+    "Controller",
+    "DropTail",
+    "Flow",
+    "FlowState",
+    "GilbertElliott",
+    "Link",
+    "LossTrace",
+    "Outage",
+    "PacketError",
+    "Record",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "compare",
+    "controllers",
+    "plot",
+    "run",
+    "run_many",
+    "stats",
+    "studies",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name on its first use (PEP 562)."""
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"bentpipe.{name}")
+    elif name == "__version__":
+        value = import_module("bentpipe._core").version()
+    else:
+        raise AttributeError(f"module 'bentpipe' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,333 @@
+"""The command line. Each verb is also a Python function; what is heavy is loaded by the verb it serves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from bentpipe import terminal
+
+if TYPE_CHECKING:
+    from bentpipe.scenario import Scenario
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+class Verbs(TyperGroup):
+    """The verbs, with one line on standard error and an exit status for everything that can go wrong."""
+
+    def main(self, *args: Any, **given: Any) -> Any:
+        """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
+        given["standalone_mode"] = False
+        sys.exit(_status(lambda: super(Verbs, self).main(*args, **given)))
+
+
+def _status(work: Callable[[], Any]) -> int:
+    """Does the work; says what went wrong; gives the exit status."""
+    from bentpipe._core import ScenarioError
+
+    try:
+        said = work()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        said = INTERRUPTED
+    except ScenarioError as wrong:
+        terminal.error(str(wrong))
+        return WRONG
+    except typer.TyperException as wrong:  # the arguments do not parse
+        if wrong.format_message():  # empty if a verb is missing and the help was shown
+            terminal.error(wrong.format_message())
+        return WRONG
+    except BrokenPipeError:  # the reader, head for example, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as failure:
+        if "BENTPIPE_TRACEBACK" in os.environ:
+            raise
+        terminal.error(f"{type(failure).__name__}: {failure} (set BENTPIPE_TRACEBACK=1 for details)")
+        return FAILED
+    if said == INTERRUPTED:
+        terminal.error("interrupted")
+    return said if isinstance(said, int) else DONE
+
+
+app = typer.Typer(
+    cls=Verbs,
+    help="A laboratory for TCP congestion control over satellite links.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+study_app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
+cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
+app.add_typer(study_app, name="study")
+app.add_typer(cc_app, name="cc")
+
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001
+    if wanted:
+        from bentpipe import _core
+
+        terminal.line(f"bentpipe {_core.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("run")
+def run_verb(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A scenario: a TOML file, or a shipped one's name.")
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Override a value: link.sat.loss.rate=1e-5. Repeatable."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
+    ] = None,
+    cc: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The algorithm of every TCP flow; or my.py:MyClass.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write run.json and Parquet tables there.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Simulate one scenario and say what each flow got, and what held it back."""
+    from bentpipe.runs import run
+
+    scenario = _scenario(file, set_ or [], cc)
+    with terminal.Bar(scenario.title or file) as bar:
+        result = run(scenario, seed, progress=bar)
+    if out is not None:
+        result.save(out)
+    terminal.warn(result.json["warnings"])
+    if json:
+        terminal.answer(result.json)
+        return
+    from bentpipe.tables import show_run
+
+    show_run(result)
+    if out is not None:
+        terminal.line(f"written to {out}")
+
+
+def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
+    """The scenario that the options of `run` describe."""
+    import json
+
+    from bentpipe import _core
+    from bentpipe.controller import load_controller
+    from bentpipe.registry import find
+    from bentpipe.scenario import Scenario, find_file, tcp_flows
+
+    pairs = []
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals):
+            raise _core.ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
+        pairs.append((key.strip(), value.strip()))
+    path = find_file(file)
+    if cc is None:
+        return Scenario.from_json(_core.load(str(path), pairs))
+    controller = load_controller(cc) if ":" in cc else None
+    name = f"python:{controller.__name__}" if controller is not None else find(cc)["id"]
+    flows = tcp_flows(path)
+    pairs += [(f"flow.{i}.cc", json.dumps(name)) for i in flows]
+    unnamed = [i for i, flow in flows.items() if "name" not in flow]
+    if len(unnamed) > 1:  # their default name is the algorithm's, and names are unique
+        pairs += [(f"flow.{i}.name", json.dumps(f"{name.removeprefix('python:')}-{i + 1}")) for i in unnamed]
+    scenario = Scenario.from_json(_core.load(str(path), pairs))
+    if controller is not None:
+        for i in flows:
+            scenario.flows[i].cc = controller
+    return scenario
+
+
+@app.command("compare")
+def compare_verb(
+    link: Annotated[
+        str, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file.")
+    ],
+    cc: Annotated[
+        str, typer.Option(metavar="NAMES", help="Algorithms, with commas between; also my.py:MyClass.")
+    ],
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
+    rtt: Annotated[
+        str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
+    ] = None,
+    ber: Annotated[float | None, typer.Option(metavar="P", help="Bit error rate.")] = None,
+    per: Annotated[float | None, typer.Option(metavar="P", help="Packet error rate.")] = None,
+    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
+    flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help='Simulated time, "120 s".')
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs per algorithm.")] = 5,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
+    threads: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table there as Parquet or CSV.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
+    from bentpipe import _core
+    from bentpipe.comparison import compare_rows
+
+    if out is not None and out.suffix not in (".parquet", ".csv"):
+        raise _core.ScenarioError(f"--out {out}: the name must end in .parquet or .csv")
+    names = [name.strip() for name in cc.split(",") if name.strip()]
+    with terminal.Bar(f"comparing on {link}") as bar:
+        rows = compare_rows(
+            link, names, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=for_,
+            seeds=seeds, seed=seed, threads=threads, progress=bar,
+        )  # fmt: skip
+    if out is not None:
+        _write_rows(rows, out)
+    if json:
+        terminal.answer({"schema": 1, "link": link, "seeds": seeds, "seed": seed, "rows": rows})
+        return
+    from bentpipe.tables import show_comparison
+
+    show_comparison(rows, link)
+
+
+def _write_rows(rows: list[dict[str, Any]], out: Path) -> None:
+    """Writes a comparison; the file appears complete or not at all."""
+    from bentpipe.comparison import to_frame
+
+    frame = to_frame(rows)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    work = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        frame.write_parquet(work) if out.suffix == ".parquet" else frame.write_csv(work)
+        os.replace(work, out)
+    finally:
+        work.unlink(missing_ok=True)
+
+
+@study_app.command("list")
+def study_list(json: Json = False) -> None:
+    """The studies that can be run."""
+    from bentpipe import studies
+
+    known = studies.available()
+    if json:
+        terminal.answer([{"name": name, "title": title} for name, title in known.items()])
+        return
+    shown = terminal.table("", ["<name", "~title"])
+    for name, title in known.items():
+        shown.add_row(name, title)
+    terminal.console().print(shown)
+
+
+@study_app.command("run")
+def study_run(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help='Studies, or "all".')],
+    quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
+    full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Each study gets a directory in it.")] = Path(
+        "out/studies"
+    ),
+    json: Json = False,
+) -> None:
+    """Repeat published experiments: figures, claims and a page for each."""
+    from bentpipe import _core, studies
+    from bentpipe.registry import unknown
+    from bentpipe.tables import show_claims
+
+    if quick and full:
+        raise _core.ScenarioError("--quick and --full exclude each other")
+    known = studies.available()
+    wanted = list(known) if names == ["all"] else list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in known:
+            raise _core.ScenarioError(unknown("study", name, list(known)))
+    answers = []
+    for name in wanted:
+        with terminal.Bar(name) as bar:
+            done = studies.run(name, mode="full" if full else "quick", out=out / name, progress=bar)
+        answers.append({"name": name, "page": str(done.page), "claims": done.claims})
+        if not json:
+            show_claims(known[name], done.claims, done.page)
+    if json:
+        terminal.answer(answers)
+
+
+@cc_app.command("list")
+def cc_list(json: Json = False) -> None:
+    """Every algorithm."""
+    from bentpipe.registry import controllers
+
+    known = controllers()
+    if json:
+        terminal.answer(known)
+        return
+    from bentpipe.tables import show_algorithms
+
+    show_algorithms(known)
+
+
+@cc_app.command("show")
+def cc_show(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = False) -> None:
+    """One algorithm: what it is, where it comes from, its parameters."""
+    from bentpipe.registry import find
+
+    entry = find(name)
+    if json:
+        terminal.answer(entry)
+        return
+    from bentpipe.tables import show_algorithm
+
+    show_algorithm(entry)
+
+
+@app.command("doctor")
+def doctor_verb(json: Json = False) -> None:
+    """What works on this machine, and what to install for the rest."""
+    from bentpipe.doctor import examine
+
+    checks = examine()
+    if json:
+        terminal.answer([check.as_dict() for check in checks])
+    else:
+        from bentpipe.tables import show_checks
+
+        show_checks(checks)
+    if any(check.needed and check.found is None for check in checks):
+        raise typer.Exit(FAILED)
+
+
+def main() -> None:
+    """Entry point of the `bentpipe` command."""
+    try:
+        app(prog_name="bentpipe")
+    except KeyboardInterrupt:  # before or after the verb itself
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        terminal.error("interrupted")
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""The same link under several algorithms: who was faster, and what held the others back."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core, stats
+from bentpipe.controller import load_controller
+from bentpipe.models import BitError, PacketError
+from bentpipe.registry import find
+from bentpipe.result import LIMITS, Result
+from bentpipe.runs import run_many
+from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
+from bentpipe.units import seconds, spaced
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def compare(
+    link: str | Path | Link,
+    cc: Sequence[Any],
+    *,
+    rate: str | None = None,
+    rtt: str | None = None,
+    ber: float | None = None,
+    per: float | None = None,
+    buffer: str | None = None,
+    flows: int = 1,
+    duration: str | None = None,
+    seeds: int = 1,
+    seed: int = 1,
+    threads: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """Runs each algorithm alone on the same link and gives one row for each, the fastest first.
+
+    Args:
+        link: a link, a scenario that comes with the package ("geo"), or a TOML file. Of a scenario, its links
+            and its unresponsive traffic are kept, and its first other flow is the model for the flows that
+            are compared.
+        cc: names of algorithms, "FILE.py:CLASS", `Controller` subclasses, or names with parameters as in
+            `Flow`.
+        rate: instead of the link's own, "10 Mbit/s".
+        rtt: round-trip propagation delay instead of the link's own, "600 ms"; half of it each way.
+        ber: bit error rate instead of the link's own losses.
+        per: packet error rate instead of the link's own losses.
+        buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
+        flows: so many flows of the algorithm at once.
+        duration: simulated time, "120 s".
+        seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
+        seed: the first seed.
+        threads: 0 for one per processor.
+        progress: called with the number of runs done and the number of all runs.
+
+    Returns:
+        A frame with the columns label, cc, flows, runs; goodput_bps (of all flows together) with the
+        half-width of its 95 % confidence interval goodput_ci95_bps (null for one run); utilisation of the
+        busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of
+        sent data packets), retransmitted (of sent); timeouts (per run); jain (fairness between the flows);
+        and limited_cwnd .. limited_timeout, the shares of time that each limit held the flows back.
+
+    Raises:
+        ScenarioError: the link, an algorithm or a value is wrong.
+    """
+    rows = compare_rows(
+        link, cc, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=duration,
+        seeds=seeds, seed=seed, threads=threads, progress=progress,
+    )  # fmt: skip
+    return to_frame(rows)
+
+
+def to_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """The frame that `compare` returns, from the rows of `compare_rows`."""
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"goodput_ci95_bps": pl.Float64})
+
+
+def compare_rows(
+    link: str | Path | Link,
+    cc: Sequence[Any],
+    *,
+    rate: str | None = None,
+    rtt: str | None = None,
+    ber: float | None = None,
+    per: float | None = None,
+    buffer: str | None = None,
+    flows: int = 1,
+    duration: str | None = None,
+    seeds: int = 1,
+    seed: int = 1,
+    threads: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """`compare` as a list of dicts, for callers that need no frame."""
+    if isinstance(cc, str):
+        cc = [cc]
+    for value, what in ((flows, "flows"), (seeds, "seeds"), (len(cc), "cc")):
+        if value < 1:
+            raise _core.ScenarioError(f"{what}: at least 1 is needed")
+    algorithms = [_algorithm(a) for a in cc]
+    base, model = _base(link)
+    if rate is not None or rtt is not None or buffer is not None or ber is not None or per is not None:
+        _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer)
+    if duration is not None:
+        base.duration = spaced(duration)
+    background = base.flows
+    scenarios = []
+    for algorithm, n in itertools.product(algorithms, range(seeds)):
+        flow = dataclasses.replace(model, cc=algorithm, count=flows, name="compared")
+        scenarios.append(dataclasses.replace(base, flows=[flow, *background], seed=seed + n))
+    total = len(scenarios)
+    done = run_many(
+        scenarios, threads, progress=None if progress is None else lambda count: progress(count, total)
+    )
+    rows = []
+    for i, algorithm in enumerate(algorithms):
+        rows.append({**_named(algorithm), **_row(done[i * seeds : (i + 1) * seeds], flows)})
+    return sorted(rows, key=lambda row: -row["goodput_bps"])
+
+
+def _algorithm(given: Any) -> Any:
+    """What to put into `Flow.cc` for one of the algorithms to compare."""
+    if isinstance(given, str) and ":" in given and not given.startswith("python:"):
+        return load_controller(given)
+    if isinstance(given, str):
+        return find(given)["id"]
+    return given
+
+
+def _named(algorithm: Any) -> dict[str, Any]:
+    """The columns that say which algorithm a row is about."""
+    if isinstance(algorithm, type):
+        return {"label": algorithm.__name__, "cc": f"python:{algorithm.__name__}"}
+    name = algorithm["name"] if isinstance(algorithm, dict) else algorithm
+    label = find(name)["label"]
+    if isinstance(algorithm, dict) and len(algorithm) > 1:
+        label += " " + " ".join(f"{key}={value}" for key, value in algorithm.items() if key != "name")
+    return {"label": label, "cc": name}
+
+
+def _base(link: str | Path | Link) -> tuple[Scenario, Flow]:
+    """The scenario without the flows to compare, and the flow that they are modelled on."""
+    if isinstance(link, Link):
+        return Scenario(links={"link": dataclasses.replace(link)}), Flow(path=["link"])
+    base = Scenario.from_dict(read_table(find_file(link)))
+    base.record = None
+    kept: list[Flow] = []
+    model: Flow | None = None
+    for flow in base.flows:
+        traffic = flow.traffic.to_dict() if hasattr(flow.traffic, "to_dict") else flow.traffic or {}
+        if traffic.get("kind") == "cbr":
+            kept.append(flow)
+        elif model is None:
+            model = flow
+    base.flows = kept
+    return base, model or Flow(path=list(base.links))
+
+
+def _change(
+    base: Scenario,
+    *,
+    rate: str | None,
+    rtt: str | None,
+    ber: float | None,
+    per: float | None,
+    buffer: str | None,
+) -> None:
+    """Puts what the caller asked for in place of the link's own values."""
+    if len(base.links) != 1:
+        names = ", ".join(base.links)
+        raise _core.ScenarioError(
+            f"rate, rtt, ber, per and buffer need a scenario of one link, but this one has {names}"
+        )
+    (link,) = base.links.values()
+    reverse = dict(link.reverse or {})
+    if rate is not None:
+        link.rate = spaced(rate)
+    if rtt is not None:
+        link.delay = f"{round(seconds(rtt, 'rtt') * 1e9 / 2)} ns"
+        link.from_ = link.to = link.satellite = None
+        for key in ("delay", "from", "to", "satellite"):
+            reverse.pop(key, None)
+    if buffer is not None:
+        link.queue = {"kind": "drop-tail", "limit": spaced(buffer)}
+    if ber is not None or per is not None:
+        link.loss = [BitError(ber)] * (ber is not None) + [PacketError(per)] * (per is not None)
+    link.reverse = reverse or None
+
+
+def _row(results: list[Result], flows: int) -> dict[str, Any]:
+    """The numbers of one algorithm from its runs."""
+    compared = [r.json["flows"][:flows] for r in results]
+    every = [flow for run in compared for flow in run]
+    goodput = stats.mean(math.fsum(f["goodput_bps"] for f in run) for run in compared)
+    sent = sum(f["sent_packets"] for f in every)
+    busiest = [
+        max((k["utilisation"] for k in r.json["links"] if k["direction"] == "forward"), default=0.0)
+        for r in results
+    ]
+    return {
+        "flows": flows,
+        "runs": len(results),
+        "goodput_bps": goodput.mean,
+        "goodput_ci95_bps": None if goodput.n == 1 else goodput.half_width,
+        "utilisation": stats.mean(busiest).mean,
+        "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
+        "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
+        "loss": sum(f["dropped_packets"] for f in every) / sent if sent else 0.0,
+        "retransmitted": sum(f["retransmitted_packets"] for f in every) / sent if sent else 0.0,
+        "timeouts": sum(f["timeouts"] for f in every) / len(results),
+        "jain": stats.mean(stats.jain(f["goodput_bps"] for f in run) for run in compared).mean,
+        **{f"limited_{what}": stats.mean(f["limited"][what] for f in every).mean for what in LIMITS},
+    }
+
+
+def _mean_of(flows: list[dict[str, Any]], key: str) -> float | None:
+    values = [f[key] for f in flows if f[key] is not None]
+    return stats.mean(values).mean if values else None

@@ -1,0 +1,123 @@
+"""The base class of congestion controllers written in Python.
+
+A controller keeps its window in `cwnd` and its slow-start threshold in `ssthresh`, both in segments, and
+changes them when it is told of an acknowledgement or of congestion. The sender does the rest: fast recovery,
+retransmission, the limits of the receiver. Reno, complete:
+
+    import bentpipe as bp
+
+    class MyReno(bp.Controller):
+        def on_ack(self, flow, ack):
+            if flow["phase"] != "open" or not flow["cwnd_limited"]:
+                return
+            segments = ack["acked"] / flow["mss"]
+            if self.cwnd < self.ssthresh:
+                self.cwnd += segments
+            else:
+                self.cwnd += segments / self.cwnd
+
+        def on_congestion(self, flow, why):
+            self.ssthresh = max(self.cwnd / 2, 2)
+            self.cwnd = 1 if why == "timeout" else self.ssthresh
+
+Use the class wherever an algorithm is named: `bp.Flow(MyReno, path=["sat"])`, or on the command line
+`bentpipe compare --link geo --cc reno,my.py:MyReno`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, TypedDict
+
+from bentpipe import _core
+from bentpipe.registry import unknown
+
+
+class FlowState(TypedDict):
+    """The state of a flow, up to date before any method is called. Times in seconds, data in bytes."""
+
+
+class AckReport(TypedDict):
+    """What an acknowledgement brought. Times in seconds, data in bytes."""
+
+
+class Controller(ABC):
+    """A congestion-control algorithm: subclass it and write `on_ack` and `on_congestion`.
+
+    A subclass may also define `on_undo(flow)`, the last congestion was spurious; `on_life(flow, what)`, a
+    rare event; and `backoff(flow, why) -> (cwnd, ssthresh)`, what `on_congestion` would do, without doing it.
+
+    Args:
+        mss: payload bytes of a full segment.
+        initial_window: the window to start with, in segments.
+    """
+
+    cwnd: float
+    """Congestion window in segments, at least 1."""
+    ssthresh: float
+    """Slow-start threshold in segments; infinite before the first congestion."""
+    pacing_rate: float | None = None
+    """Rate to send at, in bytes per second; None leaves pacing to the sender."""
+
+    def __init__(self, mss: int, initial_window: float) -> None:
+        self.mss = mss
+        self.cwnd = initial_window
+        self.ssthresh = math.inf
+
+    @abstractmethod
+    def on_ack(self, flow: FlowState, ack: AckReport) -> None:
+        """New data was acknowledged."""
+
+    @abstractmethod
+    def on_congestion(self, flow: FlowState, why: str) -> None:
+        """A congestion episode began; `why` is "loss", "ecn" or "timeout". Called once per episode."""
+
+
+def load_controller(spec: str) -> type[Controller]:
+    """The controller class that "FILE.py:CLASS" names.
+
+    Raises:
+        ScenarioError: the file cannot be read or run, or has no such class, or the class lacks a method.
+    """
+    file, _, name = spec.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise _core.ScenarioError(f"{spec}: there is no file {file!r}")
+    known = importlib.util.spec_from_file_location(f"bentpipe_user_{path.stem}", path)
+    if known is None or known.loader is None:
+        raise _core.ScenarioError(f"{spec}: {file} is not a Python file")
+    module = importlib.util.module_from_spec(known)
+    sys.modules[known.name] = module
+    try:
+        known.loader.exec_module(module)
+    except Exception as error:
+        raise _core.ScenarioError(f"{spec}: {file} does not load: {_one_line(error)}") from error
+    found: Any = getattr(module, name, None)
+    if found is None:
+        classes = [n for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == known.name]
+        raise _core.ScenarioError(f"{spec}: {unknown('class', name, classes)}")
+    check_controller(found, spec)
+    return found  # type: ignore[no-any-return]
+
+
+def check_controller(found: Any, spec: str) -> None:
+    """Checks that `found` is a class with the methods of a controller.
+
+    Raises:
+        ScenarioError: it is not; `spec` names it in the message.
+    """
+    if not isinstance(found, type):
+        raise _core.ScenarioError(f"{spec}: {found!r} is not a class")
+    missing = {name for name in ("on_ack", "on_congestion") if not callable(getattr(found, name, None))}
+    missing |= getattr(found, "__abstractmethods__", frozenset())
+    if missing:
+        raise _core.ScenarioError(f"{spec}: the class does not define {' and '.join(sorted(missing))}")
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

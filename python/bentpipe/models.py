@@ -1,0 +1,169 @@
+"""The parts of a link and a flow: queues, loss models, traffic and what to record.
+
+Values carry their unit in a string ("432 packets", "10 s", "1 Mbit/s"); a plain number has none. Nothing is
+checked here: a scenario is checked as a whole by the core, which names the key and what would be right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Model:
+    """A part of a scenario that is written as a table, with the key `kind` if there are several kinds."""
+
+    kind: ClassVar[str | None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table: fields that are None are left out, and `from_` is written `from`."""
+        table: dict[str, Any] = {} if self.kind is None else {"kind": self.kind}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                table[field.name.rstrip("_")] = value
+        return table
+
+
+@dataclass(frozen=True)
+class DropTail(Model):
+    """A first-in, first-out queue that drops what does not fit.
+
+    Args:
+        limit: "N packets", "N bytes", "N kB", "N MB" or "N bdp" (times the link's bandwidth-delay product).
+    """
+
+    kind = "drop-tail"
+    limit: str = "1 bdp"
+
+
+@dataclass(frozen=True)
+class PacketError(Model):
+    """Loses each packet on its own with probability `rate` (0 to 1)."""
+
+    kind = "packet-error"
+    rate: float
+
+
+@dataclass(frozen=True)
+class BitError(Model):
+    """Loses a packet of n bits with probability 1 - (1 - rate)^n; `rate` is the bit error rate (0 to 1)."""
+
+    kind = "bit-error"
+    rate: float
+
+
+@dataclass(frozen=True)
+class GilbertElliott(Model):
+    """A channel with a good and a bad state, changing per packet (Gilbert 1960, Elliott 1963).
+
+    Args:
+        p: probability to go from good to bad.
+        r: probability to go from bad to good.
+        good_loss: loss probability in the good state, default 0.
+        bad_loss: loss probability in the bad state, default 1.
+    """
+
+    kind = "gilbert-elliott"
+    p: float
+    r: float
+    good_loss: float | None = None
+    bad_loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Outage(Model):
+    """Loses everything during an interval.
+
+    Either once, from `from_` to `to`; or again and again, `every` so often for a `length`, from `first` on.
+    """
+
+    kind = "outage"
+    from_: str | None = None
+    to: str | None = None
+    every: str | None = None
+    length: str | None = None
+    first: str | None = None
+
+
+@dataclass(frozen=True)
+class LossTrace(Model):
+    """Loses the packets whose 0-based index stands in a text file, one index per line."""
+
+    kind = "trace"
+    file: str
+
+
+@dataclass(frozen=True)
+class Bulk(Model):
+    """A transfer that always has data to send: for ever, or `size` ("10 MB") of it."""
+
+    kind = "bulk"
+    size: str | None = None
+
+
+@dataclass(frozen=True)
+class Cbr(Model):
+    """Unresponsive traffic at a constant bit rate, for background load.
+
+    Args:
+        rate: "1 Mbit/s".
+        packet: size on the wire, "1000 bytes".
+        on: length of an on period, "30 s"; without it the source is always on.
+        off: length of an off period.
+    """
+
+    kind = "cbr"
+    rate: str
+    packet: str | None = None
+    on: str | None = None
+    off: str | None = None
+
+
+@dataclass(frozen=True)
+class Record(Model):
+    """What a run records over time.
+
+    Args:
+        interval: time between rows, "100 ms", or "change": a row whenever cwnd or ssthresh changes.
+        flows: record each flow (`Result.trace`).
+        links: record each link (`Result.link_trace`); needs an interval of time.
+    """
+
+    interval: str
+    flows: bool | None = None
+    links: bool | None = None
+
+
+KINDS: dict[str, type[Model]] = {
+    str(m.kind): m for m in (DropTail, PacketError, BitError, GilbertElliott, Outage, LossTrace, Bulk, Cbr)
+}
+"""Every model with a kind, by the kind's name in a scenario."""
+
+
+def to_plain(value: Any) -> Any:
+    """`value` with every model in it turned into the table that a scenario holds."""
+    if isinstance(value, Model):
+        return to_plain(value.to_dict())
+    if isinstance(value, dict):
+        return {key: to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def from_plain(value: Any) -> Any:
+    """The reverse of `to_plain`: tables of a known kind become models, others stay tables."""
+    if isinstance(value, list):
+        return [from_plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    model = KINDS.get(value.get("kind", ""))
+    if model is None:
+        return value
+    names = {field.name.rstrip("_"): field.name for field in dataclasses.fields(model)}
+    if not set(value) <= {"kind", *names}:
+        return value
+    return model(**{names[key]: item for key, item in value.items() if key != "kind"})

@@ -1,0 +1,222 @@
+"""Figures of results, in the size and type of a two-column paper, with the registry's colours and markers.
+
+Each function returns a matplotlib `Figure`; `save(figure, "cwnd.pdf")` writes it as vectors with embedded
+fonts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bentpipe import _core
+from bentpipe.registry import style
+from bentpipe.result import Result
+
+WIDTH = 3.5
+"""Width of a column in inches."""
+HEIGHT = 2.3
+"""Height of a figure of one panel in inches."""
+RC: dict[str, Any] = {
+    "axes.grid": True,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 8,
+    "figure.dpi": 150,
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.4,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.5,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bentpipe",
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+}
+"""Matplotlib settings of every figure here."""
+_DASHES = ("-", "--", ":", "-.")
+_MARK_SPACING = 0.12  # of the diagonal of the axes
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The settings `RC`, for drawing or saving own figures in the same look."""
+    with mpl.rc_context(RC):
+        yield
+
+
+def figure(width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, Axes]:
+    """An empty figure of one panel; sizes in inches."""
+    with styled():
+        fig = Figure(figsize=(width, height), layout="constrained")
+        return fig, fig.add_subplot()
+
+
+def save(fig: Figure, path: str | Path) -> Path:
+    """Writes a figure; the ending of the name says the format (pdf, svg, png).
+
+    The same figure gives the same bytes: no dates are written.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    with styled():
+        fig.savefig(target, metadata=dates.get(target.suffix, {}))
+    return target
+
+
+def cwnd(result: Result, *, ssthresh: bool = False) -> Figure:
+    """Congestion window over time, one line per flow, with the bandwidth-delay product of a flow's path.
+
+    Args:
+        result: a result whose scenario records its flows.
+        ssthresh: draw the slow-start thresholds too, thinner.
+
+    Raises:
+        ScenarioError: the result has no trace.
+    """
+    fig, axes = figure()
+    with styled():
+        for look, rows in _flows(result):
+            axes.plot(rows["t_s"], rows["cwnd"], drawstyle="steps-post", **look)
+            if ssthresh:
+                finite = rows.filter(pl.col("ssthresh").is_finite())
+                axes.plot(
+                    finite["t_s"],
+                    finite["ssthresh"],
+                    drawstyle="steps-post",
+                    color=look["color"],
+                    linewidth=0.5,
+                )
+        bdp = bdp_segments(result)
+        if bdp is not None:
+            axes.axhline(bdp, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
+            axes.annotate(
+                "BDP", (1.0, bdp), xycoords=("axes fraction", "data"), ha="right", va="bottom", color="0.4"
+            )
+        _finish(axes, "congestion window / segments")
+    return fig
+
+
+def rtt(result: Result) -> Figure:
+    """Round-trip time samples over time, one line per flow, above the smallest that any flow saw.
+
+    Raises:
+        ScenarioError: the result has no trace.
+    """
+    fig, axes = figure()
+    with styled():
+        for look, rows in _flows(result):
+            seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0))
+            axes.plot(seen["t_s"], seen["rtt_s"] * 1e3, **look)
+        least = [f["rtt_min_s"] for f in result.json["flows"] if f["rtt_min_s"] is not None]
+        if least:
+            axes.axhline(min(least) * 1e3, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
+        _finish(axes, "round-trip time / ms", zero=False)
+    return fig
+
+
+def goodput(result: Result, *, window_s: float = 1.0) -> Figure:
+    """Delivered payload per second over time, one line per flow, with the rate of the slowest link.
+
+    Args:
+        result: a result whose scenario records its flows.
+        window_s: each point is the mean over this many seconds.
+
+    Raises:
+        ScenarioError: the result has no trace.
+    """
+    fig, axes = figure()
+    with styled():
+        for look, rows in _flows(result):
+            bins = (
+                rows.group_by(((pl.col("t_s") / window_s).floor()).alias("bin"), maintain_order=True)
+                .agg(pl.col("t_s").last(), pl.col("delivered_bytes").last())
+                .with_columns(
+                    (
+                        8 * pl.col("delivered_bytes").cast(pl.Float64).diff() / pl.col("t_s").diff() / 1e6
+                    ).alias("rate")
+                )
+                .drop_nulls("rate")
+            )
+            axes.plot(bins["t_s"], bins["rate"], **look)
+        rates = [k["rate_bps"] for k in result.json["links"] if k["direction"] == "forward"]
+        if rates:
+            axes.axhline(min(rates) / 1e6, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
+        _finish(axes, "goodput / Mbit/s")
+    return fig
+
+
+def bdp_segments(result: Result) -> float | None:
+    """The bandwidth-delay product of the first flow, in full packets.
+
+    It is the rate of the slowest forward link times the flow's smallest round-trip time; None if the flow had
+    no sample of that.
+    """
+    rates = [k["rate_bps"] for k in result.json["links"] if k["direction"] == "forward"]
+    first = result.json["flows"][0] if result.json["flows"] else {}
+    least = first.get("rtt_min_s")
+    given = (result.scenario.get("flow") or [{}])[0]
+    packet = sum(_bytes(given.get(key)) for key in ("mss", "header"))
+    if not rates or least is None or packet == 0:
+        return None
+    return float(min(rates) * least / (8 * packet))
+
+
+def _bytes(value: Any) -> float:
+    """A size of a resolved scenario: a number of bytes, or text such as "1448 bytes"."""
+    if isinstance(value, int | float):
+        return float(value)
+    number, _, unit = str(value or "").partition(" ")
+    return float(number) if unit == "bytes" else 0.0
+
+
+def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """For each traced flow how to draw it and its rows; flows of one algorithm differ by their dashes."""
+    if result.trace.height == 0:
+        raise _core.ScenarioError('the result has no trace; give the scenario record=Record("100 ms")')
+    seen: dict[str, int] = {}
+    marks = itertools.count()
+    for flow in result.json["flows"]:
+        rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
+        if rows.height == 0:
+            continue
+        known = style(flow["cc"])
+        nth = seen.setdefault(flow["cc"], 0)
+        seen[flow["cc"]] += 1
+        look = {
+            "color": known["colour"],
+            "marker": known["marker"],
+            "markevery": (0.03 + 0.027 * (next(marks) % 4), _MARK_SPACING),
+            "linestyle": _DASHES[nth % len(_DASHES)],
+            "label": known["label"] if flow["name"] == flow["cc"] else flow["name"],
+        }
+        yield look, rows
+
+
+def _finish(axes: Axes, label: str, *, zero: bool = True) -> None:
+    axes.set_xlabel("time / s")
+    axes.set_ylabel(label)
+    axes.margins(x=0)
+    if zero:
+        axes.set_ylim(bottom=0)
+    lines = axes.get_legend_handles_labels()[0]
+    if 1 <= len(lines) <= 8:
+        axes.legend(
+            ncols=min(len(lines), 4), loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2
+        )

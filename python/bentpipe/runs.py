@@ -1,0 +1,60 @@
+"""Running scenarios."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+
+from bentpipe import _core
+from bentpipe.result import Result
+from bentpipe.scenario import Scenario
+
+
+def run(
+    scenario: Scenario, seed: int | None = None, *, progress: Callable[[float], None] | None = None
+) -> Result:
+    """Simulates one scenario.
+
+    Args:
+        scenario: what to simulate.
+        seed: used instead of the scenario's own.
+        progress: called now and then with the simulated share of the duration, 0 to 1.
+
+    Raises:
+        ScenarioError: the scenario is not correct.
+    """
+    if seed is not None:
+        scenario = dataclasses.replace(scenario, seed=seed)
+    text = scenario.to_json()
+    return Result(_core.run(text, scenario.controllers() or None, progress), json.loads(text))
+
+
+def run_many(
+    scenarios: Sequence[Scenario], threads: int = 0, *, progress: Callable[[int], None] | None = None
+) -> list[Result]:
+    """Simulates many scenarios in parallel; the results come in the order of the scenarios.
+
+    All are checked before the first runs. Scenarios with controllers written in Python run one after the
+    other, because only one thread at a time can run Python; the others use `threads` threads.
+
+    Args:
+        scenarios: what to simulate.
+        threads: 0 for one per processor.
+        progress: called with the number of runs done so far.
+
+    Raises:
+        ScenarioError: a scenario is not correct.
+    """
+    texts = [scenario.to_json() for scenario in scenarios]
+    classes = [scenario.controllers() for scenario in scenarios]
+    native = [i for i, c in enumerate(classes) if not c]
+    raw: dict[int, _core.RawResult] = {}
+    if native:
+        raw.update(zip(native, _core.run_many([texts[i] for i in native], threads, progress), strict=True))
+    for i, found in enumerate(classes):
+        if found:
+            raw[i] = _core.run(texts[i], found, None)
+            if progress is not None:
+                progress(len(raw))
+    return [Result(raw[i], json.loads(text)) for i, text in enumerate(texts)]

@@ -1,0 +1,269 @@
+"""Scenarios: links, flows, a duration and a seed, built by keyword arguments or loaded from TOML."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.controller import check_controller
+from bentpipe.models import Bulk, Cbr, DropTail, Model, Record, from_plain, to_plain
+from bentpipe.registry import unknown
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+"""The scenarios that come with the package, one TOML file each."""
+
+
+def _table(item: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are set, under the names that a scenario uses."""
+    found = {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
+    return {name.rstrip("_"): to_plain(value) for name, value in found.items() if value is not None}
+
+
+def _fields(cls: type, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Constructor arguments of `cls` from a table of a scenario."""
+    names = {f.name.rstrip("_"): f.name for f in dataclasses.fields(cls)}
+    for key in table:
+        if key not in names:
+            raise _core.ScenarioError(f"{where}: {unknown('key', key, sorted(names))}")
+    return {names[key]: from_plain(value) for key, value in table.items()}
+
+
+@dataclass(kw_only=True)
+class Link:
+    """A link between two places: a forward direction, which data crosses, and a return direction for ACKs.
+
+    Args:
+        rate: "10 Mbit/s".
+        delay: one way, "250 ms"; or instead `from_`, `to` (cities or own stations) and `satellite`.
+        from_: ground station at the sender's end.
+        to: ground station at the receiver's end.
+        satellite: {"geo": "100E", "min_elevation": 0.0}.
+        queue: default one bandwidth-delay product.
+        loss: one loss model, or a list of them; forward direction only.
+        reverse: keys that differ in the return direction, {"rate": "1 Mbit/s", "loss": BitError(1e-7)}.
+    """
+
+    rate: str | None = None
+    delay: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    satellite: dict[str, Any] | None = None
+    queue: DropTail | dict[str, Any] | None = None
+    loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
+    reverse: dict[str, Any] | None = None
+
+
+@dataclass
+class Flow:
+    """One TCP connection, or `count` equal ones.
+
+    `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
+    subclass. `path` names the links that data crosses, in order. What is not given is set by `profile`
+    ("modern", the default, or "paper") and by what the algorithm asks of its sender.
+    """
+
+    cc: Any = None
+    path: Sequence[str] | None = None
+    _: dataclasses.KW_ONLY
+    name: str | None = None
+    start: str | None = None
+    stop: str | None = None
+    start_jitter: str | None = None
+    count: int | None = None
+    traffic: Bulk | Cbr | dict[str, Any] | None = None
+    profile: str | None = None
+    extra_delay: str | None = None
+    mss: str | None = None
+    header: str | None = None
+    ack_size: str | None = None
+    initial_window: float | None = None
+    initial_ssthresh: float | None = None
+    receive_window: str | None = None
+    recovery: str | None = None
+    prr: bool | None = None
+    limited_transmit: bool | None = None
+    delayed_ack: bool | None = None
+    delayed_ack_timeout: str | None = None
+    timestamps: bool | None = None
+    ecn: bool | None = None
+    min_rto: str | None = None
+    max_rto: str | None = None
+    granularity: str | None = None
+    spurious: str | None = None
+    pacing: bool | None = None
+    aen: bool | None = None
+    bulk_repeat: bool | None = None
+    fixed_rto: bool | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.path, str):
+            self.path = [self.path]
+
+
+@dataclass(kw_only=True)
+class Scenario:
+    """Links, flows, duration, seed, and what to record.
+
+    Args:
+        links: by name.
+        flows: in the order of the result.
+        duration: "120 s".
+        seed: each random source draws from its own stream of this seed.
+        title: one line for people.
+        record: what to trace; nothing by default.
+        stations: own ground stations by name, {"lat": 39.4, "lon": 116.4}.
+    """
+
+    links: dict[str, Link]
+    flows: list[Flow] = field(default_factory=list)
+    duration: str = "60 s"
+    seed: int = 1
+    title: str | None = None
+    record: Record | dict[str, Any] | None = None
+    stations: dict[str, dict[str, float]] | None = None
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Mapping[str, Any] | None = None) -> Scenario:
+        """Reads a TOML file, or a scenario that comes with the package by its name ("geo").
+
+        Args:
+            path: the file, or the name.
+            overrides: values by dotted key, {"link.sat.loss.rate": 1e-5, "flow.0.cc": "reno"}.
+
+        Raises:
+            ScenarioError: the file does not hold a correct scenario; the message names file, line and key.
+        """
+        pairs = [(key, json.dumps(value)) for key, value in (overrides or {}).items()]
+        return cls.from_json(_core.load(str(find_file(path)), pairs))
+
+    @classmethod
+    def from_json(cls, text: str) -> Scenario:
+        """The reverse of `to_json`."""
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Scenario:
+        """A scenario from the table that a TOML or JSON file holds.
+
+        Raises:
+            ScenarioError: a key is unknown. Values are not checked yet.
+        """
+        renamed = {"link": "links", "flow": "flows", "station": "stations"}
+        given = {renamed.get(key, key): copy.deepcopy(value) for key, value in table.items()}
+        given = _fields(cls, given, "scenario")
+        links = {n: Link(**_fields(Link, t, f"link.{n}")) for n, t in given.pop("links", {}).items()}
+        flows = [Flow(**_fields(Flow, t, f"flow.{i}")) for i, t in enumerate(given.pop("flows", []))]
+        return cls(links=links, flows=flows, **given)
+
+    def controllers(self) -> dict[str, type]:
+        """The controller classes of the flows that have one, by the key that stands for each in the JSON."""
+        return self._keyed()[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table that a TOML or JSON file of this scenario would hold, without the defaults."""
+        table = _table(self)
+        table.pop("links")
+        stations = table.pop("stations", None)
+        if stations:
+            table["station"] = stations
+        table["link"] = {name: _table(link) for name, link in self.links.items()}
+        names, _ = self._keyed()
+        table["flow"] = [
+            {key: value for key, value in {**_table(flow), "cc": cc}.items() if value is not None}
+            for flow, cc in zip(self.flows, names, strict=True)
+        ]
+        table.pop("flows")
+        return table
+
+    def to_json(self) -> str:
+        """This scenario as JSON, checked and with every default filled in.
+
+        Raises:
+            ScenarioError: it is not correct; the message names the key and what would be right.
+        """
+        try:
+            text = json.dumps(self.to_dict())
+        except (TypeError, ValueError) as error:
+            raise _core.ScenarioError(f"a value cannot be written as JSON: {error}") from None
+        return _core.check(text)
+
+    def check(self) -> None:
+        """Checks the scenario without running it.
+
+        Raises:
+            ScenarioError: it is not correct.
+        """
+        self.to_json()
+
+    def _keyed(self) -> tuple[list[Any], dict[str, type]]:
+        """For each flow the `cc` that goes into the JSON, and the classes behind those that are Python's."""
+        classes: dict[str, type] = {}
+        names: list[Any] = []
+        for flow in self.flows:
+            cc = flow.cc
+            if isinstance(cc, type):
+                check_controller(cc, cc.__qualname__)
+                key, n = cc.__name__, 1
+                while classes.get(key, cc) is not cc:
+                    n += 1
+                    key = f"{cc.__name__}-{n}"
+                classes[key] = cc
+                cc = f"python:{key}"
+            names.append(to_plain(cc))
+        return names, classes
+
+
+def find_file(path: str | Path) -> Path:
+    """The file at `path`, or the one that comes with the package under that name.
+
+    Raises:
+        ScenarioError: there is neither.
+    """
+    file = Path(path)
+    if file.is_file():
+        return file
+    known = sorted(p.stem for p in SCENARIOS.glob("*.toml"))
+    if str(path) in known:
+        return SCENARIOS / f"{path}.toml"
+    if file.is_dir():
+        raise _core.ScenarioError(f"{path} is a directory, not a scenario file")
+    if file.suffix == ".toml" or len(file.parts) > 1:
+        raise _core.ScenarioError(f"there is no file {str(path)!r}")
+    raise _core.ScenarioError(unknown("scenario", str(path), known))
+
+
+def tcp_flows(path: Path) -> dict[int, dict[str, Any]]:
+    """The flows of a scenario file that have a congestion controller, by their place in its list of flows.
+
+    Raises:
+        ScenarioError: the file is not a correct scenario.
+    """
+    flows = read_table(path)["flow"]
+    return {i: flow for i, flow in enumerate(flows) if flow.get("traffic", {}).get("kind") != "cbr"}
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The table that a scenario file holds.
+
+    The files that it names relative to its own place are made absolute.
+
+    Raises:
+        ScenarioError: the file is not a correct scenario.
+    """
+    _core.load(str(path), [])
+    with path.open("rb") as stream:
+        table = tomllib.load(stream)
+    for link in table.get("link", {}).values():
+        for direction in (link, link.get("reverse", {})):
+            losses = direction.get("loss", [])
+            for loss in losses if isinstance(losses, list) else [losses]:
+                if "file" in loss:
+                    loss["file"] = str((path.parent / loss["file"]).resolve())
+    return table

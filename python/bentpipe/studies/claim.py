@@ -1,0 +1,193 @@
+"""Claims of a paper, the checks each is made of, and the rule that turns measured values into a verdict.
+
+A claim is one sentence of a paper. It is checked by one or more checks, each a comparison of measured values
+(one per seed) with what the paper prints. Two kinds exist:
+
+* a *number* check compares a mean with a printed number and holds within a tolerance;
+* a *trend* check tests an order, a likeness or a bound that the paper states.
+
+The verdict follows from the checks alone:
+
+* ``reproduced``: every check holds;
+* ``same order``: every trend check holds (and there is one), but some number does not;
+* ``not reproduced``: some trend does not hold, or there is no trend and some number does not hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+
+from bentpipe.stats import Mean, mean
+
+#: A number holds if the mean lies within this share of the printed value.
+RELATIVE_TOLERANCE = 0.20
+#: Several quantities are alike if the largest is at most this many times the smallest.
+ALIKE_RATIO = 1.25
+
+RULE = (
+    "A number holds if the mean over the seeds lies within 20 % of the printed value (a fairness index: "
+    "within 0.05 of it). An order holds if the 95 % interval of the difference, paired by seed, lies above "
+    "zero. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks hold: "
+    "reproduced. All orders and trends hold but some number does not: same order. Otherwise: not reproduced."
+)
+
+
+class Verdict(StrEnum):
+    """What the checks of a claim add up to."""
+
+    REPRODUCED = "reproduced"
+    SAME_ORDER = "same order"
+    NOT_REPRODUCED = "not reproduced"
+
+
+def interval(samples: Iterable[float]) -> Mean:
+    """The mean of one value per seed with its 95 % confidence interval.
+
+    Raises:
+        ValueError: there are fewer than two values, or one is not finite.
+    """
+    values = [float(x) for x in samples]
+    if len(values) < 2:
+        raise ValueError("a confidence interval needs at least two seeds")
+    if not all(math.isfinite(x) for x in values):
+        raise ValueError("a measured value is not finite")
+    return mean(values)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: what was measured, what the paper says, and whether it holds."""
+
+    what: str
+    kind: Literal["number", "trend"]
+    paper: str | float
+    measured: Mean
+    unit: str
+    holds: bool
+    rule: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "what": self.what,
+            "kind": self.kind,
+            "paper": self.paper,
+            "measured": self.measured.mean,
+            "ci95": [self.measured.low, self.measured.high],
+            "n": self.measured.n,
+            "unit": self.unit,
+            "rule": self.rule,
+            "holds": self.holds,
+        }
+
+
+def number(
+    what: str, samples: Sequence[float], paper: float, *, unit: str = "", within: float | None = None
+) -> Check:
+    """The mean of ``samples`` is the printed ``paper`` within 20 %, or ``within`` (absolute) if given."""
+    got = interval(samples)
+    margin = RELATIVE_TOLERANCE * abs(paper) if within is None else within
+    rule = f"within {RELATIVE_TOLERANCE:.0%}" if within is None else f"within {within:g}"
+    return Check(what, "number", paper, got, unit, abs(got.mean - paper) <= margin, rule)
+
+
+def above(
+    what: str, upper: Sequence[float], lower: Sequence[float], *, unit: str = "", paper: str = "> 0"
+) -> Check:
+    """``upper`` exceeds ``lower``: the 95 % interval of the difference, paired by seed, lies above zero."""
+    got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float))
+    return Check(what, "trend", paper, got, unit, bool(got.low > 0), "interval above 0")
+
+
+def highest(what: str, groups: Mapping[str, Sequence[float]], name: str, *, unit: str = "") -> Check:
+    """``name`` exceeds every other group: tested against the largest other mean."""
+    rival = max((g for g in groups if g != name), key=lambda g: float(np.mean(groups[g])))
+    return above(f"{what} {rival}", groups[name], groups[rival], unit=unit)
+
+
+def lowest(what: str, groups: Mapping[str, Sequence[float]], name: str, *, unit: str = "") -> Check:
+    """``name`` is below every other group: tested against the smallest other mean."""
+    rival = min((g for g in groups if g != name), key=lambda g: float(np.mean(groups[g])))
+    return above(f"{what} {rival}", groups[rival], groups[name], unit=unit)
+
+
+def alike(what: str, groups: Mapping[str, Sequence[float]]) -> Check:
+    """The groups' means agree: the largest is at most `ALIKE_RATIO` times the smallest."""
+    names = list(groups)
+    largest = max(names, key=lambda g: float(np.mean(groups[g])))
+    smallest = min(names, key=lambda g: float(np.mean(groups[g])))
+    bottom = float(np.mean(groups[smallest]))
+    if bottom <= 0:
+        raise ValueError(f"{what}: a ratio needs positive means")
+    ratio = interval(np.asarray(groups[largest], dtype=float) / bottom)
+    label = f"{what}: {largest} / {smallest}"
+    return Check(label, "trend", "about 1", ratio, "", ratio.mean <= ALIKE_RATIO, f"at most {ALIKE_RATIO:g}")
+
+
+def near(what: str, one: Sequence[float], other: Sequence[float], within: float, *, unit: str = "") -> Check:
+    """The means differ by at most ``within`` (absolute); the difference is paired by seed."""
+    got = interval(np.asarray(one, dtype=float) - np.asarray(other, dtype=float))
+    return Check(what, "trend", "about 0", got, unit, abs(got.mean) <= within, f"within {within:g}")
+
+
+def ratio_at_least(what: str, top: Sequence[float], bottom: Sequence[float], bound: float) -> Check:
+    """``top`` over ``bottom``, paired by seed, is at least ``bound`` in the mean."""
+    got = interval(np.asarray(top, dtype=float) / np.asarray(bottom, dtype=float))
+    return Check(what, "trend", f"at least {bound:g}", got, "", got.mean >= bound, f"at least {bound:g}")
+
+
+def verdict(checks: Sequence[Check]) -> Verdict:
+    """The verdict of a claim from its checks (module documentation)."""
+    if not checks:
+        raise ValueError("a claim without checks has no verdict")
+    if all(c.holds for c in checks):
+        return Verdict.REPRODUCED
+    trends = [c for c in checks if c.kind == "trend"]
+    if trends and all(c.holds for c in trends):
+        return Verdict.SAME_ORDER
+    return Verdict.NOT_REPRODUCED
+
+
+@dataclass
+class Claim:
+    """One checked claim. The first check is the headline that tables show."""
+
+    id: str
+    title: str
+    statement: str
+    checks: list[Check]
+    note: str = ""
+    detail: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Computed from the checks each time, never stored."""
+        return verdict(self.checks)
+
+    def tally(self) -> str:
+        """``"7 of 9 checks hold"``."""
+        return f"{sum(c.holds for c in self.checks)} of {len(self.checks)} checks hold"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row of ``claims.json``: the headline check, the verdict, and every check."""
+        head = self.checks[0]
+        return {
+            "id": self.id,
+            "title": self.title,
+            "quantity": head.what,
+            "unit": head.unit,
+            "paper": head.paper,
+            "measured": head.measured.mean,
+            "ci95": [head.measured.low, head.measured.high],
+            "verdict": str(self.verdict),
+            "note": self.note,
+            "statement": self.statement,
+            "detail": self.detail,
+            "checks": [c.as_dict() for c in self.checks],
+        }

@@ -1,0 +1,123 @@
+"""What a study is made of: its runs, what is measured in each, and the report drawn from them.
+
+A study is one module that defines ``STUDY: Study``. The framework (`bentpipe.studies.run`) does the rest: it
+runs the cases on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures,
+data, claims and page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.studies.claim import Claim
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure as MplFigure
+
+Key = str | int | float
+#: Scalars measured in one run.
+Measures = dict[str, Key]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: the keys that name it in the tables, and its scenario as plain data (seed included)."""
+
+    keys: Mapping[str, Key]
+    scenario: Mapping[str, Any]
+    keep_trace: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a study in one mode. ``settings`` are the numbers that the page and the captions quote."""
+
+    mode: str
+    cases: Sequence[Case]
+    settings: Mapping[str, Key]
+
+
+@dataclass
+class Outcome:
+    """All runs done. ``runs``: one row per case, keys then measures. ``traces``: kept traces with keys."""
+
+    runs: pl.DataFrame
+    traces: pl.DataFrame
+    packets: int
+    wall_s: float
+    warnings: list[str]
+
+
+@dataclass
+class Figure:
+    """A figure with its caption, the text alternative, and the data that it shows."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    draw: MplFigure
+    data: pl.DataFrame
+
+
+@dataclass
+class Table:
+    """A table of the page. Cells are text; a cell that equals a verdict is shown as a badge."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+
+
+@dataclass
+class Section:
+    """A section of the page: paragraphs, then tables."""
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+
+
+@dataclass
+class Report:
+    """What a study makes of its outcome."""
+
+    claims: list[Claim]
+    figures: list[Figure]
+    sections: list[Section]
+    data: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published experiment.
+
+    ``plan(mode)`` gives the runs, ``measure(case, result, trace)`` the scalars of one run (``result`` is the
+    object of ``bentpipe run --json``; ``trace`` is None if the scenario records none), ``report(plan,
+    outcome)`` the rest.
+    """
+
+    name: str
+    title: str
+    citation: str
+    summary: str
+    plan: Callable[[str], Plan]
+    measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
+    report: Callable[[Plan, Outcome], Report]
+
+
+@dataclass
+class StudyResult:
+    """A finished study: the claims as plain dicts, the page, and every file written."""
+
+    name: str
+    title: str
+    mode: str
+    claims: list[dict[str, Any]]
+    page: Path
+    files: list[Path]
+    wall_s: float

@@ -1,0 +1,61 @@
+"""What is measured in one run of the Vegas-L study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.stats import jain
+from bentpipe.studies.study import Case, Measures
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: The paper's "first 150 seconds" of 1000, as a share of the run.
+EARLY = 0.15
+#: The steady part of a run begins here, as a share of it: the windows have had half the run to settle.
+STEADY = 0.5
+#: A fall of the window by more than this share from one second to the next counts as a cut.
+CUT = 0.10
+
+
+def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """The scalars of one run.
+
+    ``x_mbps``, ``newreno_mbps``: goodput, Mbit/s; ``jain`` of the two; ``cwnd_early``, ``cwnd_steady``: mean
+    window of flow 1, segments; ``cwnd_cv``: standard deviation over mean of its steady window; ``cuts``:
+    falls of its window by more than a tenth, per 100 s; ``x_rtt_s``, ``newreno_rtt_s``: mean RTT;
+    ``x_rtt_min_s``, ``newreno_rtt_min_s``; ``x_lost``, ``newreno_lost``: data packets lost; ``x_timeouts``;
+    ``queue``: mean queue of the shared downlink; ``utilisation`` of it.
+    """
+    import polars as pl
+
+    if trace is None:
+        raise ValueError("this study measures windows over time, so its runs record a trace")
+    x, newreno = ({f["name"]: f for f in result["flows"]}[n] for n in ("x", "newreno"))
+    shared = next(k for k in result["links"] if k["name"] == "sat" and k["direction"] == "forward")
+    length = float(result["simulated_s"])
+    window = trace.filter(pl.col("flow") == "x").sort("t_s")
+    early = window.filter(pl.col("t_s") < EARLY * length)["cwnd"]
+    steady = window.filter(pl.col("t_s") >= STEADY * length)["cwnd"]
+    falls = window["cwnd"].diff() / window["cwnd"].shift(1)
+    steady_mean = float(steady.mean() or 0.0)
+    return {
+        "x_mbps": x["goodput_bps"] / 1e6,
+        "newreno_mbps": newreno["goodput_bps"] / 1e6,
+        "jain": jain([x["goodput_bps"], newreno["goodput_bps"]]),
+        "cwnd_early": float(early.mean() or 0.0),
+        "cwnd_steady": steady_mean,
+        "cwnd_cv": float(steady.std() or 0.0) / steady_mean,
+        "cuts": int((falls < -CUT).sum()) / length * 100,
+        "x_rtt_s": float(x["rtt_mean_s"]),
+        "newreno_rtt_s": float(newreno["rtt_mean_s"]),
+        "x_rtt_min_s": float(x["rtt_min_s"]),
+        "newreno_rtt_min_s": float(newreno["rtt_min_s"]),
+        "x_lost": int(x["dropped_packets"]),
+        "newreno_lost": int(newreno["dropped_packets"]),
+        "x_timeouts": int(x["timeouts"]),
+        "newreno_timeouts": int(newreno["timeouts"]),
+        "queue": float(shared["queue_mean_packets"]),
+        "utilisation": float(shared["utilisation"]),
+    }

@@ -1,0 +1,179 @@
+"""The set-up of the Vegas-L paper as scenarios: what it gives, and what had to be chosen.
+
+The paper gives the ground stations, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two packet error
+rates. It does not give the satellite's longitude, the number of hops, or the buffer; `Setup` holds one choice
+of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+#: The algorithms of flow 1, in the order of the paper's figures.
+ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
+#: Packet error rates: the paper's low and high.
+LOW, HIGH = 1e-6, 1e-3
+DURATION_S = 1000.0
+RATE_BPS = 5e6
+MSS_BYTES = 1024
+#: TCP and IP in ns-2 (40 bytes), and what its satellite link layer adds to each packet (16 bytes).
+TCP_IP_BYTES, LINK_BYTES = 40, 16
+#: Length of a queue in ns-2 unless a script sets another, in packets.
+NS2_QUEUE = 50
+
+STATIONS = {
+    "beijing": (39.4, 116.4),
+    "new-york": (40.7, -74.0),
+    "shanghai": (31.2, 121.5),
+    "washington-as-printed": (28.9, 77.0),
+    "washington-dc": (38.9, -77.0),
+    # Halfway between the two satellites in longitude, in view of both.
+    "relay": (30.0, 42.5),
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One choice of everything that the paper leaves open."""
+
+    #: Longitude of the satellite over Asia, which both flows share, and of the one that New York sees.
+    satellite: str = "100E"
+    second_satellite: str = "15W"
+    #: Satellite hops of flow 1 and of flow 2, 1 or 2.
+    hops: tuple[int, int] = (2, 1)
+    destination: str = "washington-as-printed"
+    buffer_packets: int = NS2_QUEUE
+    header_bytes: int = TCP_IP_BYTES + LINK_BYTES
+    #: Where packets are lost: on the shared downlink only, or on every link that data crosses.
+    lossy_links: str = "shared"
+    #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
+    recovery: str = "newreno"
+    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def changed(self, **values: Any) -> Setup:
+        """The same with some choices changed."""
+        return replace(self, **values)
+
+    def links(self, per: float) -> dict[str, dict[str, Any]]:
+        """The links, by name. ``per`` is the packet error rate."""
+        queue = {"kind": "drop-tail", "limit": f"{self.buffer_packets} packets"}
+        rate = f"{RATE_BPS / 1e6:g} Mbit/s"
+        loss = {"kind": "packet-error", "rate": per}
+
+        def up(station: str, satellite: str) -> dict[str, Any]:
+            link = {"rate": rate, "queue": queue, "from": station, "satellite": _geo(satellite)}
+            return {**link, "loss": loss} if self.lossy_links == "every" else link
+
+        def down(station: str, satellite: str) -> dict[str, Any]:
+            # Only the propagation of the downlink; its transmitter is a link of its own, shared by all
+            # receivers.
+            return {"rate": "1 Gbit/s", "queue": queue, "to": station, "satellite": _geo(satellite)}
+
+        def transmitter(*, lossy: bool) -> dict[str, Any]:
+            link = {"rate": rate, "queue": queue, "delay": "0 s"}
+            return {**link, "loss": loss} if lossy else link
+
+        last = [self.satellite if n == 1 else self.second_satellite for n in self.hops]
+        links = {
+            "up-beijing": up("beijing", self.satellite),
+            "up-shanghai": up("shanghai", self.satellite),
+            "sat": transmitter(lossy=True),
+            "down-new-york": down("new-york", last[0]),
+            "down-washington": down(self.destination, last[1]),
+        }
+        if 2 in self.hops:
+            links["down-relay"] = down("relay", self.satellite)
+            links["up-relay"] = up("relay", self.second_satellite)
+            links["second-sat"] = transmitter(lossy=self.lossy_links == "every")
+        return links
+
+    def path(self, flow: int) -> list[str]:
+        """The links that the data of flow 1 or 2 crosses, in order."""
+        source, sink = (("up-beijing", "down-new-york"), ("up-shanghai", "down-washington"))[flow - 1]
+        relay = ["down-relay", "up-relay", "second-sat"] if self.hops[flow - 1] == 2 else []
+        return [source, "sat", *relay, sink]
+
+    def scenario(self, cc: str, per: float, seed: int, duration_s: float) -> dict[str, Any]:
+        """One run: flow 1 is ``cc``, flow 2 NewReno, both starting within the first second."""
+        options = self.options.get(cc)
+        common = {
+            "profile": "paper",
+            "mss": f"{MSS_BYTES} bytes",
+            "header": f"{self.header_bytes} bytes",
+            "ack_size": f"{self.header_bytes} bytes",
+            "start_jitter": "1 s",
+        }
+        return {
+            "title": f"{cc} and NewReno over GEO, packet error rate {per:g}",
+            "duration": f"{duration_s:g} s",
+            "seed": seed,
+            "record": {"interval": "1 s"},
+            "station": {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()},
+            "link": self.links(per),
+            "flow": [
+                {
+                    "name": "x",
+                    "cc": {"name": cc, **options} if options else cc,
+                    "path": self.path(1),
+                    "recovery": self.recovery,
+                    **common,
+                },
+                {"name": "newreno", "cc": "reno", "path": self.path(2), "recovery": "newreno", **common},
+            ],
+        }
+
+
+def _geo(longitude: str) -> dict[str, Any]:
+    # ns-2 does not ask whether a station sees the satellite, so neither does this; the simulator warns.
+    return {"geo": longitude, "min_elevation": -90.0}
+
+
+BASE = Setup()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One choice changed against the base, for the sensitivity table."""
+
+    name: str
+    choice: str
+    setup: Setup
+    #: Also run in quick mode.
+    quick: bool = False
+
+
+VARIANTS = (
+    Variant("one-hop", "flow 1 by one hop too (one satellite, 100E)", BASE.changed(hops=(1, 1)), quick=True),
+    Variant("one-hop-201E", "one hop, satellite at 158.8W", BASE.changed(hops=(1, 1), satellite="158.8W")),
+    Variant("one-hop-95W", "one hop, satellite at 95W", BASE.changed(hops=(1, 1), satellite="95W")),
+    Variant("one-hop-300", "one hop, buffer 300 packets", BASE.changed(hops=(1, 1), buffer_packets=300)),
+    Variant(
+        "washington-dc",
+        "flow 2 to Washington, D.C. (38.9N 77W), two hops",
+        BASE.changed(hops=(2, 2), destination="washington-dc"),
+        quick=True,
+    ),
+    Variant("buffer-20", "buffer 20 packets", BASE.changed(buffer_packets=20)),
+    Variant("buffer-150", "buffer 150 packets", BASE.changed(buffer_packets=150)),
+    Variant(
+        "buffer-300", "buffer 300 packets (1 BDP of flow 2)", BASE.changed(buffer_packets=300), quick=True
+    ),
+    Variant("buffer-600", "buffer 600 packets (1 BDP of flow 1)", BASE.changed(buffer_packets=600)),
+    Variant(
+        "reading-a",
+        "Vegas-L's cases applied every round trip, without Diff",
+        BASE.changed(options={"vegas-l": {"reading": "A"}}),
+        quick=True,
+    ),
+    Variant(
+        "a1-dec",
+        "Vegas-A and Vegas-L back off on delay at alpha = 1 too",
+        BASE.changed(options={"vegas-a": {"a1_dec": True}, "vegas-l": {"a1_dec": True}}),
+    ),
+    Variant("sack", "flow 1 recovers with SACK", BASE.changed(recovery="sack"), quick=True),
+    Variant("header-40", "no link-layer header (40 bytes in all)", BASE.changed(header_bytes=TCP_IP_BYTES)),
+    Variant("loss-every-link", "packets lost on every link", BASE.changed(lossy_links="every")),
+)

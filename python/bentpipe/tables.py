@@ -1,0 +1,220 @@
+"""The tables of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bentpipe import terminal, units
+from bentpipe.doctor import Check
+from bentpipe.registry import GRADES
+from bentpipe.result import LIMITS, Result
+
+_WORDS = {
+    "cwnd": "cwnd",
+    "rwnd": "rwnd",
+    "app": "app",
+    "pacing": "pacing",
+    "recovery": "recov",
+    "timeout": "RTO",
+}
+_REASONS = (
+    "congestion\nwindow",
+    "receive\nwindow",
+    "application",
+    "pacing",
+    "loss\nrecovery",
+    "wait for\ntimeout",
+)
+"""The same in columns, in the order of `LIMITS`."""
+
+
+def _reasons(limited: dict[str, float]) -> str:
+    """The two greatest shares of a `limited` object, in words: "cwnd 81 %, recov 12 %"."""
+    shares = sorted(limited.items(), key=lambda item: -item[1])
+    return ", ".join(f"{_WORDS[what]} {100 * share:.0f}" for what, share in shares[:2] if share >= 0.005)
+
+
+def show_run(result: Result) -> None:
+    """Flows and links of one run."""
+    console = terminal.console()
+    data = result.json
+    title = result.scenario.get("title")
+    console.print(
+        f"{title + ': ' if title else ''}{units.digits(data['simulated_s'])} s simulated in "
+        f"{data['wall_s']:.2f} s, seed {data['seed']}, {data['packets']:,} packets delivered",
+        markup=False,
+    )
+    heads = [
+        "<flow",
+        "goodput\nMbit/s",
+        "RTT p50\nms",
+        "p95\nms",
+        "lost\n%",
+        "retr.\n%",
+        "RTOs",
+        "cwnd\nmean",
+    ]
+    finite = any(flow["completion_s"] is not None for flow in data["flows"])
+    flows = terminal.table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"])
+    for flow in data["flows"]:
+        sent = flow["sent_packets"] or 1
+        cc = (flow["cc"] or "cbr").removeprefix("python:")
+        name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
+        done = flow["completion_s"]
+        flows.add_row(
+            name,
+            units.digits(flow["goodput_bps"] / 1e6),
+            units.milliseconds(flow["rtt_p50_s"]),
+            units.milliseconds(flow["rtt_p95_s"]),
+            units.percent(flow["dropped_packets"] / sent, 2),
+            units.percent(flow["retransmitted_packets"] / sent, 2),
+            str(flow["timeouts"]),
+            f"{flow['cwnd_mean_segments']:.1f}",
+            *([units.digits(done) if done is not None else "-"] if finite else []),
+            _reasons(flow["limited"]),
+        )
+    console.print(flows)
+    links = terminal.table(
+        "",
+        [
+            "<link",
+            "rate",
+            "used\n%",
+            "packets",
+            "lost in\nqueue",
+            "lost to\nerrors",
+            "queue\nmean",
+            "queue\nmax",
+        ],
+    )
+    for link in data["links"]:
+        links.add_row(
+            f"{link['name']} {'->' if link['direction'] == 'forward' else '<-'}",
+            units.rate(link["rate_bps"]),
+            units.percent(link["utilisation"]),
+            f"{link['delivered_packets']:,}",
+            f"{link['dropped_queue']:,}",
+            f"{link['dropped_error']:,}",
+            f"{link['queue_mean_packets']:.1f}",
+            f"{link['queue_max_packets']:.0f}",
+        )
+    console.print(links)
+
+
+def show_comparison(rows: Sequence[dict[str, Any]], link: str) -> None:
+    """Algorithms on one link, the fastest first: what each got, and what held each back."""
+    console = terminal.console()
+    repeated, several = rows[0]["runs"] > 1, rows[0]["flows"] > 1
+    runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run"
+    flows = f", {rows[0]['flows']} flows at once" if several else ""
+    heads = ["~algorithm", "goodput\nMbit/s"]
+    heads += ["95 %\n+-"] if repeated else []
+    heads += ["used\n%", "RTT p50\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
+    heads += ["Jain"] if several else []
+    got = terminal.table(f"{link}: {runs}{flows}", heads)
+    why = terminal.table(
+        "Why not faster: % of time that a sender was held back by", ["~algorithm", *_REASONS]
+    )
+    for row in rows:
+        got.add_row(
+            row["label"],
+            units.digits(row["goodput_bps"] / 1e6),
+            *([units.digits(row["goodput_ci95_bps"] / 1e6, 2)] if repeated else []),
+            units.percent(row["utilisation"]),
+            units.milliseconds(row["rtt_p50_s"]),
+            units.milliseconds(row["rtt_p95_s"]),
+            units.percent(row["loss"], 2),
+            units.percent(row["retransmitted"], 2),
+            f"{row['timeouts']:.1f}" if repeated else f"{row['timeouts']:.0f}",
+            *([f"{row['jain']:.3f}"] if several else []),
+        )
+        why.add_row(row["label"], *(units.percent(row[f"limited_{what}"]) for what in LIMITS))
+    console.print(got)
+    console.print(why)
+
+
+def show_algorithms(known: Sequence[dict[str, Any]]) -> None:
+    """The registry."""
+    shown = terminal.table("", ["<name", "<label", "<grade", "<reference", "~what it is"])
+    for entry in known:
+        shown.add_row(entry["id"], entry["label"], entry["grade"], entry["reference"], entry["about"])
+    console = terminal.console()
+    console.print(shown)
+    console.print(
+        "Grades: " + "; ".join(f"{g} {text}" for g, text in GRADES.items()) + ".", style="dim", markup=False
+    )
+
+
+def show_algorithm(entry: dict[str, Any]) -> None:
+    """One entry of the registry."""
+    console = terminal.console()
+    console.print(f"{entry['label']} ({entry['id']})", style="bold", markup=False)
+    console.print(entry["about"], markup=False)
+    console.print(f"Source: {entry['source']}; {entry['reference']}", markup=False)
+    console.print(f"Grade {entry['grade']}: {GRADES[entry['grade']]}.", markup=False)
+    asked = [name.replace("_", " ") for name, on in entry["sender"].items() if on]
+    console.print(f"Asks of the sender: {', '.join(asked) or 'nothing'}.", markup=False)
+    if not entry["params"]:
+        console.print("No parameters.")
+        return
+    shown = terminal.table("", ["<parameter", "<default", "~allowed", "<unit", "~what it does"])
+    for param in entry["params"]:
+        shown.add_row(
+            param["name"],
+            _plain(param["default"]),
+            _allowed(param),
+            param["unit"] or "-",
+            param["about"] + (" Taken from the path unless set." if param["from_path"] else ""),
+        )
+    console.print(shown)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _allowed(param: dict[str, Any]) -> str:
+    match param["kind"]:
+        case "number":
+            return f"{_plain(param['min'])} to {_plain(param['max'])}"
+        case "flag":
+            return "true, false"
+        case _:
+            return ", ".join(param["choices"])
+
+
+def show_claims(title: str, claims: Sequence[dict[str, Any]], page: Path) -> None:
+    """The claims of one study, and where its page is."""
+    shown = terminal.table(title, ["<claim", "~paper", "<measured", "<95 % interval", "<verdict", "~note"])
+    for claim in claims:
+        shown.add_row(
+            *(_cell(claim.get(key)) for key in ("id", "paper", "measured", "ci95", "verdict", "note"))
+        )
+    console = terminal.console()
+    console.print(shown)
+    console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return units.digits(value)
+    if isinstance(value, list | tuple):
+        return " to ".join(_cell(item) for item in value)
+    return str(value)
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """What works, what does not, and what to do about it."""
+    shown = terminal.table("", ["<", "<what", "~found", "~for", "~to get it"])
+    for check in checks:
+        mark = "ok" if check.found else "MISSING" if check.needed else "absent"
+        shown.add_row(
+            mark, check.name, check.found or "-", check.purpose, "" if check.found else check.remedy
+        )
+    terminal.console().print(shown)

@@ -1,0 +1,119 @@
+"""What the command line shows: tables, progress bars and lines of error. Rich is loaded when it is used."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PIPED_WIDTH = 100
+"""Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
+
+
+def console() -> Console:
+    """Where tables go: standard output."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def table(title: str, columns: Sequence[str]) -> Table:
+    """An empty table; heads say how a column is laid out.
+
+    Numbers to the right; "<" in front of a head means text to the left, and "~" text that may be broken.
+    """
+    from rich import box
+    from rich.table import Table
+
+    made = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for head in columns:
+        made.add_column(
+            head.lstrip("<~"),
+            justify="left" if head[:1] in ("<", "~") else "right",
+            no_wrap=not head.startswith("~"),
+            overflow="fold",
+            header_style="bold",
+        )
+    return made
+
+
+def line(text: str = "") -> None:
+    """One line on standard output."""
+    print(text)
+
+
+def error(text: str) -> None:
+    """One line on standard error, however the text was broken."""
+    print("bentpipe: " + " ".join(text.split()), file=sys.stderr)
+
+
+def warn(warnings: Sequence[str]) -> None:
+    """Each warning as one line on standard error."""
+    for text in warnings:
+        error(f"warning: {text}")
+
+
+def answer(value: Any) -> None:
+    """A value as JSON on standard output."""
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+class Bar:
+    """A progress bar on standard error, if that is a terminal and the work lasts more than half a second."""
+
+    _AFTER_S = 0.5
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._since = time.monotonic()
+        self._shown: Any = None
+        self._wanted = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown.stop()
+            self._shown = None
+
+    def __call__(self, done: float, total: float = 1.0) -> None:
+        """So much of the whole is done."""
+        if not self._wanted or time.monotonic() - self._since < self._AFTER_S:
+            return
+        if self._shown is None:
+            self._show(total)
+        self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+
+    def _show(self, total: float) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        self._shown = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=Console(file=sys.stderr),
+            transient=True,
+        )
+        self._shown.add_task(self._what, total=total)
+        self._shown.start()

@@ -1,0 +1,65 @@
+"""Values with units, for people: reading a few, and writing them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from bentpipe import _core
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def spaced(text: str) -> str:
+    """The value with one space between number and unit, as scenarios have it: "1.5bdp" becomes "1.5 bdp"."""
+    return re.sub(r"^\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^\s0-9.].*?)\s*$", r"\1 \2", text)
+
+
+def seconds(text: str, what: str) -> float:
+    """The seconds in a duration such as "600 ms".
+
+    Raises:
+        ScenarioError: it is not a duration; `what` names it in the message.
+    """
+    number, _, unit = spaced(text).partition(" ")
+    try:
+        value = float(number) * _SECONDS[unit]
+    except (KeyError, ValueError):
+        raise _core.ScenarioError(f'{what}: {text!r} is not a duration; write for example "600 ms"') from None
+    if not (math.isfinite(value) and value > 0):
+        raise _core.ScenarioError(f"{what}: a duration must be positive, not {text!r}")
+    return value
+
+
+def rate(bits_per_second: float) -> str:
+    """A rate to four digits: "9.876 Mbit/s"."""
+    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if abs(bits_per_second) >= factor:
+            return f"{digits(bits_per_second / factor)} {unit}"
+    return f"{digits(bits_per_second)} bit/s"
+
+
+def digits(value: float, count: int = 4) -> str:
+    """A number to `count` significant digits, never in powers of ten unless it is tiny or huge."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = count - 1 - math.floor(math.log10(abs(value)))
+    if -count < places < 8:
+        return f"{value:.{max(places, 0)}f}"
+    return f"{value:.{count - 1}e}"
+
+
+def milliseconds(value: float | None) -> str:
+    """A time in seconds as milliseconds without the unit, "-" if there is none."""
+    return (
+        "-"
+        if value is None or math.isnan(value)
+        else f"{value * 1e3:.0f}"
+        if value >= 0.1
+        else f"{value * 1e3:.1f}"
+    )
+
+
+def percent(share: float | None, places: int = 1) -> str:
+    """A share as percent without the sign, "-" if there is none."""
+    return "-" if share is None or math.isnan(share) else f"{100 * share:.{places}f}"

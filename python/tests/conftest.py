@@ -1,0 +1,44 @@
+"""What several tests share: a scenario file, and the command line in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bentpipe.cli import app
+
+SCENARIO = """
+title = "a test"
+duration = "20 s"
+
+[link.sat]
+rate = "2 Mbit/s"
+delay = "100 ms"
+queue = { kind = "drop-tail", limit = "1 bdp" }
+loss = { kind = "packet-error", rate = 0.002 }
+
+[[flow]]
+cc = "reno"
+path = ["sat"]
+"""
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> Path:
+    path = tmp_path / "sat.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """The command line: arguments in; exit_code, stdout and stderr out."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def invoke(*args: object) -> object:
+        return CliRunner().invoke(app, [str(a) for a in args], prog_name="bentpipe")
+
+    return invoke

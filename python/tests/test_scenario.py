@@ -1,0 +1,170 @@
+"""Scenarios from keyword arguments and from files, and what is said about wrong ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.models import KINDS, from_plain, to_plain
+from bentpipe.scenario import SCENARIOS
+
+
+def one_link(**given):
+    link = {"rate": "2 Mbit/s", "delay": "100 ms", **given}
+    return bp.Scenario(links={"sat": bp.Link(**link)}, flows=[bp.Flow("reno", path=["sat"])], duration="5 s")
+
+
+def test_keyword_arguments_say_the_same_as_toml(scenario_file):
+    built = bp.Scenario(
+        title="a test",
+        duration="20 s",
+        links={
+            "sat": bp.Link(
+                rate="2 Mbit/s", delay="100 ms", queue=bp.DropTail("1 bdp"), loss=bp.PacketError(0.002)
+            )
+        },
+        flows=[bp.Flow("reno", path=["sat"])],
+    )
+    assert json.loads(built.to_json()) == json.loads(bp.Scenario.load(scenario_file).to_json())
+
+
+def test_resolving_twice_changes_nothing(scenario_file):
+    once = bp.Scenario.load(scenario_file).to_json()
+    assert bp.Scenario.from_json(once).to_json() == once
+
+
+def test_overrides(scenario_file):
+    changed = bp.Scenario.load(
+        scenario_file, {"link.sat.loss.rate": 0.5, "flow.0.cc": "star", "duration": "3 s"}
+    )
+    assert changed.flows[0].cc in ("star", {"name": "star"})
+    assert changed.duration == "3 s"
+    loss = changed.links["sat"].loss
+    assert (loss[0] if isinstance(loss, list) else loss).rate == 0.5
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in SCENARIOS.glob("*.toml")))
+def test_every_shipped_scenario_is_correct(name):
+    assert bp.Scenario.load(name).flows
+
+
+def test_there_are_shipped_scenarios():
+    assert {"geo", "leo"} <= {p.stem for p in SCENARIOS.glob("*.toml")}
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        bp.PacketError(0.01),
+        bp.BitError(1e-6),
+        bp.GilbertElliott(p=0.01, r=0.3, bad_loss=0.5),
+        bp.Outage(from_="1 s", to="2 s"),
+        bp.Outage(every="2 s", length="100 ms", first="500 ms"),
+        [bp.PacketError(0.01), bp.Outage(from_="1 s", to="2 s")],
+    ],
+)
+def test_every_loss_model_runs_and_loses(loss):
+    result = bp.run(one_link(loss=loss))
+    forward = result.json["links"][0]
+    assert forward["direction"] == "forward"
+    assert forward["dropped_error"] > 0
+
+
+def test_a_loss_trace_loses_the_packets_it_names(tmp_path):
+    (tmp_path / "lost.txt").write_text("3\n7\n8\n")
+    result = bp.run(one_link(loss=bp.LossTrace(str(tmp_path / "lost.txt"))))
+    assert result.json["links"][0]["dropped_error"] == 3
+
+
+def test_the_return_direction_can_differ():
+    result = bp.run(one_link(reverse={"rate": "1 Mbit/s", "loss": bp.PacketError(0.1)}))
+    forward, reverse = result.json["links"]
+    assert (forward["rate_bps"], reverse["rate_bps"]) == (2e6, 1e6)
+    assert forward["dropped_error"] == 0 < reverse["dropped_error"]
+
+
+def test_finite_and_constant_rate_traffic():
+    scenario = one_link()
+    scenario.flows = [
+        bp.Flow("reno", path=["sat"], name="file", traffic=bp.Bulk(size="100 kB")),
+        bp.Flow(path=["sat"], name="noise", traffic=bp.Cbr("200 kbit/s", packet="1000 bytes")),
+    ]
+    file, noise = bp.run(scenario).json["flows"]
+    assert file["completion_s"] is not None
+    assert file["delivered_bytes"] == 100_000
+    assert noise["goodput_bps"] == pytest.approx(200e3, rel=0.1)
+
+
+def test_models_survive_being_written_and_read():
+    for loss in (bp.Outage(from_="1 s", to="2 s"), bp.GilbertElliott(0.1, 0.2), bp.DropTail("3 packets")):
+        assert from_plain(to_plain(loss)) == loss
+    assert set(KINDS) >= {"drop-tail", "bit-error", "cbr"}
+
+
+def wrong(change, tmp_path: Path):
+    scenario = one_link()
+    change(scenario)
+    with pytest.raises(bp.ScenarioError) as caught:
+        scenario.check()
+    message = str(caught.value)
+    assert message.strip() and "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda s: setattr(s.links["sat"], "rate", "fast"), "link.sat.rate"),
+        (lambda s: setattr(s.links["sat"], "rate", "0 Mbit/s"), "link.sat.rate"),
+        (lambda s: setattr(s.links["sat"], "delay", None), "link.sat"),
+        (lambda s: setattr(s.links["sat"], "delay", "-1 s"), "link.sat.delay"),
+        (lambda s: setattr(s.links["sat"], "loss", bp.PacketError(2.0)), "link.sat.loss"),
+        (lambda s: setattr(s.links["sat"], "queue", bp.DropTail("many")), "link.sat.queue"),
+        (lambda s: setattr(s.links["sat"], "loss", bp.LossTrace("/nowhere/lost")), "/nowhere/lost"),
+        (lambda s: setattr(s, "duration", "5"), "duration"),
+        (lambda s: setattr(s, "flows", []), "flow"),
+        (lambda s: setattr(s.flows[0], "path", ["moon"]), "moon"),
+        (lambda s: setattr(s.flows[0], "cc", "renoo"), "reno"),
+        (lambda s: setattr(s.flows[0], "cc", {"name": "reno", "x": 1}), "x"),
+        (lambda s: setattr(s.flows[0], "count", 0), "count"),
+        (lambda s: setattr(s.flows[0], "recovery", "magic"), "recovery"),
+        (lambda s: s.flows.append(bp.Flow("reno", path=["sat"])), "reno"),
+        (lambda s: setattr(s, "seed", -1), "seed"),
+        (lambda s: setattr(s.links["sat"], "rate", object()), "JSON"),
+    ],
+)
+def test_a_wrong_scenario_gets_one_line_that_names_the_place(change, named, tmp_path):
+    assert named in wrong(change, tmp_path)
+
+
+def test_unknown_keys_are_refused():
+    with pytest.raises(bp.ScenarioError, match="link.sat: no key is called 'dely'; did you mean delay"):
+        bp.Scenario.from_dict({"link": {"sat": {"dely": "1 s"}}, "flow": []})
+    with pytest.raises(TypeError, match="dely"):
+        bp.Link(dely="1 s")
+
+
+def test_a_class_that_is_no_controller_is_refused():
+    scenario = one_link()
+    scenario.flows[0].cc = dict
+    with pytest.raises(bp.ScenarioError, match="does not define on_ack and on_congestion"):
+        scenario.to_json()
+
+
+def test_two_controllers_of_one_name_are_told_apart():
+    def make(step):
+        class Mine(bp.Controller):
+            def on_ack(self, flow, ack):
+                self.cwnd += step
+
+            def on_congestion(self, flow, why):
+                self.cwnd = 1
+
+        return Mine
+
+    first, second = make(1), make(2)
+    scenario = one_link()
+    scenario.flows = [bp.Flow(cc, path=["sat"]) for cc in (first, second, first)]
+    assert scenario.controllers() == {"Mine": first, "Mine-2": second}
+    assert [f["cc"] for f in scenario.to_dict()["flow"]] == ["python:Mine", "python:Mine-2", "python:Mine"]

@@ -1,0 +1,118 @@
+"""The rule from measured values to verdicts, on numbers made up for it."""
+
+import math
+
+import pytest
+
+from bentpipe.studies import claim
+from bentpipe.studies.claim import Claim, Verdict, verdict
+
+NEAR_TWO = [1.9, 2.0, 2.1, 2.0]
+NEAR_THREE = [2.9, 3.1, 3.0, 3.0]
+
+
+def made(*checks: claim.Check) -> Claim:
+    return Claim("X1", "title", "statement", list(checks))
+
+
+def test_everything_holds_is_reproduced():
+    found = made(claim.number("rate", NEAR_TWO, 2.2), claim.above("order", NEAR_THREE, NEAR_TWO))
+    assert found.verdict == Verdict.REPRODUCED
+    assert found.tally() == "2 of 2 checks hold"
+
+
+def test_a_wrong_number_with_the_right_order_is_same_order():
+    found = made(claim.number("rate", NEAR_TWO, 2.6), claim.above("order", NEAR_THREE, NEAR_TWO))
+    assert found.verdict == Verdict.SAME_ORDER
+
+
+def test_a_wrong_order_is_not_reproduced_even_with_the_right_number():
+    found = made(claim.number("rate", NEAR_TWO, 2.0), claim.above("order", NEAR_TWO, NEAR_THREE))
+    assert found.verdict == Verdict.NOT_REPRODUCED
+
+
+def test_a_wrong_number_without_any_order_is_not_reproduced():
+    assert made(claim.number("rate", NEAR_TWO, 4.0)).verdict == Verdict.NOT_REPRODUCED
+
+
+def test_orders_alone_are_reproduced_or_not():
+    up = claim.above("up", NEAR_THREE, NEAR_TWO)
+    down = claim.above("down", NEAR_TWO, NEAR_THREE)
+    assert verdict([up, up]) == Verdict.REPRODUCED
+    assert verdict([up, down]) == Verdict.NOT_REPRODUCED
+
+
+def test_no_check_has_no_verdict():
+    with pytest.raises(ValueError, match="without checks"):
+        verdict([])
+
+
+@pytest.mark.parametrize(
+    ("paper", "holds"), [(2.0, True), (2.49, True), (2.51, False), (1.68, True), (1.66, False)]
+)
+def test_a_number_holds_within_a_fifth_of_the_printed_value(paper, holds):
+    assert claim.number("rate", NEAR_TWO, paper).holds is holds
+
+
+def test_an_absolute_tolerance_replaces_the_relative_one():
+    assert claim.number("index", [0.84, 0.86], 0.80, within=0.051).holds
+    assert not claim.number("index", [0.84, 0.86], 0.80, within=0.049).holds
+
+
+def test_an_order_needs_the_interval_of_the_paired_difference_above_zero():
+    # Mean difference 0.1, but it changes its sign from seed to seed.
+    assert not claim.above("order", [1.0, 2.0, 3.0], [1.5, 1.2, 3.0]).holds
+    # The same spread between seeds, but every pair differs by about 0.1.
+    assert claim.above("order", [1.1, 2.11, 3.09], [1.0, 2.0, 3.0]).holds
+
+
+def test_highest_and_lowest_are_tested_against_the_nearest_rival():
+    groups = {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [3.0, 3.1, 2.9]}
+    top = claim.highest("c above", groups, "c")
+    assert top.what == "c above b"
+    assert top.holds
+    assert top.measured.mean == pytest.approx(1.0)
+    assert claim.lowest("a below", groups, "a").holds
+    middle = claim.highest("b above", groups, "b")
+    assert middle.what == "b above c"
+    assert not middle.holds
+
+
+def test_alike_compares_the_largest_with_the_smallest_mean():
+    assert claim.alike("same", {"a": [1.0, 1.0], "b": [1.2, 1.2]}).holds
+    far = claim.alike("same", {"a": [1.0, 1.0], "b": [1.3, 1.3], "c": [1.1, 1.1]})
+    assert not far.holds
+    assert far.measured.mean == pytest.approx(1.3)
+    assert far.what == "same: b / a"
+    with pytest.raises(ValueError, match="positive"):
+        claim.alike("same", {"a": [0.0, 0.0], "b": [1.0, 1.0]})
+
+
+def test_near_and_ratio_at_least():
+    assert claim.near("tied", [0.95, 0.96], [0.96, 0.96], 0.02).holds
+    assert not claim.near("tied", [0.92, 0.93], [0.96, 0.96], 0.02).holds
+    assert claim.ratio_at_least("smaller", [4.2, 4.0], [2.0, 2.0], 2.0).holds
+    assert not claim.ratio_at_least("smaller", [3.8, 4.0], [2.0, 2.0], 2.0).holds
+
+
+def test_the_interval_is_students_t():
+    got = claim.interval([1.0, 2.0, 3.0, 4.0, 5.0])
+    # t(0.975, 4) = 2.776445; standard error sqrt(2.5 / 5).
+    assert got.mean == pytest.approx(3.0)
+    assert got.half_width == pytest.approx(2.776445 * math.sqrt(0.5), rel=1e-6)
+
+
+@pytest.mark.parametrize("samples", [[], [1.0], [1.0, math.nan], [1.0, math.inf]])
+def test_no_interval_from_too_few_or_infinite_values(samples):
+    with pytest.raises(ValueError, match="seeds|finite"):
+        claim.interval(samples)
+
+
+def test_a_claim_as_a_row_shows_its_first_check_and_keeps_all():
+    row = made(
+        claim.number("rate", NEAR_TWO, 2.6, unit="Mbit/s"), claim.above("o", NEAR_THREE, NEAR_TWO)
+    ).as_dict()
+    assert {"id", "paper", "measured", "ci95", "verdict", "note", "title"} <= row.keys()
+    assert (row["paper"], row["unit"], row["verdict"]) == (2.6, "Mbit/s", "same order")
+    assert row["ci95"][0] < row["measured"] < row["ci95"][1]
+    assert [c["holds"] for c in row["checks"]] == [False, True]

@@ -1,0 +1,124 @@
+"""The page of a study: escaping, self-containment, files."""
+
+import json
+import math
+import re
+
+import polars as pl
+import pytest
+
+from bentpipe import studies
+from bentpipe.stats import Mean
+from bentpipe.studies import claim, draw, page
+from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, Table
+from bentpipe.studies.write import write
+
+NASTY = '<script>alert("x")</script> & <b>'
+
+
+def synthetic(mode: str = "quick") -> tuple[Study, Plan, Outcome, Report]:
+    """A study about nothing whose every text is hostile."""
+    fig, (ax,) = draw.figure(1.5)
+    ax.plot([0, 1], [0, 1], label="a < b")
+    checks = [claim.number(NASTY, [1.0, 1.1], 1.0, unit=NASTY)]
+    one = claim.Claim("Z1", NASTY, NASTY, checks, note=NASTY, detail=[NASTY])
+    runs = pl.DataFrame({"seed": [1, 2], "rate": [1.0, 1.1]})
+    study = Study(
+        "none", NASTY, NASTY, NASTY, plan=lambda m: None, measure=lambda *a: {}, report=lambda *a: None
+    )
+    return (
+        study,
+        Plan(mode, [], {"note": NASTY}),
+        Outcome(runs, pl.DataFrame(), 10, 0.5, [NASTY]),
+        Report(
+            [one],
+            [Figure("figure-1", NASTY, NASTY, NASTY, fig, runs)],
+            [Section(NASTY, [NASTY], [Table([NASTY, "verdict"], [[NASTY, "same order"]], NASTY)])],
+        ),
+    )
+
+
+def test_every_text_is_escaped(tmp_path):
+    html = write(*synthetic(), tmp_path).page.read_text(encoding="utf-8")
+    assert "<script" not in html
+    assert "& <b>" not in html
+    # Title (twice), citation, summary, note (twice), warning, and the claim, figure, section and table.
+    assert html.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;") >= 18
+
+
+def test_the_page_loads_nothing(tmp_path):
+    html = write(*synthetic(), tmp_path).page.read_text(encoding="utf-8")
+    sources = re.findall(r'src="([^"]*)"', html)
+    assert sources
+    assert all(s.startswith("data:image/svg+xml;base64,") for s in sources)
+    assert not re.search(r"<link\b|@import|url\(|https?://", html)
+    for target in re.findall(r'href="([^"#]+)"', html):
+        assert (tmp_path / target).is_file(), target
+
+
+def test_files_and_claims(tmp_path):
+    result = write(*synthetic(), tmp_path)
+    names = {p.relative_to(tmp_path).as_posix() for p in result.files}
+    assert {f"figures/figure-1.{kind}" for kind in ("pdf", "svg", "png")} <= names
+    assert {"index.html", "claims.json", "runs.parquet", "figure-1.parquet"} <= names
+    assert json.loads((tmp_path / "claims.json").read_text(encoding="utf-8")) == result.claims
+    assert (tmp_path / "figures/figure-1.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_figures_are_one_column_wide_and_the_same_every_time(tmp_path):
+    fig, _ = draw.figure(2.0, columns=2)
+    assert fig.get_size_inches()[0] == pytest.approx(3.5)
+    first = draw.save(synthetic()[3].figures[0].draw, tmp_path / "a")
+    second = draw.save(synthetic()[3].figures[0].draw, tmp_path / "b")
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_quick_pages_say_so_and_full_ones_do_not(tmp_path):
+    quick = write(*synthetic("quick"), tmp_path / "quick").page.read_text(encoding="utf-8")
+    full = write(*synthetic("full"), tmp_path / "full").page.read_text(encoding="utf-8")
+    assert "Quick run." in quick
+    assert "Quick run." not in full
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1234.5, "1,234"),
+        (349.9, "350"),
+        (12.34, "12.3"),
+        (2.9, "2.90"),
+        (0.8074, "0.807"),
+        (-0.5, "-0.500"),
+        (1e-6, "1e-06"),
+        (0, "0.00"),
+        (math.nan, "-"),
+    ],
+)
+def test_numbers_for_reading(value, text):
+    assert page.plain(value) == text
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (2.3456, 0.1234, "2.35 ± 0.12"),
+        (349.9, 25.2, "350 ± 25"),
+        (0.80744, 0.00031, "0.8074 ± 0.0003"),
+        (5.0, 0.0, "5.0000 ± 0.0000"),
+        (12345.0, 0.5, "12,345 ± 0"),
+    ],
+)
+def test_means_show_the_digits_that_their_interval_supports(mean, half, text):
+    assert page.plus_minus(Mean(mean, half, 5)) == text
+
+
+def test_unknown_study_and_mode(tmp_path):
+    with pytest.raises(KeyError, match="vegas-l"):
+        studies.run("vegas-z", out=tmp_path)
+    with pytest.raises(ValueError, match="quick, full"):
+        studies.run("vegas-l", mode="long", out=tmp_path)
+
+
+def test_available():
+    assert studies.available()["vegas-l"].startswith("TCP Vegas-L")

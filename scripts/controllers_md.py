@@ -1,0 +1,128 @@
+"""Writes docs/controllers.md from the registry of controllers; `--check` says whether it is up to date."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _core
+
+PAGE = Path(__file__).parent.parent / "docs" / "controllers.md"
+
+GRADES = {
+    "A": "its rules were read in the paper, the RFC or the reference code",
+    "B": "written from knowledge of the published standard or paper",
+    "C": "a reconstruction: the original could not be obtained",
+}
+SENDER = {
+    "aen": "probe after a timeout to tell lost data from lost ACKs (`aen`)",
+    "bulk_repeat": "retransmit everything outstanding when the controller says so (`bulk_repeat`)",
+    "fixed_rto": "do not double the timeout on consecutive timeouts (`fixed_rto`)",
+}
+HEAD = """\
+<!-- Written from the registry (crates/cc/src/registry.rs) by scripts/controllers_md.py. Use `make docs`. -->
+
+# Controllers
+
+Every name here can stand as `cc` of a flow in a scenario, as `cc = "ID"` or, with parameters, as
+`cc = {{ name = "ID", PARAMETER = VALUE }}`. `bentpipe cc show ID` prints the same in a terminal. The
+equations that each one implements, and where it deviates from its source and why, stand at the head of its
+file in `crates/cc/src/algorithms/`.
+
+The grade says how well the rules are pinned down:
+
+{grades}
+
+"""
+
+
+def cell(text: str) -> str:
+    """`text` as one cell of a Markdown table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def shown(value: Any) -> str:
+    """A parameter's value as a scenario would write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.10g}" if isinstance(value, int | float) else f'"{value}"'
+
+
+def allowed(param: dict[str, Any]) -> str:
+    """The values that a parameter takes, in words."""
+    match param["kind"]:
+        case "number":
+            return f"{shown(param['min'])} to {shown(param['max'])}"
+        case "flag":
+            return "true, false"
+        case _:
+            return ", ".join(shown(choice) for choice in param["choices"])
+
+
+def reference(text: str) -> str:
+    """A DOI or an RFC number, linked."""
+    if text.startswith("doi:"):
+        return f"[{text}](https://doi.org/{text.removeprefix('doi:')})"
+    if text.startswith("RFC ") and text.removeprefix("RFC ").isdigit():
+        return f"[{text}](https://www.rfc-editor.org/rfc/rfc{text.removeprefix('RFC ')})"
+    return text
+
+
+def section(entry: dict[str, Any]) -> list[str]:
+    """The lines on one controller."""
+    lines = [f"## {entry['label']} (`{entry['id']}`)", "", entry["about"], ""]
+    source = ": ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
+    lines += [f"Source: {source}. Grade {entry['grade']}.", ""]
+    asked = [SENDER[option] for option, on in entry["sender"].items() if on]
+    if asked:
+        lines += ["Asks of the sender, unless the flow says otherwise: " + "; ".join(asked) + ".", ""]
+    if entry["params"]:
+        lines += ["| parameter | default | allowed | unit | what it does |", "|---|---|---|---|---|"]
+        for param in entry["params"]:
+            about = param["about"]
+            if param["from_path"]:
+                about += f" Taken from the path unless given ({str(param['from_path']).replace('_', ' ')})."
+            row = [f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about]
+            lines.append("| " + " | ".join(cell(text) for text in row) + " |")
+        lines.append("")
+    return lines
+
+
+def page(entries: list[dict[str, Any]]) -> str:
+    """The whole page."""
+    grades = ";\n".join(f"- {grade}: {means}" for grade, means in GRADES.items())
+    text = HEAD.format(grades=grades + ".")
+    lines = ["| id | name | grade | what it is |", "|---|---|---|---|"]
+    for entry in entries:
+        row = [f"[`{entry['id']}`](#{anchor(entry)})", entry["label"], entry["grade"], entry["about"]]
+        lines.append("| " + " | ".join(cell(part) for part in row) + " |")
+    lines.append("")
+    for entry in entries:
+        lines += section(entry)
+    return text + "\n".join(lines).rstrip("\n") + "\n"
+
+
+def anchor(entry: dict[str, Any]) -> str:
+    """The anchor that Markdown readers make of the heading of `entry`."""
+    heading = f"{entry['label']} ({entry['id']})".lower()
+    return "".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-")
+
+
+def main() -> int:
+    """Writes or checks the page; 1 if a check fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    check = parser.parse_args().check
+    text = page(json.loads(_core.controllers()))
+    if not check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        print("docs/controllers.md does not agree with the registry: run `make docs`", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

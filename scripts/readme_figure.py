@@ -1,0 +1,51 @@
+"""Draws docs/geo-window.svg, the figure of the README: windows over time on one lossy geostationary link."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+import bentpipe as bp
+
+OUT = Path(__file__).parent.parent / "docs" / "geo-window.svg"
+SHOWN = ("star", "hswa", "cubic", "reno")
+BDP = 10e6 * 0.5 / 8 / 1500
+
+
+def main() -> None:
+    """Runs each algorithm alone with the same losses and draws its window."""
+    known: dict[str, Any] = {entry["id"]: entry for entry in bp.controllers()}
+    geo = bp.Link(rate="10 Mbit/s", delay="250 ms", queue=bp.DropTail("432 packets"), loss=bp.BitError(1e-6))
+    shown = [name for name in SHOWN if name in known]
+    results = bp.run_many(
+        [
+            bp.Scenario(
+                links={"sat": geo},
+                flows=[bp.Flow(name, path=["sat"])],
+                duration="120 s",
+                seed=1,
+                record=bp.Record(interval="200 ms"),
+            )
+            for name in shown
+        ]
+    )
+    # The same run gives the same file: no date, and identifiers that do not change.
+    mpl.rcParams.update({"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 9})
+    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for name, result in zip(shown, results, strict=True):
+        goodput = result.flows["goodput_bps"][0] / 1e6
+        label = f"{known[name]['label']}: {goodput:.2f} Mbit/s"
+        axes.plot(result.trace["t_s"], result.trace["cwnd"], color=known[name]["colour"], lw=1.2, label=label)
+    axes.axhline(BDP, color="0.6", lw=0.8, ls="--", zorder=0)
+    axes.set(xlabel="time in s", ylabel="cwnd in segments", xlim=(0, 120))
+    axes.set_ylim(bottom=0)
+    axes.text(119, BDP, "BDP", color="0.4", ha="right", va="bottom")
+    axes.legend(frameon=False, ncols=2, loc="upper right", title="one flow each, goodput")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(OUT, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, and ns-2 for the witness test.
+# As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
+set -euo pipefail
+
+rust_wanted=1.88
+required=() # the build fails without these Debian packages
+optional=() # only some tests need these
+
+python_ok() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+# The first interpreter that runs and is new enough; PYTHON=... is asked first.
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-} python3.11 python3 python3.12 python3.13 python3.14; do
+        if python_ok "$candidate"; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+if [ "${1:-}" = python ]; then
+    find_python || {
+        echo "Python 3.11 or later is needed and was not found; on Debian 12: apt-get install python3 python3-venv" >&2
+        exit 1
+    }
+    exit
+fi
+
+command -v cc >/dev/null || required+=(build-essential)
+if python=$(find_python); then
+    [ -x .venv/bin/python ] || "$python" -c 'import ensurepip, venv' 2>/dev/null || required+=(python3-venv)
+else
+    required+=(python3 python3-venv)
+fi
+command -v ns >/dev/null || optional+=(ns2)
+
+install() {
+    echo "installing Debian packages: $*"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq </dev/null && apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
+}
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    if [ ${#required[@]} -gt 0 ]; then
+        install "${required[@]}" || { echo "could not install ${required[*]}" >&2; exit 1; }
+    fi
+    if [ ${#optional[@]} -gt 0 ]; then
+        install "${optional[@]}" || echo "could not install ${optional[*]}: the tests that need it will be skipped"
+    fi
+else
+    if [ ${#required[@]} -gt 0 ]; then
+        echo "missing; install these packages as root and try again: ${required[*]}" >&2
+        exit 1
+    fi
+    if [ ${#optional[@]} -gt 0 ]; then
+        echo "not installed, so the tests that need it will be skipped: ${optional[*]} (as root: apt-get install ${optional[*]})"
+    fi
+fi
+
+# rustup puts cargo here, which a shell that has not been started anew does not search.
+PATH="$PATH:$HOME/.cargo/bin"
+if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
+    echo "cargo was not found: install Rust $rust_wanted or later with rustup (or another package of Rust that is new enough;" \
+        "Debian 12's own rustc is too old)" >&2
+    exit 1
+fi
+rust=$(rustc --version | sed -E 's/^rustc ([0-9]+\.[0-9]+).*/\1/')
+if [ "$(printf '%s\n%s\n' "$rust_wanted" "$rust" | sort -V | head -n 1)" != "$rust_wanted" ]; then
+    echo "Rust $rust is too old: $rust_wanted or later is needed (rustup update)" >&2
+    exit 1
+fi
