@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def reference(text: str) -> str:
 def section(entry: dict[str, Any]) -> list[str]:
     """The lines on one controller."""
     lines = [f"## {entry['label']} (`{entry['id']}`)", "", entry["about"], ""]
-    source = ": ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
+    source = ", ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
     lines += [f"Source: {source}. Grade {entry['grade']}.", ""]
     asked = [SENDER[option] for option, on in entry["sender"].items() if on]
     if asked:
@@ -82,7 +83,8 @@ def section(entry: dict[str, Any]) -> list[str]:
         for param in entry["params"]:
             about = param["about"]
             if param["from_path"]:
-                about += f" Taken from the path unless given ({str(param['from_path']).replace('_', ' ')})."
+                fact = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", param["from_path"]).lower()
+                about += f"; unless given, the {fact} of the path"
             row = [f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about]
             lines.append("| " + " | ".join(cell(text) for text in row) + " |")
         lines.append("")

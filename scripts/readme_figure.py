@@ -36,13 +36,13 @@ def main() -> None:
     axes = figure.subplots()
     for name, result in zip(shown, results, strict=True):
         goodput = result.flows["goodput_bps"][0] / 1e6
-        label = f"{known[name]['label']}: {goodput:.2f} Mbit/s"
+        label = f"{known[name]['label']}, {goodput:.2f} Mbit/s"
         axes.plot(result.trace["t_s"], result.trace["cwnd"], color=known[name]["colour"], lw=1.2, label=label)
     axes.axhline(BDP, color="0.6", lw=0.8, ls="--", zorder=0)
     axes.set(xlabel="time in s", ylabel="cwnd in segments", xlim=(0, 120))
     axes.set_ylim(bottom=0)
-    axes.text(119, BDP, "BDP", color="0.4", ha="right", va="bottom")
-    axes.legend(frameon=False, ncols=2, loc="upper right", title="one flow each, goodput")
+    axes.text(121, BDP, "BDP", color="0.4", ha="left", va="center")
+    figure.legend(frameon=False, ncols=len(shown), loc="outside upper center")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(OUT, metadata={"Date": None})
 

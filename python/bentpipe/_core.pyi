@@ -4,6 +4,18 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "RawResult",
+    "ScenarioError",
+    "check",
+    "controllers",
+    "load",
+    "run",
+    "run_many",
+    "schema",
+    "version",
+]
+
 class ScenarioError(ValueError):
     """A scenario, or a request to do with one, is wrong; the message is one line."""
 
@@ -22,7 +34,7 @@ class RawResult:
 
 def version() -> str: ...
 def controllers() -> str: ...
-def load(path: str, overrides: list[tuple[str, str]]) -> str: ...
+def load(path: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def check(scenario_json: str) -> str: ...
 def schema() -> str: ...
 def run(

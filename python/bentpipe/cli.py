@@ -154,9 +154,6 @@ def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
     name = f"python:{controller.__name__}" if controller is not None else find(cc)["id"]
     flows = tcp_flows(path)
     pairs += [(f"flow.{i}.cc", json.dumps(name)) for i in flows]
-    unnamed = [i for i, flow in flows.items() if "name" not in flow]
-    if len(unnamed) > 1:  # their default name is the algorithm's, and names are unique
-        pairs += [(f"flow.{i}.name", json.dumps(f"{name.removeprefix('python:')}-{i + 1}")) for i in unnamed]
     scenario = Scenario.from_json(_core.load(str(path), pairs))
     if controller is not None:
         for i in flows:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, stats
 from bentpipe.controller import load_controller
-from bentpipe.models import BitError, PacketError
+from bentpipe.models import BitError, Cbr, Model, PacketError
 from bentpipe.registry import find
 from bentpipe.result import LIMITS, Result
 from bentpipe.runs import run_many
@@ -137,7 +137,7 @@ def _algorithm(given: Any) -> Any:
 def _named(algorithm: Any) -> dict[str, Any]:
     """The columns that say which algorithm a row is about."""
     if isinstance(algorithm, type):
-        return {"label": algorithm.__name__, "cc": f"python:{algorithm.__name__}"}
+        return {"label": algorithm.__name__, "cc": algorithm.__name__}
     name = algorithm["name"] if isinstance(algorithm, dict) else algorithm
     label = find(name)["label"]
     if isinstance(algorithm, dict) and len(algorithm) > 1:
@@ -154,8 +154,7 @@ def _base(link: str | Path | Link) -> tuple[Scenario, Flow]:
     kept: list[Flow] = []
     model: Flow | None = None
     for flow in base.flows:
-        traffic = flow.traffic.to_dict() if hasattr(flow.traffic, "to_dict") else flow.traffic or {}
-        if traffic.get("kind") == "cbr":
+        if isinstance(flow.traffic, Cbr):
             kept.append(flow)
         elif model is None:
             model = flow
@@ -190,7 +189,12 @@ def _change(
     if buffer is not None:
         link.queue = {"kind": "drop-tail", "limit": spaced(buffer)}
     if ber is not None or per is not None:
-        link.loss = [BitError(ber)] * (ber is not None) + [PacketError(per)] * (per is not None)
+        losses: list[Model | dict[str, Any]] = []
+        if ber is not None:
+            losses.append(BitError(ber))
+        if per is not None:
+            losses.append(PacketError(per))
+        link.loss = losses
     link.reverse = reverse or None
 
 

@@ -40,16 +40,65 @@ from bentpipe.registry import unknown
 class FlowState(TypedDict):
     """The state of a flow, up to date before any method is called. Times in seconds, data in bytes."""
 
+    now_s: float
+    """The present instant."""
+    mss: int
+    """Payload of a full segment."""
+    in_flight: int
+    """Sent and believed to be in the network."""
+    delivered: int
+    """Delivered to the receiver so far, in order or not."""
+    lost: int
+    """Declared lost so far."""
+    rtt_s: float | None
+    """The latest round-trip time sample; None, as the next three, before the first."""
+    rtt_min_s: float | None
+    """The smallest sample so far."""
+    srtt_s: float | None
+    """Smoothed round-trip time (RFC 6298)."""
+    rttvar_s: float | None
+    """Its variation (RFC 6298)."""
+    round: int
+    """Round trips completed."""
+    phase: str
+    """One of "open", "recovery" (fast recovery) or "loss" (after a timeout)."""
+    cwnd_limited: bool
+    """Did the window, and nothing else, hold the sender back in the last round trip?"""
+    rwnd: int | None
+    """The receive window; None if it does not bind."""
+
 
 class AckReport(TypedDict):
     """What an acknowledgement brought. Times in seconds, data in bytes."""
+
+    acks: int
+    """Acknowledgements in this report."""
+    acked: int
+    """Newly delivered."""
+    lost: int
+    """Newly declared lost."""
+    ce: int
+    """Newly acknowledged as marked "congestion experienced"."""
+    round_end: bool
+    """Is this the last acknowledgement of a round trip?"""
+    rtt_s: float | None
+    """Mean of the round-trip time samples; None, as the next two, without a sample."""
+    rtt_min_s: float | None
+    """The smallest of them."""
+    rtt_max_s: float | None
+    """The largest of them."""
+    rate: int | None
+    """Delivery rate in bytes per second; None without a sample."""
+    app_limited: bool
+    """Was the sender short of data when the segment of that sample was sent?"""
 
 
 class Controller(ABC):
     """A congestion-control algorithm: subclass it and write `on_ack` and `on_congestion`.
 
-    A subclass may also define `on_undo(flow)`, the last congestion was spurious; `on_life(flow, what)`, a
-    rare event; and `backoff(flow, why) -> (cwnd, ssthresh)`, what `on_congestion` would do, without doing it.
+    A subclass may also define `on_undo(flow)`: the last congestion was spurious, and `cwnd` and `ssthresh`
+    have been set back already; `on_life(flow, what)`: "idle_restart", "recovered" or "mss_changed" happened;
+    and `backoff(flow, why) -> (cwnd, ssthresh)`: what `on_congestion` would do, without doing it.
 
     Args:
         mss: payload bytes of a full segment.

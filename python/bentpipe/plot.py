@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import polars as pl
@@ -49,14 +49,15 @@ RC: dict[str, Any] = {
     "ytick.labelsize": 7,
 }
 """Matplotlib settings of every figure here."""
+_SIZES = {"modern": {"mss": 1448, "header": 52}, "paper": {"mss": 1460, "header": 40}}
 _DASHES = ("-", "--", ":", "-.")
-_MARK_SPACING = 0.12  # of the diagonal of the axes
+_MARKS = 8
 
 
 @contextmanager
 def styled() -> Iterator[None]:
     """The settings `RC`, for drawing or saving own figures in the same look."""
-    with mpl.rc_context(RC):
+    with mpl.rc_context(cast(Any, RC)):
         yield
 
 
@@ -107,7 +108,7 @@ def cwnd(result: Result, *, ssthresh: bool = False) -> Figure:
         if bdp is not None:
             axes.axhline(bdp, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
             axes.annotate(
-                "BDP", (1.0, bdp), xycoords=("axes fraction", "data"), ha="right", va="bottom", color="0.4"
+                "BDP", (1.01, bdp), xycoords=("axes fraction", "data"), ha="left", va="center", color="0.4"
             )
         _finish(axes, "congestion window / segments")
     return fig
@@ -172,7 +173,8 @@ def bdp_segments(result: Result) -> float | None:
     first = result.json["flows"][0] if result.json["flows"] else {}
     least = first.get("rtt_min_s")
     given = (result.scenario.get("flow") or [{}])[0]
-    packet = sum(_bytes(given.get(key)) for key in ("mss", "header"))
+    sizes = {**_SIZES[given.get("profile", "modern")], **given}
+    packet = sum(_bytes(sizes[key]) for key in ("mss", "header"))
     if not rates or least is None or packet == 0:
         return None
     return float(min(rates) * least / (8 * packet))
@@ -191,7 +193,7 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     if result.trace.height == 0:
         raise _core.ScenarioError('the result has no trace; give the scenario record=Record("100 ms")')
     seen: dict[str, int] = {}
-    marks = itertools.count()
+    places = itertools.count()
     for flow in result.json["flows"]:
         rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
         if rows.height == 0:
@@ -202,7 +204,7 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
         look = {
             "color": known["colour"],
             "marker": known["marker"],
-            "markevery": (0.03 + 0.027 * (next(marks) % 4), _MARK_SPACING),
+            "gid": str(next(places)),
             "linestyle": _DASHES[nth % len(_DASHES)],
             "label": known["label"] if flow["name"] == flow["cc"] else flow["name"],
         }
@@ -210,6 +212,10 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
 
 
 def _finish(axes: Axes, label: str, *, zero: bool = True) -> None:
+    for line in axes.lines:
+        if line.get_gid() is not None:
+            every = max(1, len(line.get_xdata()) // _MARKS)
+            line.set_markevery((int(line.get_gid()) % 5 * every // 5, every))
     axes.set_xlabel("time / s")
     axes.set_ylabel(label)
     axes.margins(x=0)
@@ -218,5 +224,5 @@ def _finish(axes: Axes, label: str, *, zero: bool = True) -> None:
     lines = axes.get_legend_handles_labels()[0]
     if 1 <= len(lines) <= 8:
         axes.legend(
-            ncols=min(len(lines), 4), loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2
+            ncols=min(len(lines), 3 if len(lines) != 4 else 2), loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2
         )

@@ -49,7 +49,7 @@ def style(cc: str) -> dict[str, str]:
     for entry in _entries():
         if entry["id"] == cc:
             return {key: entry[key] for key in ("label", "colour", "marker")}
-    return {"label": cc.removeprefix("python:"), "colour": "#000000", "marker": "."}
+    return {"label": cc, "colour": "#000000", "marker": "."}
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:

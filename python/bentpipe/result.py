@@ -29,6 +29,7 @@ _FLOW_TYPES = {
     "retransmitted_packets": "UInt64",
     "dropped_packets": "UInt64",
     "timeouts": "UInt64",
+    "spurious_timeouts": "UInt64",
     "rtt_min_s": "Float64",
     "rtt_mean_s": "Float64",
     "rtt_p50_s": "Float64",

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,7 +162,7 @@ class Scenario:
         flows = [Flow(**_fields(Flow, t, f"flow.{i}")) for i, t in enumerate(given.pop("flows", []))]
         return cls(links=links, flows=flows, **given)
 
-    def controllers(self) -> dict[str, type]:
+    def controllers(self) -> dict[str, Callable[..., Any]]:
         """The controller classes of the flows that have one, by the key that stands for each in the JSON."""
         return self._keyed()[1]
 
@@ -202,9 +202,9 @@ class Scenario:
         """
         self.to_json()
 
-    def _keyed(self) -> tuple[list[Any], dict[str, type]]:
+    def _keyed(self) -> tuple[list[Any], dict[str, Callable[..., Any]]]:
         """For each flow the `cc` that goes into the JSON, and the classes behind those that are Python's."""
-        classes: dict[str, type] = {}
+        classes: dict[str, Callable[..., Any]] = {}
         names: list[Any] = []
         for flow in self.flows:
             cc = flow.cc

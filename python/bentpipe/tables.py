@@ -60,7 +60,7 @@ def show_run(result: Result) -> None:
     flows = terminal.table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"])
     for flow in data["flows"]:
         sent = flow["sent_packets"] or 1
-        cc = (flow["cc"] or "cbr").removeprefix("python:")
+        cc = flow["cc"] or "cbr"
         name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
         done = flow["completion_s"]
         flows.add_row(
@@ -137,10 +137,14 @@ def show_comparison(rows: Sequence[dict[str, Any]], link: str) -> None:
 
 def show_algorithms(known: Sequence[dict[str, Any]]) -> None:
     """The registry."""
-    shown = terminal.table("", ["<name", "<label", "<grade", "<reference", "~what it is"])
-    for entry in known:
-        shown.add_row(entry["id"], entry["label"], entry["grade"], entry["reference"], entry["about"])
     console = terminal.console()
+    wide = console.width >= 100
+    shown = terminal.table(
+        "", ["<name", "<label", "<grade", *(["<reference"] if wide else []), "~what it is"]
+    )
+    for entry in known:
+        reference = [entry["reference"]] if wide else []
+        shown.add_row(entry["id"], entry["label"], entry["grade"], *reference, entry["about"])
     console.print(shown)
     console.print(
         "Grades: " + "; ".join(f"{g} {text}" for g, text in GRADES.items()) + ".", style="dim", markup=False

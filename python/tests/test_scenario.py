@@ -129,7 +129,7 @@ def wrong(change, tmp_path: Path):
         (lambda s: setattr(s.flows[0], "cc", {"name": "reno", "x": 1}), "x"),
         (lambda s: setattr(s.flows[0], "count", 0), "count"),
         (lambda s: setattr(s.flows[0], "recovery", "magic"), "recovery"),
-        (lambda s: s.flows.append(bp.Flow("reno", path=["sat"])), "reno"),
+        (lambda s: s.flows.extend([bp.Flow("reno", path="sat", name="twin")] * 2), "twin"),
         (lambda s: setattr(s, "seed", -1), "seed"),
         (lambda s: setattr(s.links["sat"], "rate", object()), "JSON"),
     ],

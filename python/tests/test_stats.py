@@ -67,7 +67,14 @@ def test_a_negative_share_is_refused():
 
 @pytest.mark.parametrize(
     ("shares", "index"),
-    [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42), ([5], 1), ([0, 0], 1), ([1e300, 1e300], 1)],
+    [
+        ([1, 1, 1, 1], 1),
+        ([1, 0, 0, 0], 0.25),
+        ([1, 2, 3], 36 / 42),
+        ([5], 1),
+        ([0, 0], 1),
+        ([1e300, 1e300], 1),
+    ],
 )
 def test_known_fairness(shares, index):
     assert stats.jain(shares) == pytest.approx(index, rel=1e-12)

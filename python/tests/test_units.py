@@ -30,7 +30,9 @@ def test_durations(text, value):
     assert units.seconds(text, "rtt") == pytest.approx(value)
 
 
-@pytest.mark.parametrize("text", ["600", "ms", "", "six ms", "600 m", "-1 s", "0 s", "inf s", "nan s", "1e400 s"])
+@pytest.mark.parametrize(
+    "text", ["600", "ms", "", "six ms", "600 m", "-1 s", "0 s", "inf s", "nan s", "1e400 s"]
+)
 def test_what_is_not_a_duration(text):
     with pytest.raises(ScenarioError, match="^rtt: "):
         units.seconds(text, "rtt")
@@ -38,7 +40,13 @@ def test_what_is_not_a_duration(text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(9.876e6, "9.876 Mbit/s"), (1e9, "1.000 Gbit/s"), (12_345, "12.35 kbit/s"), (0, "0 bit/s"), (10, "10.00 bit/s")],
+    [
+        (9.876e6, "9.876 Mbit/s"),
+        (1e9, "1.000 Gbit/s"),
+        (12_345, "12.35 kbit/s"),
+        (0, "0 bit/s"),
+        (10, "10.00 bit/s"),
+    ],
 )
 def test_rates(value, text):
     assert units.rate(value) == text

@@ -15,6 +15,8 @@ mod controller;
 mod filter;
 pub mod registry;
 mod report;
+#[cfg(test)]
+mod rig;
 mod round;
 mod time;
 mod windowed;

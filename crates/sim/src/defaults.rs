@@ -13,8 +13,7 @@ use crate::units::{Duration, QueueSize, Size, WindowSize};
 
 impl Scenario {
     /// The same scenario with the defaults written out: options of the profile, what a controller asks of the
-    /// sender and learns from the path, queues, return directions, numbers of names. It resolves to the same
-    /// plan.
+    /// sender and learns from the path, queues, return directions. It resolves to the same plan.
     ///
     /// # Errors
     /// As for [`Scenario::resolve`].
@@ -29,9 +28,6 @@ impl Scenario {
             let first = copies.next();
             copies.by_ref().take(flow.count.saturating_sub(1) as usize).for_each(drop);
             let Some(first) = first else { break };
-            if flow.count == 1 {
-                flow.name = Some(first.name.clone());
-            }
             flow.start.get_or_insert(Duration(since_start(first.start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(first.extra_delay));

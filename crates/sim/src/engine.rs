@@ -303,7 +303,7 @@ impl Engine {
             }
             Event::Stop(f) => {
                 if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-                    tcp.sender.stop();
+                    tcp.stop(self.now);
                 }
             }
             Event::Sender(f) if self.flows[f].sender_armed == at => self.on_sender_timer(f),

@@ -92,6 +92,14 @@ impl Tcp {
         }
     }
 
+    /// The application sends nothing more.
+    pub(crate) fn stop(&mut self, now: Time) {
+        self.sender.stop();
+        if self.sender.is_done() {
+            self.done_at = self.done_at.min(now);
+        }
+    }
+
     pub(crate) fn on_data(&mut self, now: Time, packet: &Packet) -> Option<AckSegment> {
         let data = Data {
             seq: unwrap(packet.seq, self.receiver.delivered()),

@@ -30,12 +30,12 @@ impl Histogram {
 
     /// Smallest sample in seconds.
     pub(crate) fn min_s(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.min as f64 * 1e-9)
+        (self.count > 0).then_some(self.min as f64 / 1e9)
     }
 
     /// Mean of the samples in seconds, exact.
     pub(crate) fn mean_s(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64 * 1e-9)
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
     }
 
     /// The sample that `share` of all samples do not exceed, in seconds, interpolated within its bin.
@@ -48,7 +48,7 @@ impl Histogram {
                     let width = (1_u64 << octave) as f64 / BINS as f64;
                     let low = (1_u64 << octave) as f64 + bin as f64 * width;
                     let inside = low + width * (wanted - below) / f64::from(n);
-                    return Some(inside.clamp(self.min as f64, self.max as f64) * 1e-9);
+                    return Some(inside.clamp(self.min as f64, self.max as f64) / 1e9);
                 }
                 below += f64::from(n);
             }

@@ -2,8 +2,8 @@
 //!
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
-mod engine;
 mod defaults;
+mod engine;
 pub mod error;
 mod flow;
 mod flows;

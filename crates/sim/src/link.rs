@@ -136,26 +136,30 @@ impl Link {
         }
     }
 
+    /// Nanoseconds to transmit `size` bytes and the remainder to carry over; `None` for a pure delay.
+    fn transmission_time(&self, size: u16) -> Option<(u64, u64)> {
+        let work = u64::from(size) * 8 * 1_000_000_000 + self.carry;
+        Some((work.checked_div(self.rate)?, work.checked_rem(self.rate)?))
+    }
+
     /// Offers a packet at `now`.
     pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
-        let mut at = now.0;
+        let mut sent = now.0;
         let mut lost = false;
-        if self.rate > 0 {
+        if let Some(time) = self.transmission_time(packet.size) {
             self.drain(now.0);
             if !self.has_room(packet.size) {
                 self.counts.dropped_queue += 1;
                 return Pushed::Full;
             }
             let begin = self.free_at.max(now.0);
-            let work = u64::from(packet.size) * 8 * 1_000_000_000 + self.carry;
-            let time = work / self.rate;
-            self.carry = work % self.rate;
-            self.free_at = begin + time;
-            self.counts.busy += time;
+            self.carry = time.1;
+            self.free_at = begin + time.0;
+            self.counts.busy += time.0;
             self.counts.waited += u128::from(begin - now.0);
-            at = self.free_at;
+            sent = self.free_at;
             for loss in &mut self.losses {
-                lost |= loss.strikes(Time(at), packet.size);
+                lost |= loss.strikes(Time(sent), packet.size);
             }
         }
         if lost {
@@ -167,7 +171,7 @@ impl Link {
         }
         let first = self.tail == self.head;
         let slot = self.tail as usize & (self.ring.len() - 1);
-        self.ring[slot] = Slot { at: at.saturating_add(self.delay), packet };
+        self.ring[slot] = Slot { at: sent.saturating_add(self.delay), packet };
         self.tail += 1;
         if self.rate > 0 {
             self.queued_bytes += u64::from(packet.size);
@@ -291,7 +295,9 @@ mod tests {
     fn utilisation_and_mean_queue_are_time_averages() {
         // Four packets of 1 ms each at time 0, observed until 3 ms: busy all the time; waiting 3, 2, 1 for 1 ms each.
         let mut l = link(12_000_000, 0, QueueLimit::Packets(10));
-        (0..4).for_each(|_| drop(l.push(Time(0), packet(1500))));
+        for _ in 0..4 {
+            assert_ne!(l.push(Time(0), packet(1500)), Pushed::Full);
+        }
         assert_eq!(l.utilisation(Time(3_000_000)), 1.0);
         assert_eq!(l.utilisation(Time(8_000_000)), 0.5);
         assert!((l.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);

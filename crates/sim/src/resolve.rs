@@ -41,7 +41,8 @@ pub(crate) fn plan(scenario: &Scenario) -> Result<Plan, Error> {
         return Err(work.error(&key, format!("{} is too long; it must be at most 3652 d", scenario.duration)));
     }
     if scenario.link.is_empty() {
-        let message = "there is no link; add a table such as [link.sat] with rate = \"10 Mbit/s\" and delay = \"250 ms\"";
+        let message = "there is no link; add a table such as [link.sat] with rate = \"10 Mbit/s\" \
+            and delay = \"250 ms\"";
         return Err(work.error(&Key::of(["link"]), message));
     }
     if scenario.flow.is_empty() {
@@ -134,7 +135,8 @@ impl Work<'_> {
                     if let Some((end, _)) =
                         [("from", &link.from), ("to", &link.to)].iter().find(|(_, s)| s.is_some())
                     {
-                        let message = "a station has no use next to delay; leave it out, or write satellite instead of delay";
+                        let message = "a station has no use next to delay; leave it out, or write \
+                            satellite instead of delay";
                         return Err(self.error(&key.with(end), message));
                     }
                     delay.0
@@ -150,7 +152,8 @@ impl Work<'_> {
                     return Err(self.error(&key.with("satellite"), message));
                 }
                 (None, None) => {
-                    let message = "is missing; add e.g. delay = \"250 ms\", or from, to and satellite = { geo = \"100E\" }";
+                    let message = "is missing; add e.g. delay = \"250 ms\", or from, to and \
+                        satellite = { geo = \"100E\" }";
                     return Err(self.error(&key.with("delay"), message));
                 }
             };
@@ -177,7 +180,8 @@ impl Work<'_> {
     /// Delay from station to satellite to station, or of one of the two hops.
     fn hops(&mut self, name: &str, link: &Link, satellite: &Satellite, key: &Key) -> Result<Span, Error> {
         if link.from.is_none() && link.to.is_none() {
-            let message = "is missing; a satellite's link goes from a station, to a station, or both: add e.g. from = \"beijing\"";
+            let message = "is missing; a satellite's link goes from a station, to a station, or \
+                both: add e.g. from = \"beijing\"";
             return Err(self.error(&key.with("from"), message));
         }
         let lowest = satellite.min_elevation.unwrap_or(0.0);
@@ -193,7 +197,8 @@ impl Work<'_> {
             if look.elevation_deg < lowest {
                 let message = match look.elevation_deg < 0.0 {
                     true => format!(
-                        "{sees}, below the horizon; move one of them, or set satellite.min_elevation = {:.0} to go on with \
+                        "{sees}, below the horizon; move one of them, or set \
+                            satellite.min_elevation = {:.0} to go on with \
                          the straight-line delay",
                         libm::floor(look.elevation_deg)
                     ),
@@ -205,7 +210,8 @@ impl Work<'_> {
             }
             if look.elevation_deg < 0.0 {
                 self.warnings.push(format!(
-                    "link {name}: {sees}, below the horizon; its delay is that of a straight line through the Earth"
+                    "link {name}: {sees}, below the horizon; its delay is that of a straight line \
+                        through the Earth"
                 ));
             }
             total += look.delay();
@@ -288,7 +294,8 @@ impl Work<'_> {
                 let packets = libm::round(packets) as u64;
                 if packets < MIN_BDP_PACKETS {
                     self.warnings.push(format!(
-                        "link {link}: {times} bdp is {packets} packets; the queue has room for {MIN_BDP_PACKETS}"
+                        "link {link}: {times} bdp is {packets} packets; the queue has room for \
+                            {MIN_BDP_PACKETS}"
                     ));
                 }
                 QueueLimit::Packets(packets.max(MIN_BDP_PACKETS))

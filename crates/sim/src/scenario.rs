@@ -33,10 +33,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub station: BTreeMap<String, Station>,
     /// Links, by name.
-    #[schemars(extend("x-hint" = "add a table such as [link.sat] with rate = \"10 Mbit/s\" and delay = \"250 ms\""))]
+    #[schemars(extend("x-hint" = "write a table [link.NAME] with e.g. rate = \"1 Mbit/s\", delay = \"9 ms\""))]
     pub link: BTreeMap<String, Link>,
     /// Flows.
-    #[schemars(extend("x-hint" = "add a table [[flow]] with cc = \"reno\" and path = [\"sat\"]"))]
+    #[schemars(extend("x-hint" = "write a table [[flow]] with e.g. cc = \"reno\" and path = [\"sat\"]"))]
     pub flow: Vec<Flow>,
     /// Where the keys were written.
     #[serde(skip)]

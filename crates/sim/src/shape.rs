@@ -76,7 +76,8 @@ fn walk(schema: &Value, value: &Value, at: &Key) -> Result<(), Mistake> {
     let all = alternatives(schema);
     let fitting: Vec<&Value> = all.iter().copied().filter(|s| has_type(s, value)).collect();
     let Some(first) = fitting.first() else {
-        return Err((at.clone(), wrong_type(&all, value)));
+        let hint = schema[HINT_KEYWORD].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
+        return Err((at.clone(), wrong_type(&all, value) + &hint));
     };
     match value {
         Value::Object(map) => {
@@ -104,6 +105,10 @@ fn wrong_type(allowed: &[&Value], value: &Value) -> String {
     let quantity = allowed.iter().find(|s| s[units::UNIT_KEYWORD].is_string());
     if let (Some(quantity), Value::Number(_)) = (quantity, value) {
         return format!("{shown} has no unit; write text with a unit, e.g. {}", quantity["examples"][0]);
+    }
+    let names = names(allowed);
+    if !names.is_empty() {
+        return format!("{shown} is not allowed here; it must be one of {}", names.join(", "));
     }
     let mut words: Vec<&str> = Vec::new();
     for name in allowed.iter().flat_map(|s| types(s)) {
@@ -193,12 +198,14 @@ fn kind_words(schemas: &[&Value]) -> &'static str {
     }
 }
 
+/// The names that a string may be one of; none if it is free text.
+fn names<'a>(schemas: &[&'a Value]) -> Vec<&'a str> {
+    let listed = |s: &'a Value| s["enum"].as_array().into_iter().flatten().chain([&s["const"]]);
+    schemas.iter().copied().flat_map(listed).filter_map(Value::as_str).collect()
+}
+
 fn walk_string(schemas: &[&Value], text: &str) -> Result<(), String> {
-    let mut names: Vec<&str> = Vec::new();
-    for schema in schemas {
-        let listed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        names.extend(listed.chain(schema["const"].as_str()));
-    }
+    let names = names(schemas);
     if !names.is_empty() {
         return match names.contains(&text) {
             true => Ok(()),

@@ -180,22 +180,15 @@ fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Valu
         Ok(table) if table.get_ref().len() == 1 && !text.contains('\n') => table,
         _ => return Ok(as_string()),
     };
-    let mut origin = Origin { file: file.map(str::to_owned), ..Origin::default() };
-    origin.lines.insert(Key::default(), None);
+    let Some(value) = parsed.get_ref().values().next() else { return Ok(as_string()) };
     let key = parts.iter().fold(Key::default(), |key, part| key.with(part));
-    match parsed.get_ref().values().next() {
-        Some(value) => {
-            let mut inner = Origin { file: origin.file.clone(), ..Origin::default() };
-            inner.lines.insert(Key::default(), None);
-            // Lines inside an override mean nothing.
-            from_value(value.get_ref(), &key, &Lines::new(""), &mut inner).map_err(|mut e| {
-                e.line = None;
-                e.overridden = true;
-                e
-            })
-        }
-        None => Ok(as_string()),
-    }
+    // Lines inside an override mean nothing.
+    let mut inner = Origin { file: file.map(str::to_owned), ..Origin::default() };
+    from_value(value.get_ref(), &key, &Lines::new(""), &mut inner).map_err(|e| Error {
+        line: None,
+        overridden: true,
+        ..e
+    })
 }
 
 fn place(

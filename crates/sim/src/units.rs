@@ -123,6 +123,14 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
     if let Some((_, factor)) = table.iter().find(|(name, _)| *name == unit) {
         return Ok(*factor);
     }
+    if let (Some(prefix), true) = (unit.strip_suffix("B/s"), std::ptr::eq(table, RATES)) {
+        // Not the nearest spelling: "Mb/s" would be an eighth of what was meant.
+        let bits = number.value * 8.0;
+        return Err(format!(
+            "{} counts bytes; rates are in bits, e.g. \"{bits} {prefix}bit/s\"",
+            quoted(unit)
+        ));
+    }
     let same_letters = table.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(name, _)| *name);
     let near = same_letters.or_else(|| nearest(unit, table.iter().map(|(name, _)| *name)).first().copied());
     let right = match near {

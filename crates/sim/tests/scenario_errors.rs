@@ -74,6 +74,7 @@ fn unknown_key() {
 fn wrong_unit() {
     expect(&message("10 Mbit/s", "10 Mbit"), 9, "link.sat.rate", &["unit", "Mbit/s"]);
     expect(&message("10 Mbit/s", "10 mbit/s"), 9, "link.sat.rate", &["10 Mbit/s"]);
+    expect(&message("10 Mbit/s", "1.25 MB/s"), 9, "link.sat.rate", &["bytes", "\"10 Mbit/s\""]);
     expect(&message("250 ms", "250 km"), 10, "link.sat.delay", &["unit", "\"km\"", "250 ms"]);
     expect(&message("432 packets", "432 segments"), 11, "link.sat.queue.limit", &["unit", "packets", "bdp"]);
     expect(&message("432 packets", "1.5 packets"), 11, "link.sat.queue.limit", &["whole number", "packets"]);
@@ -94,6 +95,8 @@ fn wrong_type() {
     expect(&message("seed = 1", "seed = -1"), 3, "seed", &["-1", "at least 0"]);
     expect(&message("seed = 1", "seed = 1979-05-27"), 3, "seed", &["date"]);
     expect(&message("[\"sat\"]", "\"sat\""), 20, "flow.0.path", &["list", "[\"sat\"]"]);
+    expect(&message("[[flow]]", "[flow]"), 17, "flow", &["table", "list", "[[flow]]"]);
+    expect(&message("stop = \"100 s\"", "profile = 1"), 21, "flow.0.profile", &["1 is not", "modern, paper"]);
     expect(&message("1e-6", "nan"), 12, "link.sat.loss.rate", &["finite"]);
 }
 
@@ -124,7 +127,7 @@ fn missing_link_table() {
     let message =
         load("duration = \"1 s\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n").unwrap_err().to_string();
     assert!(message.starts_with("my.toml: link: is missing; "), "{message}");
-    assert!(message.contains("[link.sat]"), "{message}");
+    assert!(message.contains("[link.NAME]"), "{message}");
     let message = load("duration = \"1 s\"\nflow = []\n[link]\n").unwrap_err().to_string();
     assert!(message.starts_with("my.toml:3: link: there is no link"), "{message}");
 }

@@ -52,12 +52,13 @@ fn defaults() {
 #[test]
 fn profiles_and_single_options() {
     assert_eq!(options(&one("cc = \"reno\"\nprofile = \"paper\"\n")), Options::paper());
-    let own = options(&one(
-        "cc = \"reno\"\nprofile = \"paper\"\nmss = \"1000 bytes\"\nack_size = \"44 bytes\"\ninitial_window = 2\n\
-         initial_ssthresh = 64\nreceive_window = \"100 kB\"\nrecovery = \"newreno\"\nprr = true\ndelayed_ack = true\n\
-         timestamps = true\nspurious = \"eifel\"\nmin_rto = \"1 s\"\ngranularity = \"500 ms\"\nlimited_transmit = false\n\
-         pacing = true\nfixed_rto = true\n",
-    ));
+    let own = options(&one("cc = \"reno\"\nprofile = \"paper\"\nmss = \"1000 bytes\"\nack_size = \"44 \
+            bytes\"\ninitial_window = 2\n\
+         initial_ssthresh = 64\nreceive_window = \"100 kB\"\nrecovery = \"newreno\"\nprr = true\n\
+         delayed_ack = true\n\
+         timestamps = true\nspurious = \"eifel\"\nmin_rto = \"1 s\"\ngranularity = \"500 ms\"\n\
+         limited_transmit = false\n\
+         pacing = true\nfixed_rto = true\n"));
     let expected = Options {
         mss: 1000,
         ack_size: 44,
@@ -129,7 +130,8 @@ fn a_queue_of_one_bandwidth_delay_product() {
 #[test]
 fn the_return_direction_takes_over_all_but_loss() {
     let text = format!(
-        "{HEAD}loss = {{ kind = \"packet-error\", rate = 0.5 }}\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}\n\
+        "{HEAD}loss = {{ kind = \"packet-error\", rate = 0.5 }}\nqueue = {{ kind = \"drop-tail\", \
+            limit = \"9 packets\" }}\n\
          [link.sat.reverse]\nrate = \"1 Mbit/s\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
     );
     let plan = plan(&text);
@@ -188,7 +190,8 @@ fn a_controller_learns_the_bit_error_rate_of_the_path() {
 fn a_link_between_stations_takes_its_delay_from_the_satellite() {
     let link = |ends: &str| {
         plan(&format!(
-            "duration = \"1 s\"\n[station.here]\nlat = 0\nlon = 100\n[link.sat]\nrate = \"1 Mbit/s\"\n{ends}\n\
+            "duration = \"1 s\"\n[station.here]\nlat = 0\nlon = 100\n[link.sat]\nrate = \"1 \
+                Mbit/s\"\n{ends}\n\
              [[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
         ))
     };
@@ -235,7 +238,8 @@ fn constant_bit_rate() {
 #[test]
 fn suspicious_scenarios_get_warnings() {
     let unused = plan(&format!(
-        "{HEAD}[link.spare]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+        "{HEAD}[link.spare]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath \
+            = [\"sat\"]\n"
     ));
     assert!(unused.warnings[0].contains("spare"), "{:?}", unused.warnings);
     assert!(one("cc = \"reno\"\nstart = \"130 s\"\n").warnings[0].contains("over"));

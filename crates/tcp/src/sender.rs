@@ -56,9 +56,12 @@ pub struct Sender {
     limit: u64,
     last_len: u32,
     known_sack: Sack,
-    /// Duplicate ACKs since the last new one, and those of them that still count as deliveries (no SACK).
+    /// Duplicate ACKs since the last new one.
     dupacks: u32,
+    /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
     unsacked_deliveries: u64,
+    /// Segments beyond `una` already counted as delivered (no SACK).
+    credited: u64,
     /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
     recover: u64,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
@@ -112,6 +115,7 @@ impl Sender {
             known_sack: Sack::default(),
             dupacks: 0,
             unsacked_deliveries: 0,
+            credited: 0,
             recover: 0,
             partial_seen: false,
             forced: false,
@@ -213,8 +217,8 @@ impl Sender {
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
-        if seg.ack > self.board.next() || seg.ack < before {
-            return None; // acknowledges what was never sent, or is old
+        if seg.ack > self.board.next() || seg.ack < before || self.is_done() {
+            return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
         self.limits.pass(now, self.cwnd_segments());
         self.flow.now = now;
@@ -229,7 +233,8 @@ impl Sender {
         let delivered = self.count_deliveries(seg, advanced, got.segments);
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
-        self.flow.cwnd_limited = before < self.limited_until;
+        // A duplicate ACK brings no growth (RFC 5681 section 3.2 step 1).
+        self.flow.cwnd_limited = advanced > 0 && before < self.limited_until;
         let rtt = self.sample_rtt(seg, advanced, &got);
         ack.rtt = rtt.map(RttSample::one);
         if delivered > 0 {
@@ -252,7 +257,9 @@ impl Sender {
             self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
         }
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
-        if let Some(clamp) = &mut self.exit_clamp {
+        if let Some(clamp) = &mut self.exit_clamp
+            && advanced > 0
+        {
             *clamp += delivered;
         }
         if spared {
@@ -292,6 +299,9 @@ impl Sender {
 
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.
     pub fn poll(&mut self, now: Time) -> Option<Data> {
+        if self.is_done() {
+            return None;
+        }
         self.flow.now = now;
         match self.probe {
             Probe::No => {}
@@ -469,9 +479,11 @@ impl Sender {
             if self.options.recovery == LossRecovery::Sack {
                 return by_board;
             }
-            let counted = self.unsacked_deliveries.min(advanced - 1);
-            self.unsacked_deliveries -= counted;
-            return advanced - counted;
+            self.unsacked_deliveries -= self.unsacked_deliveries.min(advanced - 1);
+            let most = self.board.outstanding().saturating_sub(1);
+            let credited = self.credited.saturating_sub(advanced - 1).min(most);
+            let before = core::mem::replace(&mut self.credited, credited);
+            return advanced + credited - before;
         }
         // RFC 5681 section 2: a duplicate ACK, with data outstanding. With SACK it must bring news (RFC 6675 section 2).
         let duplicate = seg.ack == self.board.una() && self.board.outstanding() > 0;
@@ -491,7 +503,9 @@ impl Sender {
             };
             let room = due && self.board.pipe() > self.unsacked_deliveries + 1;
             self.unsacked_deliveries += u64::from(room);
-            u64::from(room)
+            let credit = u64::from(room && self.credited + 1 < self.board.outstanding());
+            self.credited += credit;
+            credit
         } else {
             0
         }

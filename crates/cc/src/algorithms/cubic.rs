@@ -205,3 +205,201 @@ impl Policy for Cubic {
         emit("w_est_segments", self.epoch.w_est);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::{Congestion, Life};
+    use crate::registry::Value;
+    use crate::rig::{Rig, near};
+    use crate::time::Span;
+
+    fn probe(rig: &Rig, wanted: &str) -> f64 {
+        let mut found = f64::NAN;
+        rig.cc.probe(&mut |name, value| {
+            if name == wanted {
+                found = value;
+            }
+        });
+        found
+    }
+
+    /// A flow of `w` segments that has just lost one, and has had the first ACK of its epoch.
+    fn epoch(w: f64, rtt: f64, given: &[(&str, Value)]) -> Rig {
+        let mut rig = Rig::new("cubic", given, w, 2.0);
+        rig.congestion(Congestion::Loss);
+        rig.ack(1e-6, 0.0, rtt, false);
+        rig
+    }
+
+    /// Section 4.2: K = cbrt(W_max (1 - beta) / C), for beta = 0.7 and for the 0.8 of older versions.
+    #[test]
+    fn k_follows_the_window_of_the_loss() {
+        for (w, k, k_older) in [
+            (100.0, 4.217, 3.684),
+            (432.0, 6.868, 6.000),
+            (700.0, 8.067, 7.047),
+            (1000.0, 9.086, 7.937),
+            (4167.0, 14.62, 12.77),
+        ] {
+            near(probe(&epoch(w, 0.5, &[]), "k_s"), k, 1e-3);
+            near(probe(&epoch(w, 0.5, &[("beta", Value::Number(0.8))]), "k_s"), k_older, 1e-3);
+        }
+    }
+
+    /// Section 4.2: W_cubic(0) = beta W_max, W_cubic(K) = W_max, W_cubic(K + x) - W_max = W_max - W_cubic(K - x) = C x^3.
+    /// The window reaches W_cubic(t) a round trip ahead, since its target is W_cubic(t + RTT).
+    #[test]
+    fn the_window_follows_the_cubic_function() {
+        let rtt = 0.01;
+        let mut rig = epoch(4167.0, rtt, &[]);
+        near(rig.w(), 0.7 * 4167.0, 1e-3);
+        let k = probe(&rig, "k_s");
+        let begin = rig.secs();
+        for x in [-10.0, -4.0, 0.0, 4.0, 10.0] {
+            while rig.secs() - begin < k + x - rtt {
+                rig.round(rtt);
+            }
+            let cubic = 4167.0 + 0.4 * x * x * x;
+            let reno = rig.w() <= probe(&rig, "w_est_segments") + 1e-6;
+            assert!(!reno || rig.w() > cubic);
+            if !reno {
+                near(rig.w(), cubic, 0.005);
+            }
+        }
+    }
+
+    /// Section 5.1 and section 6 of the survey of recovery times: an epoch lasts K whatever the RTT; 750 segments: 8.25 s.
+    #[test]
+    fn the_time_to_regain_the_window_does_not_depend_on_the_rtt() {
+        for rtt in [0.1, 0.3, 0.6] {
+            let mut rig = epoch(750.0, rtt, &[]);
+            let begin = rig.secs();
+            while rig.w() < 749.0 {
+                rig.round(rtt);
+            }
+            // One segment short of W_max is reached cbrt(1/C) = 1.36 s before K; the target runs a round trip ahead.
+            near(rig.secs() - begin + 1.36, 8.255, 0.13);
+        }
+    }
+
+    /// Section 4.3: at a short RTT growth is Reno's in the mean: alpha_cubic = 0.5294 up to cwnd_prior, then 1 per round.
+    #[test]
+    fn the_reno_friendly_region() {
+        let mut rig = epoch(100.0, 0.001, &[]);
+        let start = rig.w();
+        for _ in 0..20 {
+            rig.round(0.001);
+        }
+        near(rig.w() - start, 20.0 * 0.5294, 0.02);
+        while rig.w() < 100.5 {
+            rig.round(0.001);
+        }
+        let start = rig.w();
+        for _ in 0..20 {
+            rig.round(0.001);
+        }
+        near(rig.w() - start, 20.0, 0.02);
+    }
+
+    /// Section 4.2: the target is at most 1.5 cwnd per round trip.
+    #[test]
+    fn growth_is_at_most_half_a_window_per_round_trip() {
+        let mut rig = epoch(100.0, 100.0, &[]);
+        rig.flow.now = rig.flow.now + Span::from_secs(1e5);
+        let before = rig.w();
+        rig.ack(before, 0.0, 100.0, false);
+        near(rig.w(), 1.5 * before, 1e-6);
+    }
+
+    /// Section 4.7: a loss below W_max lowers W_max to cwnd (1 + beta) / 2, unless fast convergence is off.
+    #[test]
+    fn fast_convergence() {
+        for (on, w_max) in [(true, 70.0 * 0.85), (false, 70.0)] {
+            let mut rig = epoch(100.0, 0.5, &[("fast_convergence", Value::Flag(on))]);
+            rig.congestion(Congestion::Loss);
+            near(probe(&rig, "w_max_segments"), w_max, 1e-4);
+        }
+    }
+
+    /// Section 4.8: ssthresh by beta_cubic; then K = 0 and W_max = cwnd at the start of congestion avoidance.
+    #[test]
+    fn a_timeout_forgets_w_max() {
+        let mut rig = Rig::new("cubic", &[], 100.0, 2.0);
+        rig.congestion(Congestion::Timeout);
+        assert_eq!((rig.w(), rig.t()), (1.0, 70.0));
+        while rig.w() < 70.0 {
+            rig.round(0.5);
+        }
+        rig.round(0.5);
+        assert_eq!(probe(&rig, "k_s"), 0.0);
+        near(probe(&rig, "w_max_segments"), 70.0, 0.01);
+    }
+
+    /// Section 4.10: slow start left without a loss.
+    #[test]
+    fn the_first_epoch_without_a_loss_starts_at_the_inflexion() {
+        let mut rig = Rig::new("cubic", &[], 100.0, 2.0);
+        rig.round(0.5);
+        assert_eq!(probe(&rig, "k_s"), 0.0);
+        near(probe(&rig, "w_max_segments"), 100.0, 1e-6);
+    }
+
+    /// Section 4.9.2: everything comes back, unless the window has outgrown cwnd_prior meanwhile.
+    #[test]
+    fn a_spurious_loss_is_undone_completely() {
+        let state = |rig: &Rig| ["k_s", "w_max_segments", "w_est_segments"].map(|name| probe(rig, name));
+        for why in [Congestion::Loss, Congestion::Timeout] {
+            let mut rig = epoch(100.0, 0.5, &[]);
+            for _ in 0..5 {
+                rig.round(0.5);
+            }
+            let (saved, w, t) = (state(&rig), rig.w(), rig.t());
+            let before = rig.congestion(why);
+            rig.ack(1.0, 0.1, 0.5, false);
+            rig.cc.on_undo(&rig.flow, &before);
+            assert_eq!((state(&rig), rig.w(), rig.t()), (saved, w, t));
+        }
+
+        let mut rig = epoch(100.0, 0.5, &[]);
+        let before = rig.congestion(Congestion::Loss);
+        for _ in 0..60 {
+            rig.round(0.5);
+        }
+        let (now, w) = (state(&rig), rig.w());
+        assert!(w > 70.0);
+        rig.cc.on_undo(&rig.flow, &before);
+        assert_eq!((state(&rig), rig.w()), (now, w));
+    }
+
+    /// Section 5.8: time in which the application limits the sender does not make the epoch older.
+    #[test]
+    fn application_limited_time_does_not_count() {
+        let (mut busy, mut idle) = (epoch(1000.0, 0.5, &[]), epoch(1000.0, 0.5, &[]));
+        idle.flow.cwnd_limited = false;
+        for _ in 0..100 {
+            idle.ack(1.0, 1.0, 0.5, true);
+        }
+        assert_eq!(idle.w(), busy.w());
+        idle.flow.now = idle.flow.now + Span::from_secs(50.0);
+        idle.cc.on_life(&idle.flow, Life::IdleRestart);
+        idle.flow.cwnd_limited = true;
+        for _ in 0..5 {
+            busy.round(0.5);
+            idle.round(0.5);
+        }
+        near(idle.w(), busy.w(), 1e-6);
+    }
+
+    /// Section 4.6: at least two segments after a loss, one after an ECN echo; RFC 8511's factor if given.
+    #[test]
+    fn the_least_windows() {
+        for (why, least) in [(Congestion::Loss, 2.0), (Congestion::Ecn, 1.0)] {
+            let mut rig = Rig::new("cubic", &[], 1.2, 2.0);
+            rig.congestion(why);
+            assert_eq!((rig.w(), rig.t()), (least, 2.0));
+        }
+        let mut rig = Rig::new("cubic", &[("beta_ecn", Value::Number(0.85))], 100.0, 2.0);
+        rig.congestion(Congestion::Ecn);
+        assert_eq!((rig.w(), rig.t()), (85.0, 85.0));
+    }
+}

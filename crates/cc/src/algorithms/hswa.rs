@@ -145,3 +145,80 @@ impl Policy for Hswa {
         emit("increment_segments", self.increment);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Hswa;
+    use crate::controller::Congestion;
+    use crate::registry::Value;
+    use crate::rig::{Rig, near};
+
+    /// Eq. 5 with A = 10; p_ber is clamped to [1e-12, 0.1].
+    #[test]
+    fn eq_5() {
+        for (ber, s) in
+            [(1e-8, 80.0), (1e-7, 70.0), (1e-6, 60.0), (1e-5, 50.0), (1e-4, 40.0), (0.0, 120.0), (0.5, 10.0)]
+        {
+            near(Hswa::new(10.0, ber).s, s, 1e-12);
+        }
+    }
+
+    /// Eq. 2 to 4 at a propagation delay of 0.5 s: TD = 0.25 s at first, and the last minimum stays 0.5 s.
+    #[test]
+    fn eq_4_falls_linearly_to_zero_at_twice_the_base() {
+        let mut policy = Hswa::new(10.0, 1e-8);
+        for (mean, share) in
+            [(0.50, 1.0), (0.52, 0.92), (0.55, 0.8), (0.60, 0.6), (0.74, 0.04), (0.75, 0.0), (0.80, 0.0)]
+        {
+            let increment = policy.close(mean, 0.5);
+            assert!((increment - 80.0 * share).abs() < 1e-9, "{mean}: {increment}");
+        }
+    }
+
+    /// Eq. 2 looks back ten rounds: a queue that stands for longer is no longer seen.
+    #[test]
+    fn the_base_is_the_smallest_of_ten_rounds() {
+        let mut policy = Hswa::new(10.0, 1e-8);
+        policy.close(0.50, 0.5);
+        for i in 1..=9 {
+            near(policy.close(0.60, 0.5), 48.0, 1e-9);
+            assert!(i < 10);
+        }
+        assert_eq!(policy.close(0.60, 0.5), 80.0);
+    }
+
+    /// A path whose RTT falls to less than half makes eq. 3 negative: its history begins anew.
+    #[test]
+    fn a_new_path_starts_a_new_history() {
+        let mut policy = Hswa::new(10.0, 1e-8);
+        policy.close(0.5, 0.5);
+        assert_eq!(policy.close(0.05, 0.05), 80.0);
+        near(policy.close(0.06, 0.05), 80.0 * (1.0 - 0.01 / 0.025), 1e-9);
+        assert_eq!(Hswa::new(10.0, 1e-8).close(0.0, 0.0), 80.0);
+    }
+
+    /// Eq. 4 per round trip: 4167 segments (100 Mbit/s, 0.5 s) take 52 rounds at S = 80 and 83 at S = 50.
+    #[test]
+    fn fills_a_hundred_megabit_geo_path_in_52_rounds() {
+        for (ber, rounds) in [(1e-8, 52), (1e-5, 83)] {
+            let mut rig = Rig::new("hswa", &[("ber", Value::Number(ber))], 2.0, 2.0);
+            for _ in 0..rounds {
+                rig.round(0.5);
+            }
+            near(rig.w(), 4167.0, 0.015);
+        }
+    }
+
+    /// Eq. 4, first branch: cwnd_lim - cwnd caps the growth; and a loss halves.
+    #[test]
+    fn the_receive_window_is_the_limit() {
+        let mut rig = Rig::new("hswa", &[], 400.0, 2.0);
+        rig.flow.rwnd = 432_500_000; // 432.5 segments of the rig
+        for _ in 0..5 {
+            rig.round(0.5);
+        }
+        assert_eq!(rig.w(), 432.5);
+        rig.congestion(Congestion::Loss);
+        assert_eq!((rig.w(), rig.t()), (216.25, 216.25));
+    }
+}

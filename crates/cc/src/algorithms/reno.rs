@@ -58,3 +58,47 @@ impl Policy for Reno {
         Cut::standard(w.cwnd * keep, why) // RFC 5681 eq. 4, RFC 8511
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::Congestion;
+    use crate::registry::Value;
+    use crate::rig::{Rig, near};
+
+    /// RFC 5681 section 3.1: half a window takes as many round trips to regain; 750 segments at 0.6 s take 225 s.
+    #[test]
+    fn regains_half_of_750_segments_in_225_s_at_600_ms() {
+        let mut rig = Rig::new("reno", &[], 750.0, 2.0);
+        rig.congestion(Congestion::Loss);
+        assert_eq!((rig.w(), rig.t()), (375.0, 375.0));
+        let begin = rig.secs();
+        while rig.w() < 750.0 {
+            rig.round(0.6);
+        }
+        near(rig.secs() - begin, 225.0, 0.01);
+    }
+
+    /// RFC 5681 section 3.1, eq. 2, 3 and 4.
+    #[test]
+    fn slow_start_doubles_up_to_ssthresh_and_a_timeout_returns_to_one_segment() {
+        let mut rig = Rig::new("reno", &[], 4.0, 12.5);
+        rig.round(0.5);
+        assert_eq!(rig.w(), 8.0);
+        rig.round(0.5); // 4.5 segments up to ssthresh, the other 3.5 in congestion avoidance
+        near(rig.w(), 12.5 + 3.5 / 12.6, 0.01);
+        let before = rig.w();
+        rig.congestion(Congestion::Timeout);
+        assert_eq!(rig.w(), 1.0);
+        near(rig.t(), before / 2.0, 1e-6);
+    }
+
+    /// RFC 3168 section 6.1.2 (half), RFC 8511 section 3.1 (0.8).
+    #[test]
+    fn an_ecn_echo_keeps_half_or_what_was_asked_for() {
+        for (given, keeps) in [(&[][..], 50.0), (&[("beta_ecn", Value::Number(0.8))][..], 80.0)] {
+            let mut rig = Rig::new("reno", given, 100.0, 2.0);
+            rig.congestion(Congestion::Ecn);
+            assert_eq!((rig.w(), rig.t()), (keeps, keeps));
+        }
+    }
+}

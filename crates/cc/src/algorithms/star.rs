@@ -156,3 +156,161 @@ impl Policy for Star {
         emit("bw_segments_per_s", self.abe.bw);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Abe;
+    use crate::controller::{Congestion, Life};
+    use crate::report::Phase;
+    use crate::rig::{Rig, near};
+    use crate::time::Time;
+
+    /// Eq. 2 and 3 for a constant ACK rate: BW_k = rate (1 - 0.95 * 0.9^(k-1)), whatever the rate.
+    #[test]
+    fn abe_of_a_constant_ack_rate() {
+        for rate in [10.0, 863.3, 1e5] {
+            let mut abe = Abe::default();
+            abe.add(7.0, Time(0)); // the first ACK only starts the clock
+            for k in 1..=44 {
+                abe.add(1.0, Time((f64::from(k) * 1e9 / rate) as u64));
+                let share = match k {
+                    1 => 0.05,
+                    10 => 0.632,
+                    20 => 0.872,
+                    29 => 0.950,
+                    44 => 0.990,
+                    _ => continue,
+                };
+                near(abe.bw / rate, share, 1e-3);
+            }
+        }
+    }
+
+    /// ACKs at one instant are added up; the first after an idle time only starts the clock.
+    #[test]
+    fn abe_adds_up_simultaneous_acks() {
+        let mut abe = Abe::default();
+        for (n, ms) in [(1.0, 0), (1.0, 10), (2.0, 10), (1.0, 20)] {
+            abe.add(n, Time(ms * 1_000_000));
+        }
+        // Samples 100 and (2 + 1) / 10 ms = 300 segments per second.
+        near(abe.bw, 0.9 * 0.1 * 50.0 + 0.1 * 200.0, 1e-9);
+        let known = abe.bw;
+        abe.pause();
+        abe.add(1.0, Time(60_000_000_000));
+        assert_eq!(abe.bw, known);
+    }
+
+    fn probe(rig: &Rig) -> (f64, f64) {
+        let (mut w_reno, mut bw) = (0.0, 0.0);
+        rig.cc.probe(&mut |name, value| match name {
+            "w_reno_segments" => w_reno = value,
+            _ => bw = value,
+        });
+        (w_reno, bw)
+    }
+
+    /// A flow whose ACKs came at 100 segments a second for 50 ACKs, at an RTT of 0.5 s.
+    fn running(t: f64) -> Rig {
+        let mut rig = Rig::new("star", &[], 10.0, t);
+        for _ in 0..50 {
+            rig.ack(1.0, 0.01, 0.5, false);
+        }
+        rig
+    }
+
+    /// Eq. 4 and 5, exactly; 30 ACKs of a train give 95.5 % of the rate.
+    #[test]
+    fn the_window_is_renos_plus_the_estimate() {
+        for t in [2.0, f64::INFINITY] {
+            let rig = running(t);
+            let (w_reno, bw) = probe(&rig);
+            assert!(bw >= 0.955 * 100.0);
+            near(rig.w(), w_reno + bw * 0.5, 1e-6);
+            let mut reno = Rig::new("reno", &[], 10.0, t);
+            for _ in 0..50 {
+                reno.ack(1.0, 0.01, 0.5, false);
+            }
+            near(w_reno, reno.w(), 1e-6);
+        }
+    }
+
+    /// Section 4.2.1: one flow at 10 Mbit/s and 500 ms without delayed ACKs holds 2, 25.7, 427.6 and 432 segments (the
+    /// receive window) after its first four rounds; Reno's slow start needs almost nine.
+    #[test]
+    fn fills_the_receive_window_in_four_rounds() {
+        let gap = 1448.0 * 8.0 / 10e6;
+        let mut rig = Rig::new("star", &[], 1.0, f64::INFINITY);
+        // Times at which the ACKs of what has been sent will arrive: the bottleneck spaces them.
+        let (mut sent, mut acked, mut now, mut free) = (0_usize, 0_usize, 0.0_f64, 0.0_f64);
+        let mut arrivals = alloc::vec::Vec::new();
+        let mut round_end = 0;
+        let mut windows = alloc::vec::Vec::new();
+        let mut last = 0.0;
+        while windows.len() < 4 {
+            let allowed = rig.w().min(432.0) as usize;
+            while sent - acked < allowed {
+                free = free.max(now) + gap;
+                arrivals.push(free + 0.5);
+                sent += 1;
+            }
+            if acked == round_end {
+                round_end = sent;
+            }
+            now = arrivals[acked];
+            acked += 1;
+            rig.ack(1.0, now - last, 0.5, acked == round_end);
+            last = now;
+            if acked == round_end {
+                windows.push(rig.w().min(432.0));
+            }
+        }
+        for (got, expected) in windows.iter().zip([2.0, 25.7, 427.6, 432.0]) {
+            near(*got, expected, 0.01);
+        }
+    }
+
+    /// Figure 1: in slow start W stays and T becomes the estimate; otherwise both become the estimate. After recovery W_reno
+    /// has been halved.
+    #[test]
+    fn cws() {
+        let mut rig = running(f64::INFINITY);
+        let (w, (w_reno, bw)) = (rig.w(), probe(&rig));
+        rig.congestion(Congestion::Loss);
+        assert_eq!(rig.w(), w);
+        near(rig.t(), bw * 0.5, 1e-6);
+
+        let mut rig = running(2.0);
+        let (_, bw_now) = probe(&rig);
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), bw_now * 0.5, 1e-6);
+        near(rig.t(), bw_now * 0.5, 1e-6);
+
+        let mut rig = running(f64::INFINITY);
+        rig.congestion(Congestion::Loss);
+        rig.flow.phase = Phase::Recovery;
+        rig.ack(1.0, 0.01, 0.5, false);
+        assert_eq!(rig.w(), w);
+        rig.flow.phase = Phase::Open;
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        let (halved, bw_then) = probe(&rig);
+        near(halved, w_reno / 2.0, 1e-9);
+        near(rig.w(), halved + bw_then * 0.5, 1e-6);
+        assert!(bw_then > bw);
+    }
+
+    /// Section 3.3, case (I): one segment, and T is the estimate; W_reno starts at one segment and is not halved later.
+    #[test]
+    fn a_timeout_that_was_a_loss() {
+        let mut rig = running(2.0);
+        let (w_reno, bw) = probe(&rig);
+        let before = rig.congestion(Congestion::Timeout);
+        assert_eq!(rig.w(), 1.0);
+        near(rig.t(), bw * 0.5, 1e-6);
+        rig.ack(1.0, 0.5, 0.5, false);
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        assert_eq!(probe(&rig).0, 2.0);
+        rig.cc.on_undo(&rig.flow, &before);
+        assert_eq!(probe(&rig).0, w_reno);
+    }
+}

@@ -340,3 +340,145 @@ impl Policy for Vegas {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::Congestion;
+    use crate::registry::Value;
+    use crate::rig::{Rig, near, text};
+
+    fn linux() -> [(&'static str, Value); 1] {
+        [("rules", text("linux"))]
+    }
+
+    /// Eq. 4: alone on a path, the window settles where between alpha and beta segments queue. ns-2 rounds Diff to nearest,
+    /// which widens [1, 3] by half a segment on both sides; Linux rounds (W - BDP) W / BDP down, so [2, 4] becomes [2, 5).
+    #[test]
+    fn settles_with_alpha_to_beta_segments_in_the_queue() {
+        for (given, low, high) in [(&[][..], 0.5, 3.5), (&linux()[..], 2.0 / 1.05, 5.0)] {
+            for from in [80.0, 130.0] {
+                let mut rig = Rig::new("vegas", given, from, 2.0);
+                rig.ack(1.0, 0.5, 0.5, false); // one sample of the empty path
+                for _ in 0..60 {
+                    rig.path(100.0, 0.5);
+                }
+                let settled = rig.w();
+                assert!((low..=high).contains(&(settled - 100.0)), "{given:?} from {from}: {settled}");
+                for _ in 0..20 {
+                    rig.path(100.0, 0.5);
+                }
+                assert_eq!(rig.w(), settled);
+            }
+        }
+    }
+
+    /// From 100 to 750 segments take 650 round trips: 390 s at 0.6 s.
+    #[test]
+    fn climbs_by_one_segment_a_round_trip() {
+        for given in [&[][..], &linux()[..]] {
+            let mut rig = Rig::new("vegas", given, 100.0, 2.0);
+            while rig.w() < 750.0 {
+                rig.path(1e4, 0.6);
+            }
+            near(rig.secs(), 390.0, 0.01);
+        }
+    }
+
+    /// A baseRTT that is too small by e makes Vegas see W e / R segments that are not there.
+    #[test]
+    fn an_underestimated_base_rtt_costs_w_e_over_r_segments() {
+        let error = 0.01;
+        let mut rig = Rig::new("vegas", &[], 130.0, 2.0);
+        rig.ack(1.0, 0.5, 0.5 - error, false);
+        let mut rtt = 0.5;
+        for _ in 0..60 {
+            rtt = rig.path(100.0, 0.5);
+        }
+        let unseen = rig.w() * error / rtt;
+        let queue = rig.w() - 100.0;
+        assert!((0.5..=3.5).contains(&(queue + unseen)), "{queue} {unseen}");
+        assert!(unseen > 1.9);
+    }
+
+    /// With `base_window` a propagation delay that has risen for good is learnt, without it never.
+    #[test]
+    fn a_base_window_forgets_the_old_path() {
+        for (window, recovers) in [(0.0, false), (60.0, true)] {
+            let mut rig = Rig::new("vegas", &[("base_window", Value::Number(window))], 100.0, 2.0);
+            rig.path(200.0, 0.4);
+            for _ in 0..300 {
+                rig.path(250.0, 0.5);
+            }
+            assert_eq!(rig.w() > 200.0, recovers, "{window}: {}", rig.w());
+        }
+    }
+
+    /// ns-2.35: one doubling in two rounds; out of slow start with T = 2 and W - W/8 once Diff > gamma.
+    #[test]
+    fn paper_slow_start_grows_every_other_round_and_leaves_when_a_queue_shows() {
+        let mut rig = Rig::new("vegas", &[], 2.0, f64::INFINITY);
+        let mut windows = [0.0; 8];
+        for w in &mut windows {
+            rig.path(1e4, 0.5);
+            *w = rig.w();
+        }
+        // The ACK that ends an idle round is the first to grow the window.
+        assert_eq!(windows, [2.0, 3.0, 4.0, 5.0, 8.0, 9.0, 16.0, 17.0]);
+        assert!(rig.t().is_infinite() || rig.t() > 1e12);
+
+        let mut rig = Rig::new("vegas", &[], 20.0, f64::INFINITY);
+        rig.round(0.5);
+        rig.round(0.5 * 20.0 / 18.0); // Diff = 2
+        assert_eq!((rig.w(), rig.t()), (17.5, 2.0));
+    }
+
+    /// Linux: a doubling every round; at Diff > gamma, W = W Base / RTT + 1 in whole segments.
+    #[test]
+    fn linux_slow_start_doubles_every_round_and_falls_to_the_actual_rate() {
+        let mut rig = Rig::new("vegas", &linux(), 4.0, f64::INFINITY);
+        rig.round(0.5);
+        rig.round(0.5);
+        assert_eq!(rig.w(), 16.0);
+        for i in 1..=16 {
+            rig.ack(1.0, 0.03, 0.625, i == 16); // at the end W = 31, Diff = 7.75
+        }
+        assert_eq!((rig.w(), rig.t()), (25.0, 25.0)); // floor(31 * 0.8) + 1
+    }
+
+    /// Linux: with fewer than three samples in a round, the ACK counts as Reno's.
+    #[test]
+    fn linux_wants_three_samples() {
+        let mut rig = Rig::new("vegas", &linux(), 10.0, 2.0);
+        rig.ack(5.0, 0.5, 0.5, false);
+        rig.ack(5.0, 0.1, 0.5, true);
+        assert_eq!(rig.w(), 10.5);
+        rig.ack(4.0, 0.5, 0.5, false);
+        rig.ack(4.0, 0.1, 0.5, false);
+        rig.ack(2.5, 0.1, 0.5, true);
+        assert_eq!(rig.w(), 11.5);
+    }
+
+    /// ns-2 keeps 3/4, Linux 1/2; both set T = W/2 at a timeout; a step down does not lead back into slow start.
+    #[test]
+    fn loss_and_timeout() {
+        for (given, keeps) in [(&[][..], 75.0), (&linux()[..], 50.0)] {
+            for why in [Congestion::Loss, Congestion::Ecn] {
+                let mut rig = Rig::new("vegas", given, 100.0, 2.0);
+                rig.congestion(why);
+                assert_eq!((rig.w(), rig.t()), (keeps, keeps));
+            }
+            let mut rig = Rig::new("vegas", given, 100.0, 2.0);
+            rig.congestion(Congestion::Timeout);
+            assert_eq!((rig.w(), rig.t()), (1.0, 50.0));
+
+            let mut rig = Rig::new("vegas", given, 100.0, 2.0);
+            rig.round(0.5);
+            rig.congestion(Congestion::Loss);
+            let cut = rig.w();
+            for _ in 0..5 {
+                rig.round(1.0);
+            }
+            assert_eq!((rig.w(), rig.t()), (cut - 5.0, cut - 5.0));
+        }
+    }
+}

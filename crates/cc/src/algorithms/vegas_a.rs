@@ -181,3 +181,73 @@ impl Policy for VegasA {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Thresholds;
+    use crate::registry::Value;
+    use crate::rig::{Rig, args};
+    use crate::windowed::Window;
+
+    fn step(alpha: f64, diff: f64, th_grew: bool, given: &[(&str, Value)]) -> (f64, f64) {
+        let mut w = Window { cwnd: 50.0, ssthresh: 2.0 };
+        let mut thresholds = Thresholds::new(&args("vegas-a", given));
+        thresholds.alpha = alpha;
+        thresholds.step(&mut w, diff, th_grew, 1.0);
+        (w.cwnd - 50.0, thresholds.alpha - alpha)
+    }
+
+    /// Figure 1, line by line: the change of W and that of alpha (and beta).
+    #[test]
+    fn figure_1() {
+        for (alpha, diff, th_grew, change) in [
+            (1.0, 2.0, true, (1.0, 1.0)),    // line 3
+            (4.0, 5.0, true, (1.0, 1.0)),    // line 3
+            (1.0, 2.0, false, (0.0, 0.0)),   // line 5
+            (4.0, 5.0, false, (0.0, 0.0)),   // line 5
+            (4.0, 3.0, true, (1.0, 0.0)),    // line 10
+            (4.0, 3.0, false, (-1.0, -1.0)), // line 12
+            (1.0, 0.5, true, (1.0, 0.0)),    // line 15
+            (1.0, 0.5, false, (1.0, 0.0)),   // line 15
+            (4.0, 7.0, true, (-1.0, -1.0)),  // line 19
+            (4.0, 7.0, false, (-1.0, -1.0)), // line 19
+            (1.0, 7.0, true, (0.0, 0.0)),    // line 21
+            (1.0, 7.0, false, (0.0, 0.0)),   // line 21
+            // Diff equal to a threshold: decided as between them.
+            (4.0, 4.0, true, (1.0, 1.0)),
+            (4.0, 6.0, false, (0.0, 0.0)),
+        ] {
+            assert_eq!(step(alpha, diff, th_grew, &[]), change, "{alpha} {diff} {th_grew}");
+        }
+        assert_eq!(step(1.0, 7.0, false, &[("a1_dec", Value::Flag(true))]), (-1.0, 0.0));
+    }
+
+    /// A constant network with alpha = 1, Diff = 2 and steady throughput leaves the window alone.
+    #[test]
+    fn a_steady_network_holds_the_window() {
+        let mut rig = Rig::new("vegas-a", &[], 102.0, 2.0);
+        rig.ack(1.0, 0.5, 0.5, false);
+        for _ in 0..50 {
+            rig.path(100.0, 0.5);
+        }
+        assert_eq!(rig.w(), 102.0);
+    }
+
+    /// While the throughput grows, alpha and beta rise: an empty path is filled by one segment a round trip, and the
+    /// thresholds follow once there is a queue.
+    #[test]
+    fn fills_an_empty_path_and_keeps_its_queue_within_the_thresholds() {
+        let mut rig = Rig::new("vegas-a", &[], 50.0, 2.0);
+        for _ in 0..200 {
+            rig.path(100.0, 0.5);
+        }
+        let mut alpha = 0.0;
+        rig.cc.probe(&mut |name, value| {
+            if name == "alpha_segments" {
+                alpha = value;
+            }
+        });
+        assert!(alpha >= 1.0);
+        assert!((100.0..=100.0 + alpha + 3.0).contains(&rig.w()), "{} with alpha = {alpha}", rig.w());
+    }
+}

@@ -146,3 +146,94 @@ impl Policy for VegasL {
         emit("base_rtt_s", self.gauge.base_secs());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{VegasL, multiplier};
+    use crate::registry::Value;
+    use crate::rig::{Rig, args, text};
+
+    /// Figure 2: three throughputs and the case that they are.
+    #[test]
+    fn figure_2() {
+        for (th, m) in [
+            ([10.0, 11.0, 13.0], 2.0),  // case 1
+            ([10.0, 12.0, 13.0], 1.0),  // case 2
+            ([12.0, 11.0, 13.0], 0.5),  // case 3
+            ([10.0, 13.0, 12.0], -0.5), // case 4
+            ([13.0, 11.0, 10.0], -1.0), // case 5
+            ([13.0, 12.0, 10.0], -2.0), // case 6
+            ([10.0, 11.0, 12.0], 1.0),  // equal changes: not greater
+            ([10.0, 10.0, 10.0], -2.0), // no change: not above 0, and not greater
+        ] {
+            assert_eq!(multiplier(th[2] - th[1], th[1] - th[0]), m, "{th:?}");
+            let mut policy = VegasL::new(&args("vegas-l", &[]));
+            for x in th {
+                assert_eq!(policy.case, None);
+                policy.add(x);
+            }
+            assert_eq!(policy.case, Some(m));
+        }
+    }
+
+    /// Three rounds of these throughputs (segments per round at an RTT of 1 s), then what they did to the window.
+    fn after(th: [u32; 3], rtt: f64, given: &[(&str, Value)]) -> f64 {
+        let mut rig = Rig::new("vegas-l", given, 50.0, 2.0);
+        rig.ack(1.0, 0.5, 1.0, true);
+        let mut before = 50.0;
+        for n in th {
+            before = rig.w();
+            for i in 1..=n {
+                rig.ack(1.0, 0.01, rtt, i == n);
+            }
+        }
+        rig.w() - before
+    }
+
+    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput grows; with
+    /// Diff between alpha and beta it is up or none; above beta at alpha = 1, none.
+    #[test]
+    fn reading_b_scales_the_steps_of_vegas_a() {
+        for (th, rtt, change) in [
+            ([10, 11, 13], 1.0, 2.0),
+            ([10, 12, 13], 1.0, 1.0),
+            ([12, 11, 13], 1.0, 0.5),
+            ([10, 13, 12], 1.0, 1.0),
+            ([13, 11, 10], 1.0, 1.0),
+            ([13, 12, 10], 1.0, 1.0),
+            ([13, 12, 10], 1.04, 0.0), // Diff = 50 * (1 - 1/1.04) = 1.9
+            ([13, 12, 10], 1.5, 0.0),  // Diff = 17
+        ] {
+            assert_eq!(after(th, rtt, &[]), change, "{th:?} at {rtt} s");
+        }
+    }
+
+    /// Reading A: the case is the step, whatever Diff is.
+    #[test]
+    fn reading_a_adds_the_signed_case() {
+        for (th, change) in [
+            ([10, 11, 13], 2.0),
+            ([10, 12, 13], 1.0),
+            ([12, 11, 13], 0.5),
+            ([10, 13, 12], -0.5),
+            ([13, 11, 10], -1.0),
+            ([13, 12, 10], -2.0),
+        ] {
+            assert_eq!(after(th, 1.0, &[("reading", text("A"))]), change, "{th:?}");
+        }
+    }
+
+    /// A steady path: reading B holds its window, as figure 4 needs; reading A loses two segments every round.
+    #[test]
+    fn only_reading_b_keeps_a_steady_window() {
+        for (reading, holds) in [("B", true), ("A", false)] {
+            let mut rig = Rig::new("vegas-l", &[("reading", text(reading))], 102.0, 2.0);
+            rig.ack(1.0, 0.5, 0.5, false);
+            for _ in 0..60 {
+                rig.path(100.0, 0.5);
+            }
+            assert_eq!(rig.w() == 102.0, holds, "{reading}: {}", rig.w());
+            assert_eq!(rig.w() < 10.0, !holds, "{reading}: {}", rig.w());
+        }
+    }
+}

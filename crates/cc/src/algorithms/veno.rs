@@ -106,3 +106,77 @@ impl Policy for Veno {
         emit("queued_share", self.rtt.map_or(0.0, |rtt| self.gauge.queued_share(rtt)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::{Congestion, Life};
+    use crate::rig::{Rig, near};
+
+    /// A flow of 100 segments of which `queued` stand in the queue.
+    fn with_queue(queued: f64) -> Rig {
+        let mut rig = Rig::new("veno", &[], 100.0, 2.0);
+        rig.ack(0.001, 0.5, 0.5, false);
+        for i in 1..=3 {
+            rig.ack(0.001, 0.01, 0.5 * 100.0 / (100.0 - queued), i == 3);
+        }
+        // The first round held the empty path's sample: its minimum is that. The second is the queue's.
+        for i in 1..=3 {
+            rig.ack(0.001, 0.01, 0.5 * 100.0 / (100.0 - queued), i == 3);
+        }
+        rig
+    }
+
+    /// The paper's section III: 4/5 of the window stay iff N < 3; an ECN echo is congestion.
+    #[test]
+    fn the_decrease_is_a_fifth_iff_fewer_than_three_segments_queue() {
+        for (queued, why, keep) in [
+            (0.0, Congestion::Loss, 0.8),
+            (2.9, Congestion::Loss, 0.8),
+            (3.1, Congestion::Loss, 0.5),
+            (30.0, Congestion::Loss, 0.5),
+            (0.0, Congestion::Ecn, 0.5),
+        ] {
+            let mut rig = with_queue(queued);
+            let before = rig.w();
+            rig.congestion(why);
+            near(rig.w(), before * keep, 1e-6);
+            near(rig.t(), before * keep, 1e-6);
+        }
+        let mut rig = with_queue(0.0);
+        let before = rig.w();
+        rig.congestion(Congestion::Timeout);
+        assert_eq!(rig.w(), 1.0);
+        near(rig.t(), before * 0.8, 1e-6);
+    }
+
+    /// The paper's section III: one segment per round trip while N < 3, one per two round trips otherwise.
+    #[test]
+    fn growth_is_halved_when_a_queue_shows() {
+        for (queued, growth) in [(0.0, 1.0), (2.0, 1.0), (4.0, 0.5)] {
+            let mut rig = with_queue(queued);
+            let before = rig.w();
+            let acks = 100;
+            for _ in 0..acks {
+                rig.ack(1.0, 0.005, 0.5 * 100.0 / (100.0 - queued), false);
+            }
+            near(rig.w() - before, growth, 0.01);
+        }
+    }
+
+    /// Linux: fewer than three samples in a round, or none since the restart after idleness, and Veno is Reno.
+    #[test]
+    fn without_a_measured_round_it_is_reno() {
+        let mut rig = Rig::new("veno", &[], 100.0, 2.0);
+        rig.ack(1.0, 0.5, 0.5, false);
+        rig.ack(1.0, 0.5, 0.5, true);
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), before / 2.0, 1e-6);
+
+        let mut rig = with_queue(0.0);
+        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), before / 2.0, 1e-6);
+    }
+}

@@ -22,6 +22,9 @@ MSS_BYTES = 1024
 TCP_IP_BYTES, LINK_BYTES = 40, 16
 #: Length of a queue in ns-2 unless a script sets another, in packets.
 NS2_QUEUE = 50
+#: ACKs per second that share the downlink with data: one per data packet at about 4 Mbit/s, what the two
+#: flows get together at the low error rate. (At the high rate they get less, but then there is no queue.)
+ACKS_PER_S = 500
 
 STATIONS = {
     "beijing": (39.4, 116.4),
@@ -42,10 +45,12 @@ class Setup:
     satellite: str = "100E"
     second_satellite: str = "15W"
     #: Satellite hops of flow 1 and of flow 2, 1 or 2.
-    hops: tuple[int, int] = (2, 1)
+    hops: tuple[int, int] = (1, 1)
     destination: str = "washington-as-printed"
     buffer_packets: int = NS2_QUEUE
     header_bytes: int = TCP_IP_BYTES + LINK_BYTES
+    #: Small packets per second that cross the shared downlink in place of the ACKs.
+    acks_per_s: int = ACKS_PER_S
     #: Where packets are lost: on the shared downlink only, or on every link that data crosses.
     lossy_links: str = "shared"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
@@ -106,6 +111,18 @@ class Setup:
             "ack_size": f"{self.header_bytes} bytes",
             "start_jitter": "1 s",
         }
+        acks = {
+            "name": "acks",
+            "path": ["sat"],
+            "traffic": {
+                "kind": "cbr",
+                "rate": f"{self.acks_per_s * self.header_bytes * 8 / 1e3:g} kbit/s",
+                "packet": f"{self.header_bytes} bytes",
+            },
+            "profile": "paper",
+            "header": "0 bytes",
+            "start_jitter": "1 s",
+        }
         return {
             "title": f"{cc} and NewReno over GEO, packet error rate {per:g}",
             "duration": f"{duration_s:g} s",
@@ -122,6 +139,7 @@ class Setup:
                     **common,
                 },
                 {"name": "newreno", "cc": "reno", "path": self.path(2), "recovery": "newreno", **common},
+                *([acks] if self.acks_per_s else []),
             ],
         }
 
@@ -145,35 +163,39 @@ class Variant:
     quick: bool = False
 
 
+TWO_HOPS = BASE.changed(hops=(2, 1))
+
 VARIANTS = (
-    Variant("one-hop", "flow 1 by one hop too (one satellite, 100E)", BASE.changed(hops=(1, 1)), quick=True),
-    Variant("one-hop-201E", "one hop, satellite at 158.8W", BASE.changed(hops=(1, 1), satellite="158.8W")),
-    Variant("one-hop-95W", "one hop, satellite at 95W", BASE.changed(hops=(1, 1), satellite="95W")),
-    Variant("one-hop-300", "one hop, buffer 300 packets", BASE.changed(hops=(1, 1), buffer_packets=300)),
+    Variant("no-acks", "ACKs do not share the downlink", BASE.changed(acks_per_s=0), quick=True),
+    Variant("satellite-158.8W", "satellite at 158.8W", BASE.changed(satellite="158.8W")),
+    Variant("satellite-95W", "satellite at 95W", BASE.changed(satellite="95W")),
+    Variant("two-hops", "flow 1 by two hops", TWO_HOPS, quick=True),
     Variant(
-        "washington-dc",
-        "flow 2 to Washington, D.C. (38.9N 77W), two hops",
-        BASE.changed(hops=(2, 2), destination="washington-dc"),
+        "two-hops-no-acks",
+        "flow 1 by two hops, ACKs do not share the downlink",
+        TWO_HOPS.changed(acks_per_s=0),
         quick=True,
     ),
-    Variant("buffer-20", "buffer 20 packets", BASE.changed(buffer_packets=20)),
-    Variant("buffer-150", "buffer 150 packets", BASE.changed(buffer_packets=150)),
     Variant(
-        "buffer-300", "buffer 300 packets (1 BDP of flow 2)", BASE.changed(buffer_packets=300), quick=True
+        "washington-dc",
+        "flow 2 to Washington, D.C. (38.9N 77W); both flows by two hops",
+        BASE.changed(hops=(2, 2), destination="washington-dc"),
     ),
-    Variant("buffer-600", "buffer 600 packets (1 BDP of flow 1)", BASE.changed(buffer_packets=600)),
+    Variant("buffer-25", "buffer 25 packets", BASE.changed(buffer_packets=25)),
+    Variant("buffer-100", "buffer 100 packets", BASE.changed(buffer_packets=100)),
+    Variant("buffer-300", "buffer 300 packets (1 BDP)", BASE.changed(buffer_packets=300), quick=True),
     Variant(
         "reading-a",
-        "Vegas-L's cases applied every round trip, without Diff",
+        "Vegas-L's cases replace Vegas-A's steps (reading A)",
         BASE.changed(options={"vegas-l": {"reading": "A"}}),
         quick=True,
     ),
     Variant(
         "a1-dec",
-        "Vegas-A and Vegas-L back off on delay at alpha = 1 too",
+        "Vegas-A and Vegas-L step down on delay at alpha = 1 too",
         BASE.changed(options={"vegas-a": {"a1_dec": True}, "vegas-l": {"a1_dec": True}}),
     ),
-    Variant("sack", "flow 1 recovers with SACK", BASE.changed(recovery="sack"), quick=True),
-    Variant("header-40", "no link-layer header (40 bytes in all)", BASE.changed(header_bytes=TCP_IP_BYTES)),
-    Variant("loss-every-link", "packets lost on every link", BASE.changed(lossy_links="every")),
+    Variant("sack", "flow 1 recovers with SACK", BASE.changed(recovery="sack")),
+    Variant("header-40", "no link-layer header", BASE.changed(header_bytes=TCP_IP_BYTES)),
+    Variant("loss-every-link", "packets lost on the uplinks too", BASE.changed(lossy_links="every")),
 )

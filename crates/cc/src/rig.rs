@@ -1,0 +1,104 @@
+//! A test bench: a registered algorithm on a path of one queue, driven round by round.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use crate::controller::{Congestion, Controller, Decision};
+use crate::registry::{self, Args, Value};
+use crate::report::{Ack, Flow, Rtt, RttSample};
+use crate::time::{Span, Time};
+use crate::windowed::{Start, Window};
+
+/// Bytes of a segment: many, so that a window read in bytes is exact to a millionth of a segment.
+const MSS: u32 = 1_000_000;
+
+/// Checked arguments of algorithm `id`.
+pub(crate) fn args(id: &str, given: &[(&str, Value)]) -> Args {
+    let given: Vec<_> = given.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    registry::check(registry::find(id).expect("registered"), &given).expect("within its range")
+}
+
+/// A choice as a parameter value.
+pub(crate) fn text(choice: &str) -> Value {
+    Value::Text(choice.to_string())
+}
+
+/// A controller and the flow that it is told about.
+pub(crate) struct Rig {
+    pub(crate) cc: Box<dyn Controller>,
+    pub(crate) flow: Flow,
+}
+
+impl Rig {
+    /// Starts algorithm `id` with a window of `w` and a threshold of `t` segments.
+    pub(crate) fn new(id: &str, given: &[(&str, Value)], w: f64, t: f64) -> Self {
+        let start = Start { mss: MSS, initial_window: w, initial_ssthresh: t };
+        let cc = (registry::find(id).expect("registered").build)(&args(id, given), start);
+        let flow = Flow { mss: MSS, rwnd: u64::MAX, cwnd_limited: true, ..Flow::default() };
+        Self { cc, flow }
+    }
+
+    /// cwnd in segments.
+    pub(crate) fn w(&self) -> f64 {
+        self.window().cwnd
+    }
+
+    /// ssthresh in segments.
+    pub(crate) fn t(&self) -> f64 {
+        self.window().ssthresh
+    }
+
+    fn window(&self) -> Window {
+        let Decision { cwnd, ssthresh, .. } = self.cc.decision();
+        Window { cwnd: cwnd as f64 / f64::from(MSS), ssthresh: ssthresh as f64 / f64::from(MSS) }
+    }
+
+    /// One ACK of `n` segments, `after` seconds after the last one.
+    pub(crate) fn ack(&mut self, n: f64, after: f64, rtt: f64, round_end: bool) {
+        let sample = Span::from_secs(rtt);
+        let acked = (n * f64::from(MSS)) as u64;
+        self.flow.now = self.flow.now + Span::from_secs(after);
+        self.flow.delivered += acked;
+        self.flow.round += u64::from(round_end);
+        let min = self.flow.rtt.map_or(sample, |known| known.min.min(sample));
+        self.flow.rtt = Some(Rtt { latest: sample, min, smoothed: sample, var: Span::ZERO });
+        let ack = Ack { acks: 1, acked, round_end, rtt: Some(RttSample::one(sample)), ..Ack::default() };
+        self.cc.on_ack(&self.flow, &ack);
+    }
+
+    /// A round in which a whole window is acknowledged, one segment at a time, with this RTT.
+    pub(crate) fn round(&mut self, rtt: f64) {
+        let acks = self.w() as u64;
+        for i in 1..=acks {
+            self.ack(1.0, rtt / acks as f64, rtt, i == acks);
+        }
+    }
+
+    /// A round on a path of `bdp` segments and a propagation delay of `base` seconds: what exceeds it stands in the queue.
+    /// Returns the RTT.
+    pub(crate) fn path(&mut self, bdp: f64, base: f64) -> f64 {
+        let rtt = base * (self.w() / bdp).max(1.0);
+        self.round(rtt);
+        rtt
+    }
+
+    /// Congestion now; returns the decision that stood before.
+    pub(crate) fn congestion(&mut self, why: Congestion) -> Decision {
+        let before = self.cc.decision();
+        self.cc.on_congestion(&self.flow, why);
+        before
+    }
+
+    /// Seconds since the start.
+    pub(crate) fn secs(&self) -> f64 {
+        self.flow.now.since(Time::default()).secs()
+    }
+}
+
+/// Asserts that `got` is within `tolerance` (relative) of `expected`.
+#[track_caller]
+pub(crate) fn near(got: f64, expected: f64, tolerance: f64) {
+    let off = (got - expected).abs();
+    assert!(off <= tolerance * expected.abs(), "{got} instead of {expected}");
+}

@@ -1,0 +1,22 @@
+//! Scripted tests, one per clause: what the peer sends, and what the sender or the receiver must do at that instant.
+
+mod script;
+
+mod aen;
+mod delayed_ack;
+mod delivery_rate;
+mod ecn;
+mod fast_retransmit;
+mod fuzz;
+mod limited_transmit;
+mod newreno;
+mod options;
+mod pacing;
+mod prr;
+mod rto;
+mod sack;
+mod sack_blocks;
+mod spurious;
+mod timestamps;
+mod transfer;
+mod window;

@@ -1,0 +1,271 @@
+"""The command line: what it answers, and one line for what is wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import bentpipe as bp
+
+COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
+
+
+def answer(ran):
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    return json.loads(ran.stdout)
+
+
+def test_version(cli):
+    ran = cli("--version")
+    assert (ran.exit_code, ran.stdout) == (0, f"bentpipe {bp.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run"],
+        ["compare"],
+        ["study"],
+        ["study", "list"],
+        ["study", "run"],
+        ["cc"],
+        ["cc", "show"],
+        ["doctor"],
+    ],
+)
+def test_every_verb_has_help(cli, words):
+    ran = cli(*words, "--help")
+    assert ran.exit_code == 0
+    assert "Usage: bentpipe " + " ".join(words) in ran.stdout
+
+
+def test_run_answers_with_tables(cli, scenario_file):
+    ran = cli("run", scenario_file)
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    for word in ("a test", "reno", "goodput", "Mbit/s", "sat ->", "sat <-", "limited by"):
+        assert word in ran.stdout
+
+
+def test_run_json_is_the_result_object(cli, scenario_file):
+    found = answer(cli("run", scenario_file, "--json"))
+    direct = bp.run(bp.Scenario.load(scenario_file)).json
+    assert {**found, "wall_s": 0} == {**direct, "wall_s": 0}
+
+
+def test_run_json_is_the_same_bytes_in_two_processes(scenario_file):
+    def once():
+        done = subprocess.run([*COMMAND, "run", scenario_file, "--json"], capture_output=True, check=True)
+        return [line for line in done.stdout.splitlines() if b'"wall_s"' not in line]
+
+    assert once() == once()
+
+
+def test_run_overrides(cli, scenario_file):
+    found = answer(
+        cli(
+            "run", scenario_file, "--json", "--seed", 9, "--set", "link.sat.rate=1 Mbit/s",
+            "--set", "duration=5 s", "--set", "flow.0.cc=star",
+        )
+    )  # fmt: skip
+    assert (found["seed"], found["simulated_s"], found["links"][0]["rate_bps"]) == (9, 5, 1e6)
+    assert found["flows"][0]["cc"] == "star"
+
+
+def test_run_cc_replaces_every_algorithm_and_leaves_other_traffic(cli, scenario_file):
+    more = (
+        '[[flow]]\ncc = "star"\npath = ["sat"]\n'
+        '[[flow]]\nname = "noise"\npath = ["sat"]\ntraffic = { kind = "cbr", rate = "100 kbit/s" }\n'
+    )
+    scenario_file.write_text(scenario_file.read_text() + more)
+    found = answer(cli("run", scenario_file, "--cc", "cubic", "--json"))
+    assert [(f["name"], f["cc"]) for f in found["flows"][:2]] == [("cubic-1", "cubic"), ("cubic-2", "cubic")]
+    assert found["flows"][2]["name"] == "noise"
+
+
+def test_run_out_can_be_loaded(cli, scenario_file, tmp_path):
+    found = answer(cli("run", scenario_file, "--json", "--out", tmp_path / "r"))
+    assert bp.Result.load(tmp_path / "r").json == found
+
+
+def test_compare_json(cli, scenario_file):
+    found = answer(cli("compare", "--link", scenario_file, "--cc", "reno, star", "--seeds", 2, "--json"))
+    assert sorted(row["cc"] for row in found["rows"]) == ["reno", "star"]
+    assert all(row["runs"] == 2 for row in found["rows"])
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_compare_fits_the_terminal(cli, scenario_file, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ran = cli("compare", "--link", scenario_file, "--cc", "reno,star", "--flows", 2, "--seeds", 2)
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    lines = ran.stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    heads = " ".join(lines)
+    for word in ("goodput", "RTT p50", "retr.", "Jain", "congestion", "receive", "application", "pacing"):
+        assert word in heads
+    assert sum(line.split()[:1] == ["Reno"] for line in lines) == 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_compare_out(cli, scenario_file, tmp_path, ending):
+    import polars as pl
+
+    target = tmp_path / "new" / f"t.{ending}"
+    assert cli("compare", "--link", scenario_file, "--cc", "reno", "--out", target).exit_code == 0
+    read = pl.read_csv if ending == "csv" else pl.read_parquet
+    assert read(target)["cc"].to_list() == ["reno"]
+    assert [p.name for p in target.parent.iterdir()] == [target.name]
+
+
+def test_cc_list_and_show(cli):
+    known = answer(cli("cc", "list", "--json"))
+    assert known == bp.controllers()
+    listed = cli("cc", "list").stdout
+    for entry in known:
+        assert entry["id"] in listed
+        assert answer(cli("cc", "show", entry["id"], "--json")) == entry
+        shown = cli("cc", "show", entry["id"])
+        assert (shown.exit_code, shown.stderr) == (0, "")
+        assert entry["label"] in shown.stdout
+        assert all(param["name"] in shown.stdout for param in entry["params"])
+
+
+def test_study_list(cli):
+    found = answer(cli("study", "list", "--json"))
+    assert found and {"name", "title"} == set(found[0])
+    assert found[0]["name"] in cli("study", "list").stdout
+
+
+def test_doctor(cli):
+    found = {check["name"]: check for check in answer(cli("doctor", "--json"))}
+    assert found["simulator core"]["found"].startswith(bp.__version__)
+    assert all(check["found"] for check in found.values() if check["needed"])
+    assert "ns-2" in cli("doctor").stdout
+
+
+def test_doctor_names_what_is_missing(cli, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    ran = cli("doctor")
+    assert ran.exit_code == 0
+    assert "apt install ns2" in ran.stdout
+
+
+WRONG = [
+    (["rn"], "run"),
+    (["run"], "FILE"),
+    (["run", "{file}", "--sed", "4"], "--seed"),
+    (["run", "{file}", "--seed", "x"], "--seed"),
+    (["run", "{file}", "--seed", "-1"], "--seed"),
+    (["run", "nothing.toml"], "nothing.toml"),
+    (["run", "gео"], "geo"),
+    (["run", "{dir}"], "directory"),
+    (["run", "{binary}"], "binary.toml"),
+    (["run", "{broken}"], "broken.toml:2"),
+    (["run", "{unknown}"], "dely"),
+    (["run", "{file}", "--cc", "renoo"], "did you mean reno"),
+    (["run", "{file}", "--set", "nonsense"], "KEY=VALUE"),
+    (["run", "{file}", "--set", "=3"], "KEY=VALUE"),
+    (["run", "{file}", "--set", "link.sta.rate=1 Mbit/s"], "sta"),
+    (["run", "{file}", "--set", "link.sat.rate=fast"], "link.sat.rate"),
+    (["run", "{file}", "--set", "link.sat.rate="], "link.sat.rate"),
+    (["run", "{file}", "--set", "flow.7.cc=reno"], "flow"),
+    (["run", "{file}", "--set", "flow.0.cc=renoo"], "reno"),
+    (["run", "{file}", "--out", "{dir}"], "not a result directory"),
+    (["compare", "--cc", "reno"], "--link"),
+    (["compare", "--link", "geo"], "--cc"),
+    (["compare", "--link", "geo", "--cc", ","], "cc"),
+    (["compare", "--link", "geoo", "--cc", "reno"], "did you mean geo"),
+    (["compare", "--link", "geo", "--cc", "reno,renoo"], "did you mean reno"),
+    (["compare", "--link", "geo", "--cc", "reno", "--rate", "quick"], "rate"),
+    (["compare", "--link", "geo", "--cc", "reno", "--ber", "x"], "--ber"),
+    (["compare", "--link", "geo", "--cc", "reno", "--ber", "7"], "loss"),
+    (["compare", "--link", "geo", "--cc", "reno", "--flows", "0"], "--flows"),
+    (["compare", "--link", "geo", "--cc", "reno", "--for", "long"], "duration"),
+    (["compare", "--link", "geo", "--cc", "reno", "--out", "x.xlsx"], ".parquet"),
+    (["cc", "show", "renoo"], "did you mean reno"),
+    (["cc", "shw"], "show"),
+    (["study", "run", "nothing"], "no study is called"),
+    (["study", "run"], "NAME"),
+    (["study", "run", "all", "--quick", "--full"], "exclude"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=lambda v: "_".join(v) if isinstance(v, list) else None)
+def test_a_wrong_request_gets_one_line_and_status_2(cli, scenario_file, tmp_path, words, said):
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "broken.toml").write_text('duration = "1 s"\n[link.sat\n')
+    (tmp_path / "unknown.toml").write_text(scenario_file.read_text().replace("delay", "dely"))
+    places = {
+        "file": scenario_file,
+        "dir": tmp_path,
+        **{name: tmp_path / f"{name}.toml" for name in ("binary", "broken", "unknown")},
+    }
+    ran = cli(*(word.format(**places) for word in words))
+    assert ran.exit_code == 2
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("bentpipe: ") and ran.stderr.count("\n") == 1
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_work_that_fails_gives_status_1(cli, scenario_file, tmp_path):
+    (tmp_path / "wall").write_text("a file, not a directory")
+    ran = cli("run", scenario_file, "--out", tmp_path / "wall" / "r")
+    assert ran.exit_code == 1
+    assert ran.stderr.count("\n") == 1 and "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "compare"])
+def test_interrupting_a_long_run_ends_it_at_once(scenario_file, verb):
+    text = scenario_file.read_text().replace("20 s", "100000 s").replace("2 Mbit/s", "500 Mbit/s")
+    scenario_file.write_text(text)
+    given = {
+        "run": ["run", scenario_file],
+        "compare": ["compare", "--link", scenario_file, "--cc", "reno,star"],
+    }
+    process = subprocess.Popen(
+        [*COMMAND, *given[verb]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(1.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 3
+    assert (process.returncode, out, err) == (130, "", "bentpipe: interrupted\n")
+
+
+def test_a_closed_pipe_is_no_error():
+    script = f"{sys.executable} -c 'from bentpipe.cli import main; main()' cc list --json | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_importing_loads_neither_polars_nor_matplotlib():
+    code = (
+        "import sys, bentpipe; bentpipe.Link; bentpipe.run; bentpipe.Result; bentpipe.__version__;"
+        "print([m for m in ('polars', 'matplotlib', 'scipy', 'rich', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_public_name_exists():
+    for name in bp.__all__:
+        assert getattr(bp, name) is not None
+    assert set(bp.__all__) <= set(dir(bp))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = bp.nothing
+
+
+def test_no_verb_needs_a_terminal(scenario_file):
+    environment = {**os.environ, "TERM": "dumb"}
+    command = [*COMMAND, "run", scenario_file]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert "\x1b" not in done.stdout and done.stderr == ""

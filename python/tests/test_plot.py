@@ -1,0 +1,48 @@
+"""Figures: what they show, and that they are the same twice."""
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.registry import style
+
+
+@pytest.fixture(scope="module")
+def traced():
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms", loss=bp.PacketError(0.002))
+    flows = [bp.Flow("reno", path=["sat"], count=2), bp.Flow("star", path=["sat"])]
+    record = bp.Record("100 ms")
+    return bp.run(bp.Scenario(links={"sat": link}, flows=flows, duration="20 s", record=record))
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "goodput", "rtt"])
+def test_one_line_per_flow_in_the_registrys_colours(traced, kind):
+    figure = getattr(bp.plot, kind)(traced)
+    (axes,) = figure.axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["reno-1", "reno-2", style("star")["label"]]
+    lines = [line for line in axes.lines if line.get_label() in labels]
+    assert [line.get_color() for line in lines] == [style(c)["colour"] for c in ("reno", "reno", "star")]
+    assert lines[0].get_linestyle() != lines[1].get_linestyle()
+    assert all(len(line.get_xdata()) > 10 for line in lines)
+    assert axes.get_xlabel() == "time / s" and "/" in axes.get_ylabel()
+    assert figure.get_size_inches()[0] == pytest.approx(3.5)
+
+
+def test_the_bandwidth_delay_product(traced):
+    least = traced.json["flows"][0]["rtt_min_s"]
+    assert bp.plot.bdp_segments(traced) == pytest.approx(2e6 * least / 8 / 1500)
+    assert any(text.get_text() == "BDP" for text in bp.plot.cwnd(traced).axes[0].texts)
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+def test_the_same_figure_gives_the_same_bytes(traced, tmp_path, ending):
+    first, second = (bp.plot.save(bp.plot.cwnd(traced), tmp_path / f"{i}.{ending}") for i in (1, 2))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.stat().st_size > 2000
+
+
+def test_a_result_without_trace_is_refused():
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms")
+    plain = bp.run(bp.Scenario(links={"s": link}, flows=[bp.Flow("reno", path="s")], duration="1 s"))
+    with pytest.raises(bp.ScenarioError, match="no trace"):
+        bp.plot.cwnd(plain)

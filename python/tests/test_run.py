@@ -1,0 +1,82 @@
+"""Running: the same seed gives the same bits, whatever the threads."""
+
+import json
+
+import pytest
+
+import bentpipe as bp
+
+
+def scenario(seed=1, **given):
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms", loss=bp.PacketError(0.005))
+    flows = [bp.Flow("reno", path=["sat"], start_jitter="1 s"), bp.Flow("star", path=["sat"])]
+    return bp.Scenario(links={"sat": link}, flows=flows, duration="20 s", seed=seed, **given)
+
+
+def without_time(result):
+    return json.dumps({key: value for key, value in result.json.items() if key != "wall_s"})
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    assert without_time(bp.run(scenario())) == without_time(bp.run(scenario()))
+
+
+def test_another_seed_gives_another_run():
+    assert without_time(bp.run(scenario())) != without_time(bp.run(scenario(), seed=2))
+
+
+def test_the_seed_argument_is_the_scenarios_seed():
+    assert without_time(bp.run(scenario(), seed=7)) == without_time(bp.run(scenario(seed=7)))
+
+
+def test_threads_change_nothing():
+    many = [scenario(seed) for seed in range(1, 9)]
+    one, two = bp.run_many(many, 1), bp.run_many(many, 2)
+    assert [without_time(r) for r in one] == [without_time(r) for r in two]
+    assert [r.json["seed"] for r in one] == list(range(1, 9))
+    assert without_time(one[2]) == without_time(bp.run(many[2]))
+
+
+def test_recording_does_not_disturb_the_run():
+    plain, recorded = bp.run(scenario()), bp.run(scenario(record=bp.Record("100 ms", links=True)))
+    assert plain.json["flows"] == recorded.json["flows"]
+
+
+def test_another_flow_does_not_disturb_the_losses_of_the_first():
+    first = bp.Link(rate="2 Mbit/s", delay="100 ms", loss=bp.PacketError(0.005))
+    other = bp.Link(rate="3 Mbit/s", delay="50 ms", loss=bp.PacketError(0.01))
+    alone = bp.Scenario(links={"a": first}, flows=[bp.Flow("reno", path="a", name="x")], duration="10 s")
+    beside = bp.Scenario(
+        links={"a": first, "b": other},
+        flows=[bp.Flow("reno", path="a", name="x"), bp.Flow("star", path="b", name="y")],
+        duration="10 s",
+    )
+    assert bp.run(alone).json["flows"][0] == bp.run(beside).json["flows"][0]
+
+
+def test_progress_is_reported():
+    shares, counts = [], []
+    long = scenario()
+    long.links["sat"].rate, long.links["sat"].loss, long.duration = "200 Mbit/s", None, "60 s"
+    bp.run(long, progress=shares.append)
+    assert shares == sorted(shares) and 0 <= shares[0] <= shares[-1] <= 1
+    bp.run_many([scenario(1), scenario(2), scenario(3)], progress=counts.append)
+    assert counts == sorted(counts) and counts[-1] == 3
+
+
+def test_an_error_in_one_of_many_scenarios_stops_all_before_they_run():
+    wrong = scenario()
+    wrong.duration = "soon"
+    counts = []
+    with pytest.raises(bp.ScenarioError, match="duration"):
+        bp.run_many([scenario(), wrong], progress=counts.append)
+    assert counts == []
+
+
+def test_no_scenarios_give_no_results():
+    assert bp.run_many([]) == []
+
+
+def test_goodput_is_bounded_by_the_link():
+    result = bp.run(scenario())
+    assert 0 < sum(f["goodput_bps"] for f in result.json["flows"]) < 2e6
