@@ -6,7 +6,6 @@ fonts.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -193,7 +192,6 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     if result.trace.height == 0:
         raise _core.ScenarioError('the result has no trace; give the scenario record=Record("100 ms")')
     seen: dict[str, int] = {}
-    places = itertools.count()
     for flow in result.json["flows"]:
         rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
         if rows.height == 0:
@@ -204,7 +202,6 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
         look = {
             "color": known["colour"],
             "marker": known["marker"],
-            "gid": str(next(places)),
             "linestyle": _DASHES[nth % len(_DASHES)],
             "label": known["label"] if flow["name"] == flow["cc"] else flow["name"],
         }
@@ -212,17 +209,19 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
 
 
 def _finish(axes: Axes, label: str, *, zero: bool = True) -> None:
-    for line in axes.lines:
-        if line.get_gid() is not None:
-            every = max(1, len(line.get_xdata()) // _MARKS)
-            line.set_markevery((int(line.get_gid()) % 5 * every // 5, every))
+    lines: list[Any] = axes.get_legend_handles_labels()[0]
+    for place, line in enumerate(lines):  # so few markers, and those of different flows beside each other
+        every = max(1, len(line.get_xdata()) // _MARKS)
+        line.set_markevery((place % 5 * every // 5, every))
     axes.set_xlabel("time / s")
     axes.set_ylabel(label)
     axes.margins(x=0)
     if zero:
         axes.set_ylim(bottom=0)
-    lines = axes.get_legend_handles_labels()[0]
     if 1 <= len(lines) <= 8:
         axes.legend(
-            ncols=min(len(lines), 3 if len(lines) != 4 else 2), loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2
+            ncols=2 if len(lines) == 4 else min(len(lines), 3),
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            borderaxespad=0.2,
         )

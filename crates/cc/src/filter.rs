@@ -46,3 +46,36 @@ impl WindowedMin {
         *self = Self::new(self.window);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::WindowedMin;
+    use crate::time::{Span, Time};
+
+    #[test]
+    fn forgets_between_half_a_window_and_a_window_later() {
+        let mut min = WindowedMin::new(Span(100));
+        assert_eq!(min.get(), None);
+        for (now, value, expected) in [
+            (0, 10, 10),
+            (40, 20, 10),
+            (60, 30, 10), // the 10 is in the older half now
+            (90, 30, 10),
+            (115, 30, 30), // and here it is gone
+            (300, 50, 50), // a gap of more than a window forgets everything
+        ] {
+            min.add(Time(now), Span(value));
+            assert_eq!(min.get(), Some(Span(expected)), "at {now}");
+        }
+    }
+
+    #[test]
+    fn an_endless_window_never_forgets() {
+        let mut min = WindowedMin::new(Span::MAX);
+        min.add(Time(0), Span(10));
+        min.add(Time(u64::MAX), Span(20));
+        assert_eq!(min.get(), Some(Span(10)));
+        min.clear();
+        assert_eq!(min.get(), None);
+    }
+}

@@ -267,3 +267,60 @@ pub fn check(entry: &'static Entry, given: &[(String, Value)]) -> Result<Args, E
     }
     Ok(Args { values })
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::{Error, Value, all, build, check, find};
+    use crate::windowed::Start;
+
+    const START: Start = Start { mss: 1448, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
+
+    #[test]
+    fn names_labels_and_looks_are_distinct() {
+        for (i, a) in all().iter().enumerate() {
+            assert!(a.colour.len() == 7 && a.colour.starts_with('#'), "{}", a.id);
+            for b in &all()[i + 1..] {
+                assert!(a.id != b.id && a.label != b.label, "{}", a.id);
+                assert!(a.colour != b.colour && a.marker != b.marker, "{} and {}", a.id, b.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_default_is_allowed_and_every_entry_builds_with_its_defaults() {
+        for entry in all() {
+            for param in entry.params {
+                assert!(param.allows(&param.default()), "{}.{}", entry.id, param.name);
+            }
+            let cc = build(entry.id, &[], START).expect("defaults");
+            assert_eq!(cc.decision().cwnd, 14_480, "{}", entry.id);
+        }
+    }
+
+    #[test]
+    fn wrong_names_and_values_are_refused_with_what_is_allowed() {
+        let refused = |id: &str, name: &str, value| {
+            build(id, &[(name.to_string(), value)], START).expect_err("refused").to_string()
+        };
+        assert_eq!(refused("rono", "x", Value::Flag(true)), "no congestion controller is called \"rono\"");
+        assert_eq!(refused("hswa", "A", Value::Number(1.0)), "hswa has no parameter \"A\"; it takes ber, a");
+        for value in [Value::Number(1001.0), Value::Number(f64::NAN), Value::Flag(true)] {
+            assert_eq!(refused("hswa", "a", value), "parameter a of hswa must be a number from 0 to 1000");
+        }
+        assert_eq!(
+            refused("vegas", "rules", Value::Text("bsd".to_string())),
+            "parameter rules of vegas must be one of paper, linux"
+        );
+        assert!(matches!(build("", &[], START), Err(Error::UnknownAlgorithm { .. })));
+    }
+
+    #[test]
+    fn given_tells_a_default_from_the_same_value_given() {
+        let vegas = find("vegas").expect("registered");
+        let args = check(vegas, &[("alpha".to_string(), Value::Number(1.0))]).expect("in range");
+        assert!(args.given("alpha") && !args.given("beta"));
+        assert_eq!((args.number("alpha"), args.number("beta")), (1.0, 3.0));
+    }
+}

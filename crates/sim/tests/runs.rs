@@ -98,7 +98,7 @@ fn reno_under_random_loss_follows_the_square_root_law() {
 fn constant_rate_traffic_has_its_rate_and_its_pauses() {
     let cbr = "path = [\"sat\"]\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"1000 bytes\", on = \"2 s\", off = \"3 s\" }";
     let text =
-        format!("duration = \"10 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"0 ms\"\n[[flow]]\n{cbr}\n");
+        format!("duration = \"9 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"0 ms\"\n[[flow]]\n{cbr}\n");
     let r = report(&text);
     // Two on-periods of 2 s at 125 packets a second.
     assert_eq!(r.flows[0].sent_packets, 500);
@@ -138,6 +138,7 @@ fn an_outage_of_the_return_path_loses_no_data_for_good() {
         [link.sat]
         rate = "10 Mbit/s"
         delay = "250 ms"
+        queue = { kind = "drop-tail", limit = "432 packets" }
         [link.sat.reverse]
         loss = { kind = "outage", from = "10 s", to = "11 s" }
         [[flow]]
