@@ -244,9 +244,10 @@ def study_run(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help='Studies, or "all".')],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Each study gets a directory in it.")] = Path(
-        "out/studies"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to write; several studies get a directory each in it."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Repeat published experiments: figures, claims and a page for each."""
@@ -263,8 +264,9 @@ def study_run(
             raise _core.ScenarioError(unknown("study", name, list(known)))
     answers = []
     for name in wanted:
+        where = Path("out/studies") / name if out is None else out if len(wanted) == 1 else out / name
         with terminal.Bar(name) as bar:
-            done = studies.run(name, mode="full" if full else "quick", out=out / name, progress=bar)
+            done = studies.run(name, mode="full" if full else "quick", out=where, progress=bar)
         answers.append({"name": name, "page": str(done.page), "claims": done.claims})
         if not json:
             show_claims(known[name], done.claims, done.page)

@@ -55,7 +55,7 @@ SENDERS: dict[str, Sender] = {
             "vegas", "Vegas, Linux rules", "Agent/TCP/Linux", {"name": "vegas", "rules": "linux"}, "vegas", 52
         ),
         Sender("veno", "Veno, Linux rules", "Agent/TCP/Linux", "veno", "veno", 52),
-        Sender("vegas-arizona", "Vegas, native", "Agent/TCP/Vegas", "vegas"),
+        Sender("vegas-native", "Vegas, native", "Agent/TCP/Vegas", "vegas"),
     )
 }
 
@@ -154,7 +154,13 @@ $$ns attach-agent $$receiver $$sink
 $$ns connect $$tcp $$sink
 set source [new Application/FTP]
 $$source attach-agent $$tcp
-$$ns at 0.0 "$$source start"
+proc begin {} {
+  global tcp source
+  # ns-2 resets every agent when the simulation begins, so the threshold is set only then.
+  $begin
+  $$source start
+}
+$$ns at 0.0 begin
 $$ns at $duration {
   set counts [expr [$$tcp set ack_] + 1]
   foreach name {ndatapack_ nrexmitpack_ nrexmit_ ncwndcuts_} { lappend counts [$$tcp set $$name] }
@@ -206,13 +212,12 @@ $errors ranvar $uniform
     if loss:
         place = "lossmodel" if loss_before_queue else "link-lossmodel"
         loss += f"$errors drop-target [new Agent/Null]\n$ns {place} $errors $near $far\n"
-    options = "" if dumbbell.ssthresh is None else f"$tcp set ssthresh_ {dumbbell.ssthresh}\n"
+    options = ""
+    begin = "" if dumbbell.ssthresh is None else f"$tcp set ssthresh_ {dumbbell.ssthresh}\n  "
     if sender.module is not None:
         # The sink must echo the timestamp that RFC 1323 says, or a loss inflates the RTT estimate.
-        options += (
-            "$tcp set timestamps_ true\n$sink set ts_echo_rfc1323_ true\n"
-            f'$ns at 0.0 "$tcp select_ca {sender.module}"\n'
-        )
+        options = "$tcp set timestamps_ true\n$sink set ts_echo_rfc1323_ true\n"
+        begin += f"$tcp select_ca {sender.module}"
     # The native Vegas agent puts packetSize_ on the wire as it is; the others add the headers.
     native_vegas = sender.agent == "Agent/TCP/Vegas"
     return _SCRIPT.substitute(
@@ -226,6 +231,7 @@ $errors ranvar $uniform
         duration=repr(float(dumbbell.duration)),
         loss=loss,
         options=options,
+        begin=begin,
         agent=sender.agent,
         sink="Agent/TCPSink" if native_vegas else "Agent/TCPSink/Sack1",
         packet_size=MSS + sender.header if native_vegas else MSS,

@@ -132,6 +132,10 @@ def show_comparison(rows: Sequence[dict[str, Any]], link: str) -> None:
         )
         why.add_row(row["label"], *(units.percent(row[f"limited_{what}"]) for what in LIMITS))
     console.print(got)
+    if repeated and all(row["goodput_ci95_bps"] == 0 for row in rows):
+        console.print(
+            "All runs of an algorithm are alike: nothing in this scenario is random.\n", style="dim"
+        )
     console.print(why)
 
 

@@ -29,12 +29,20 @@ def test_modes_have_enough_seeds():
     assert len(quick.cases) < len(full.cases) / 2
 
 
-def test_the_flows_share_the_first_downlink_and_nothing_else():
-    first, second = setup.BASE.path(1), setup.BASE.path(2)
-    assert set(first) & set(second) == {"sat"}
-    assert len(first) == 6
-    assert len(second) == 3
-    assert set(first) | set(second) == set(setup.BASE.links(1e-6))
+def test_the_flows_share_the_downlink_and_nothing_else():
+    for of, length in ((setup.BASE, 3), (setup.TWO_HOPS, 6)):
+        first, second = of.path(1), of.path(2)
+        assert set(first) & set(second) == {"sat"}
+        assert (len(first), len(second)) == (length, 3)
+        assert set(first) | set(second) == set(of.links(1e-6))
+
+
+def test_small_packets_stand_in_for_acks():
+    flows = setup.BASE.scenario("vegas", setup.LOW, 1, 10.0)["flow"]
+    assert [f["name"] for f in flows] == ["x", "newreno", "acks"]
+    assert flows[2]["path"] == ["sat"]
+    assert flows[2]["traffic"] == {"kind": "cbr", "rate": "224 kbit/s", "packet": "56 bytes"}
+    assert len(setup.BASE.changed(acks_per_s=0).scenario("vegas", setup.LOW, 1, 10.0)["flow"]) == 2
 
 
 def test_what_the_papers_numbers_imply():

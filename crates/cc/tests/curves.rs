@@ -52,7 +52,7 @@ fn report(segments: u32, rtt: Span, round_end: bool) -> Ack {
     ack
 }
 
-/// Packets per round trip over `packets` packets, of which `loss` says which are lost. Up to a fiftieth of a window is
+/// Packets per round trip over `packets` packets, of which `loss` says which are lost. Up to a twentieth of a window is
 /// acknowledged in one report, which changes nothing that can be seen here and saves time at large windows.
 fn throughput(cc: &mut dyn Controller, mut loss: impl FnMut() -> bool, rtt_s: f64, packets: u32) -> f64 {
     let rtt = Span::from_secs(rtt_s);
@@ -61,7 +61,7 @@ fn throughput(cc: &mut dyn Controller, mut loss: impl FnMut() -> bool, rtt_s: f6
     let mut sent = 0;
     while sent < packets {
         let w = segments(cc);
-        let batch = ((w / 50.0) as u32).max(1);
+        let batch = ((w / 20.0) as u32).max(1);
         let mut lost = false;
         let mut acked = 0;
         while acked < batch && !lost {
@@ -93,7 +93,7 @@ fn agrees(id: &str, given: &[(&str, Value)], p: f64, rtt_s: f64, expected: f64) 
     // Thousands of losses each, so that the mean is sharper than the tolerance.
     let (packets, tolerance) = match p {
         p if p < 5e-4 => (30_000_000, 0.03),
-        p if p < 5e-3 => (6_000_000, 0.02),
+        p if p < 5e-3 => (12_000_000, 0.02),
         _ => (2_000_000, 0.02),
     };
     let mut coin = Coin(0x9E37_79B9_7F4A_7C15);

@@ -89,7 +89,7 @@ fn load(path: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
 fn check(scenario_json: &str) -> PyResult<String> {
     let scenario = Scenario::from_json(scenario_json).map_err(wrong)?;
     scenario.resolve().map_err(wrong)?;
-    to_json(&scenario)
+    to_json(&scenario.with_defaults().map_err(wrong)?)
 }
 
 /// The JSON Schema of scenarios.

@@ -61,6 +61,9 @@ pub(crate) struct Link {
     free_at: u64,
     /// Remainder of the last transmission time, in 1/rate nanoseconds, so that rounding does not add up.
     carry: u64,
+    /// The last division: what was divided, quotient and remainder.
+    last_work: u64,
+    last_time: (u64, u64),
     losses: Vec<Loss>,
     pub(crate) counts: Counts,
 }
@@ -90,6 +93,8 @@ impl Link {
             limit: QueueLimit::Packets(u64::MAX),
             free_at: 0,
             carry: 0,
+            last_work: 0,
+            last_time: (0, 0),
             losses: Vec::new(),
             counts: Counts::default(),
         }
@@ -137,9 +142,14 @@ impl Link {
     }
 
     /// Nanoseconds to transmit `size` bytes and the remainder to carry over; `None` for a pure delay.
-    fn transmission_time(&self, size: u16) -> Option<(u64, u64)> {
+    fn transmission_time(&mut self, size: u16) -> Option<(u64, u64)> {
         let work = u64::from(size) * 8 * 1_000_000_000 + self.carry;
-        Some((work.checked_div(self.rate)?, work.checked_rem(self.rate)?))
+        if work != self.last_work {
+            // Most packets are as large as the one before, and 64-bit division is the dearest step of a hop.
+            self.last_time = (work.checked_div(self.rate)?, work.checked_rem(self.rate)?);
+            self.last_work = work;
+        }
+        (self.rate > 0).then_some(self.last_time)
     }
 
     /// Offers a packet at `now`.

@@ -131,12 +131,12 @@ impl Receiver {
             self.early.grow(self.next, self.high);
         }
         self.high = self.high.max(seq + 1);
-        if self.early.get(seq) {
-            return;
+        if !self.early.get(seq) {
+            self.early.set(seq);
+            self.early_count += 1;
         }
-        self.early.set(seq);
-        self.early_count += 1;
         if self.sack {
+            // The first block holds what led to this ACK, new or not (RFC 2018 section 4).
             self.remember(seq);
         }
     }

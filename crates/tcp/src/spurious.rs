@@ -11,6 +11,9 @@ pub(crate) enum Verdict {
     Open,
     /// Data was lost: go on with conventional recovery.
     Genuine,
+    /// The same, and F-RTO's new segments fill the window: the next retransmission goes out in spite of it, as the window of
+    /// three segments in RFC 5682 section 2.1 step 3a allows.
+    Resume,
     /// Nothing was lost: restore what stood before.
     Spurious(Decision),
 }
@@ -99,7 +102,7 @@ impl Suspicion {
             }
             // Step 3: the second ACK advances too, though nothing but the first segment was sent again.
             (State::New { .. } | State::Second, _) if advanced => self.spurious(),
-            (State::New { .. } | State::Second, _) => Verdict::Genuine,
+            (State::New { .. } | State::Second, _) => Verdict::Resume,
         };
         self.state = State::Idle;
         verdict

@@ -72,6 +72,16 @@ class Check:
     holds: bool
     rule: str
 
+    def printed(self) -> str:
+        """What is compared and what the paper says of it, in words: ``"throughput of Vegas: 1.1 Mbit/s"``."""
+        if isinstance(self.paper, str):
+            return (
+                f"{self.what} (difference {self.paper})"
+                if self.paper == "> 0"
+                else f"{self.what}: {self.paper}"
+            )
+        return f"{self.what}: {self.paper:g} {self.unit}".rstrip()
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -180,9 +190,7 @@ class Claim:
         return {
             "id": self.id,
             "title": self.title,
-            "quantity": head.what,
-            "unit": head.unit,
-            "paper": head.paper,
+            "paper": head.printed(),
             "measured": head.measured.mean,
             "ci95": [head.measured.low, head.measured.high],
             "verdict": str(self.verdict),

@@ -11,6 +11,7 @@ prints the table of docs/validation.md in about a minute. Three kinds of cells:
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import statistics
@@ -21,9 +22,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from old_vegas import OldVegas
+
 from bentpipe import ns2
 
 RATE = 10e6
+WIRE = 1500
 EVERY = 1000
 WORKERS = 2
 
@@ -81,27 +85,42 @@ class Verdict:
         return abs(self.difference) <= max(self.cell.tolerance, 3.0 * self.error)
 
 
+# The module of `Agent/TCP/Linux` grows in every other round trip (old_vegas.py), ours in each.
+OLD_VEGAS = dataclasses.replace(ns2.SENDERS["vegas"], key="vegas-2.6.22", cc="python:old-vegas")
+SENDERS = (
+    ns2.SENDERS["reno"],
+    ns2.SENDERS["veno"],
+    ns2.SENDERS["vegas-native"],
+    ns2.SENDERS["vegas"],
+    OLD_VEGAS,
+)
+
+
+def tolerance(sender: ns2.Sender, kind: str) -> float:
+    """Tolerated relative difference of mean goodputs."""
+    # ns-2's own Vegas grows in the round trip after a recovery, ours rests for two (docs/validation.md).
+    return 0.05 if kind in ("periodic", "overflow") and sender.key != "vegas-native" else 0.10
+
+
 def cells() -> Iterator[Cell]:
     """Every comparison, in the order of the table."""
     # The window limit stays 10 % below pipe plus buffer: at their sum, one packet decides about a loss.
-    for key, sender in ns2.SENDERS.items():
+    for sender in SENDERS:
         for rtt, long, short in ((0.1, 600.0, 200.0), (0.5, 2000.0, 200.0)):
-            ms = f"{rtt * 1e3:.0f}ms"
-            for per in (0.0, 1e-3):
-                dumbbell = ns2.Dumbbell.of(
-                    RATE, rtt, window_bdp=1.8, per=per, duration=long if per else short
-                )
-                yield Cell(f"{key}-{ms}-per-{per:g}", sender, dumbbell, 12 if per else 1, 0.10)
-            drops = tuple(range(EVERY - 1, int(long * RATE / 8 / MEAN_WIRE), EVERY))
-            periodic = ns2.Dumbbell.of(RATE, rtt, window_bdp=1.8, drops=drops, duration=long)
-            yield Cell(f"{key}-{ms}-periodic", sender, periodic, 1, 0.05)
-            half = int(RATE * rtt / 8 / 1500 / 2)
-            overflow = ns2.Dumbbell.of(RATE, rtt, buffer_bdp=0.25, ssthresh=half, duration=long)
-            yield Cell(f"{key}-{ms}-overflow", sender, overflow, 1, 0.05)
-
-
-MEAN_WIRE = 1500
-"""Bytes of a full packet, for an upper bound on the number of packets in a run."""
+            bdp = RATE * rtt / 8 / WIRE
+            drops = tuple(range(EVERY - 1, int(long * RATE / 8 / WIRE), EVERY))
+            kinds = {
+                "per-0": ns2.Dumbbell.of(RATE, rtt, window_bdp=1.8, duration=short),
+                "per-0.001": ns2.Dumbbell.of(RATE, rtt, window_bdp=1.8, per=1e-3, duration=long),
+                "periodic": ns2.Dumbbell.of(RATE, rtt, window_bdp=1.8, drops=drops, duration=long),
+                "overflow": ns2.Dumbbell.of(RATE, rtt, buffer_bdp=0.25, ssthresh=int(bdp / 2), duration=long),
+            }
+            for kind, dumbbell in kinds.items():
+                losses = kind in ("per-0.001", "periodic")
+                if losses and sender.key == "vegas" or not losses and sender is OLD_VEGAS:
+                    continue
+                name = f"{sender.key}-{rtt * 1e3:.0f}ms-{kind}"
+                yield Cell(name, sender, dumbbell, 12 if dumbbell.per else 1, tolerance(sender, kind))
 
 
 def ask_ns2(cell: Cell) -> Means:
@@ -128,7 +147,11 @@ def ask_bentpipe(cell: Cell) -> Means:
             json.dumps(ns2.scenario(cell.dumbbell, cell.sender, seed, drops_file=drops))
             for seed in range(1, cell.seeds + 1)
         ]
-        flows = [json.loads(raw.json)["flows"][0] for raw in _core.run_many(texts, WORKERS)]
+        if cell.sender.cc == OLD_VEGAS.cc:
+            raws = [_core.run(text, {"old-vegas": OldVegas}) for text in texts]
+        else:
+            raws = _core.run_many(texts, WORKERS)
+        flows = [json.loads(raw.json)["flows"][0] for raw in raws]
     return Means.of(
         [f["goodput_bps"] for f in flows],
         [f["retransmitted_packets"] for f in flows],

@@ -16,6 +16,7 @@ impl Sender {
         if self.flow.phase == Phase::Loss {
             match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
                 Verdict::Spurious(before) => self.undo(&before),
+                Verdict::Resume => self.forced = true,
                 Verdict::Open | Verdict::Genuine => {}
             }
         }

@@ -1,1 +1,75 @@
-//!
+//! draft-cheng-iccrg-delivery-rate-estimation: what a rate sample is.
+
+use bentpipe_cc::RateSample;
+use bentpipe_tcp::LossRecovery;
+
+use crate::script::{Fixed, Script, plain};
+
+fn samples(cc: &Fixed) -> Vec<Option<RateSample>> {
+    cc.told().acks.iter().map(|a| a.rate).collect()
+}
+
+/// Section 3.3: a window of ten, an ACK every 10 ms, 100 ms round trip. The first flight left as a burst at 0: the ACK at
+/// 100 + 10 k ms has delivered k + 1 segments in that time. The second flight's samples are ten segments in the time from
+/// the burst to their sending, 10 k ms; from the third flight on in 100 ms.
+#[test]
+fn steady_stream() {
+    let cc = Fixed::new(10);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
+    t.sends("0-9");
+    for k in 0..30 {
+        t.at(100 + 10 * k).ack(k + 1).sends(&(10 + k).to_string());
+    }
+    for (k, sample) in (0..).zip(samples(&cc)) {
+        let sample = sample.expect("every ACK delivers");
+        let expected = match k {
+            0..10 => (k + 1) * 1_000_000 / (100 + 10 * k),
+            10..20 => 1_000_000 / k,
+            _ => 100_000,
+        };
+        assert_eq!((sample.rate.0, sample.app_limited), (expected, false), "ACK {k}");
+        assert_eq!(sample.prior_delivered, if k < 10 { 0 } else { (k - 9) * 1000 });
+    }
+}
+
+/// Section 3.3: ACKs that come compressed do not raise the rate above that at which the data was sent: the interval is the
+/// longer of the two.
+#[test]
+fn compressed_acks() {
+    let cc = Fixed::new(10);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
+    t.sends("0-9");
+    for k in 0..20 {
+        t.at(100 + 10 * k).ack(k + 1).sends(&(10 + k).to_string());
+    }
+    // The third flight was sent from 200 to 290 ms; its ACKs arrive together.
+    t.at(390);
+    for k in 20..30 {
+        t.ack(k + 1);
+    }
+    // Segment 20 + j: ten segments delivered since it was sent, 190 - 10 j ms ago; sent 100 ms after segment 10 + j.
+    let rates: Vec<u64> = samples(&cc)[20..].iter().map(|s| s.map_or(0, |s| s.rate.0)).collect();
+    let expected: Vec<u64> = (0..10).map(|j| 10_000_000 / (190 - 10 * j)).collect();
+    assert_eq!(rates, expected);
+}
+
+/// Section 3.4 and 3.5: samples of segments sent after the application ran out of data carry the flag.
+#[test]
+fn application_limited() {
+    let cc = Fixed::new(10);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), Some(12));
+    t.sends("0-9").at(100).ack(1).sends("10").at(110).ack(2).sends("11").at(120).ack(3).sends("");
+    t.at(130).sack(3, &[(4, 7)]).sends("r3").at(230).ack(7).sends("r11").at(240).ack(12).idle();
+    let flags: Vec<Option<bool>> = samples(&cc).iter().map(|s| s.map(|s| s.app_limited)).collect();
+    assert_eq!(flags, [Some(false), Some(false), Some(false), Some(false), Some(true), Some(true)]);
+}
+
+/// Section 3.1: the first segment after everything was acknowledged starts a new interval.
+#[test]
+fn idle_time_is_left_out() {
+    let cc = Fixed::new(1);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
+    t.sends("0").at(100).ack(1).at(5000).sends("1").at(5100).ack(2);
+    let rates: Vec<Option<u64>> = samples(&cc).iter().map(|s| s.map(|s| s.rate.0)).collect();
+    assert_eq!(rates, [Some(10_000); 2]);
+}

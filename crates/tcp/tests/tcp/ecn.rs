@@ -1,1 +1,116 @@
-//!
+//! RFC 3168: explicit congestion notification.
+
+use bentpipe_cc::Congestion;
+use bentpipe_tcp::{LossRecovery, Options};
+
+use crate::script::{Fixed, Listener, Script, plain};
+
+fn options() -> Options {
+    Options { ecn: true, ..plain(LossRecovery::Sack) }
+}
+
+fn ten() -> (Script, Fixed) {
+    let cc = Fixed::new(10);
+    let mut t = Script::new(options(), cc.boxed(), None);
+    t.sends("0-9").at(100);
+    (t, cc)
+}
+
+/// RFC 3168 section 6.1.3: after a mark every ACK echoes it, until CWR arrives.
+#[test]
+fn echo_until_cwr() {
+    let mut l = Listener::new(&options());
+    l.marked(0, false, false)
+        .answers("1")
+        .marked(1, true, false)
+        .answers("2e")
+        .marked(2, false, false)
+        .answers("3e");
+    l.marked(3, false, false)
+        .answers("4e")
+        .marked(4, false, true)
+        .answers("5")
+        .marked(5, false, false)
+        .answers("6");
+}
+
+/// RFC 3168 section 6.1.3: a segment with CWR that is itself marked starts the echo again.
+#[test]
+fn marked_cwr_echoes_again() {
+    let mut l = Listener::new(&options());
+    l.marked(0, true, false)
+        .answers("1e")
+        .marked(1, true, true)
+        .answers("2e")
+        .marked(2, false, true)
+        .answers("3");
+}
+
+/// RFC 3168 section 6.1.1: no echo unless both ends agreed, and no reaction.
+#[test]
+fn off() {
+    Listener::new(&plain(LossRecovery::Sack)).marked(0, true, false).answers("1");
+    let cc = Fixed::new(10);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
+    t.sends("0-9").ece(1).sends("10");
+    assert!(cc.told().congestion.is_empty());
+}
+
+/// RFC 3168 section 6.1.2: one reaction per window of data, and CWR on the first new segment after it.
+#[test]
+fn one_reduction_per_window() {
+    let (mut t, cc) = ten();
+    t.ece(1).sends("10w").ece(2).sends("11").ece(5).sends("12-14").ece(10).sends("15-19");
+    assert_eq!(cc.told().congestion, [Congestion::Ecn]);
+    // Segment 10 carried CWR; an echo for data sent after it is a new mark.
+    t.at(200).ece(11).sends("20w");
+    assert_eq!(cc.told().congestion, [Congestion::Ecn; 2]);
+}
+
+/// RFC 3168 section 6.1.2: the window shrinks as for a loss, and nothing is sent again.
+#[test]
+fn echo_reduces_without_retransmission() {
+    let cc = Fixed::new(10).with(|c| c.after_loss = 5);
+    let mut t = Script::new(options(), cc.boxed(), None);
+    t.sends("0-9")
+        .at(100)
+        .ece(1)
+        .sends("")
+        .window(5.0, 5.0)
+        .ece(5)
+        .sends("")
+        .ece(6)
+        .sends("10w")
+        .ece(7)
+        .sends("11");
+    assert_eq!(t.sender.counters().retransmitted, 0);
+}
+
+/// RFC 3168 section 6.1.2: no reaction to an echo when the window was reduced for a loss in the same window of data; the
+/// first new segment after that reduction carries CWR too, and a retransmission never does.
+#[test]
+fn a_loss_counts_as_the_reduction() {
+    let (mut t, cc) = ten();
+    t.sack(0, &[(1, 4)]).sends("r0 10w 11-12").at(200).ece(10).sends("13-19");
+    assert_eq!(cc.told().congestion, [Congestion::Loss]);
+    t.at(300).ece(11).sends("20w");
+    assert_eq!(cc.told().congestion, [Congestion::Loss, Congestion::Ecn]);
+}
+
+/// RFC 3168 section 6.1.2: nor when it was a timeout.
+#[test]
+fn a_timeout_counts_as_the_reduction() {
+    let cc = Fixed::new(3);
+    let mut t = Script::new(options(), cc.boxed(), None);
+    t.sends("0-2").due(1000).sends("r0 r1 r2").at(1100).ece(3).sends("3w 4-5").ece(3).sends("");
+    assert_eq!(cc.told().congestion, [Congestion::Timeout]);
+}
+
+/// The controller learns how many bytes the echo covers.
+#[test]
+fn marked_bytes_are_reported() {
+    let (mut t, cc) = ten();
+    t.ack(2).ece(5);
+    let ce: Vec<u64> = cc.told().acks.iter().map(|a| a.ce).collect();
+    assert_eq!(ce, [0, 3000]);
+}

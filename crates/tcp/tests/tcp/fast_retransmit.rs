@@ -51,7 +51,18 @@ fn only_consecutive_duplicates_count() {
 fn inflation_and_deflation() {
     let mut t = ten();
     t.sends("0-9").at(100).ack(0).ack(0).ack(0).sends("r0");
-    t.ack(0).sends("").ack(0).sends("").ack(0).sends("10").ack(0).sends("11").ack(0).sends("12").ack(0).sends("13");
+    t.ack(0)
+        .sends("")
+        .ack(0)
+        .sends("")
+        .ack(0)
+        .sends("10")
+        .ack(0)
+        .sends("11")
+        .ack(0)
+        .sends("12")
+        .ack(0)
+        .sends("13");
     t.at(200).ack(10).window(5.0, 5.0).sends("14");
 }
 

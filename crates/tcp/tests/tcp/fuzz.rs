@@ -1,1 +1,113 @@
-//!
+//! Property: whatever arrives, nothing panics and the counts stay sound.
+
+use bentpipe_cc::Time;
+use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, Options, Receiver, Sack, Sender, SpuriousTimeout};
+use proptest::prelude::*;
+
+use crate::script::{Fixed, ms, plain, reno};
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![8 => 0_u64..200, 1 => any::<u64>(), 1 => Just(u64::MAX)]
+}
+
+prop_compose! {
+    fn any_ack()(
+        ack in number(),
+        blocks in prop::collection::vec((number(), number()), 0..4),
+        tsecr in any::<u32>(),
+        ece in any::<bool>(),
+    ) -> AckSegment {
+        let mut sack = Sack::default();
+        blocks.into_iter().for_each(|(start, end)| sack.push(Block { start, end }));
+        AckSegment { ack, sack, tsecr, ece }
+    }
+}
+
+prop_compose! {
+    fn any_data()(
+        seq in number(), len in any::<u32>(), tsval in any::<u32>(), flags in prop::array::uniform4(any::<bool>()),
+    ) -> Data {
+        let [retransmission, cwr, probe, ce] = flags;
+        Data { seq, len, tsval, retransmission, cwr, probe, ce }
+    }
+}
+
+prop_compose! {
+    fn any_options()(
+        recovery in prop_oneof![Just(LossRecovery::Reno), Just(LossRecovery::NewReno), Just(LossRecovery::Sack)],
+        spurious in prop_oneof![Just(SpuriousTimeout::Off), Just(SpuriousTimeout::FRto), Just(SpuriousTimeout::Eifel)],
+        flags in prop::array::uniform8(any::<bool>()),
+        delayed in any::<bool>(),
+    ) -> Options {
+        let [prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto] = flags;
+        Options {
+            spurious, prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto,
+            delayed_ack: delayed.then_some(ms(200)),
+            ..plain(recovery)
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sender_survives_any_acknowledgement(
+        options in any_options(),
+        fixed in any::<bool>(),
+        steps in prop::collection::vec((any_ack(), 0_u64..3000, any::<bool>(), 0_usize..60), 1..80),
+    ) {
+        let cc = if fixed { Fixed::new(20).with(|c| c.repeat = true).boxed() } else { reno(4.0, f64::INFINITY) };
+        let mut sender = Sender::new(options, cc, Some(150_000));
+        let mut now = Time(0);
+        sender.start(now);
+        for (ack, wait, timer, polls) in steps {
+            for _ in 0..polls {
+                if sender.poll(now).is_none() {
+                    break;
+                }
+            }
+            let outstanding = sender.next() - sender.una();
+            prop_assert!(sender.in_flight() <= 2 * outstanding);
+            prop_assert!(sender.una() <= sender.next() && sender.next() <= 150);
+            prop_assert!(sender.flow().delivered <= sender.next() * 1000);
+            if timer {
+                now = sender.deadline().map_or(now, |t| t.max(now));
+                sender.on_deadline(now);
+            } else {
+                now = now + ms(wait);
+                sender.on_ack(now, &ack);
+            }
+        }
+    }
+
+    #[test]
+    fn receiver_survives_any_data(
+        options in any_options(),
+        arrivals in prop::collection::vec((any_data(), 0_u64..300), 1..200),
+    ) {
+        let mut receiver = Receiver::new(&options);
+        let (mut now, mut before) = (Time(0), 0);
+        let mut got = std::collections::BTreeSet::new();
+        for (data, wait) in arrivals {
+            now = now + ms(wait);
+            receiver.on_deadline(now);
+            let answer = receiver.on_data(now, &data);
+            if !data.probe && data.seq < 1 << 20 {
+                got.insert(data.seq);
+            }
+            let expected = (0..).find(|seq| !got.contains(seq)).unwrap_or(0);
+            prop_assert_eq!(receiver.delivered(), expected);
+            prop_assert!(expected >= before);
+            before = expected;
+            if let Some(answer) = answer {
+                prop_assert_eq!(answer.ack, expected);
+                for block in answer.sack.blocks() {
+                    let whole = (block.start..block.end).all(|seq| got.contains(&seq));
+                    let edges = !got.contains(&(block.start - 1)) && !got.contains(&block.end);
+                    prop_assert!(block.start > expected && block.start < block.end && whole && edges, "{:?}", block);
+                }
+            }
+        }
+    }
+}

@@ -10,7 +10,6 @@ mod fast_retransmit;
 mod fuzz;
 mod limited_transmit;
 mod newreno;
-mod options;
 mod pacing;
 mod prr;
 mod rto;

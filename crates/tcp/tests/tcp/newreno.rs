@@ -16,7 +16,18 @@ fn ten() -> Script {
 #[test]
 fn partial_ack_retransmits_the_next_hole() {
     let mut t = ten();
-    t.ack(0).ack(0).sends("").ack(0).sends("r0").ack(0).ack(0).sends("").ack(0).sends("10").ack(0).sends("11");
+    t.ack(0)
+        .ack(0)
+        .sends("")
+        .ack(0)
+        .sends("r0")
+        .ack(0)
+        .ack(0)
+        .sends("")
+        .ack(0)
+        .sends("10")
+        .ack(0)
+        .sends("11");
     t.at(200).ack(4).sends("r4 12").ack(4).sends("13").ack(4).sends("14");
     t.at(300).ack(7).sends("r7 15");
 }
@@ -26,7 +37,19 @@ fn partial_ack_retransmits_the_next_hole() {
 fn one_reduction_for_several_losses() {
     let cc = Fixed::new(10).with(|c| c.after_loss = 5);
     let mut t = Script::new(plain(LossRecovery::NewReno), cc.boxed(), None);
-    t.sends("0-9").at(100).ack(0).ack(0).ack(0).sends("r0").ack(0).ack(0).sends("").ack(0).sends("10").ack(0).sends("11");
+    t.sends("0-9")
+        .at(100)
+        .ack(0)
+        .ack(0)
+        .ack(0)
+        .sends("r0")
+        .ack(0)
+        .ack(0)
+        .sends("")
+        .ack(0)
+        .sends("10")
+        .ack(0)
+        .sends("11");
     t.at(200).ack(2).sends("r2 12").ack(2).sends("13").ack(2).sends("14");
     t.at(300).ack(6).sends("r6 15").ack(6).sends("16").ack(6).sends("17").ack(6).sends("18");
     t.at(400).ack(15).sends("19");
@@ -68,7 +91,15 @@ fn no_fast_retransmit_for_old_data_after_a_timeout() {
 fn fast_retransmit_works_again_beyond_recover() {
     let cc = Fixed::new(10).with(|c| (c.after_timeout, c.after_loss) = (4, 1));
     let mut t = Script::new(plain(LossRecovery::NewReno), cc.boxed(), None);
-    t.sends("0-9").due(1000).sends("r0 r1 r2 r3").at(1100).ack(10).sends("10-13").at(1200).ack(11).sends("14");
+    t.sends("0-9")
+        .due(1000)
+        .sends("r0 r1 r2 r3")
+        .at(1100)
+        .ack(10)
+        .sends("10-13")
+        .at(1200)
+        .ack(11)
+        .sends("14");
     t.ack(11).ack(11).sends("").ack(11).sends("r11");
     assert_eq!(cc.told().congestion, [Congestion::Timeout, Congestion::Loss]);
 }
@@ -78,7 +109,16 @@ fn fast_retransmit_works_again_beyond_recover() {
 #[test]
 fn no_burst_after_recovery() {
     let mut t = Script::new(plain(LossRecovery::NewReno), reno(20.0, 20.0), None);
-    t.sends("0-19").at(100).ack(0).ack(0).ack(0).sends("r0").at(200).ack(20).window(10.0, 10.0).sends("20-21");
+    t.sends("0-19")
+        .at(100)
+        .ack(0)
+        .ack(0)
+        .ack(0)
+        .sends("r0")
+        .at(200)
+        .ack(20)
+        .window(10.0, 10.0)
+        .sends("20-21");
     t.at(300).ack(21).sends("22-23").ack(22).sends("24-25");
     t.at(400).ack(23).sends("26-27").ack(24).sends("28-29").ack(25).sends("30-31").ack(26).sends("32-33");
 }

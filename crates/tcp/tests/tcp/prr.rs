@@ -45,7 +45,9 @@ fn halving_sends_one_segment_for_two_delivered() {
     let mut t = script(false, 20, 9);
     t.sends("0-19").at(100).sack(0, &[(1, 2)]).sack(0, &[(1, 3)]).sends("").sack(0, &[(1, 4)]).sends("r0");
     // RecoverFS = 20 - 2 = 18, ssthresh 9: ceil(d / 2) - o.
-    for (d, sent) in [(2, ""), (3, "20"), (4, ""), (5, "21"), (6, ""), (7, "22"), (8, ""), (9, "23"), (10, ""), (11, "24")] {
+    for (d, sent) in
+        [(2, ""), (3, "20"), (4, ""), (5, "21"), (6, ""), (7, "22"), (8, ""), (9, "23"), (10, ""), (11, "24")]
+    {
         t.sack(0, &[(1, 3 + d)]).sends(sent);
     }
 }
@@ -55,7 +57,13 @@ fn halving_sends_one_segment_for_two_delivered() {
 #[test]
 fn heavy_loss_slow_starts_towards_ssthresh() {
     let mut t = script(false, 20, 10);
-    t.sends("0-19").at(100).sack(0, &[(10, 11)]).sack(0, &[(10, 12)]).sends("").sack(0, &[(10, 13)]).flight(7);
+    t.sends("0-19")
+        .at(100)
+        .sack(0, &[(10, 11)])
+        .sack(0, &[(10, 12)])
+        .sends("")
+        .sack(0, &[(10, 13)])
+        .flight(7);
     t.sends("r0").flight(8);
     for n in 1..=7 {
         t.sack(0, &[(10, 13 + n)]).flight(7).sends(&format!("r{n}"));

@@ -34,7 +34,10 @@ fn later_samples_are_smoothed() {
     t.at(1500).ack(3).sends("3");
     assert_eq!(t.sender.deadline().map(|d| d.0), Some(1_500_000_000 + 1_248_437_500));
     let rtt = t.sender.flow().rtt.expect("three samples");
-    assert_eq!((rtt.smoothed.0, rtt.var.0, rtt.latest, rtt.min), (498_437_500, 187_500_000, ms(400), ms(400)));
+    assert_eq!(
+        (rtt.smoothed.0, rtt.var.0, rtt.latest, rtt.min),
+        (498_437_500, 187_500_000, ms(400), ms(400))
+    );
 }
 
 /// RFC 6298 section 2.3: the variance term is at least the clock granularity G. With a constant RTT of 100 ms the variance

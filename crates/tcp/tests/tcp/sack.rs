@@ -45,7 +45,14 @@ fn one_acknowledgement_can_reveal_the_loss() {
 #[test]
 fn acknowledgements_without_news_do_not_count() {
     let (mut t, cc) = ten(None);
-    t.sack(0, &[(1, 2)]).sack(0, &[(1, 2)]).sack(0, &[(1, 2)]).sack(0, &[(1, 2)]).ack(0).ack(0).ack(0).sends("");
+    t.sack(0, &[(1, 2)])
+        .sack(0, &[(1, 2)])
+        .sack(0, &[(1, 2)])
+        .sack(0, &[(1, 2)])
+        .ack(0)
+        .ack(0)
+        .ack(0)
+        .sends("");
     assert!(cc.told().congestion.is_empty());
 }
 
@@ -117,7 +124,12 @@ fn one_reduction_per_window() {
 #[test]
 fn losses_known_at_the_end_begin_the_next_recovery() {
     let (mut t, cc) = ten(None);
-    t.sack(0, &[(1, 10)]).sends("r0 10-13").at(200).sack(0, &[(11, 14), (1, 10)]).flight(1).sends("r10 14-16");
+    t.sack(0, &[(1, 10)])
+        .sends("r0 10-13")
+        .at(200)
+        .sack(0, &[(11, 14), (1, 10)])
+        .flight(1)
+        .sends("r10 14-16");
     t.sack(10, &[(11, 14)]).flight(4).sends("17");
     assert_eq!(cc.told().congestion, [Congestion::Loss; 2]);
     assert_eq!(cc.told().life, [Life::Recovered]);
@@ -139,7 +151,13 @@ fn acknowledged_segments_are_not_declared_lost() {
 fn timeout_skips_what_is_sacked() {
     let cc = Fixed::new(10).with(|c| c.after_timeout = 4);
     let mut t = Script::new(options(), cc.boxed(), None);
-    t.sends("0-9").at(100).sack(0, &[(1, 2)]).sack(0, &[(5, 6), (1, 2)]).sends("").due(1000).sends("r0 r2 r3 r4");
+    t.sends("0-9")
+        .at(100)
+        .sack(0, &[(1, 2)])
+        .sack(0, &[(5, 6), (1, 2)])
+        .sends("")
+        .due(1000)
+        .sends("r0 r2 r3 r4");
     t.at(1100).sack(2, &[(5, 6)]).sends("r6").sack(6, &[]).sends("r7 r8 r9");
 }
 
@@ -148,7 +166,14 @@ fn timeout_skips_what_is_sacked() {
 fn no_recovery_before_the_point_of_the_timeout() {
     let cc = Fixed::new(4);
     let mut t = Script::new(options(), cc.boxed(), None);
-    t.sends("0-3").due(1000).sends("r0 r1 r2 r3").at(1100).ack(3).sends("4-6").sack(3, &[(4, 7)]).sends("7-9");
+    t.sends("0-3")
+        .due(1000)
+        .sends("r0 r1 r2 r3")
+        .at(1100)
+        .ack(3)
+        .sends("4-6")
+        .sack(3, &[(4, 7)])
+        .sends("7-9");
     assert_eq!(cc.told().congestion, [Congestion::Timeout]);
     t.at(1200).sack(7, &[(8, 10)]).sends("10").sack(7, &[(8, 11)]).sends("r7 11-13");
     assert_eq!(cc.told().congestion, [Congestion::Timeout, Congestion::Loss]);

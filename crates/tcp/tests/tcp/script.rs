@@ -42,7 +42,8 @@ fn at(n: u64) -> Time {
 
 /// Reno with an initial window and threshold in segments.
 pub(crate) fn reno(initial_window: f64, initial_ssthresh: f64) -> Box<dyn Controller> {
-    registry::build("reno", &[], Start { mss: MSS, initial_window, initial_ssthresh }).expect("reno is registered")
+    registry::build("reno", &[], Start { mss: MSS, initial_window, initial_ssthresh })
+        .expect("reno is registered")
 }
 
 /// What a controller was told.
@@ -167,7 +168,11 @@ impl Script {
     /// The time is `n` ms. Nothing may have been due before.
     #[track_caller]
     pub(crate) fn at(&mut self, n: u64) -> &mut Self {
-        assert!(self.sender.deadline().is_none_or(|t| t > at(n)), "due at {:?}, before {n} ms", self.sender.deadline());
+        assert!(
+            self.sender.deadline().is_none_or(|t| t > at(n)),
+            "due at {:?}, before {n} ms",
+            self.sender.deadline()
+        );
         self.now = at(n);
         self
     }
@@ -229,7 +234,8 @@ impl Script {
     #[track_caller]
     pub(crate) fn window(&mut self, cwnd: f64, ssthresh: f64) -> &mut Self {
         let got = self.sender.decision();
-        let segments = |bytes: u64| if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / f64::from(MSS) };
+        let segments =
+            |bytes: u64| if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / f64::from(MSS) };
         let near = |a: f64, b: f64| a == b || (a - b).abs() < 0.01;
         let (w, t) = (segments(got.cwnd), segments(got.ssthresh));
         assert!(near(w, cwnd) && near(t, ssthresh), "window {w}, threshold {t}");
@@ -251,7 +257,11 @@ fn describe(sent: &[Data]) -> String {
         let d = sent[i];
         let plain = |d: &Data| !d.retransmission && !d.cwr && !d.probe;
         let mut end = i;
-        while plain(&d) && end + 1 < sent.len() && plain(&sent[end + 1]) && sent[end + 1].seq == sent[end].seq + 1 {
+        while plain(&d)
+            && end + 1 < sent.len()
+            && plain(&sent[end + 1])
+            && sent[end + 1].seq == sent[end].seq + 1
+        {
             end += 1;
         }
         let mark = if d.probe {
@@ -297,13 +307,29 @@ impl Listener {
     /// Segment `seq` arrives, sent at this very instant.
     pub(crate) fn data(&mut self, seq: u64) -> &mut Self {
         let tsval = (self.now.0 / 1000) as u32;
-        self.arrives(Data { seq, len: MSS, tsval, retransmission: false, cwr: false, probe: false, ce: false })
+        self.arrives(Data {
+            seq,
+            len: MSS,
+            tsval,
+            retransmission: false,
+            cwr: false,
+            probe: false,
+            ce: false,
+        })
     }
 
     /// Segment `seq` arrives, sent at `n` ms.
     pub(crate) fn sent_at(&mut self, seq: u64, n: u64) -> &mut Self {
         let tsval = (n * 1000) as u32;
-        self.arrives(Data { seq, len: MSS, tsval, retransmission: false, cwr: false, probe: false, ce: false })
+        self.arrives(Data {
+            seq,
+            len: MSS,
+            tsval,
+            retransmission: false,
+            cwr: false,
+            probe: false,
+            ce: false,
+        })
     }
 
     /// Segment `seq` arrives, marked or with CWR.

@@ -1,1 +1,94 @@
-//!
+//! Which window limits the sender, and the ends of a transfer.
+
+use bentpipe_cc::{Life, Recovery};
+use bentpipe_tcp::{Limit, LossRecovery, Options};
+
+use crate::script::{Fixed, MSS, Script, ms, plain, reno};
+
+/// RFC 9293 section 3.8.6: no more than the receive window beyond what is acknowledged.
+#[test]
+fn receive_window_limits() {
+    let options = Options { receive_window: Some(4), ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, Fixed::new(10).boxed(), None);
+    t.sends("0-3").at(100).ack(1).sends("4").sack(1, &[(2, 3)]).sends("").ack(5).sends("5-8");
+    assert_eq!(t.sender.flow().rwnd, 4 * u64::from(MSS));
+    assert_eq!(t.sender.limits(bentpipe_cc::Time(250_000_000)).spent(Limit::Rwnd), ms(250));
+}
+
+/// RFC 7661, RFC 9438 section 5.8: a window that does not limit the sender does not grow.
+#[test]
+fn unused_window_does_not_grow() {
+    let options = Options { receive_window: Some(4), ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, reno(10.0, f64::INFINITY), None);
+    t.sends("0-3").at(100).ack(1).ack(2).ack(3).ack(4).window(10.0, f64::INFINITY);
+}
+
+/// RFC 6928 section 2: an initial window of ten segments.
+#[test]
+fn initial_window() {
+    let options = Options { mss: MSS, ..Options::modern() };
+    let mut t = Script::new(options, reno(options.initial_window, options.initial_ssthresh), None);
+    t.sends("0-9").flight(10);
+}
+
+/// A fraction of a segment is not sent: 2.9 segments allow two.
+#[test]
+fn fractions_are_not_sent() {
+    Script::new(plain(LossRecovery::Sack), reno(2.9, 2.0), None).sends("0-1");
+}
+
+/// A controller that drives recovery itself keeps its window, whatever PRR would say.
+#[test]
+fn controller_drives_recovery() {
+    let options = Options { prr: true, ..plain(LossRecovery::Sack) };
+    let cc = Fixed::new(10).with(|c| (c.recovery, c.after_loss) = (Recovery::Controller, 8));
+    let mut t = Script::new(options, cc.boxed(), None);
+    t.sends("0-9").at(100).sack(0, &[(1, 4)]).flight(6).sends("r0 10").at(200).ack(4).flight(7).sends("11");
+    t.ack(10).sends("12-17");
+    assert_eq!(cc.told().life, [Life::Recovered]);
+}
+
+/// The last segment of a transfer carries what is left, and all bytes are accounted for.
+#[test]
+fn last_segment_is_short() {
+    let bytes = 2 * u64::from(MSS) + 300;
+    for sack in [&[(2, 3)][..], &[]] {
+        let mut sender = bentpipe_tcp::Sender::new(plain(LossRecovery::Sack), reno(10.0, 10.0), Some(bytes));
+        let now = bentpipe_cc::Time(0);
+        sender.start(now);
+        let sent: Vec<u32> = core::iter::from_fn(|| sender.poll(now)).map(|d| d.len).collect();
+        assert_eq!(sent, [1000, 1000, 300]);
+        for (ack, sack) in [(0, sack), (3, &[][..])] {
+            let seg =
+                bentpipe_tcp::AckSegment { ack, sack: crate::script::sack_of(sack), ..Default::default() };
+            sender.on_ack(bentpipe_cc::Time(1_000_000), &seg);
+        }
+        assert!(sender.is_done());
+        assert_eq!(sender.flow().delivered, bytes);
+    }
+}
+
+/// After `stop` nothing new is sent, but what is lost is; full segments stay full.
+#[test]
+fn stop() {
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, 4.0), Some(100));
+    t.sends("0-3").at(100).ack(1);
+    t.sender.stop();
+    t.sends("").sack(1, &[]).due(1100).sends("r1").at(1200).ack(4).sends("").idle();
+    assert!(t.sender.is_done());
+    let mut sender = bentpipe_tcp::Sender::new(plain(LossRecovery::Sack), reno(1.0, 4.0), Some(1300));
+    sender.start(bentpipe_cc::Time(0));
+    assert_eq!(sender.poll(bentpipe_cc::Time(0)).map(|d| d.len), Some(1000));
+    sender.stop();
+    let due = sender.deadline().expect("one segment is outstanding");
+    sender.on_deadline(due);
+    assert_eq!(sender.poll(due).map(|d| (d.len, d.retransmission)), Some((1000, true)));
+}
+
+/// A transfer of nothing is done before it starts.
+#[test]
+fn empty_transfer() {
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, 4.0), Some(0));
+    t.sends("").idle();
+    assert!(t.sender.is_done());
+}

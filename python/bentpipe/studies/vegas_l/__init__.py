@@ -25,7 +25,7 @@ class Size:
 
 SIZES = {
     "quick": Size(4, 3, tuple(v for v in VARIANTS if v.quick), DURATION_S),
-    "full": Size(20, 10, VARIANTS, DURATION_S),
+    "full": Size(20, 5, VARIANTS, DURATION_S),
 }
 
 
