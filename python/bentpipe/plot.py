@@ -48,7 +48,6 @@ RC: dict[str, Any] = {
     "ytick.labelsize": 7,
 }
 """Matplotlib settings of every figure here."""
-_SIZES = {"modern": {"mss": 1448, "header": 52}, "paper": {"mss": 1460, "header": 40}}
 _DASHES = ("-", "--", ":", "-.")
 _MARKS = 8
 
@@ -172,8 +171,7 @@ def bdp_segments(result: Result) -> float | None:
     first = result.json["flows"][0] if result.json["flows"] else {}
     least = first.get("rtt_min_s")
     given = (result.scenario.get("flow") or [{}])[0]
-    sizes = {**_SIZES[given.get("profile", "modern")], **given}
-    packet = sum(_bytes(sizes[key]) for key in ("mss", "header"))
+    packet = sum(_bytes(given.get(key)) for key in ("mss", "header"))
     if not rates or least is None or packet == 0:
         return None
     return float(min(rates) * least / (8 * packet))

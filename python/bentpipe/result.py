@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core
 
@@ -58,17 +58,20 @@ class Result:
 
     Attributes:
         json: the object that `bentpipe run --json` prints.
-        scenario: the scenario that was run, every default filled in.
     """
 
-    def __init__(self, raw: _core.RawResult, scenario: dict[str, Any]) -> None:
+    def __init__(self, raw: _core.RawResult) -> None:
         self.json: dict[str, Any] = json.loads(raw.json)
-        self.scenario = scenario
         self._raw: _core.RawResult | None = raw
 
     def __repr__(self) -> str:
         flows = ", ".join(f"{f['name']} {f['goodput_bps'] / 1e6:.3f} Mbit/s" for f in self.json["flows"])
         return f"Result({self.json['simulated_s']:g} s, seed {self.json['seed']}: {flows})"
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario that was run, every default filled in."""
+        return cast(dict[str, Any], json.loads(self._raw.scenario)) if self._raw else {}
 
     @cached_property
     def flows(self) -> pl.DataFrame:

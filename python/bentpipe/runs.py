@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 
 from bentpipe import _core
@@ -27,7 +26,7 @@ def run(
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
     text = scenario.to_json()
-    return Result(_core.run(text, scenario.controllers() or None, progress), json.loads(text))
+    return Result(_core.run(text, scenario.controllers() or None, progress))
 
 
 def run_many(
@@ -57,4 +56,4 @@ def run_many(
             raw[i] = _core.run(texts[i], found, None)
             if progress is not None:
                 progress(len(raw))
-    return [Result(raw[i], json.loads(text)) for i, text in enumerate(texts)]
+    return [Result(raw[i]) for i in range(len(texts))]

@@ -34,7 +34,7 @@ def test_the_flows_share_the_downlink_and_nothing_else():
         first, second = of.path(1), of.path(2)
         assert set(first) & set(second) == {"sat"}
         assert (len(first), len(second)) == (length, 3)
-        assert set(first) | set(second) == set(of.links(1e-6))
+        assert set(first) | set(second) == set(of.links(1e-6, 1))
 
 
 def test_small_packets_stand_in_for_acks():
@@ -43,6 +43,15 @@ def test_small_packets_stand_in_for_acks():
     assert flows[2]["path"] == ["sat"]
     assert flows[2]["traffic"] == {"kind": "cbr", "rate": "224 kbit/s", "packet": "56 bytes"}
     assert len(setup.BASE.changed(acks_per_s=0).scenario("vegas", setup.LOW, 1, 10.0)["flow"]) == 2
+
+
+def test_a_seed_has_one_longitude_in_all_its_runs_and_seeds_differ():
+    drawn = [setup.BASE.longitude(seed) for seed in range(1, 25)]
+    assert drawn == [setup.BASE.longitude(seed) for seed in range(1, 25)]
+    assert len(set(drawn)) > 20
+    assert 75 <= min(drawn) < 85 < 110 < max(drawn) <= 120
+    west = setup.BASE.changed(satellite=(-95.0, -95.0)).links(1e-6, 1)
+    assert west["up-beijing"]["satellite"]["geo"] == "95W"
 
 
 def test_what_the_papers_numbers_imply():

@@ -102,6 +102,7 @@ fn schema() -> String {
 #[pyclass(frozen)]
 struct RawResult {
     outcome: Outcome,
+    scenario: Scenario,
 }
 
 fn columns<'py>(py: Python<'py>, trace: &FlowTrace) -> PyResult<Bound<'py, PyDict>> {
@@ -135,6 +136,12 @@ impl RawResult {
         serde_json::to_string(&self.outcome.report).map_err(|e| PyRuntimeError::new_err(e.to_string()))
     }
 
+    /// The scenario that was run, every default filled in, as JSON.
+    #[getter]
+    fn scenario(&self) -> PyResult<String> {
+        to_json(&self.scenario.with_defaults().map_err(wrong)?)
+    }
+
     /// Samples of the flows, a column a name.
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, &self.outcome.flows)
@@ -158,8 +165,10 @@ impl RawResult {
     }
 }
 
-fn plan(scenario_json: &str) -> PyResult<Plan> {
-    Scenario::from_json(scenario_json).map_err(wrong)?.resolve().map_err(wrong)
+fn plan(scenario_json: &str) -> PyResult<(Scenario, Plan)> {
+    let scenario = Scenario::from_json(scenario_json).map_err(wrong)?;
+    let plan = scenario.resolve().map_err(wrong)?;
+    Ok((scenario, plan))
 }
 
 #[expect(
@@ -179,7 +188,7 @@ fn run(
     controllers: Option<BTreeMap<String, Py<PyAny>>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RawResult> {
-    let plan = plan(scenario_json)?;
+    let (scenario, plan) = plan(scenario_json)?;
     let failure = Failure::default();
     let controllers = controllers.unwrap_or_default();
     let began = clock();
@@ -203,7 +212,7 @@ fn run(
     }
     let mut outcome = result.map_err(run_error)?;
     outcome.report.wall_s = began.elapsed().as_secs_f64();
-    Ok(RawResult { outcome })
+    Ok(RawResult { outcome, scenario })
 }
 
 fn run_error(error: RunError) -> PyErr {
@@ -222,7 +231,8 @@ fn run_many(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RawResult>> {
-    let plans = scenarios.iter().map(|s| plan(s)).collect::<PyResult<Vec<_>>>()?;
+    let checked = scenarios.iter().map(|s| plan(s)).collect::<PyResult<Vec<_>>>()?;
+    let (scenarios, plans): (Vec<Scenario>, Vec<Plan>) = checked.into_iter().unzip();
     let total = plans.len();
     let stop = Arc::new(AtomicBool::new(false));
     let done = Arc::new(AtomicUsize::new(0));
@@ -262,7 +272,8 @@ fn run_many(
         p.call1(py, (total,))?;
     }
     let outcomes = results.map_err(run_error)?;
-    Ok(outcomes.into_iter().map(|outcome| RawResult { outcome }).collect())
+    let pairs = outcomes.into_iter().zip(scenarios);
+    Ok(pairs.map(|(outcome, scenario)| RawResult { outcome, scenario }).collect())
 }
 
 /// Bentpipe's engine.

@@ -279,9 +279,13 @@ impl Scoreboard {
     fn note(&mut self, start: u64, end: u64, got: &mut Delivered) {
         let last = end - 1;
         let newest = self.sent_at[self.slot(last)];
-        if got.newest.is_none_or(|(at, _)| newest >= at) {
-            let stamp = self.stamps.get(self.slot(last)).copied().unwrap_or_default();
-            got.newest = Some((newest, stamp));
+        self.note_newest(last, got);
+        if self.twice_count > 0 {
+            let mut at = start;
+            while let Some(seq) = self.twice.next_set(at, last) {
+                self.note_newest(seq, got);
+                at = seq + 1;
+            }
         }
         got.high = got.high.max(end);
         let once = |seq: u64| self.twice_count == 0 || !self.twice.get(seq);
@@ -291,6 +295,15 @@ impl Scoreboard {
                 None => (first, newest),
                 Some((a, b)) => (a.min(first), b.max(newest)),
             });
+        }
+    }
+
+    /// The rate sample is that of the segment sent last.
+    fn note_newest(&self, seq: u64, got: &mut Delivered) {
+        let sent = self.sent_at[self.slot(seq)];
+        if got.newest.is_none_or(|(at, _)| sent >= at) {
+            let stamp = self.stamps.get(self.slot(seq)).copied().unwrap_or_default();
+            got.newest = Some((sent, stamp));
         }
     }
 
@@ -403,6 +416,7 @@ mod tests {
         resent: Vec<bool>,
         /// By rule 4, which leaves HighRxt alone: taken for lost, counts once, and goes out once.
         rescued: Vec<bool>,
+        sent_at: Vec<u64>,
     }
 
     impl Naive {
@@ -435,7 +449,8 @@ mod tests {
             self.open().next_back().filter(|&s| !self.resent[s] && !self.rescued[s]).map(|s| s as u64)
         }
 
-        fn send_new(&mut self) {
+        fn send_new(&mut self, clock: u64) {
+            self.sent_at.push(clock);
             for of in [&mut self.sacked, &mut self.lost, &mut self.resent, &mut self.rescued] {
                 of.push(false);
             }
@@ -503,16 +518,18 @@ mod tests {
                 match op {
                     Op::New(count) => for _ in 0..count {
                         board.send_new(Time(clock), Stamp::default());
-                        naive.send_new();
+                        naive.send_new(clock);
                     },
                     Op::Lost => if let Some(seq) = board.next_lost() {
                         board.send_again(seq, Time(clock), Stamp::default());
                         naive.resent[seq as usize] = true;
+                        naive.sent_at[seq as usize] = clock;
                     },
                     // The sender asks for rules 3 and 4 only when rule 1 has found nothing.
                     Op::Doubtful => if board.next_lost().is_none() && let Some(seq) = board.next_doubtful() {
                         board.send_again(seq, Time(clock), Stamp::default());
                         naive.resent[seq as usize] = true;
+                        naive.sent_at[seq as usize] = clock;
                     },
                     Op::Rescue => if board.next_lost().is_none()
                         && board.next_doubtful().is_none()
@@ -520,6 +537,7 @@ mod tests {
                     {
                         board.send_again(seq, Time(clock), Stamp::default());
                         naive.rescued[seq as usize] = true;
+                        naive.sent_at[seq as usize] = clock;
                         naive.lost[seq as usize] = true;
                     },
                     Op::Ack { advance, blocks } => {
@@ -531,9 +549,13 @@ mod tests {
                                 sack.push(Block { start, end: (start + u64::from(len)).min(board.next()) });
                             }
                         }
+                        let before = naive.clone();
                         let got = board.acknowledge(ack, &sack, &known);
                         let expected = naive.acknowledge(ack as usize, sack.blocks());
                         prop_assert_eq!((got.segments, got.lost), expected);
+                        let delivered = before.open().filter(|&s| s < naive.una || naive.sacked[s]);
+                        let newest = delivered.map(|s| Time(naive.sent_at[s])).max();
+                        prop_assert_eq!(got.newest.map(|(at, _)| at), newest);
                         known = sack;
                     }
                     Op::Timeout => {

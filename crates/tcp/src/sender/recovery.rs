@@ -113,8 +113,9 @@ impl Sender {
         self.window_reduced();
         // RFC 9937 section 5: RecoverFS leaves out what was SACKed before and includes what this ACK delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
-        self.prr = Prr::start(order.ssthresh / u64::from(self.flow.mss), flight);
+        // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
         self.decision = self.cc.decision();
+        self.prr = Prr::start(self.decision.cwnd / u64::from(self.flow.mss), flight);
     }
 
     pub(super) fn leave_recovery(&mut self) {

@@ -73,3 +73,14 @@ fn idle_time_is_left_out() {
     let rates: Vec<Option<u64>> = samples(&cc).iter().map(|s| s.map(|s| s.rate.0)).collect();
     assert_eq!(rates, [Some(10_000); 2]);
 }
+
+/// Section 3.3: of the segments that one ACK delivers, the sample is that of the one sent last: here the retransmission,
+/// though newer segment numbers were sent earlier. One segment delivered since, in 100 ms.
+#[test]
+fn sample_of_the_segment_sent_last() {
+    let cc = Fixed::new(4).with(|c| c.after_loss = 1);
+    let mut t = Script::new(plain(LossRecovery::NewReno), cc.boxed(), None);
+    t.sends("0-3").at(100).ack(0).ack(0).ack(0).sends("r0").at(200).ack(4);
+    let last = samples(&cc).pop().flatten().expect("a sample");
+    assert_eq!((last.prior_delivered, last.rate.0), (3000, 10_000));
+}

@@ -1,10 +1,11 @@
 //! Property: whatever arrives, nothing panics and the counts stay sound.
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, Options, Receiver, Sack, Sender, SpuriousTimeout};
+use bentpipe_tcp::{AckSegment, Block, Data, Receiver, Sack, Sender};
 use proptest::prelude::*;
 
-use crate::script::{Fixed, ms, plain, reno};
+use crate::script::{Fixed, ms, reno};
+use crate::transfer::any_options;
 
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0_u64..200, 1 => any::<u64>(), 1 => Just(u64::MAX)]
@@ -29,22 +30,6 @@ prop_compose! {
     ) -> Data {
         let [retransmission, cwr, probe, ce] = flags;
         Data { seq, len, tsval, retransmission, cwr, probe, ce }
-    }
-}
-
-prop_compose! {
-    fn any_options()(
-        recovery in prop_oneof![Just(LossRecovery::Reno), Just(LossRecovery::NewReno), Just(LossRecovery::Sack)],
-        spurious in prop_oneof![Just(SpuriousTimeout::Off), Just(SpuriousTimeout::FRto), Just(SpuriousTimeout::Eifel)],
-        flags in prop::array::uniform8(any::<bool>()),
-        delayed in any::<bool>(),
-    ) -> Options {
-        let [prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto] = flags;
-        Options {
-            spurious, prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto,
-            delayed_ack: delayed.then_some(ms(200)),
-            ..plain(recovery)
-        }
     }
 }
 

@@ -116,6 +116,11 @@ fn run(options: Options, cc: Box<dyn Controller>, bytes: u64, channel: Channel) 
         assert!(sender.in_flight() <= 2 * outstanding, "{} in flight of {outstanding}", sender.in_flight());
         assert!(sender.una() <= receiver.delivered());
         if sender.is_done() {
+            use bentpipe_tcp::Limit::{App, Cwnd, Pacing, Recovery, Rwnd, Timeout};
+            let limits = sender.limits(now);
+            let spent: u64 =
+                [App, Cwnd, Pacing, Recovery, Rwnd, Timeout].map(|l| limits.spent(l).0).iter().sum();
+            assert_eq!(spent, now.0, "the limits' times add up to the life of the flow");
             break;
         }
         let deadline = sender.deadline();
@@ -142,7 +147,7 @@ fn controllers(which: usize) -> Box<dyn Controller> {
 }
 
 prop_compose! {
-    fn any_options()(
+    pub(crate) fn any_options()(
         recovery in prop_oneof![Just(LossRecovery::Reno), Just(LossRecovery::NewReno), Just(LossRecovery::Sack)],
         spurious in prop_oneof![Just(SpuriousTimeout::Off), Just(SpuriousTimeout::FRto), Just(SpuriousTimeout::Eifel)],
         delayed_ack in prop::option::of(1_u64..500),

@@ -24,8 +24,8 @@ class Size:
 
 
 SIZES = {
-    "quick": Size(4, 3, tuple(v for v in VARIANTS if v.quick), DURATION_S),
-    "full": Size(20, 5, VARIANTS, DURATION_S),
+    "quick": Size(8, 4, tuple(v for v in VARIANTS if v.quick), DURATION_S),
+    "full": Size(24, 10, VARIANTS, DURATION_S),
 }
 
 
@@ -42,7 +42,8 @@ def plan_of(mode: str, size: Size) -> Plan:
         cases += _cases(variant.name, variant.setup, seeds, size.duration_s)
     note = (
         f"{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
-        f"{size.sensitivity_seeds} seeds for each changed choice."
+        f"{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, "
+        "the start of each flow and the packets that are lost."
     )
     settings = {
         "seeds": size.seeds,

@@ -20,6 +20,7 @@ from bentpipe.studies.vegas_l.setup import (
     MSS_BYTES,
     NS2_QUEUE,
     RATE_BPS,
+    STATIONS,
     TCP_IP_BYTES,
     VARIANTS,
 )
@@ -57,19 +58,21 @@ class Sensitivity:
             ]
         )
 
-    def better(self, claim_id: str) -> list[tuple[str, Verdict]]:
-        """The variants under which a claim fares better than under the base, with the verdict."""
-        before = RANK[self._verdicts(claim_id)["base"]]
-        return [(name, v) for name, v in self._verdicts(claim_id).items() if RANK[v] > before]
+    def verdicts(self, claim_id: str) -> dict[str, Verdict]:
+        """The verdict of a claim under each variant."""
+        return {
+            name: next(c for c in found if c.id == claim_id).verdict for name, found in self.variants.items()
+        }
 
-    def worse(self, claim_id: str) -> list[tuple[str, Verdict]]:
-        """The variants under which a claim fares worse than under the base, with the verdict."""
-        before = RANK[self._verdicts(claim_id)["base"]]
-        return [(name, v) for name, v in self._verdicts(claim_id).items() if RANK[v] < before]
+    def better(self, claim: Claim) -> list[tuple[str, Verdict]]:
+        """The variants under which a claim fares better than ``claim`` does, with the verdict."""
+        found = self.verdicts(claim.id)
+        return [(name, v) for name, v in found.items() if RANK[v] > RANK[claim.verdict]]
 
-    def _verdicts(self, claim_id: str) -> dict[str, Verdict]:
-        found = {"base": self.base, **self.variants}
-        return {n: next(c for c in claims_ if c.id == claim_id).verdict for n, claims_ in found.items()}
+    def worse(self, claim: Claim) -> list[tuple[str, Verdict]]:
+        """The variants under which a claim fares worse than ``claim`` does, with the verdict."""
+        found = self.verdicts(claim.id)
+        return [(name, v) for name, v in found.items() if RANK[v] < RANK[claim.verdict]]
 
 
 def choice(name: str) -> str:
@@ -207,7 +210,9 @@ def implied_rtt(window: float, mbps: float) -> float:
 
 def setup_section(base: pl.DataFrame) -> Section:
     """What the paper gives, what was chosen, and why."""
-    rtt = {who: float(base[f"{who}_rtt_min_s"].min()) for who in ("x", "newreno")}
+    least = {who: base[f"{who}_rtt_min_s"] for who in ("x", "newreno")}
+    rtt = {who: float(of.mean()) for who, of in least.items()}
+    spread = {who: f"{of.min():.2f} to {of.max():.2f}" for who, of in least.items()}
     wire = MSS_BYTES + BASE.header_bytes
     bdp = {who: RATE_BPS * t / 8 / wire for who, t in rtt.items()}
     of_l = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
@@ -232,7 +237,7 @@ def setup_section(base: pl.DataFrame) -> Section:
         ],
         [
             "Hops",
-            f"one for both flows (RTT {rtt['x']:.2f} s and {rtt['newreno']:.2f} s without queue)",
+            f"one for both flows (RTT without queue {spread['x']} s and {spread['newreno']} s)",
             "the paper speaks of a GEO satellite and names no relay station. Beijing and New York are 170 "
             "degrees of longitude apart, so no geostationary satellite is above the horizon of both; ns-2 "
             "does not check that and takes the straight line, through the Earth if need be, and so does this "
@@ -241,10 +246,13 @@ def setup_section(base: pl.DataFrame) -> Section:
         ],
         [
             "Satellite",
-            BASE.satellite,
-            "in view of three of the four stations, the most that any longitude can have; two others are "
-            f"tried below. Two hops: {BASE.satellite}, a relay halfway, and {BASE.second_satellite}, which "
-            "New York sees",
+            f"between {BASE.satellite[0]:g}E and {BASE.satellite[1]:g}E, drawn anew for each seed",
+            "there three of the four stations see it well, the most that any longitude can have. Some "
+            "degrees move the delays by milliseconds, and that decides whose packets a full drop-tail queue "
+            "drops (a phase effect); so the intervals cover the longitude. A fixed one and two other ranges "
+            f"are tried below. Two hops: a relay station at {STATIONS['relay'][0]:g}N "
+            f"{STATIONS['relay'][1]:g}E and a second satellite at {-BASE.second_satellite:g}W, which New "
+            "York sees",
         ],
         [
             "Buffer",

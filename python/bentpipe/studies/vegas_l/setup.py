@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any
 
 #: The algorithms of flow 1, in the order of the paper's figures.
@@ -26,6 +27,10 @@ NS2_QUEUE = 50
 #: flows get together at the low error rate. (At the high rate they get less, but then there is no queue.)
 ACKS_PER_S = 500
 
+#: Between these longitudes (degrees east) a satellite stands at least 25 degrees above the horizon of
+#: Beijing, Shanghai and 28.9N 77E.
+ASIA = (75.0, 120.0)
+
 STATIONS = {
     "beijing": (39.4, 116.4),
     "new-york": (40.7, -74.0),
@@ -41,9 +46,11 @@ STATIONS = {
 class Setup:
     """One choice of everything that the paper leaves open."""
 
-    #: Longitude of the satellite over Asia, which both flows share, and of the one that New York sees.
-    satellite: str = "100E"
-    second_satellite: str = "15W"
+    #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
+    #: who loses packets at a full drop-tail queue, so one longitude would say little about the others.
+    satellite: tuple[float, float] = ASIA
+    #: Degrees east of the second satellite, the one that New York sees, where there are two hops.
+    second_satellite: float = -15.0
     #: Satellite hops of flow 1 and of flow 2, 1 or 2.
     hops: tuple[int, int] = (1, 1)
     destination: str = "washington-as-printed"
@@ -62,17 +69,22 @@ class Setup:
         """The same with some choices changed."""
         return replace(self, **values)
 
-    def links(self, per: float) -> dict[str, dict[str, Any]]:
-        """The links, by name. ``per`` is the packet error rate."""
+    def longitude(self, seed: int) -> float:
+        """The satellite's longitude in the runs of ``seed``, degrees east, to a hundredth of a degree."""
+        return round(Random(seed).uniform(*self.satellite), 2)
+
+    def links(self, per: float, seed: int) -> dict[str, dict[str, Any]]:
+        """The links of the runs of ``seed``, by name. ``per`` is the packet error rate."""
+        shared = self.longitude(seed)
         queue = {"kind": "drop-tail", "limit": f"{self.buffer_packets} packets"}
         rate = f"{RATE_BPS / 1e6:g} Mbit/s"
         loss = {"kind": "packet-error", "rate": per}
 
-        def up(station: str, satellite: str) -> dict[str, Any]:
+        def up(station: str, satellite: float) -> dict[str, Any]:
             link = {"rate": rate, "queue": queue, "from": station, "satellite": _geo(satellite)}
             return {**link, "loss": loss} if self.lossy_links == "every" else link
 
-        def down(station: str, satellite: str) -> dict[str, Any]:
+        def down(station: str, satellite: float) -> dict[str, Any]:
             # Only the propagation of the downlink; its transmitter is a link of its own, shared by all
             # receivers.
             return {"rate": "1 Gbit/s", "queue": queue, "to": station, "satellite": _geo(satellite)}
@@ -81,16 +93,16 @@ class Setup:
             link = {"rate": rate, "queue": queue, "delay": "0 s"}
             return {**link, "loss": loss} if lossy else link
 
-        last = [self.satellite if n == 1 else self.second_satellite for n in self.hops]
+        last = [shared if n == 1 else self.second_satellite for n in self.hops]
         links = {
-            "up-beijing": up("beijing", self.satellite),
-            "up-shanghai": up("shanghai", self.satellite),
+            "up-beijing": up("beijing", shared),
+            "up-shanghai": up("shanghai", shared),
             "sat": transmitter(lossy=True),
             "down-new-york": down("new-york", last[0]),
             "down-washington": down(self.destination, last[1]),
         }
         if 2 in self.hops:
-            links["down-relay"] = down("relay", self.satellite)
+            links["down-relay"] = down("relay", shared)
             links["up-relay"] = up("relay", self.second_satellite)
             links["second-sat"] = transmitter(lossy=self.lossy_links == "every")
         return links
@@ -129,7 +141,7 @@ class Setup:
             "seed": seed,
             "record": {"interval": "1 s"},
             "station": {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()},
-            "link": self.links(per),
+            "link": self.links(per, seed),
             "flow": [
                 {
                     "name": "x",
@@ -144,9 +156,9 @@ class Setup:
         }
 
 
-def _geo(longitude: str) -> dict[str, Any]:
+def _geo(longitude: float) -> dict[str, Any]:
     # ns-2 does not ask whether a station sees the satellite, so neither does this; the simulator warns.
-    return {"geo": longitude, "min_elevation": -90.0}
+    return {"geo": f"{abs(longitude):g}{'E' if longitude >= 0 else 'W'}", "min_elevation": -90.0}
 
 
 BASE = Setup()
@@ -167,8 +179,17 @@ TWO_HOPS = BASE.changed(hops=(2, 1))
 
 VARIANTS = (
     Variant("no-acks", "ACKs do not share the downlink", BASE.changed(acks_per_s=0), quick=True),
-    Variant("satellite-158.8W", "satellite at 158.8W", BASE.changed(satellite="158.8W")),
-    Variant("satellite-95W", "satellite at 95W", BASE.changed(satellite="95W")),
+    Variant("satellite-100E", "satellite at 100E for every seed", BASE.changed(satellite=(100.0, 100.0))),
+    Variant(
+        "satellite-pacific",
+        "satellite over the Pacific (180 to 135W), between Beijing and New York",
+        BASE.changed(satellite=(-180.0, -135.0)),
+    ),
+    Variant(
+        "satellite-americas",
+        "satellite over the Americas (115W to 70W)",
+        BASE.changed(satellite=(-115.0, -70.0)),
+    ),
     Variant("two-hops", "flow 1 by two hops", TWO_HOPS, quick=True),
     Variant(
         "two-hops-no-acks",
@@ -182,7 +203,7 @@ VARIANTS = (
     ),
     Variant("buffer-25", "buffer 25 packets", BASE.changed(buffer_packets=25)),
     Variant("buffer-100", "buffer 100 packets", BASE.changed(buffer_packets=100)),
-    Variant("buffer-300", "buffer 300 packets (1 BDP)", BASE.changed(buffer_packets=300), quick=True),
+    Variant("buffer-300", "buffer 300 packets (1 BDP)", BASE.changed(buffer_packets=300)),
     Variant(
         "reading-a",
         "Vegas-L's cases replace Vegas-A's steps (reading A)",
