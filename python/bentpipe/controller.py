@@ -10,7 +10,7 @@ retransmission, the limits of the receiver. Reno, complete:
         def on_ack(self, flow, ack):
             if flow["phase"] != "open" or not flow["cwnd_limited"]:
                 return
-            segments = ack["acked"] / flow["mss"]
+            segments = (ack["acked"] - ack["uncounted"]) / flow["mss"]
             if self.cwnd < self.ssthresh:
                 self.cwnd += segments
             else:
@@ -77,6 +77,8 @@ class AckReport(TypedDict):
     """Newly delivered."""
     lost: int
     """Newly declared lost."""
+    uncounted: int
+    """Of `acked`, what must not make a window grow: beyond one segment an ACK (RFC 5681) or two (RFC 3465)."""
     ce: int
     """Newly acknowledged as marked "congestion experienced"."""
     round_end: bool

@@ -88,6 +88,7 @@ class Flow:
     receive_window: str | None = None
     recovery: str | None = None
     prr: bool | None = None
+    byte_counting: bool | None = None
     limited_transmit: bool | None = None
     delayed_ack: bool | None = None
     delayed_ack_timeout: str | None = None

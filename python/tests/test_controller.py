@@ -15,7 +15,7 @@ class MyReno(bp.Controller):
     def on_ack(self, flow, ack):
         if flow["phase"] != "open" or not flow["cwnd_limited"]:
             return
-        segments = ack["acked"] / flow["mss"]
+        segments = (ack["acked"] - ack["uncounted"]) / flow["mss"]
         if self.cwnd < self.ssthresh:
             self.cwnd += segments
         else:

@@ -115,6 +115,9 @@ pub struct Ack {
     /// Bytes newly delivered, cumulatively or selectively; without SACK a duplicate ACK counts one segment and the
     /// cumulative ACK that follows counts that much less.
     pub acked: u64,
+    /// Of `acked`, the bytes that must not make a window grow: what exceeds one segment an ACK when the sender counts ACKs
+    /// (RFC 5681 section 3.1), or two in slow start when it counts bytes (RFC 3465).
+    pub uncounted: u64,
     /// Bytes newly declared lost.
     pub lost: u64,
     /// Bytes newly acknowledged as marked "congestion experienced".
@@ -132,6 +135,7 @@ impl Ack {
     pub fn merge(&mut self, later: &Ack) {
         self.acks = self.acks.saturating_add(later.acks);
         self.acked = self.acked.saturating_add(later.acked);
+        self.uncounted = self.uncounted.saturating_add(later.uncounted);
         self.lost = self.lost.saturating_add(later.lost);
         self.ce = self.ce.saturating_add(later.ce);
         self.round_end |= later.round_end;

@@ -146,14 +146,15 @@ impl<P: Policy> Controller for Windowed<P> {
         if flow.phase == Phase::Recovery || !flow.cwnd_limited {
             return;
         }
+        let counted = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
         if self.w.cwnd < self.w.ssthresh {
-            let left = self.policy.slow_start(&mut self.w, flow, ack);
+            let left = self.policy.slow_start(&mut self.w, flow, &counted);
             if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
                 let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
                 self.policy.avoid(&mut self.w, flow, &rest);
             }
         } else {
-            self.policy.avoid(&mut self.w, flow, ack);
+            self.policy.avoid(&mut self.w, flow, &counted);
         }
         self.settle();
     }

@@ -140,6 +140,7 @@ fn ack_dict<'py>(py: Python<'py>, ack: &Ack) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("acks", ack.acks)?;
     d.set_item("acked", ack.acked)?;
+    d.set_item("uncounted", ack.uncounted)?;
     d.set_item("lost", ack.lost)?;
     d.set_item("ce", ack.ce)?;
     d.set_item("round_end", ack.round_end)?;

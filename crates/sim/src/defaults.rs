@@ -102,6 +102,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::Reno => Recovery::Reno,
     });
     flow.prr.get_or_insert(o.prr);
+    flow.byte_counting.get_or_insert(o.byte_counting);
     flow.limited_transmit.get_or_insert(o.limited_transmit);
     flow.delayed_ack.get_or_insert(o.delayed_ack.is_some());
     if let Some(timeout) = o.delayed_ack {

@@ -387,6 +387,7 @@ fn options(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error
         Some(Recovery::Reno) => LossRecovery::Reno,
     };
     o.prr = flow.prr.unwrap_or(o.prr);
+    o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
     o.limited_transmit = flow.limited_transmit.unwrap_or(o.limited_transmit);
     let delay = match (flow.delayed_ack_timeout, o.delayed_ack) {
         (Some(given), _) => given.0,

@@ -45,6 +45,9 @@ pub struct Options {
     pub recovery: LossRecovery,
     /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
     pub prr: bool,
+    /// Growth counts bytes, at most two segments an ACK in slow start (RFC 3465); else ACKs, each for one segment at most
+    /// (RFC 5681 section 3.1, as ns-2 does).
+    pub byte_counting: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
@@ -86,6 +89,7 @@ impl Options {
             receive_window: None,
             recovery: LossRecovery::Sack,
             prr: false,
+            byte_counting: false,
             limited_transmit: true,
             delayed_ack: None,
             timestamps: false,
@@ -101,8 +105,8 @@ impl Options {
         }
     }
 
-    /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with proportional rate reduction (RFC 9937), delayed
-    /// ACKs of at most 200 ms, timestamps (RFC 7323), minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682).
+    /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with proportional rate reduction (RFC 9937), byte
+    /// counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323), minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682).
     pub fn modern() -> Self {
         Self {
             mss: 1448,
@@ -111,6 +115,7 @@ impl Options {
             ack_grows: true,
             initial_window: 10.0,
             prr: true,
+            byte_counting: true,
             delayed_ack: Some(Span::from_millis(200)),
             timestamps: true,
             min_rto: Span::from_millis(1000),

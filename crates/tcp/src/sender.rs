@@ -233,6 +233,7 @@ impl Sender {
         let delivered = self.count_deliveries(seg, advanced, got.segments);
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
+        ack.uncounted = ack.acked.saturating_sub(self.growth_limit());
         // A duplicate ACK brings no growth (RFC 5681 section 3.2 step 1).
         self.flow.cwnd_limited = advanced > 0 && before < self.limited_until;
         let rtt = self.sample_rtt(seg, advanced, &got);
@@ -292,7 +293,7 @@ impl Sender {
                 self.probe = Probe::ToSend;
                 self.timer = Some(now + self.rto.rto());
             } else {
-                self.on_timeout();
+                self.on_timeout(true);
             }
         }
     }
@@ -471,6 +472,17 @@ impl Sender {
         let full = segments * u64::from(self.flow.mss);
         let short = u64::from(self.flow.mss - self.last_len.min(self.flow.mss));
         if segments > 0 && ack == self.limit { full.saturating_sub(short) } else { full }
+    }
+
+    /// The most bytes of one ACK that may make the window grow.
+    fn growth_limit(&self) -> u64 {
+        let slow_start = self.decision.cwnd < self.decision.ssthresh;
+        let segments = match (self.options.byte_counting, slow_start) {
+            (false, _) => 1,   // RFC 5681 section 3.1, eq. 2 and 3
+            (true, true) => 2, // RFC 3465 section 2.2, L = 2
+            (true, false) => return u64::MAX,
+        };
+        segments * u64::from(self.flow.mss)
     }
 
     /// Newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that follows as that much less.

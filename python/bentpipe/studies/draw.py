@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Width of a column of a two-column paper, in inches.
 COLUMN = 3.5
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["Liberation Sans", "Arial", "Helvetica", "DejaVu Sans"],
     "font.size": 8,

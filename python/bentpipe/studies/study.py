@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.claim import Claim
+from bentpipe.studies.claim import Claim, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,12 +64,24 @@ class Figure:
     data: pl.DataFrame
 
 
+@dataclass(frozen=True)
+class Tally:
+    """A table cell: how many checks of a claim hold, in the colour and with the mark of its verdict."""
+
+    claim: Claim
+
+    def __str__(self) -> str:
+        mark = {Verdict.REPRODUCED: "✓", Verdict.SAME_ORDER: "~", Verdict.NOT_REPRODUCED: "✗"}
+        held = sum(c.holds for c in self.claim.checks)
+        return f"{mark[self.claim.verdict]} {held}/{len(self.claim.checks)}"
+
+
 @dataclass
 class Table:
-    """A table of the page. Cells are text; a cell that equals a verdict is shown as a badge."""
+    """A table of the page. Cells are text or tallies; text that equals a verdict is shown as a badge."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Tally]]
     caption: str = ""
 
 

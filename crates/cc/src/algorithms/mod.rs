@@ -3,11 +3,15 @@
 mod cubic;
 mod hswa;
 mod reno;
+mod scps;
 mod star;
+mod tcp_j;
 mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod westwood;
+mod westwood_plus;
 
 use crate::registry::Entry;
 
@@ -19,6 +23,10 @@ pub(crate) const ALL: &[Entry] = &[
     vegas_a::ENTRY,
     vegas::ENTRY,
     veno::ENTRY,
+    westwood::ENTRY,
+    westwood_plus::ENTRY,
+    tcp_j::ENTRY,
+    scps::ENTRY,
     cubic::ENTRY,
     reno::ENTRY,
 ];

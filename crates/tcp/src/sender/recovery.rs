@@ -146,7 +146,7 @@ impl Sender {
     }
 
     /// RFC 6298 section 5.4 to 5.6, RFC 5681 section 3.1.
-    pub(super) fn on_timeout(&mut self) {
+    pub(super) fn on_timeout(&mut self, back_off: bool) {
         let before = self.cc.decision();
         let fresh = match self.options.spurious {
             // After a fast retransmission the next ACKs do not tell which copy arrived; a timestamp does.
@@ -167,7 +167,7 @@ impl Sender {
         self.forced = false;
         self.limited_until = self.board.next();
         self.window_reduced();
-        if !self.options.fixed_rto {
+        if back_off && !self.options.fixed_rto {
             self.rto.back_off();
         }
         self.timer = Some(self.flow.now + self.rto.rto());
@@ -190,7 +190,8 @@ impl Sender {
             self.probe = Probe::No;
             self.counters.spurious_timeouts += 1;
         } else {
-            self.on_timeout();
+            // The probe has told in one round trip; only its own timeout would double the RTO.
+            self.on_timeout(false);
         }
         new_data
     }

@@ -8,6 +8,7 @@ mod delivery_rate;
 mod ecn;
 mod fast_retransmit;
 mod fuzz;
+mod growth;
 mod limited_transmit;
 mod limits;
 mod newreno;

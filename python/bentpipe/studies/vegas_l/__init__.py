@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bentpipe.studies.study import Case, Outcome, Plan, Report, Study
+from bentpipe.studies.study import Case, Key, Outcome, Plan, Report, Study
 from bentpipe.studies.vegas_l.measure import measure
 from bentpipe.studies.vegas_l.setup import ALGORITHMS, BASE, DURATION_S, HIGH, LOW, VARIANTS, Setup, Variant
 
@@ -45,7 +45,7 @@ def plan_of(mode: str, size: Size) -> Plan:
         f"{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, "
         "the start of each flow and the packets that are lost."
     )
-    settings = {
+    settings: dict[str, Key] = {
         "seeds": size.seeds,
         "sensitivity_seeds": size.sensitivity_seeds,
         "duration_s": size.duration_s,

@@ -10,13 +10,14 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from bentpipe import registry
+from bentpipe.stats import Mean
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.study import Figure, Outcome, Plan
 from bentpipe.studies.vegas_l import claims
 from bentpipe.studies.vegas_l.measure import STEADY
-from bentpipe.studies.vegas_l.setup import ALGORITHMS, HIGH, LOW
+from bentpipe.studies.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,10 +70,10 @@ def windows(plan: Plan, traces: pl.DataFrame, base: pl.DataFrame) -> Figure:
     return Figure(
         "figure-4",
         "Figure 4. Congestion window of flow 1.",
-        f"One run each (seed {seed}), sampled every second; flow 2 is NewReno. Mean over the last "
-        f"{1 - STEADY:.0%} of the run, {plan.settings['seeds']} seeds, with the half-width of the 95 % "
-        f"interval: (a) {steady[LOW]}; (b) {steady[HIGH]} packets. The paper prints a steady 350 packets for "
-        "Vegas-L in (a), three times the window of Vegas (dashed line: 350).",
+        f"One run each (seed {seed}, satellite at {BASE.longitude(int(seed)):g}E), sampled every second; "
+        f"flow 2 is NewReno. Mean over the last {1 - STEADY:.0%} of the run, {plan.settings['seeds']} seeds, "
+        f"with the half-width of the 95 % interval: (a) {steady[LOW]}; (b) {steady[HIGH]} packets. The paper "
+        "prints a steady 350 packets for Vegas-L in (a), three times the window of Vegas (dashed line: 350).",
         "Two line charts of the congestion window over time, one line for each of four algorithms; the upper "
         "at the low and the lower at the high packet error rate.",
         fig,
@@ -187,7 +188,7 @@ def fairness(plan: Plan, base: pl.DataFrame) -> Figure:
     )
 
 
-def _row(per: float, cc: str, flow: str, got, paper: float | None) -> Mapping[str, object]:
+def _row(per: float, cc: str, flow: str, got: Mean, paper: float | None) -> Mapping[str, object]:
     return {
         "per": per,
         "cc": cc,
@@ -214,7 +215,7 @@ def _printed_line(ax: Axes, value: float) -> None:
 
 def _printed_mark(ax: Axes, at: float, width: float, value: float) -> None:
     ax.plot(
-        [at - width * 0.62, at + width * 0.62],
+        [at - width * 0.5, at + width * 0.5],
         [value, value],
         color="white",
         linewidth=2.8,
@@ -222,7 +223,7 @@ def _printed_mark(ax: Axes, at: float, width: float, value: float) -> None:
         zorder=4,
     )
     ax.plot(
-        [at - width * 0.62, at + width * 0.62],
+        [at - width * 0.5, at + width * 0.5],
         [value, value],
         color="black",
         linewidth=1.6,

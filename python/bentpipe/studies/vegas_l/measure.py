@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.stats import jain
@@ -36,17 +37,17 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     shared = next(k for k in result["links"] if k["name"] == "sat" and k["direction"] == "forward")
     length = float(result["simulated_s"])
     window = trace.filter(pl.col("flow") == "x").sort("t_s")
-    early = window.filter(pl.col("t_s") < EARLY * length)["cwnd"]
-    steady = window.filter(pl.col("t_s") >= STEADY * length)["cwnd"]
+    early = window.filter(pl.col("t_s") < EARLY * length)["cwnd"].to_list()
+    steady = window.filter(pl.col("t_s") >= STEADY * length)["cwnd"].to_list()
     falls = window["cwnd"].diff() / window["cwnd"].shift(1)
-    steady_mean = float(steady.mean() or 0.0)
+    steady_mean = fmean(steady)
     return {
         "x_mbps": x["goodput_bps"] / 1e6,
         "newreno_mbps": newreno["goodput_bps"] / 1e6,
         "jain": jain([x["goodput_bps"], newreno["goodput_bps"]]),
-        "cwnd_early": float(early.mean() or 0.0),
+        "cwnd_early": fmean(early),
         "cwnd_steady": steady_mean,
-        "cwnd_cv": float(steady.std() or 0.0) / steady_mean,
+        "cwnd_cv": stdev(steady) / steady_mean,
         "cuts": int((falls < -CUT).sum()) / length * 100,
         "x_rtt_s": float(x["rtt_mean_s"]),
         "newreno_rtt_s": float(newreno["rtt_mean_s"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import polars as pl
 
 from bentpipe.studies.claim import Claim, Verdict
@@ -45,7 +47,7 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
 
 def _mean(base: pl.DataFrame, cc: str, per: float, column: str) -> float:
     at = base.filter((pl.col("cc") == cc) & (pl.col("per") == per))
-    return float(at[column].mean())
+    return fmean(at[column].to_list())
 
 
 def _v1(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
@@ -76,13 +78,13 @@ def _v1(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
 
 def _v2(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
     a, b = (_mean(base, cc, LOW, "x_mbps") for cc in ("vegas-a", "vegas-l"))
-    each = base.filter((pl.col("cc") == "vegas-l") & (pl.col("per") == LOW))["x_mbps"]
+    each = base.filter((pl.col("cc") == "vegas-l") & (pl.col("per") == LOW))["x_mbps"].to_list()
     lost = {cc: _mean(base, cc, LOW, "x_lost") for cc in ("veno", "vegas-a", "vegas-l")}
     detail = [
         f"Vegas-L against Vegas-A: {b:.2f} and {a:.2f} Mbit/s; both raise alpha whenever the throughput "
         "rose, so both keep more packets queued than Vegas does.",
         "From one longitude of the satellite to another, Vegas-L's throughput varies between "
-        f"{each.min():.2f} and {each.max():.2f} Mbit/s: the delays decide whose packets meet a full queue. A "
+        f"{min(each):.2f} and {max(each):.2f} Mbit/s: the delays decide whose packets meet a full queue. A "
         "single run, as the paper seems to show, may give any value between.",
         "Drop-tail decides who loses at a full queue: per run flow 1 loses "
         + ", ".join(f"{plain(n)} packets as {claims.label(cc)}" for cc, n in lost.items())
@@ -135,7 +137,7 @@ def _v4(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
 
 def _v5(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
     a, b, same = _same_at_high(base, "x_mbps")
-    rtt = float(base.filter(pl.col("per") == HIGH)["newreno_rtt_s"].mean())
+    rtt = fmean(base.filter(pl.col("per") == HIGH)["newreno_rtt_s"].to_list())
     law = RENO_CONSTANT / HIGH**0.5 * MSS_BYTES * 8 / rtt / 1e6
     detail = [
         f"NewReno over {rtt:.2f} s at a loss rate of 1e-3 gets {law:.2f} Mbit/s by the square-root law, near "
@@ -153,7 +155,7 @@ def _v5(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
 
 def _v6(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
     x = {cc: _mean(base, cc, HIGH, "x_mbps") for cc in ("vegas", "vegas-a", "veno", "vegas-l")}
-    reno = float(base.filter(pl.col("per") == HIGH)["newreno_mbps"].mean())
+    reno = fmean(base.filter(pl.col("per") == HIGH)["newreno_mbps"].to_list())
     faster = min(x.values()) > reno
     detail = [
         "Throughput of flow 1: "

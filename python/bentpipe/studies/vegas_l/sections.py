@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 import polars as pl
 
 from bentpipe.studies.claim import Claim, Verdict, interval
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.study import Plan, Section, Table
+from bentpipe.studies.study import Plan, Section, Table, Tally
 from bentpipe.studies.vegas_l import claims
 from bentpipe.studies.vegas_l.setup import (
     ALGORITHMS,
@@ -28,6 +29,9 @@ from bentpipe.studies.vegas_l.setup import (
 #: Mean window of Reno over 1 / sqrt(p) (one more segment per round trip, half lost at each loss).
 RENO_CONSTANT = 1.5**0.5
 RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+
+
+CAPTION = "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced"
 
 
 @dataclass
@@ -95,10 +99,10 @@ def sensitivity(plan: Plan, runs: pl.DataFrame) -> Sensitivity:
 def sensitivity_section(plan: Plan, found: Sensitivity) -> Section:
     """Which verdicts each choice decides, and what the choices do to the main numbers."""
     ids = [c.id for c in found.base]
-    verdicts = [["as above (base)", *(str(c.verdict) for c in found.base), "-"]]
+    verdicts: list[list[str | Tally]] = [["as above (base)", *(Tally(c) for c in found.base), "-"]]
     for name, under in found.variants.items():
         changed = [a.id for a, b in zip(under, found.base, strict=True) if a.verdict != b.verdict]
-        verdicts.append([choice(name), *(str(c.verdict) for c in under), ", ".join(changed) or "none"])
+        verdicts.append([choice(name), *(Tally(c) for c in under), ", ".join(changed) or "none"])
     numbers = []
     for name, under in {"base": found.base, **found.variants}.items():
         by_id = {c.id: c for c in under}
@@ -125,10 +129,10 @@ def sensitivity_section(plan: Plan, found: Sensitivity) -> Section:
         plain(claims.NEWRENO_HIGH),
         "",
     ]
-    decided = sorted({i for row in verdicts[1:] for i in row[-1].split(", ") if i != "none"})
+    decided = sorted({i for row in verdicts[1:] for i in str(row[-1]).split(", ") if i != "none"})
     text = (
-        f"Each row changes one choice and repeats the study over {plan.settings['sensitivity_seeds']} seeds; "
-        "the first row is the base over the same seeds. "
+        "Each row changes one choice (or two) and repeats the study over "
+        f"{plan.settings['sensitivity_seeds']} seeds; the first row is the base over the same seeds. "
         + (
             f"The choices decide {', '.join(decided)}; the other verdicts hold under every choice tried."
             if decided
@@ -139,7 +143,7 @@ def sensitivity_section(plan: Plan, found: Sensitivity) -> Section:
         "How far the choices decide",
         [text],
         [
-            Table(["Choice", *ids, "Verdicts it changes"], verdicts, "Verdicts"),
+            Table(["Choice", *ids, "Verdicts it changes"], verdicts, CAPTION),
             Table(
                 [
                     "Choice",
@@ -210,9 +214,9 @@ def implied_rtt(window: float, mbps: float) -> float:
 
 def setup_section(base: pl.DataFrame) -> Section:
     """What the paper gives, what was chosen, and why."""
-    least = {who: base[f"{who}_rtt_min_s"] for who in ("x", "newreno")}
-    rtt = {who: float(of.mean()) for who, of in least.items()}
-    spread = {who: f"{of.min():.2f} to {of.max():.2f}" for who, of in least.items()}
+    least = {who: base[f"{who}_rtt_min_s"].to_list() for who in ("x", "newreno")}
+    rtt = {who: fmean(of) for who, of in least.items()}
+    spread = {who: f"{min(of) * 1e3:.0f} to {max(of) * 1e3:.0f}" for who, of in least.items()}
     wire = MSS_BYTES + BASE.header_bytes
     bdp = {who: RATE_BPS * t / 8 / wire for who, t in rtt.items()}
     of_l = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
@@ -237,7 +241,7 @@ def setup_section(base: pl.DataFrame) -> Section:
         ],
         [
             "Hops",
-            f"one for both flows (RTT without queue {spread['x']} s and {spread['newreno']} s)",
+            f"one for both flows (RTT without queue {spread['x']} ms and {spread['newreno']} ms)",
             "the paper speaks of a GEO satellite and names no relay station. Beijing and New York are 170 "
             "degrees of longitude apart, so no geostationary satellite is above the horizon of both; ns-2 "
             "does not check that and takes the straight line, through the Earth if need be, and so does this "

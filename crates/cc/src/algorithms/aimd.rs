@@ -1,0 +1,185 @@
+//! AIMD(a, b), additive increase and multiplicative decrease with any coefficients: S. Jin, L. Guo, I. Matta, A. Bestavros:
+//! A Spectrum of TCP-friendly Window-based Congestion Control Algorithms, IEEE/ACM Transactions on Networking, 2003
+//! (sections 2 and 3). AIMD(1, 1/2) is Reno's window.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40; as friendly as Reno for a = 3b / (2 - b).
+//! Equations: W + a per round trip -> `avoid`; W - b W at a loss -> `backoff`; eq. (4) with k = 0, l = 1 gives
+//! a = 3b / (2 - b) -> [`friendly`].
+//! Decisions:
+//!  * `a` is the friendly one, 3b / (2 - b), unless given. The paper's runs round it: AIMD(1/5, 1/8) and AIMD(1/10, 1/16).
+//!  * a loss in slow start halves (`ss_beta`): a cut by b = 1/16 leaves the queue full, and the next round loses again. The
+//!    paper's simulator used b there too; that is `ss_beta = 0`.
+//!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule (RFC 5681 section 3.1).
+//!  * a report of many segments is applied at once, as Reno's.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::reno::additive;
+use crate::controller::Congestion;
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "aimd",
+    label: "AIMD",
+    about: "Reno's rules with any increase a and decrease b; as friendly as Reno, but smoother, for a small b.",
+    source: "S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion Control Algorithms, IEEE/ACM Trans. Networking, 2003",
+    reference: "doi:10.1109/TNET.2003.813046",
+    grade: Grade::A,
+    params: &[
+        Param {
+            name: "a",
+            kind: Kind::Number { default: 0.2, min: 0.0, max: 1000.0 },
+            unit: "segments",
+            about: "growth per round trip; 3b/(2-b) unless given (eq. 4), which is 0.2 for b = 1/8",
+            from_path: None,
+        },
+        Param {
+            name: "b",
+            kind: Kind::Number { default: 0.125, min: 1e-3, max: 0.99 },
+            unit: "1",
+            about: "share of the window that is given up at a loss",
+            from_path: None,
+        },
+        SS_BETA,
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#882255",
+    marker: "<",
+    build: |args, start| Box::new(Windowed::new(Aimd::new(args), start)),
+};
+
+/// How a loss in slow start is answered, the same parameter for every algorithm of the paper.
+pub(crate) const SS_BETA: Param = Param {
+    name: "ss_beta",
+    kind: Kind::Number { default: 0.5, min: 0.0, max: 0.99 },
+    unit: "1",
+    about: "share of the window that is given up at a loss in slow start; 0: as in congestion avoidance, as in the paper's simulator",
+    from_path: None,
+};
+
+/// The window after a cut: `rule` says what congestion avoidance would do, [`SS_BETA`] what slow start does.
+pub(crate) fn after_loss(w: &Window, ss_beta: f64, rule: impl FnOnce(f64) -> f64) -> f64 {
+    if w.cwnd < w.ssthresh && ss_beta > 0.0 { w.cwnd * (1.0 - ss_beta) } else { rule(w.cwnd) }
+}
+
+/// The increase that makes AIMD(a, b) as friendly as Reno: eq. 4 with k = 0 and l = 1.
+fn friendly(b: f64) -> f64 {
+    3.0 * b / (2.0 - b)
+}
+
+/// AIMD's window rules.
+#[derive(Debug)]
+struct Aimd {
+    a: f64,
+    b: f64,
+    ss_beta: f64,
+}
+
+impl Aimd {
+    fn new(args: &Args) -> Self {
+        let b = args.number("b");
+        let a = if args.given("a") { args.number("a") } else { friendly(b) };
+        Self { a, b, ss_beta: args.number(SS_BETA.name) }
+    }
+}
+
+impl Policy for Aimd {
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        additive(w, flow, ack, self.a);
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard(after_loss(w, self.ss_beta, |cwnd| cwnd * (1.0 - self.b)), why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::friendly;
+    use crate::controller::Congestion;
+    use crate::registry::Value;
+    use crate::rig::{Rig, near};
+
+    fn of(b: f64, w: f64, t: f64) -> Rig {
+        Rig::new("aimd", &[("b", Value::Number(b))], w, t)
+    }
+
+    /// Eq. 4 with k = 0, l = 1: Reno's a = 1 for b = 1/2, and the exact partners of the paper's 1/8 and 1/16.
+    #[test]
+    fn the_friendly_increase() {
+        for (b, a) in [(0.5, 1.0), (0.125, 0.2), (0.0625, 0.09677)] {
+            near(friendly(b), a, 1e-4);
+        }
+    }
+
+    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3 with a = 3b/2), and
+    /// log(1/2) / log(1 - b) = 10.74 losses to go down by half; AIMD(1, 1/2) takes 11 round trips.
+    #[test]
+    fn aggressiveness_and_responsiveness() {
+        for (given, rounds) in [
+            (&[("b", Value::Number(0.0625))][..], 113.7),
+            (&[("b", Value::Number(0.0625)), ("a", Value::Number(1.5 / 16.0))][..], 117.3),
+            (&[("b", Value::Number(0.5))][..], 11.0),
+        ] {
+            let mut rig = Rig::new("aimd", given, 11.0, 2.0);
+            let mut acked = 0.0; // of the round trips, counted as the sum of 1/W
+            while rig.w() < 22.0 {
+                acked += 1.0 / rig.w();
+                rig.ack(1.0, 0.001, 0.5, false);
+            }
+            near(acked, rounds, 0.01);
+        }
+        let mut rig = of(0.0625, 22.0, 2.0);
+        let mut losses = 0;
+        while rig.w() > 11.0 {
+            rig.congestion(Congestion::Loss);
+            losses += 1;
+        }
+        assert_eq!(losses, 11);
+    }
+
+    /// From 750 (1 - 1/16) to 750 segments: b W / a = 484 round trips, 291 s at 0.6 s.
+    #[test]
+    fn regains_a_sixteenth_of_750_segments_in_484_round_trips() {
+        let mut rig = of(0.0625, 750.0, 2.0);
+        rig.congestion(Congestion::Loss);
+        assert_eq!((rig.w(), rig.t()), (703.125, 703.125));
+        let mut rounds = 0;
+        while rig.w() < 750.0 {
+            rig.ack(rig.w(), 0.6, 0.6, true);
+            rounds += 1;
+        }
+        near(f64::from(rounds), 484.0, 0.002);
+        near(rig.secs(), 291.0, 0.003);
+    }
+
+    /// Table 2, time to efficiency: windows of 12.7 and 31 segments add up to 110 after (W - W1 - W2) / 2a = 342.6 round
+    /// trips.
+    #[test]
+    fn two_flows_fill_the_path_in_343_round_trips() {
+        let mut flows = [of(0.0625, 12.7, 2.0), of(0.0625, 31.0, 2.0)];
+        let mut rounds = 0;
+        while flows[0].w() + flows[1].w() < 110.0 {
+            for rig in &mut flows {
+                rig.ack(rig.w(), 0.1, 0.1, true);
+            }
+            rounds += 1;
+        }
+        assert_eq!(rounds, 343);
+    }
+
+    /// A loss in slow start halves; with `ss_beta = 0` it is answered as any other. A timeout sets ssthresh by the same rule.
+    #[test]
+    fn a_loss_in_slow_start() {
+        for (given, keep) in [(&[][..], 0.5), (&[("ss_beta", Value::Number(0.0))][..], 0.875)] {
+            let mut rig = Rig::new("aimd", given, 100.0, f64::INFINITY);
+            rig.congestion(Congestion::Loss);
+            assert_eq!((rig.w(), rig.t()), (100.0 * keep, 100.0 * keep));
+        }
+        let mut rig = Rig::new("aimd", &[], 100.0, 2.0);
+        rig.congestion(Congestion::Timeout);
+        assert_eq!((rig.w(), rig.t()), (1.0, 87.5));
+    }
+}

@@ -1,0 +1,158 @@
+//! TCP-J: N. Sato, M. Kunishi, F. Teraoka: TCP-J: New Transport Protocol for Wireless Network Environments, Journal of
+//! IPSJ 43(12), 2002, as far as it is known from H. Obata et al.: TCP-STAR, whose equation numbers are used here.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good.
+//! Equations: (2) bandwidth sample and (3) its smoothing, the available-bandwidth estimate ABE -> [`Abe::add`], shared with
+//! TCP-STAR. Growth is Reno's.
+//! The original is in Japanese and could not be read. TCP-STAR's authors say that it "sets cwnd and ssthresh by taking into
+//! account the estimated bandwidth after data losses", and that it differs from Westwood by its estimate. Hence:
+//!  * after duplicate ACKs T = max(2, BW RTTmin) and W = min(W, T); after a timeout the same T and W = 1 (Westwood's rule).
+//!  * `raise` sets W = T even where that is more than W, which the words allow as well.
+//!  * ECN is answered as a loss. What ABE counts is said at TCP-STAR.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::reno::additive;
+use crate::algorithms::star::Abe;
+use crate::algorithms::westwood::to_estimate;
+use crate::controller::{Congestion, Life};
+use crate::registry::{Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "tcp-j",
+    label: "TCP-J",
+    about: "Westwood with another bandwidth estimate: smoothed per ACK instead of per time.",
+    source: "N. Sato, M. Kunishi, F. Teraoka: TCP-J: New Transport Protocol for Wireless Network Environments, J. IPSJ 43(12), 2002",
+    reference: "J. IPSJ 43(12), pp. 3848-3858 (Japanese)",
+    grade: Grade::C,
+    params: &[Param {
+        name: "raise",
+        kind: Kind::Flag { default: false },
+        unit: "",
+        about: "after a loss go to the estimate even if it lies above the window",
+        from_path: None,
+    }],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#ee6677",
+    marker: "h",
+    build: |args, start| Box::new(Windowed::new(TcpJ::new(args.flag("raise")), start)),
+};
+
+#[derive(Debug)]
+struct TcpJ {
+    raise: bool,
+    abe: Abe,
+    /// BW RTTmin as of the last ACK, segments; for traces.
+    estimate: f64,
+}
+
+impl TcpJ {
+    fn new(raise: bool) -> Self {
+        Self { raise, abe: Abe::default(), estimate: 0.0 }
+    }
+}
+
+impl Policy for TcpJ {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if ack.acked > 0 {
+            self.abe.add(ack.segments(flow), flow.now); // eq. 2 and 3
+            self.estimate = self.abe.window(flow);
+        }
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        additive(w, flow, ack, 1.0);
+    }
+
+    fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
+        let estimate = self.abe.window(flow);
+        if self.raise { Cut::standard(estimate.max(2.0), why) } else { to_estimate(w, estimate, why) }
+    }
+
+    fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
+        if what == Life::IdleRestart {
+            self.abe.pause();
+        }
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("estimate_segments", self.estimate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::{Congestion, Life};
+    use crate::registry::Value;
+    use crate::rig::{Rig, near};
+
+    fn estimate(rig: &Rig) -> f64 {
+        let mut found = f64::NAN;
+        rig.cc.probe(&mut |_, value| found = value);
+        found
+    }
+
+    /// Eq. 3 is per ACK: the share of a constant ACK rate that 1, 10, 20, 29 and 44 ACKs find is the same at any rate.
+    #[test]
+    fn the_estimate_converges_per_ack_and_not_per_time() {
+        for rate in [5.0, 100.0, 1e4] {
+            let mut rig = Rig::new("tcp-j", &[], 10.0, 2.0);
+            rig.ack(1.0, 1.0, 0.5, false); // starts the clock
+            for k in 1..=44 {
+                rig.ack(1.0, 1.0 / rate, 0.5, false);
+                let share = match k {
+                    1 => 0.05,
+                    10 => 0.632,
+                    20 => 0.872,
+                    29 => 0.950,
+                    44 => 0.990,
+                    _ => continue,
+                };
+                near(estimate(&rig), share * rate * 0.5, 1e-3);
+            }
+        }
+    }
+
+    /// Westwood's rule: random loss on an empty path gives nothing up, a queue is emptied, and a timeout leaves one segment.
+    #[test]
+    fn the_window_goes_to_the_estimate() {
+        let mut rig = Rig::new("tcp-j", &[], 200.0, 2.0);
+        for _ in 0..3 {
+            rig.round(0.5);
+        }
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), before, 0.01);
+
+        for why in [Congestion::Loss, Congestion::Ecn, Congestion::Timeout] {
+            let mut rig = Rig::new("tcp-j", &[], 150.0, 2.0);
+            rig.ack(0.001, 0.5, 0.5, false);
+            for _ in 0..3 {
+                rig.path(100.0, 0.5);
+            }
+            rig.congestion(why);
+            near(rig.w(), if why == Congestion::Timeout { 1.0 } else { 100.0 }, 0.01);
+            near(rig.t(), 100.0, 0.01);
+        }
+    }
+
+    /// An estimate above the window: W stays and T is the estimate; with `raise` W goes there too. An idle time is no sample.
+    #[test]
+    fn an_estimate_above_the_window() {
+        for raise in [false, true] {
+            let mut rig = Rig::new("tcp-j", &[("raise", Value::Flag(raise))], 14.0, 2.0);
+            for _ in 0..60 {
+                rig.ack(1.0, 0.01, 0.5, false);
+            }
+            rig.flow.now = rig.flow.now + crate::time::Span::from_millis(60_000);
+            rig.cc.on_life(&rig.flow, Life::IdleRestart);
+            rig.ack(1.0, 0.0, 0.5, false);
+            let before = rig.w();
+            rig.congestion(Congestion::Loss);
+            near(rig.w(), if raise { 50.0 } else { before }, 0.01);
+            near(rig.t(), 50.0, 0.01);
+        }
+    }
+}

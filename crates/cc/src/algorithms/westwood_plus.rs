@@ -1,0 +1,393 @@
+//! TCP Westwood+: L. A. Grieco, S. Mascolo: Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
+//! Congestion Control, ACM SIGCOMM Computer Communication Review 34(2), 2004; Linux `tcp_westwood.c` and ns-3.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout.
+//! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and its filter ->
+//! [`RoundRate::observe`]; at congestion T = max(2, bw RTTmin) and W = min(W, T), after a timeout W = 1 -> `backoff`.
+//! Growth is Reno's.
+//! Decisions where the authorities differ:
+//!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the mean of two
+//!    samples. The first sample sets them.
+//!  * `rules`: `paper` (also ns-3; default) goes to the estimate when the loss is found; `linux` goes to half then, and to
+//!    the estimate, upwards too, when recovery ends. ECN has no recovery to wait for: half, and the estimate at once.
+//!  * a timeout makes RTTmin begin anew with the next sample (Linux).
+//!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
+
+use alloc::boxed::Box;
+
+use crate::algorithms::reno::additive;
+use crate::algorithms::vegas::BASE_WINDOW;
+use crate::algorithms::westwood::{base_rtt, to_estimate};
+use crate::controller::{Congestion, Life};
+use crate::filter::WindowedMin;
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::time::{Span, Time};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "westwood-plus",
+    label: "Westwood+",
+    about: "Westwood with one rate sample per round trip, which ACK compression cannot deceive.",
+    source: "L. A. Grieco, S. Mascolo: Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control, ACM SIGCOMM CCR 34(2), 2004",
+    reference: "doi:10.1145/997150.997155",
+    grade: Grade::A,
+    params: &[FILTER, RULES, BASE_WINDOW],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#66ccee",
+    marker: ">",
+    build: |args, start| Box::new(Windowed::new(WestwoodPlus::new(args), start)),
+};
+
+/// See the head of this file.
+pub(crate) const FILTER: Param = Param {
+    name: "filter",
+    kind: Kind::Choice(&["linux", "paper", "ns-3"]),
+    unit: "",
+    about: "low-pass of the rate samples: 7/8 twice (linux), 7/8 once (paper), 0.9 over the mean of two (ns-3)",
+    from_path: None,
+};
+
+/// See the head of this file.
+pub(crate) const RULES: Param = Param {
+    name: "rules",
+    kind: Kind::Choice(&["paper", "linux"]),
+    unit: "",
+    about: "when the window goes to the estimate: at the loss (paper), or when its recovery ends, half before (linux)",
+    from_path: None,
+};
+
+/// The shortest interval of a rate sample (Linux).
+const SHORTEST: Span = Span::from_millis(50);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Filter {
+    Linux,
+    Paper,
+    Ns3,
+}
+
+/// The low-pass filters; each is set by its first sample that is not zero.
+#[derive(Debug)]
+struct LowPass {
+    filter: Filter,
+    /// Linux: the first stage; ns-3: the last sample.
+    inner: f64,
+    out: f64,
+}
+
+impl LowPass {
+    fn add(&mut self, b: f64) {
+        if self.inner == 0.0 && self.out == 0.0 {
+            (self.inner, self.out) = (b, b);
+            return;
+        }
+        match self.filter {
+            Filter::Linux => {
+                self.inner = (7.0 * self.inner + b) / 8.0;
+                self.out = (7.0 * self.out + self.inner) / 8.0;
+            }
+            Filter::Paper => self.out = (7.0 * self.out + b) / 8.0,
+            Filter::Ns3 => {
+                self.out = 0.9 * self.out + 0.05 * (b + self.inner);
+                self.inner = b;
+            }
+        }
+    }
+}
+
+/// Westwood+'s rate estimate with the RTTmin that turns it into a window.
+#[derive(Debug)]
+pub(crate) struct RoundRate {
+    /// Segments per second.
+    rate: LowPass,
+    base: WindowedMin,
+    /// RTTmin begins anew with the next sample.
+    stale: bool,
+    /// When the window under way began.
+    began: Option<Time>,
+    /// Segments acknowledged in it.
+    acked: f64,
+}
+
+impl RoundRate {
+    /// An estimate of 0 with the parameters [`FILTER`] and [`BASE_WINDOW`] of `args`.
+    pub(crate) fn new(args: &Args) -> Self {
+        let filter = match () {
+            () if args.is(FILTER.name, "paper") => Filter::Paper,
+            () if args.is(FILTER.name, "ns-3") => Filter::Ns3,
+            () => Filter::Linux,
+        };
+        Self {
+            rate: LowPass { filter, inner: 0.0, out: 0.0 },
+            base: base_rtt(args),
+            stale: false,
+            began: None,
+            acked: 0.0,
+        }
+    }
+
+    /// Takes an ACK.
+    pub(crate) fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            if core::mem::take(&mut self.stale) {
+                self.base.clear();
+            }
+            self.base.add(flow.now, rtt.min);
+        }
+        if ack.acked == 0 {
+            return;
+        }
+        let Some(began) = self.began else {
+            self.began = Some(flow.now); // what this ACK covers was sent before the window
+            return;
+        };
+        let (past, rtt) = (flow.now.since(began), flow.rtt.map(|rtt| rtt.latest));
+        if rtt.is_some_and(|rtt| past > rtt.max(SHORTEST)) {
+            self.rate.add(self.acked / past.secs());
+            self.began = Some(flow.now);
+            self.acked = 0.0;
+        }
+        self.acked += ack.segments(flow);
+    }
+
+    /// RTTmin begins anew with the next sample.
+    pub(crate) fn forget_min(&mut self) {
+        self.stale = true;
+    }
+
+    /// bw RTTmin in segments; 0 before the first sample of either.
+    pub(crate) fn window(&self) -> f64 {
+        self.base.get().map_or(0.0, |min| self.rate.out * min.secs())
+    }
+
+    /// Names rate and RTTmin for traces.
+    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("rate_segments_per_s", self.rate.out);
+        emit("base_rtt_s", self.base.get().map_or(f64::INFINITY, Span::secs));
+    }
+}
+
+/// Westwood+'s answer to congestion, which LogWestwood+ shares.
+#[derive(Debug)]
+pub(crate) struct Retreat {
+    pub(crate) rate: RoundRate,
+    /// `rules = "linux"`.
+    late: bool,
+    /// The window goes to the estimate when the recovery under way ends.
+    due: bool,
+}
+
+impl Retreat {
+    /// With the parameters [`FILTER`], [`RULES`] and [`BASE_WINDOW`] of `args`.
+    pub(crate) fn new(args: &Args) -> Self {
+        Self { rate: RoundRate::new(args), late: args.is(RULES.name, "linux"), due: false }
+    }
+
+    /// See [`Policy::backoff`].
+    pub(crate) fn backoff(&self, w: &Window, why: Congestion) -> Cut {
+        if self.late && why == Congestion::Loss {
+            return Cut::standard(w.cwnd / 2.0, why);
+        }
+        to_estimate(w, self.rate.window(), why)
+    }
+
+    /// See [`Policy::on_congestion`].
+    pub(crate) fn on_congestion(&mut self, why: Congestion) {
+        self.due = self.late && why == Congestion::Loss;
+        if why == Congestion::Timeout {
+            self.rate.forget_min();
+        }
+    }
+
+    /// See [`Policy::on_undo`].
+    pub(crate) fn on_undo(&mut self) {
+        self.due = false;
+        self.rate.stale = false;
+    }
+
+    /// See [`Policy::on_life`].
+    pub(crate) fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+        if what == Life::Recovered && core::mem::take(&mut self.due) {
+            let target = self.rate.window().max(2.0);
+            w.cwnd = if flow.cwnd_limited { target } else { target.min(w.cwnd) };
+            w.ssthresh = target;
+        }
+    }
+}
+
+#[derive(Debug)]
+struct WestwoodPlus {
+    retreat: Retreat,
+}
+
+impl WestwoodPlus {
+    fn new(args: &Args) -> Self {
+        Self { retreat: Retreat::new(args) }
+    }
+}
+
+impl Policy for WestwoodPlus {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.retreat.rate.observe(flow, ack);
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        additive(w, flow, ack, 1.0);
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        self.retreat.backoff(w, why)
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
+        self.retreat.on_congestion(why);
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        self.retreat.on_undo();
+    }
+
+    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+        self.retreat.on_life(w, flow, what);
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.retreat.rate.probe(emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Filter, LowPass};
+    use crate::controller::{Congestion, Life};
+    use crate::report::Phase;
+    use crate::rig::{Rig, near, text};
+
+    /// Shares of a step that the filters have reached after so many samples. The cascade of two: 1 - (1 + n/8) (7/8)^n.
+    #[test]
+    fn step_response_of_the_filters() {
+        for (filter, shares) in [
+            (Filter::Linux, [(10, 0.408), (20, 0.758), (30, 0.914)]),
+            (Filter::Paper, [(10, 0.7369), (20, 0.9308), (30, 0.9818)]), // 1 - (7/8)^n
+            (Filter::Ns3, [(10, 0.6319), (20, 0.8717), (30, 0.9553)]),   // 1 - 0.95 * 0.9^(n-1)
+        ] {
+            let mut low_pass = LowPass { filter, inner: 0.0, out: 0.0 };
+            low_pass.add(100.0);
+            assert_eq!(low_pass.out, 100.0);
+            let mut n = 0;
+            for (samples, share) in shares {
+                while n < samples {
+                    low_pass.add(200.0);
+                    n += 1;
+                }
+                near((low_pass.out - 100.0) / 100.0, share, 2e-3);
+            }
+        }
+    }
+
+    fn after_rounds(rules: &str, filter: &str, from: f64) -> Rig {
+        let mut rig =
+            Rig::new("westwood-plus", &[("rules", text(rules)), ("filter", text(filter))], from, 2.0);
+        rig.ack(0.001, 0.5, 0.5, false);
+        for _ in 0..40 {
+            rig.path(100.0, 0.5);
+        }
+        rig
+    }
+
+    /// Random loss on an empty path gives up nothing beyond the filter's lag; a queue is emptied.
+    #[test]
+    fn the_window_goes_to_the_bandwidth_delay_product() {
+        for filter in ["linux", "paper", "ns-3"] {
+            for from in [110.0, 150.0, 300.0] {
+                let mut rig = after_rounds("paper", filter, from);
+                rig.congestion(Congestion::Loss);
+                near(rig.w(), 100.0, 0.02);
+                near(rig.t(), 100.0, 0.02);
+            }
+        }
+        let mut rig = Rig::new("westwood-plus", &[], 1000.0, 2.0);
+        for _ in 0..20 {
+            rig.round(0.5);
+        }
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), before, 0.03);
+    }
+
+    /// Linux: half at the loss, the estimate when recovery ends, also upwards; not if the loss was a timeout.
+    #[test]
+    fn linux_waits_for_the_end_of_recovery() {
+        let mut rig = after_rounds("linux", "linux", 110.0);
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), before / 2.0, 1e-6);
+        rig.flow.phase = Phase::Recovery;
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        near(rig.w(), 100.0, 0.02);
+        near(rig.t(), 100.0, 0.02);
+
+        let mut rig = after_rounds("linux", "linux", 110.0);
+        rig.congestion(Congestion::Timeout);
+        near(rig.t(), 100.0, 0.02);
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        assert_eq!(rig.w(), 1.0);
+
+        let mut rig = after_rounds("linux", "linux", 110.0);
+        rig.congestion(Congestion::Ecn);
+        near(rig.w(), 100.0, 0.02);
+    }
+
+    /// After a timeout RTTmin is that of the next sample: a path that has become longer is seen.
+    #[test]
+    fn a_timeout_makes_the_minimum_begin_anew() {
+        let mut rig = after_rounds("paper", "linux", 100.0);
+        rig.congestion(Congestion::Timeout);
+        let t = rig.t();
+        let before = rig.congestion(Congestion::Timeout);
+        assert_eq!(rig.t(), t);
+        for _ in 0..60 {
+            rig.path(100.0, 0.8);
+        }
+        rig.congestion(Congestion::Loss);
+        near(rig.t(), 100.0, 0.02);
+
+        let mut rig = after_rounds("paper", "linux", 100.0);
+        rig.congestion(Congestion::Timeout);
+        rig.cc.on_undo(&rig.flow, &before);
+        rig.path(100.0, 0.8);
+        let mut min = 0.0;
+        rig.cc.probe(&mut |name, value| {
+            if name == "base_rtt_s" {
+                min = value;
+            }
+        });
+        assert_eq!(min, 0.5);
+    }
+
+    /// One packet in 1/p lost at an RTT of R, RTTmin of it propagation: the rate is 1 / sqrt(R (R - RTTmin) p), less a few
+    /// per cent because a decrease of a tenth is not small and the filter lags behind the growth.
+    #[test]
+    fn the_rate_under_regular_loss() {
+        let (p, rtt, min) = (1e-6, 0.5, 0.45);
+        let expected = 1.0 / libm::sqrt(rtt * (rtt - min) * p);
+        let mut rig = Rig::new("westwood-plus", &[], expected * rtt, 2.0);
+        rig.ack(0.001, min, min, false);
+        let (mut since, mut sent, mut losses, mut begin) = (0.0, 0.0, 0, 0.0);
+        while losses < 12 {
+            let batch = rig.w() / 20.0;
+            rig.ack(batch, rtt / 20.0, rtt, false);
+            since += batch;
+            sent += batch;
+            if since >= 1.0 / p {
+                (since, losses) = (0.0, losses + 1);
+                rig.congestion(Congestion::Loss);
+                if losses == 4 {
+                    (begin, sent) = (rig.secs(), 0.0);
+                }
+            }
+        }
+        near(sent / (rig.secs() - begin), expected, 0.06);
+    }
+}
