@@ -283,7 +283,7 @@ mod tests {
             assert!(a.colour.len() == 7 && a.colour.starts_with('#'), "{}", a.id);
             for b in &all()[i + 1..] {
                 assert!(a.id != b.id && a.label != b.label, "{}", a.id);
-                assert!(a.colour != b.colour && a.marker != b.marker, "{} and {}", a.id, b.id);
+                assert!((a.colour, a.marker) != (b.colour, b.marker), "{} and {}", a.id, b.id);
             }
         }
     }

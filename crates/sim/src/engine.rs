@@ -13,7 +13,7 @@ use bentpipe_cc::{Controller, Start, Time};
 use bentpipe_tcp::{AckSegment, Options};
 
 use crate::flow::{Flow, Kind, NEVER};
-use crate::link::{Link, Pushed};
+use crate::link::{Link, Passed, Pushed};
 use crate::packet::{ACK, LOST, Packet, SackStore};
 use crate::plan::{CcPlan, Plan, Source};
 use crate::random::Stream;
@@ -72,6 +72,9 @@ struct Engine {
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
     routes: Vec<u32>,
+    /// Links all of whose packets go on to one other link that no one else feeds. They need no event: what happens at the
+    /// next link follows, in order, from what happens here.
+    hands_on: Vec<bool>,
     flows: Vec<Flow>,
     sacks: SackStore,
     recorder: Recorder,
@@ -101,6 +104,7 @@ impl Engine {
             public_links: links.len(),
             links,
             routes: Vec::new(),
+            hands_on: Vec::new(),
             flows: Vec::with_capacity(plan.flows.len()),
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -130,6 +134,12 @@ impl Engine {
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
+        let seen_between_links = plan.record.is_some_and(|r| r.links);
+        engine.hands_on = if seen_between_links {
+            vec![false; engine.links.len()]
+        } else {
+            chained(&engine.routes, engine.links.len())
+        };
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow, engine.flows[flow].start);
             if engine.flows[flow].stop < NEVER {
@@ -225,18 +235,42 @@ impl Engine {
         }
     }
 
-    /// Offers a packet to the link of its present hop.
-    fn forward(&mut self, packet: Packet) {
-        let i = self.routes[packet.hop as usize] as usize;
-        let pushed = self.links[i].push(self.now, packet);
-        if matches!(pushed, Pushed::First | Pushed::LostFirst) {
-            let next = self.links[i].next().unwrap_or(NEVER);
-            self.schedule(next, i as u64);
+    /// Offers a packet to the link of its present hop, and to those behind it while they hand on by themselves.
+    fn forward(&mut self, mut packet: Packet) {
+        let mut at = self.now;
+        loop {
+            let i = self.routes[packet.hop as usize] as usize;
+            if !self.hands_on[i] {
+                match self.links[i].push(at, packet) {
+                    Pushed::Full => self.dropped(&packet, true),
+                    Pushed::Taken { lost, first } => {
+                        if first {
+                            let next = self.links[i].next().unwrap_or(NEVER);
+                            self.schedule(next, i as u64);
+                        }
+                        if lost {
+                            self.dropped(&packet, false);
+                        }
+                    }
+                }
+                return;
+            }
+            match self.links[i].pass(at, &packet) {
+                Passed::Full | Passed::Lost => return self.dropped(&packet, true),
+                Passed::At(arrival) if arrival <= self.end => {
+                    self.links[i].counts.delivered += 1;
+                    packet.hop += 1;
+                    at = arrival;
+                }
+                Passed::At(_) => return, // still under way when the run ends
+            }
         }
-        if matches!(pushed, Pushed::Full | Pushed::LostFirst | Pushed::LostBehind) {
-            self.flows[packet.flow as usize].dropped += u64::from(!packet.has(ACK));
-        }
-        if pushed == Pushed::Full {
+    }
+
+    /// A packet will not arrive; `gone`: nothing of it is left in the network.
+    fn dropped(&mut self, packet: &Packet, gone: bool) {
+        self.flows[packet.flow as usize].dropped += u64::from(!packet.has(ACK));
+        if gone {
             self.sacks.take(packet.sack);
         }
     }
@@ -400,6 +434,25 @@ impl Engine {
         let (flows, links) = self.recorder.finish();
         Outcome { report, flows, links }
     }
+}
+
+/// Which links hand all their packets on to one other link that is fed by nobody else.
+fn chained(routes: &[u32], links: usize) -> Vec<bool> {
+    // Behind and before each link: nothing seen yet, always the same link, or several (or an end of a route).
+    let several = END - 1;
+    let (mut behind, mut before) = (vec![END; links], vec![END; links]);
+    let meet = |side: &mut Vec<u32>, link: u32, other: u32| {
+        let known = &mut side[link as usize];
+        *known = if *known == END || *known == other { other } else { several };
+    };
+    for route in routes.split(|&hop| hop == END) {
+        for (i, &link) in route.iter().enumerate() {
+            meet(&mut before, link, if i == 0 { several } else { route[i - 1] });
+            meet(&mut behind, link, route.get(i + 1).copied().unwrap_or(several));
+        }
+    }
+    let hands_on = |i: usize| behind[i] < several && before[behind[i] as usize] == i as u32;
+    (0..links).map(hands_on).collect()
 }
 
 fn key(at: Time, number: u64) -> u128 {

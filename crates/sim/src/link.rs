@@ -33,16 +33,21 @@ pub(crate) struct Counts {
 /// What became of a packet offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
-    /// Taken, and the only packet on the link: the link's next event is new.
-    First,
-    /// Taken, behind others.
-    Behind,
-    /// Taken as above, but it will be lost on the way.
-    LostFirst,
-    /// Taken as above, but it will be lost on the way.
-    LostBehind,
     /// The queue was full.
     Full,
+    /// Taken; `lost`: it will be lost on the way; `first`: no other packet is on the link, so its next event is new.
+    Taken { lost: bool, first: bool },
+}
+
+/// What became of a packet offered to a link that hands on by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// The queue was full.
+    Full,
+    /// Taken, but it will be lost on the way.
+    Lost,
+    /// Taken; it will reach the far end then.
+    At(Time),
 }
 
 /// One direction of a link at work.
@@ -152,34 +157,32 @@ impl Link {
         (self.rate > 0).then_some(self.last_time)
     }
 
-    /// Offers a packet at `now`.
-    pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
-        let mut sent = now.0;
+    /// Takes a packet of `size` bytes into the queue at `now`, if there is room: when it is fully sent, and is it lost?
+    fn admit(&mut self, now: Time, size: u16) -> Option<(u64, bool)> {
+        let Some((time, carry)) = self.transmission_time(size) else { return Some((now.0, false)) };
+        self.drain(now.0);
+        if !self.has_room(size) {
+            self.counts.dropped_queue += 1;
+            return None;
+        }
+        let begin = self.free_at.max(now.0);
+        self.carry = carry;
+        self.free_at = begin + time;
+        self.counts.busy += time;
+        self.counts.waited += u128::from(begin - now.0);
         let mut lost = false;
-        if let Some(time) = self.transmission_time(packet.size) {
-            self.drain(now.0);
-            if !self.has_room(packet.size) {
-                self.counts.dropped_queue += 1;
-                return Pushed::Full;
-            }
-            let begin = self.free_at.max(now.0);
-            self.carry = time.1;
-            self.free_at = begin + time.0;
-            self.counts.busy += time.0;
-            self.counts.waited += u128::from(begin - now.0);
-            sent = self.free_at;
-            for loss in &mut self.losses {
-                lost |= loss.strikes(Time(sent), packet.size);
-            }
+        for loss in &mut self.losses {
+            lost |= loss.strikes(Time(self.free_at), size);
         }
-        if lost {
-            packet.flags |= LOST;
-            self.counts.dropped_error += 1;
-        }
+        self.counts.dropped_error += u64::from(lost);
+        Some((self.free_at, lost))
+    }
+
+    /// Puts an admitted packet into the ring.
+    fn keep(&mut self, sent: u64, packet: Packet) {
         if self.tail - self.head == self.ring.len() as u64 {
             self.grow();
         }
-        let first = self.tail == self.head;
         let slot = self.tail as usize & (self.ring.len() - 1);
         self.ring[slot] = Slot { at: sent.saturating_add(self.delay), packet };
         self.tail += 1;
@@ -189,12 +192,26 @@ impl Link {
         } else {
             self.queued = self.tail;
         }
-        match (first, lost) {
-            (true, false) => Pushed::First,
-            (false, false) => Pushed::Behind,
-            (true, true) => Pushed::LostFirst,
-            (false, true) => Pushed::LostBehind,
+    }
+
+    /// Offers a packet at `now`.
+    pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
+        let Some((sent, lost)) = self.admit(now, packet.size) else { return Pushed::Full };
+        packet.flags |= if lost { LOST } else { 0 };
+        let first = self.tail == self.head;
+        self.keep(sent, packet);
+        Pushed::Taken { lost, first }
+    }
+
+    /// Offers a packet at `now` to a link whose packets all go on to one other link that no one else feeds. The caller
+    /// offers it there at once, at the time of its arrival; here it only takes up room in the queue.
+    pub(crate) fn pass(&mut self, now: Time, packet: &Packet) -> Passed {
+        let Some((sent, lost)) = self.admit(now, packet.size) else { return Passed::Full };
+        if self.rate > 0 {
+            self.head = self.queued;
+            self.keep(sent, *packet);
         }
+        if lost { Passed::Lost } else { Passed::At(Time(sent.saturating_add(self.delay))) }
     }
 
     #[cold]
@@ -264,8 +281,8 @@ mod tests {
     fn a_packet_arrives_after_waiting_transmission_and_propagation() {
         // 1500 bytes at 12 Mbit/s take 1 ms.
         let mut l = link(12_000_000, 250, QueueLimit::Packets(10));
-        assert_eq!(l.push(Time(0), packet(1500)), Pushed::First);
-        assert_eq!(l.push(Time(0), packet(1500)), Pushed::Behind);
+        assert_eq!(l.push(Time(0), packet(1500)), Pushed::Taken { lost: false, first: true });
+        assert_eq!(l.push(Time(0), packet(1500)), Pushed::Taken { lost: false, first: false });
         assert_eq!(l.next(), Some(Time(251_000_000)));
         l.pop();
         assert_eq!(l.next(), Some(Time(252_000_000)));

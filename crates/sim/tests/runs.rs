@@ -270,3 +270,33 @@ proptest! {
         prop_assert_eq!(&r, &report(&text));
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    /// Recording links makes every hop an event of its own; the result must not change by a bit.
+    #[test]
+    fn links_that_hand_on_by_themselves_change_nothing(
+        seed in 0_u64..1000,
+        rates in prop::collection::vec(200_u64..20_000, 5),
+        delays in prop::collection::vec(0_u64..120, 5),
+        queue in 0_u64..60,
+        ber in 0.0_f64..3e-6,
+        count in 1_u32..4,
+        extra in 0_u64..30,
+        second_path in prop::sample::select(vec!["\"b\"", "\"a\", \"b\"", "\"c\", \"d\", \"e\"", "\"d\"", "\"e\", \"a\""]),
+        duration in 3_u64..40,
+    ) {
+        let mut text = format!("seed = {seed}\nduration = \"{duration} s\"\n");
+        for (i, name) in ["a", "b", "c", "d", "e"].iter().enumerate() {
+            text += &format!(
+                "[link.{name}]\nrate = \"{} kbit/s\"\ndelay = \"{} ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"{queue} packets\" }}\nloss = {{ kind = \"bit-error\", rate = {ber} }}\n",
+                rates[i], delays[i]
+            );
+        }
+        text += &format!(
+            "[[flow]]\ncc = \"cubic\"\npath = [\"a\", \"b\", \"c\"]\ncount = {count}\nstart_jitter = \"500 ms\"\nextra_delay = \"{extra} ms\"\n[[flow]]\nname = \"second\"\ncc = \"reno\"\npath = [{second_path}]\nprofile = \"paper\"\n"
+        );
+        let every_hop = format!("record = {{ interval = \"1 s\", links = true }}\n{text}");
+        prop_assert_eq!(report(&text), report(&every_hop));
+    }
+}

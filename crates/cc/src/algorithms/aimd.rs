@@ -25,7 +25,7 @@ pub(crate) const ENTRY: Entry = Entry {
     label: "AIMD",
     about: "Reno's rules with any increase a and decrease b; as friendly as Reno, but smoother, for a small b.",
     source: "S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion Control Algorithms, IEEE/ACM Trans. Networking, 2003",
-    reference: "doi:10.1109/TNET.2003.813046",
+    reference: "BUCS-TR-2002-027",
     grade: Grade::A,
     params: &[
         Param {
@@ -151,7 +151,7 @@ mod tests {
             rig.ack(rig.w(), 0.6, 0.6, true);
             rounds += 1;
         }
-        near(f64::from(rounds), 484.0, 0.002);
+        near(f64::from(rounds), 484.0, 0.003); // whole round trips
         near(rig.secs(), 291.0, 0.003);
     }
 

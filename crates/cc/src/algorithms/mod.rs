@@ -1,8 +1,14 @@
 //! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason.
 
+mod aimd;
+mod binomial;
 mod cubic;
+mod highspeed;
 mod hswa;
+mod htcp;
+mod kl;
 mod reno;
+mod scalable;
 mod scps;
 mod star;
 mod tcp_j;
@@ -29,4 +35,14 @@ pub(crate) const ALL: &[Entry] = &[
     scps::ENTRY,
     cubic::ENTRY,
     reno::ENTRY,
+    aimd::ENTRY,
+    binomial::ENTRY,
+    binomial::IIAD,
+    binomial::SQRT,
+    kl::ENTRY,
+    kl::SIMD,
+    kl::AIAD,
+    scalable::ENTRY,
+    highspeed::ENTRY,
+    htcp::ENTRY,
 ];

@@ -10,7 +10,7 @@ from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.studies.page import plain
 from bentpipe.studies.vegas_l import claims
 from bentpipe.studies.vegas_l.sections import RENO_CONSTANT, Sensitivity, choice, implied_rtt
-from bentpipe.studies.vegas_l.setup import HIGH, LOW, MSS_BYTES
+from bentpipe.studies.vegas_l.setup import ALGORITHMS, HIGH, LOW, MSS_BYTES
 
 #: Two means that differ by less than this share are called the same here.
 SAME = 0.15
@@ -111,6 +111,15 @@ def _v3(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
         "NewReno, in the mean over the seeds. It does not say which of the two flows has more. The paper's "
         "own throughputs give 0.807 for Vegas and 0.908 for Vegas-L."
     ]
+    detail.append(
+        "Single runs spread widely: "
+        + ", ".join(
+            f"{min(j):.3f} to {max(j):.3f} for {claims.label(cc)}"
+            for cc in ALGORITHMS
+            for j in [base.filter((pl.col("cc") == cc) & (pl.col("per") == LOW))["jain"].to_list()]
+        )
+        + "."
+    )
     above = mine["vegas-l"] > reno["vegas-l"]
     short = "Vegas-L is about as unfair as Vegas, in the other direction" if above else ""
     return short, detail
