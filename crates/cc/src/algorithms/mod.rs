@@ -1,11 +1,13 @@
 //! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason.
 
 mod aimd;
+mod bic;
 mod binomial;
 mod cubic;
 mod highspeed;
 mod hswa;
 mod htcp;
+mod hybla;
 mod kl;
 mod reno;
 mod scalable;
@@ -45,4 +47,6 @@ pub(crate) const ALL: &[Entry] = &[
     scalable::ENTRY,
     highspeed::ENTRY,
     htcp::ENTRY,
+    hybla::ENTRY,
+    bic::ENTRY,
 ];

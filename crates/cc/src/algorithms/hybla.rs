@@ -1,0 +1,338 @@
+//! TCP Hybla: C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks, International Journal of
+//! Satellite Communications and Networking, 2004; details as in Linux's module of that name. The growth of a flow of RTT
+//! `rtt0`, at any longer RTT.
+//!
+//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, any RTT; a path shorter than `rtt0` gets Reno.
+//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per segment -> `slow_start`; congestion avoidance
+//! W + rho^2 / W per segment -> `avoid`; half the window stays after a loss -> `backoff`.
+//! The paper adds two companions, both on unless turned off:
+//!  * `ssthresh_est`: Hoe's estimate (ACM SIGCOMM 1996) gives slow start its end, without which the first ACK at 500 ms would
+//!    add a million segments. Three ACKs in a row within half the smallest RTT tell the bottleneck's rate (the data of the
+//!    last two over the time from the first to the third); T is that times the smallest RTT -> [`PacketPair`]. Until then
+//!    slow start is Reno's.
+//!  * `pacing`: segments are spread over the round trip, at cwnd / SRTT times 2 in slow start and 1.2 after it, as in Linux.
+//!
+//! Decisions:
+//!  * rho is that of the smallest smoothed RTT so far (Linux), so a queue does not raise it; RTT0 is 25 ms (ns-3: 50 ms).
+//!  * the exponent of slow start is at most `exponent_cap` = 16 (Linux); the window stops at T, and the data that is left
+//!    counts for congestion avoidance.
+//!  * the initial window is the sender's, not rho.
+//!  * in slow start after a timeout, until all data sent before it is acknowledged, growth is Reno's (Linux).
+//!  * an estimate needs three reports in a round trip: one that stands for a whole round trip is too coarse, and then slow
+//!    start stays Reno's until the first loss.
+//!  * ECN is answered as a loss.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::reno::additive;
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::time::{Rate, Span, Time};
+use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "hybla",
+    label: "Hybla",
+    about: "Reno's growth in time, not in round trips, as if the RTT were 25 ms: a long RTT costs no throughput.",
+    source: "C. Caini, R. Firrincieli: TCP Hybla: a TCP Enhancement for Heterogeneous Networks, Int. J. Satellite Communications and Networking, 2004",
+    reference: "doi:10.1002/sat.799",
+    grade: Grade::A,
+    params: &[
+        Param {
+            name: "rtt0",
+            kind: Kind::Number { default: 0.025, min: 1e-3, max: 10.0 },
+            unit: "s",
+            about: "RTT0: the RTT of the flow to be equal to",
+            from_path: None,
+        },
+        Param {
+            name: "exponent_cap",
+            kind: Kind::Number { default: 16.0, min: 1.0, max: 40.0 },
+            unit: "1",
+            about: "largest rho in the exponent of slow start",
+            from_path: None,
+        },
+        Param {
+            name: "ssthresh_est",
+            kind: Kind::Flag { default: true },
+            unit: "",
+            about: "end slow start at the bottleneck's rate, told by the spacing of ACKs, times the smallest RTT",
+            from_path: None,
+        },
+        Param {
+            name: "pacing",
+            kind: Kind::Flag { default: true },
+            unit: "",
+            about: "spread segments over the round trip, whatever the sender's pacing option says",
+            from_path: None,
+        },
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#6699cc",
+    marker: "4",
+    build: |args, start| {
+        let host = Windowed::new(Hybla::new(args), start);
+        Box::new(Paced { host, on: args.flag("pacing"), srtt: Span::ZERO })
+    },
+};
+
+/// Hoe's estimate of the bottleneck's rate from the spacing of ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+struct PacketPair {
+    /// The last two ACKs: when they came, and their segments.
+    seen: [Option<(Time, f64)>; 2],
+    /// Segments per second.
+    rate: Option<f64>,
+}
+
+impl PacketPair {
+    /// Takes an ACK of `segments` on a path whose smallest RTT is `rtt_min`.
+    fn add(&mut self, now: Time, segments: f64, rtt_min: Span) {
+        if self.rate.is_some() {
+            return;
+        }
+        if let [Some((first, _)), Some((_, middle))] = self.seen {
+            let took = now.since(first);
+            if took > Span::ZERO && took.0 <= rtt_min.0 / 2 {
+                self.rate = Some((middle + segments) / took.secs());
+            }
+        }
+        self.seen = [self.seen[1], Some((now, segments))];
+    }
+}
+
+#[derive(Debug)]
+struct Hybla {
+    rtt0: f64,
+    exponent_cap: f64,
+    ssthresh_est: bool,
+    /// Normalised RTT.
+    rho: f64,
+    /// Smallest smoothed RTT.
+    srtt_min: Span,
+    pair: PacketPair,
+}
+
+impl Hybla {
+    fn new(args: &Args) -> Self {
+        Self {
+            rtt0: args.number("rtt0"),
+            exponent_cap: args.number("exponent_cap"),
+            ssthresh_est: args.flag("ssthresh_est"),
+            rho: 1.0,
+            srtt_min: Span::MAX,
+            pair: PacketPair::default(),
+        }
+    }
+}
+
+impl Policy for Hybla {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        let Some(rtt) = flow.rtt else { return };
+        if rtt.smoothed < self.srtt_min {
+            self.srtt_min = rtt.smoothed;
+            self.rho = (rtt.smoothed.secs() / self.rtt0).max(1.0);
+        }
+        if self.ssthresh_est && ack.acked > 0 {
+            self.pair.add(flow.now, ack.segments(flow), rtt.min);
+        }
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        let n = ack.segments(flow);
+        if flow.phase == Phase::Loss {
+            return exponential(w, n);
+        }
+        if self.ssthresh_est && w.ssthresh.is_infinite() {
+            let (Some(rate), Some(rtt)) = (self.pair.rate, flow.rtt) else { return exponential(w, n) };
+            w.ssthresh = (rate * rtt.min.secs()).max(2.0);
+        }
+        let per_segment = libm::exp2(self.rho.min(self.exponent_cap)) - 1.0;
+        exponential(w, n * per_segment) / per_segment
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        let rho = if flow.phase == Phase::Loss { 1.0 } else { self.rho };
+        additive(w, flow, ack, rho * rho);
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard(w.cwnd / 2.0, why)
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("rho", self.rho);
+        emit("bottleneck_segments_per_s", self.pair.rate.unwrap_or(f64::NAN));
+    }
+}
+
+/// Hybla with its own pacing: the host's answers, and a rate beside them.
+#[derive(Debug)]
+struct Paced {
+    host: Windowed<Hybla>,
+    on: bool,
+    srtt: Span,
+}
+
+impl Controller for Paced {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.srtt = flow.rtt.map_or(Span::ZERO, |rtt| rtt.smoothed);
+        self.host.on_ack(flow, ack);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        self.host.on_congestion(flow, why);
+    }
+
+    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
+        self.host.on_undo(flow, before);
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        self.host.on_life(flow, what);
+    }
+
+    fn on_deadline(&mut self, flow: &Flow) {
+        self.host.on_deadline(flow);
+    }
+
+    fn decision(&self) -> Decision {
+        let wanted = self.host.decision();
+        if !self.on || self.srtt == Span::ZERO {
+            return wanted;
+        }
+        let gain = if wanted.cwnd < wanted.ssthresh { 2.0 } else { 1.2 };
+        let rate = gain * wanted.cwnd as f64 / self.srtt.secs();
+        Decision { pacing: Pacing::Rate(Rate(rate as u64)), ..wanted }
+    }
+
+    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
+        self.host.backoff(flow, why)
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.host.deadline()
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.host.recovery()
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.host.wants_rate()
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.host.probe(emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::{Congestion, Pacing};
+    use crate::registry::Value;
+    use crate::report::Phase;
+    use crate::rig::{Rig, near};
+    use crate::time::Rate;
+
+    const LONE: [(&str, Value); 2] = [("ssthresh_est", Value::Flag(false)), ("exponent_cap", Value::Number(40.0))];
+
+    /// The paper's rho, and what it gives per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
+    #[test]
+    fn growth_at_six_rtts() {
+        for (ms, rho, per_ack) in [
+            (25.0, 1.0, 1.0),
+            (50.0, 2.0, 3.0),
+            (100.0, 4.0, 15.0),
+            (250.0, 10.0, 1023.0),
+            (500.0, 20.0, 1.05e6),
+            (600.0, 24.0, 1.68e7),
+            (10.0, 1.0, 1.0),
+        ] {
+            let rtt = ms / 1000.0;
+            let mut rig = Rig::new("hybla", &LONE, 10.0, f64::INFINITY);
+            rig.ack(1.0, rtt, rtt, true);
+            near(rig.w() - 10.0, per_ack, 2e-3);
+
+            let mut rig = Rig::new("hybla", &LONE, 1e5, 2.0);
+            rig.ack(1e5, rtt, rtt, true);
+            near(rig.w() - 1e5, rho * rho, 1e-3);
+        }
+    }
+
+    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T; what is left over counts for congestion avoidance.
+    #[test]
+    fn slow_start_is_capped_and_stops_at_ssthresh() {
+        let mut rig = Rig::new("hybla", &[("ssthresh_est", Value::Flag(false))], 10.0, f64::INFINITY);
+        rig.ack(1.0, 0.6, 0.6, true);
+        near(rig.w(), 65_545.0, 1e-6);
+        let mut rig = Rig::new("hybla", &[], 10.0, 500.0);
+        rig.ack(1.0, 0.6, 0.6, true);
+        near(rig.w(), 500.0 + 576.0 / 500.0, 1e-4);
+    }
+
+    /// Hoe's estimate: ACKs of two segments every 2.4 ms are 833 segments a second; at 0.5 s that is a window of 417. The
+    /// ACKs of different rounds tell nothing.
+    #[test]
+    fn the_spacing_of_acks_ends_slow_start() {
+        let mut rig = Rig::new("hybla", &[], 2.0, f64::INFINITY);
+        for _ in 0..2 {
+            rig.ack(1.0, 0.5, 0.5, true);
+        }
+        assert_eq!((rig.w(), rig.t()), (4.0, u64::MAX as f64 / 1e6));
+        rig.ack(2.0, 0.5, 0.5, false);
+        rig.ack(2.0, 0.0024, 0.5, false);
+        assert_eq!(rig.w(), 8.0);
+        rig.ack(2.0, 0.0024, 0.5, true);
+        near(rig.t(), 4.0 / 0.0048 * 0.5, 1e-3);
+        near(rig.w(), rig.t(), 0.01);
+    }
+
+    /// Half of 750 segments at 0.6 s: 375 / 576 of a round trip; Reno at 25 ms takes as many of its own round trips.
+    #[test]
+    fn regains_half_of_750_segments_in_less_than_a_round_trip() {
+        let mut rig = Rig::new("hybla", &[], 750.0, 2.0);
+        rig.congestion(Congestion::Loss);
+        assert_eq!((rig.w(), rig.t()), (375.0, 375.0));
+        let mut rounds = 0.0;
+        rig.ack(1e-6, 0.6, 0.6, false);
+        while rig.w() < 750.0 {
+            rounds += 1.0 / rig.w();
+            rig.ack(1.0, 0.001, 0.6, false);
+        }
+        near(rounds, 375.0 / 576.0, 0.01);
+    }
+
+    /// Linux: Reno's growth while a timeout is repaired; rho does not follow a queue.
+    #[test]
+    fn after_a_timeout_and_with_a_queue() {
+        let mut rig = Rig::new("hybla", &[], 100.0, 2.0);
+        rig.ack(1e-6, 0.5, 0.5, false);
+        rig.congestion(Congestion::Timeout);
+        rig.flow.phase = Phase::Loss;
+        rig.ack(1.0, 0.5, 0.5, true);
+        assert_eq!(rig.w(), 2.0);
+
+        let mut rig = Rig::new("hybla", &[], 1e5, 2.0);
+        rig.ack(1e-6, 0.1, 0.1, false);
+        rig.ack(1e5, 0.2, 0.2, true);
+        near(rig.w() - 1e5, 16.0, 1e-3);
+    }
+
+    /// The rate is cwnd / SRTT, times 1.2 in congestion avoidance and 2 in slow start.
+    #[test]
+    fn pacing() {
+        let on = [("pacing", Value::Flag(true)), LONE[0].clone()];
+        for (given, t, gain) in [(&on, 2.0, 1.2), (&on, f64::INFINITY, 2.0)] {
+            let mut rig = Rig::new("hybla", given, 1000.0, t);
+            assert_eq!(rig.cc.decision().pacing, Pacing::Window);
+            rig.ack(1e-6, 0.025, 0.025, false);
+            let Pacing::Rate(Rate(rate)) = rig.cc.decision().pacing else { panic!("it paces") };
+            near(rate as f64, gain * 1e9 / 0.025, 1e-6);
+        }
+        let mut rig = Rig::new("hybla", &[("pacing", Value::Flag(false))], 1000.0, 2.0);
+        rig.ack(1.0, 0.5, 0.5, false);
+        assert_eq!(rig.cc.decision().pacing, Pacing::Window);
+    }
+}
