@@ -65,7 +65,8 @@ class Flow:
     """One TCP connection, or `count` equal ones.
 
     `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
-    subclass. `path` names the links that data crosses, in order. What is not given is set by `profile`
+    subclass. `path` names the links that data crosses, in order; acknowledgements return over their reverse
+    directions, or over the forward directions of `ack_path`. What is not given is set by `profile`
     ("modern", the default, or "paper") and by what the algorithm asks of its sender.
     """
 
@@ -79,6 +80,7 @@ class Flow:
     count: int | None = None
     traffic: Bulk | Cbr | dict[str, Any] | None = None
     profile: str | None = None
+    ack_path: Sequence[str] | None = None
     extra_delay: str | None = None
     mss: str | None = None
     header: str | None = None
@@ -94,6 +96,7 @@ class Flow:
     delayed_ack_timeout: str | None = None
     timestamps: bool | None = None
     ecn: bool | None = None
+    initial_rto: str | None = None
     min_rto: str | None = None
     max_rto: str | None = None
     granularity: str | None = None

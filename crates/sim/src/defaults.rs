@@ -110,6 +110,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     }
     flow.timestamps.get_or_insert(o.timestamps);
     flow.ecn.get_or_insert(o.ecn);
+    flow.initial_rto.get_or_insert(Duration(o.initial_rto));
     flow.min_rto.get_or_insert(Duration(o.min_rto));
     flow.max_rto.get_or_insert(Duration(o.max_rto));
     flow.granularity.get_or_insert(Duration(o.granularity));

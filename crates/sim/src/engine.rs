@@ -130,8 +130,11 @@ impl Engine {
             });
             let forward = private.into_iter().chain(flow_plan.path.iter().map(|l| 2 * l));
             flow.data_route = engine.add_route(forward);
-            let back = flow_plan.path.iter().rev().map(|l| 2 * l + 1).chain(private.map(|p| p + 1));
-            flow.ack_route = engine.add_route(back);
+            let back: Vec<usize> = match &flow_plan.ack_path {
+                Some(links) => links.iter().map(|l| 2 * l).collect(),
+                None => flow_plan.path.iter().rev().map(|l| 2 * l + 1).collect(),
+            };
+            flow.ack_route = engine.add_route(back.into_iter().chain(private.map(|p| p + 1)));
             engine.flows.push(flow);
         }
         let seen_between_links = plan.record.is_some_and(|r| r.links);

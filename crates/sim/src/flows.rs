@@ -28,11 +28,23 @@ pub(crate) fn paths(work: &Work<'_>, delays: &[Delays]) -> Result<Vec<PathPlan>,
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let links = path(work, flow, &key.with("path"))?;
+        let links = path(work, &flow.path, &key.with("path"))?;
+        let ack_links = match (&flow.ack_path, &flow.traffic) {
+            (Some(_), Some(Traffic::Cbr { .. })) => {
+                let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
+                return Err(work.error(&key.with("ack_path"), message));
+            }
+            (Some(names), _) => Some(path(work, names, &key.with("ack_path"))?),
+            (None, _) => None,
+        };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let there_and_back = |i: &usize| delays[*i].forward.0.saturating_add(delays[*i].reverse.0);
-        let propagation = links.iter().map(there_and_back).fold(2 * extra.0, u64::saturating_add);
+        let there = links.iter().map(|i| delays[*i].forward.0);
+        let back: Vec<u64> = match &ack_links {
+            Some(ack_links) => ack_links.iter().map(|i| delays[*i].forward.0).collect(),
+            None => links.iter().map(|i| delays[*i].reverse.0).collect(),
+        };
+        let propagation = there.chain(back).fold(2 * extra.0, u64::saturating_add);
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
             _ => {
@@ -40,21 +52,21 @@ pub(crate) fn paths(work: &Work<'_>, delays: &[Delays]) -> Result<Vec<PathPlan>,
                 options.mss + options.header
             }
         };
-        paths.push(PathPlan { links, base_rtt: Span(propagation), wire });
+        paths.push(PathPlan { links, ack_links, base_rtt: Span(propagation), wire });
     }
     Ok(paths)
 }
 
-fn path(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Vec<usize>, Error> {
+fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<usize>, Error> {
     let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
-    if flow.path.is_empty() {
+    if names.is_empty() {
         let example = known.first().unwrap_or(&"sat");
         return Err(
             work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
         );
     }
-    let mut links = Vec::with_capacity(flow.path.len());
-    for (i, name) in flow.path.iter().enumerate() {
+    let mut links = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
         let key = key.with(i);
         let Some(link) = known.iter().position(|k| k == name) else {
             let message = format!("no link is called {}; {}", quoted(name), suggestion(name, known));
@@ -92,6 +104,7 @@ pub(crate) fn expand(
             plans.push(FlowPlan {
                 name: names.next(work, flow, copy, &key)?,
                 path: paths[index].links.clone(),
+                ack_path: paths[index].ack_links.clone(),
                 start: Time(start.0),
                 start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                 stop: stop.map(|stop| Time(stop.0)),
@@ -406,10 +419,16 @@ fn options(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error
         let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings.push(format!("flow {name}: ecn has no effect, since a drop-tail queue marks nothing"));
     }
+    o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
     o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);
     o.granularity = flow.granularity.map_or(o.granularity, |d| d.0);
-    for (name, value) in [("min_rto", o.min_rto), ("max_rto", o.max_rto), ("granularity", o.granularity)] {
+    for (name, value) in [
+        ("initial_rto", o.initial_rto),
+        ("min_rto", o.min_rto),
+        ("max_rto", o.max_rto),
+        ("granularity", o.granularity),
+    ] {
         if value == Span::ZERO {
             return Err(work.error(&key.with(name), "must be longer than zero; write e.g. \"200 ms\""));
         }

@@ -114,6 +114,8 @@ pub struct FlowPlan {
     pub name: String,
     /// Indices into [`Plan::links`], in the order in which data crosses them.
     pub path: Vec<usize>,
+    /// Links whose forward directions the acknowledgements cross, in order; `None`: the reverse directions of `path`.
+    pub ack_path: Option<Vec<usize>>,
     /// Earliest start.
     pub start: Time,
     /// The start is delayed by a uniform random part of this.

@@ -74,10 +74,18 @@ pub(crate) struct Delays {
 #[derive(Debug)]
 pub(crate) struct PathPlan {
     pub(crate) links: Vec<usize>,
+    /// The same for acknowledgements that do not return over the reverse directions.
+    pub(crate) ack_links: Option<Vec<usize>>,
     /// Propagation there and back, private delay included.
     pub(crate) base_rtt: Span,
     /// Bytes on the wire of its largest packet.
     pub(crate) wire: u32,
+}
+
+impl PathPlan {
+    fn crosses(&self, link: usize) -> bool {
+        self.links.contains(&link) || self.ack_links.as_ref().is_some_and(|links| links.contains(&link))
+    }
 }
 
 impl Work<'_> {
@@ -234,7 +242,7 @@ impl Work<'_> {
         let mut links = Vec::with_capacity(delays.len());
         for (index, (name, link)) in scenario.link.iter().enumerate() {
             let key = Key::of(["link", name]);
-            let crossing: Vec<&PathPlan> = paths.iter().filter(|p| p.links.contains(&index)).collect();
+            let crossing: Vec<&PathPlan> = paths.iter().filter(|p| p.crosses(index)).collect();
             if crossing.is_empty() {
                 self.warnings.push(format!("link {name}: no flow crosses it"));
             }

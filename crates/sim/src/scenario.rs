@@ -207,6 +207,10 @@ pub struct Flow {
     /// directions.
     #[schemars(extend("examples" = [["sat"]]))]
     pub path: Vec<String>,
+    /// Names of the links whose forward directions the acknowledgements cross, in order, where they do not return over
+    /// the reverse directions of `path`: a satellite's one transmitter sends data and acknowledgements alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_path: Option<Vec<String>>,
     /// When it starts. Default "0 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Duration>,
@@ -274,6 +278,9 @@ pub struct Flow {
     /// Explicit congestion notification (RFC 3168). Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Retransmission timeout before the first RTT sample. Paper "3 s", modern "1 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Duration>,
     /// Smallest retransmission timeout. Paper "200 ms", modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,

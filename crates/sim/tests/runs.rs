@@ -300,3 +300,29 @@ proptest! {
         prop_assert_eq!(report(&text), report(&every_hop));
     }
 }
+
+#[test]
+fn acknowledgements_may_take_a_path_of_their_own() {
+    // Data over a, ACKs over b: the round trip is both, and b's queue and rate are those that the ACKs meet.
+    let text = r#"
+        duration = "60 s"
+        [link.a]
+        rate = "10 Mbit/s"
+        delay = "100 ms"
+        [link.b]
+        rate = "64 kbit/s"
+        delay = "30 ms"
+        [[flow]]
+        cc = "reno"
+        path = ["a"]
+        ack_path = ["b"]
+        profile = "paper"
+        receive_window = "1 segments"
+    "#;
+    let r = report(text);
+    close(r.flows[0].rtt_min_s.unwrap(), 0.130 + 1500.0 * 8.0 / 10e6 + 40.0 * 8.0 / 64e3, 1e-9);
+    let forward = |name: &str| r.links.iter().find(|l| l.name == name && l.direction == "forward").unwrap();
+    assert_eq!(forward("a").delivered_packets, r.packets);
+    assert!(forward("b").delivered_packets + 1 >= r.packets);
+    assert!(r.links.iter().filter(|l| l.direction == "reverse").all(|l| l.delivered_packets == 0));
+}

@@ -57,6 +57,9 @@ pub struct Options {
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1: 1 s; ns-2.35 and RFC 2988: 3 s). Too short
+    /// a value makes the first timeout spurious on a path of two satellite hops.
+    pub initial_rto: Span,
     /// Smallest retransmission timeout (RFC 6298 section 2.4: 1 s; ns-2 and Linux: 0.2 s).
     pub min_rto: Span,
     /// Largest retransmission timeout (RFC 6298 section 2.5: at least 60 s).
@@ -77,7 +80,7 @@ pub struct Options {
 
 impl Options {
     /// As ns-2 ran in the papers: initial window 1, SACK by RFC 6675, an ACK for every segment, no pacing, 40-byte
-    /// headers, minimum RTO 0.2 s with a 10 ms clock (the defaults of ns-2.35).
+    /// headers, RTO 3 s at first, then 0.2 s or more with a 10 ms clock (the defaults of ns-2.35).
     pub fn paper() -> Self {
         Self {
             mss: 1460,
@@ -94,6 +97,7 @@ impl Options {
             delayed_ack: None,
             timestamps: false,
             ecn: false,
+            initial_rto: Span::from_millis(3000),
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(60_000),
             granularity: Span::from_millis(10),
@@ -118,6 +122,7 @@ impl Options {
             byte_counting: true,
             delayed_ack: Some(Span::from_millis(200)),
             timestamps: true,
+            initial_rto: Span::from_millis(1000),
             min_rto: Span::from_millis(1000),
             granularity: Span::from_millis(1),
             spurious: SpuriousTimeout::FRto,

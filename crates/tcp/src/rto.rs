@@ -4,9 +4,6 @@ use bentpipe_cc::{Rtt, Span};
 
 use crate::options::Options;
 
-/// Before the first sample the timeout is 1 s (RFC 6298 section 2.1).
-const INITIAL: Span = Span::from_millis(1000);
-
 /// The estimator of one sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator {
@@ -14,6 +11,7 @@ pub(crate) struct Estimator {
     timer: Option<(u64, u64)>,
     /// What controllers see: the same filter on exact samples.
     exact: Option<Rtt>,
+    initial: Span,
     min_rto: Span,
     max_rto: Span,
     granularity: Span,
@@ -26,6 +24,7 @@ impl Estimator {
         Self {
             timer: None,
             exact: None,
+            initial: options.initial_rto,
             min_rto: options.min_rto,
             max_rto: options.max_rto,
             granularity: options.granularity,
@@ -57,7 +56,7 @@ impl Estimator {
 
     /// The timeout without doublings (RFC 6298 sections 2.2 to 2.5).
     pub(crate) fn base(&self) -> Span {
-        let rto = self.timer.map_or(INITIAL.0, |(srtt, var)| {
+        let rto = self.timer.map_or(self.initial.0, |(srtt, var)| {
             srtt.saturating_add(self.granularity.0.max(var.saturating_mul(4)))
         });
         Span(rto.max(self.min_rto.0).min(self.max_rto.0))

@@ -1,14 +1,19 @@
 //! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason.
 
+mod a_liad;
 mod aimd;
 mod bic;
 mod binomial;
 mod cubic;
 mod highspeed;
+mod hoe;
 mod hswa;
 mod htcp;
 mod hybla;
+mod illinois;
 mod kl;
+mod liad;
+mod logarithmic;
 mod reno;
 mod scalable;
 mod scps;
@@ -20,6 +25,7 @@ mod vegas_l;
 mod veno;
 mod westwood;
 mod westwood_plus;
+mod yeah;
 
 use crate::registry::Entry;
 
@@ -35,6 +41,8 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_plus::ENTRY,
     tcp_j::ENTRY,
     scps::ENTRY,
+    a_liad::ENTRY,
+    liad::ENTRY,
     cubic::ENTRY,
     reno::ENTRY,
     aimd::ENTRY,
@@ -49,4 +57,6 @@ pub(crate) const ALL: &[Entry] = &[
     htcp::ENTRY,
     hybla::ENTRY,
     bic::ENTRY,
+    illinois::ENTRY,
+    yeah::ENTRY,
 ];

@@ -19,6 +19,7 @@ pub(crate) fn plain(recovery: LossRecovery) -> Options {
     Options {
         mss: MSS,
         recovery,
+        initial_rto: ms(1000),
         prr: false,
         limited_transmit: false,
         delayed_ack: None,

@@ -1,0 +1,280 @@
+//! A-LIAD: M. Shin, M. Park, D. Oh, B. Kim, J. Lee: Adaptive Logarithmic Increase Congestion Control Algorithm for Satellite
+//! Networks, KSII Transactions on Internet and Information Systems 8(8), 2014.
+//!
+//! Unit: segments. Valid for 1 <= cwnd < 2^40; alpha is fitted for RTTs of 25 to 600 ms (to 0.02 %; to 0.6 % from 5 ms to
+//! 1 s) and clamped beyond 5 ms and 1 s. The estimate of the initial ssthresh needs a sender that does not pace.
+//! Equations: (1), (2) hybrid slow start -> `slow_start`; (3) delay-based max-probing and (5), (6) logarithmic increase ->
+//! `avoid`, by [`Approach`]; (7) adaptive decrease -> `shrink`; (11) alpha of the RTT, by a fit -> [`alpha_of`]. (4) is the
+//! closed form of (5), and (8) to (10) lead to (11).
+//! Deviations and decisions:
+//!  * eq. 6 ACK by ACK is not eq. 5 and loses the equal epochs that the paper claims: `ack_mode` chooses, eq. 5 by default.
+//!    It holds for eq. 2 and 3 too, which are the same rule with half of the gap per round trip.
+//!  * eq. 2 and 3 stall before their targets: growth is at least one segment per round trip, and slow start ends at T - 1.
+//!  * eq. 3's second branch adds a segment per ACK, but the text calls it linear: one per round trip; `probe = "eq3"` is
+//!    literal.
+//!  * RTTmax in eq. 7 is the largest since the last congestion, of ACKs outside recovery, and beta is at most 1/2: the
+//!    largest ever would cut every later random loss by the depth of the buffer. `decrease` also offers that and a constant.
+//!  * Wmax is the window of the loss, also below the last Wmax. Without a loss at Wmax both grow by one segment per round trip.
+//!  * after a timeout T = (1 - beta) W and exponential slow start leads there; Wmax is kept.
+//!  * alpha is that of SRTT when the epoch begins, for the paper's 75 ms reference with beta = 0.46 and a packet error rate of
+//!    1e-8: these give its constant 1.5787. Before an RTT sample alpha is 2 and beta 1/2.
+//!  * "Hoe's estimation" is a packet-pair estimate, renewed every round of slow start; it replaces a given ssthresh.
+//!  * ECN is answered as a loss. In congestion avoidance that no slow start led to, max-probing starts from T.
+//!
+//! At RTTs above 0.4 s alpha exceeds 60: one round trip after a single loss the window is back, and losses far apart lower it
+//! not at all.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::hoe::Hoe;
+use crate::algorithms::logarithmic::{ACK_MODE, Approach};
+use crate::algorithms::reno::additive;
+use crate::controller::Congestion;
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::time::Span;
+use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "a-liad",
+    label: "A-LIAD",
+    about: "Closes a share of the gap to the window of the last loss per round trip, the larger the longer the RTT.",
+    source: "M. Shin, M. Park, D. Oh, B. Kim, J. Lee: Adaptive Logarithmic Increase Congestion Control Algorithm for Satellite Networks, KSII Trans. Internet Inf. Syst. 8(8), 2014",
+    reference: "KSII TIIS 8(8), pp. 2796 ff.",
+    grade: Grade::A,
+    params: PARAMS,
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#cc3311",
+    marker: "d",
+    build: |args, start| Box::new(Windowed::new(Liad::new(args, true), start)),
+};
+
+/// The parameters of A-LIAD and LIAD; see the head of this file.
+pub(crate) const PARAMS: &[Param] = &[
+    ACK_MODE,
+    Param {
+        name: "decrease",
+        kind: Kind::Choice(&["epoch", "lifetime", "fixed"]),
+        unit: "",
+        about: "RTTmax of eq. 7 is the largest since the last congestion or ever; fixed: beta is the parameter beta",
+        from_path: None,
+    },
+    Param {
+        name: "beta",
+        kind: Kind::Number { default: 0.46, min: 0.0, max: 0.9 },
+        unit: "1",
+        about: "share of the window that a loss takes, with decrease = fixed only",
+        from_path: None,
+    },
+    Param {
+        name: "start",
+        kind: Kind::Choice(&["hybrid", "standard"]),
+        unit: "",
+        about: "slow start: eq. 2 with an estimated ssthresh, or that of RFC 5681",
+        from_path: None,
+    },
+    Param {
+        name: "delta",
+        kind: Kind::Number { default: 1.93, min: 1.0, max: 100.0 },
+        unit: "1",
+        about: "delta of eq. 3: max-probing is fast while RTT / RTTmin is less",
+        from_path: None,
+    },
+    Param {
+        name: "probe",
+        kind: Kind::Choice(&["linear", "eq3"]),
+        unit: "",
+        about: "slow max-probing: one segment per round trip as in the text, or per ACK as eq. 3 prints",
+        from_path: None,
+    },
+];
+
+/// alpha of eq. 11 for an RTT in seconds, by a fit of its logarithm; clamped to 5 ms .. 1 s.
+pub(crate) fn alpha_of(rtt: f64) -> f64 {
+    let r = rtt.clamp(0.005, 1.0);
+    libm::exp(r * (10.8606 + 0.6194 * libm::log(r) - 0.165 * r)) // eq. 11
+}
+
+/// eq. 2, 3: half of the gap per round trip.
+const HALF: f64 = 0.5;
+/// Largest beta of eq. 7.
+const MOST: f64 = 0.5;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Decrease {
+    Epoch,
+    Lifetime,
+    Fixed(f64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    /// Before congestion avoidance.
+    Start,
+    /// Max-probing up to twice the ssthresh of slow start.
+    Probe { ssthresh: f64 },
+    /// Logarithmic increase.
+    Log { w_max: f64 },
+}
+
+/// What an epoch knows, and an undone one gives back.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    stage: Stage,
+    alpha: f64,
+    rtt_max: Option<Span>,
+}
+
+/// A-LIAD, and LIAD with a constant alpha.
+#[derive(Debug)]
+pub(crate) struct Liad {
+    /// alpha follows the RTT; else it is 2.
+    adaptive: bool,
+    hybrid: bool,
+    decrease: Decrease,
+    delta: f64,
+    literal_probe: bool,
+    approach: Approach,
+    hoe: Hoe,
+    /// A round of slow start has ended with an estimate.
+    renewed: bool,
+    epoch: Epoch,
+    before: Option<Epoch>,
+}
+
+impl Liad {
+    /// A-LIAD if `adaptive`, else LIAD.
+    pub(crate) fn new(args: &Args, adaptive: bool) -> Self {
+        let decrease = match () {
+            () if args.is("decrease", "lifetime") => Decrease::Lifetime,
+            () if args.is("decrease", "fixed") => Decrease::Fixed(args.number("beta")),
+            () => Decrease::Epoch,
+        };
+        Self {
+            adaptive,
+            hybrid: args.is("start", "hybrid"),
+            decrease,
+            delta: args.number("delta"),
+            literal_probe: args.is("probe", "eq3"),
+            approach: Approach::new(args),
+            hoe: Hoe::default(),
+            renewed: false,
+            epoch: Epoch { stage: Stage::Start, alpha: 2.0, rtt_max: None },
+            before: None,
+        }
+    }
+
+    /// beta: the share of the window that congestion takes now.
+    fn shrink(&self, flow: &Flow) -> f64 {
+        if let Decrease::Fixed(beta) = self.decrease {
+            return beta;
+        }
+        let Some(min) = flow.rtt.map(|rtt| rtt.min.secs()) else { return MOST };
+        let max = self.epoch.rtt_max.map_or(min, Span::secs);
+        if max > min { (1.0 - min / max).min(MOST) } else { 0.0 } // eq. 7
+    }
+
+    fn begin_probe(&mut self, w: &mut Window) {
+        self.epoch.stage = Stage::Probe { ssthresh: w.ssthresh };
+        self.approach.restart();
+        w.ssthresh = w.ssthresh.min(w.cwnd);
+    }
+}
+
+impl Policy for Liad {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.approach.observe(ack);
+        if self.hybrid && self.epoch.stage == Stage::Start {
+            self.renewed |= self.hoe.observe(flow, ack);
+        }
+        let counts = self.decrease == Decrease::Lifetime || flow.phase != Phase::Recovery;
+        if let Some(rtt) = ack.rtt.filter(|_| counts) {
+            self.epoch.rtt_max = self.epoch.rtt_max.max(Some(rtt.max));
+        }
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        let n = ack.segments(flow);
+        if !self.hybrid || self.epoch.stage != Stage::Start {
+            return exponential(w, n);
+        }
+        if core::mem::take(&mut self.renewed) {
+            w.ssthresh = self.hoe.window(flow).unwrap_or(w.ssthresh).max(2.0);
+        }
+        let mut first = Window { cwnd: w.cwnd, ssthresh: w.ssthresh / 2.0 };
+        let left = exponential(&mut first, n); // eq. 2, first branch
+        w.cwnd = first.cwnd;
+        if left > 0.0 {
+            self.approach.grow(w, w.ssthresh, HALF, left); // second branch: (2 gamma - W) / 2
+        }
+        if w.cwnd >= w.ssthresh - 1.0 {
+            self.begin_probe(w);
+        }
+        0.0
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        if self.epoch.stage == Stage::Start {
+            self.begin_probe(w);
+        }
+        let n = ack.segments(flow);
+        match &mut self.epoch.stage {
+            Stage::Probe { ssthresh } => {
+                let far = flow.rtt.is_none_or(|rtt| rtt.latest.secs() < self.delta * rtt.min.secs());
+                if far {
+                    self.approach.grow(w, 2.0 * *ssthresh, HALF, n); // eq. 3, first branch: (2 T - W) / 2
+                } else if self.literal_probe {
+                    w.cwnd += n; // second branch as printed
+                } else {
+                    additive(w, flow, ack, 1.0); // second branch as described
+                }
+            }
+            Stage::Log { w_max } => {
+                self.approach.grow(w, *w_max, 1.0 - 1.0 / self.epoch.alpha, n); // eq. 5 or 6
+                *w_max = w_max.max(w.cwnd);
+            }
+            Stage::Start => {}
+        }
+    }
+
+    fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard((1.0 - self.shrink(flow)) * w.cwnd, why)
+    }
+
+    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
+        self.before = Some(self.epoch);
+        let w_max = match self.epoch.stage {
+            Stage::Log { w_max } if why == Congestion::Timeout => w_max,
+            _ => w.cwnd,
+        };
+        self.epoch.stage = Stage::Log { w_max };
+        if let Some(rtt) = flow.rtt.filter(|_| self.adaptive) {
+            self.epoch.alpha = alpha_of(rtt.smoothed.secs());
+        }
+        if self.decrease != Decrease::Lifetime {
+            self.epoch.rtt_max = None;
+        }
+        self.approach.restart();
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        if let Some(before) = self.before.take() {
+            self.epoch = Epoch { rtt_max: before.rtt_max.max(self.epoch.rtt_max), ..before };
+            self.approach.restart();
+        }
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        let target = match self.epoch.stage {
+            Stage::Start => f64::NAN,
+            Stage::Probe { ssthresh } => 2.0 * ssthresh,
+            Stage::Log { w_max } => w_max,
+        };
+        emit("target_segments", target);
+        emit("alpha", self.epoch.alpha);
+        emit("rtt_max_s", self.epoch.rtt_max.map_or(f64::NAN, Span::secs));
+    }
+}
+
+#[cfg(test)]
+mod tests;
