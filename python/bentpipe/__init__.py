@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bentpipe import plot, stats, studies
+    from bentpipe import analysis, plot, stats, studies
     from bentpipe._core import ScenarioError
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Outage,
         PacketError,
         Record,
+        Red,
     )
     from bentpipe.registry import controllers
     from bentpipe.result import Result
@@ -51,6 +52,7 @@ _HOME = {
     "Outage": "bentpipe.models",
     "PacketError": "bentpipe.models",
     "Record": "bentpipe.models",
+    "Red": "bentpipe.models",
     "Result": "bentpipe.result",
     "Scenario": "bentpipe.scenario",
     "ScenarioError": "bentpipe._core",
@@ -59,7 +61,7 @@ _HOME = {
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
-_MODULES = ("plot", "stats", "studies")
+_MODULES = ("analysis", "plot", "stats", "studies")
 
 __all__ = [
     "AckReport",
@@ -76,10 +78,12 @@ __all__ = [
     "Outage",
     "PacketError",
     "Record",
+    "Red",
     "Result",
     "Scenario",
     "ScenarioError",
     "__version__",
+    "analysis",
     "compare",
     "controllers",
     "plot",

@@ -78,7 +78,7 @@ class AckReport(TypedDict):
     lost: int
     """Newly declared lost."""
     uncounted: int
-    """Of `acked`, what must not make a window grow: beyond one segment an ACK (RFC 5681) or two (RFC 3465)."""
+    """Of `acked`, what must not count for growth: beyond one segment an ACK (RFC 5681), or two (RFC 3465)."""
     ce: int
     """Newly acknowledged as marked "congestion experienced"."""
     round_end: bool

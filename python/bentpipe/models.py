@@ -40,6 +40,38 @@ class DropTail(Model):
 
 
 @dataclass(frozen=True)
+class Red(Model):
+    """Random early detection by the rules of ns-2 (Floyd and Jacobson 1993): drops or marks before the queue is full.
+
+    Args:
+        limit: room, as for `DropTail`; in bytes, the average counts bytes, too.
+        min: average below which nothing is dropped: a part of the limit (0.15) or a size ("5 packets").
+        max: average at which packets are dropped with probability `max_p`: a part of the limit (0.5) or a size.
+        weight: weight of the newest packet in the average, default 0.002.
+        max_p: probability of a drop at `max`, default 0.1.
+        gentle: from `max` to twice `max` the probability climbs to 1 instead of jumping, default true.
+        wait: some packets always pass between two drops, default true.
+        by_size: drop with a probability in proportion to the packet's size, default false.
+        ecn: mark packets of flows with `ecn` instead of dropping them early, default false.
+        mark_p: drop even those where the average asks for this probability or more, default: never for that reason.
+        mean_packet: size of packets by which the average falls while the link is idle, default "1000 bytes".
+    """
+
+    kind = "red"
+    limit: str = "1 bdp"
+    min: float | str | None = None
+    max: float | str | None = None
+    weight: float | None = None
+    max_p: float | None = None
+    gentle: bool | None = None
+    wait: bool | None = None
+    by_size: bool | None = None
+    ecn: bool | None = None
+    mark_p: float | None = None
+    mean_packet: str | None = None
+
+
+@dataclass(frozen=True)
 class PacketError(Model):
     """Loses each packet on its own with probability `rate` (0 to 1)."""
 
@@ -138,7 +170,7 @@ class Record(Model):
 
 
 KINDS: dict[str, type[Model]] = {
-    str(m.kind): m for m in (DropTail, PacketError, BitError, GilbertElliott, Outage, LossTrace, Bulk, Cbr)
+    str(m.kind): m for m in (DropTail, Red, PacketError, BitError, GilbertElliott, Outage, LossTrace, Bulk, Cbr)
 }
 """Every model with a kind, by the kind's name in a scenario."""
 

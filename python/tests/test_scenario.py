@@ -97,9 +97,21 @@ def test_finite_and_constant_rate_traffic():
 
 
 def test_models_survive_being_written_and_read():
-    for loss in (bp.Outage(from_="1 s", to="2 s"), bp.GilbertElliott(0.1, 0.2), bp.DropTail("3 packets")):
-        assert from_plain(to_plain(loss)) == loss
-    assert set(KINDS) >= {"drop-tail", "bit-error", "cbr"}
+    red = bp.Red("2.5 bdp", min=0.15, max="60 packets", ecn=True)
+    for part in (bp.Outage(from_="1 s", to="2 s"), bp.GilbertElliott(0.1, 0.2), bp.DropTail("3 packets"), red):
+        assert from_plain(to_plain(part)) == part
+    assert set(KINDS) >= {"drop-tail", "red", "bit-error", "cbr"}
+
+
+def test_a_red_queue_marks_flows_with_ecn_and_drops_from_others():
+    scenario = one_link()
+    for ecn in (True, False):
+        scenario.links["sat"].queue = bp.Red("60 packets", min="5 packets", max=0.5, ecn=True)
+        scenario.flows = [bp.Flow("reno", path=["sat"], ecn=ecn, count=3)]
+        scenario.duration = "60 s"
+        link = bp.run(scenario).json["links"][0]
+        assert (link["marked"] > 0) == ecn
+        assert (link["dropped_queue"] == 0) == ecn
 
 
 def wrong(change, tmp_path: Path):
@@ -121,6 +133,7 @@ def wrong(change, tmp_path: Path):
         (lambda s: setattr(s.links["sat"], "delay", "-1 s"), "link.sat.delay"),
         (lambda s: setattr(s.links["sat"], "loss", bp.PacketError(2.0)), "link.sat.loss"),
         (lambda s: setattr(s.links["sat"], "queue", bp.DropTail("many")), "link.sat.queue"),
+        (lambda s: setattr(s.links["sat"], "queue", bp.Red(min=0.5, max=0.4)), "link.sat.queue.max"),
         (lambda s: setattr(s.links["sat"], "loss", bp.LossTrace("/nowhere/lost")), "/nowhere/lost"),
         (lambda s: setattr(s, "duration", "5"), "duration"),
         (lambda s: setattr(s, "flows", []), "flow"),

@@ -29,20 +29,61 @@ def test_modes_have_enough_seeds():
     assert len(quick.cases) < len(full.cases) / 2
 
 
-def test_the_flows_share_the_downlink_and_nothing_else():
-    for of, length in ((setup.BASE, 3), (setup.TWO_HOPS, 6)):
-        first, second = of.path(1), of.path(2)
-        assert set(first) & set(second) == {"sat"}
-        assert (len(first), len(second)) == (length, 3)
-        assert set(first) | set(second) == set(of.links(1e-6, 1))
+def ways(of: setup.Setup) -> list[list[str]]:
+    """Data and ACKs of flow 1, data and ACKs of flow 2: the links that each crosses."""
+    return [way for flow in (1, 2) for way in (of.path(flow), of.ack_path(flow))]
 
 
-def test_small_packets_stand_in_for_acks():
-    flows = setup.BASE.scenario("vegas", setup.LOW, 1, 10.0)["flow"]
-    assert [f["name"] for f in flows] == ["x", "newreno", "acks"]
-    assert flows[2]["path"] == ["sat"]
-    assert flows[2]["traffic"] == {"kind": "cbr", "rate": "224 kbit/s", "packet": "56 bytes"}
-    assert len(setup.BASE.changed(acks_per_s=0).scenario("vegas", setup.LOW, 1, 10.0)["flow"]) == 2
+def test_data_and_acks_of_both_flows_share_the_downlink_and_nothing_else():
+    assert ways(setup.BASE) == [
+        ["up-beijing", "sat", "down-new-york"],
+        ["up-new-york", "sat", "down-beijing"],
+        ["up-shanghai", "sat", "down-washington"],
+        ["up-washington", "sat", "down-shanghai"],
+    ]
+    links = setup.BASE.links(1e-3, 1)
+    assert set(links) == {link for way in ways(setup.BASE) for link in way}
+    assert {name for name, link in links.items() if link["rate"] == "5 Mbit/s"} == {
+        "sat",
+        *(f"up-{station}" for station in ("beijing", "new-york", "shanghai", "washington")),
+    }
+    assert {name for name, link in links.items() if "loss" in link} == {"sat"}
+
+
+@pytest.mark.parametrize("of", [v.setup for v in setup.VARIANTS if 2 in v.setup.hops])
+def test_two_hops_add_a_relay_and_a_second_satellite_both_ways(of):
+    first, back, *_ = ways(of)
+    assert (len(first), len(back)) == (6, 6 if of.acks_share else 4)
+    assert set(of.links(1e-6, 1)) - {link for way in ways(of) for link in way} == set()
+    if of.acks_share:
+        assert set(first) & set(back) == {"sat", "second-sat"}
+
+
+def test_acks_that_do_not_share_the_downlink_pass_it_by():
+    for flow in (1, 2):
+        assert "sat" not in setup.BASE.changed(acks_share=False).ack_path(flow)
+
+
+def test_what_is_lost_where():
+    def lossy(where):
+        return {n for n, link in setup.BASE.changed(lossy=where).links(1e-3, 1).items() if "loss" in link}
+
+    assert lossy("data") == {"down-new-york", "down-washington"}
+    ups = {f"up-{station}" for station in ("beijing", "new-york", "shanghai", "washington")}
+    assert lossy("every") == {"sat", *ups}
+
+
+def test_acks_take_up_the_downlink():
+    of = {}
+    for share in (True, False):
+        scenario = setup.BASE.changed(acks_share=share).scenario("vegas", setup.LOW, 1, 30.0)
+        result = json.loads(_core.run(json.dumps(scenario)).json)
+        sat = next(k for k in result["links"] if (k["name"], k["direction"]) == ("sat", "forward"))
+        data = sum(f["sent_packets"] - f["dropped_packets"] for f in result["flows"])
+        of[share] = sat["delivered_packets"] / data
+    # Nearly one ACK for each data packet, and none; what is under way at the end counts on one side only.
+    assert of[True] == pytest.approx(2.0, abs=0.1)
+    assert of[False] == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_seed_has_one_longitude_in_all_its_runs_and_seeds_differ():
@@ -67,7 +108,11 @@ def test_measures_of_a_made_up_run():
     result = {
         "simulated_s": 100.0,
         "flows": [{"name": "x", **flow}, {"name": "newreno", **flow, "goodput_bps": 1e6}],
-        "links": [{"name": "sat", "direction": "forward", "queue_mean_packets": 5.0, "utilisation": 0.8}],
+        "links": [
+            {"name": "sat", "direction": "forward", "queue_mean_packets": 5.0, "utilisation": 0.8},
+            {"name": "sat", "direction": "reverse", "queue_mean_packets": 0.0, "utilisation": 0.0},
+            {"name": "up-shanghai", "direction": "forward", "dropped_queue": 7},
+        ],
     }
     got = measure(Case({}, {}), result, trace)
     assert got["x_mbps"] == pytest.approx(3.0)
@@ -75,6 +120,7 @@ def test_measures_of_a_made_up_run():
     assert got["cwnd_early"] == pytest.approx(17.0)  # 10 to 24
     assert got["cwnd_steady"] == pytest.approx(sum(cwnd[50:]) / 50)
     assert got["cuts"] == pytest.approx(4.0)  # 29 to 10, at 20, 40, 60 and 80 s of 100 s
+    assert (got["queue"], got["utilisation"], got["newreno_uplink_lost"]) == (5.0, 0.8, 7)
     with pytest.raises(ValueError, match="trace"):
         measure(Case({}, {}), result, None)
 

@@ -129,7 +129,7 @@ impl<P: Policy> Windowed<P> {
 
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
         if self.collapsed {
-            return Cut { cwnd: 1.0, ssthresh: self.w.ssthresh, repeat: false };
+            return Cut { cwnd: self.w.cwnd, ssthresh: self.w.ssthresh, repeat: false };
         }
         let cut = self.policy.backoff(&self.w, flow, why);
         Cut { cwnd: cut.cwnd.clamp(1.0, LARGEST), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }

@@ -244,7 +244,11 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
         for op in &case.ops {
             let before = run.cc.decision().cwnd;
             run.apply(op);
-            let idle = !run.flow.cwnd_limited;
+            // The window of a controller that measures the path's rate and drives its window in recovery too is a bound on
+            // the data in flight, computed from that model. It does not probe by growing, so unused growth is no harm, and
+            // it comes back after a recovery whoever held the sender back. All others are held to the law.
+            let models = run.cc.wants_rate() && run.cc.recovery() == Recovery::Controller;
+            let idle = !run.flow.cwnd_limited && !models;
             let recovers = run.flow.phase == Phase::Recovery && run.cc.recovery() == Recovery::Sender;
             let held = match op {
                 Op::Ack { .. } => idle || recovers,

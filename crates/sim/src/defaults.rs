@@ -9,7 +9,7 @@ use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
 use crate::error::Error;
 use crate::plan::{CcPlan, Source};
 use crate::scenario::{Arg, Cc, Flow, Link, Profile, Queue, Recovery, Reverse, Scenario, Spurious, Traffic};
-use crate::units::{Duration, QueueSize, Size, WindowSize};
+use crate::units::{Duration, Size, WindowSize};
 
 impl Scenario {
     /// The same scenario with the defaults written out: options of the profile, what a controller asks of the
@@ -53,18 +53,13 @@ fn since_start(time: Time) -> Span {
 }
 
 fn fill_link(link: &mut Link) {
-    let limit = |queue: Option<&Queue>| match queue {
-        Some(Queue::DropTail { limit: Some(limit) }) => *limit,
-        Some(Queue::DropTail { limit: None }) | None => QueueSize::Bdp(1.0),
-    };
-    let forward = limit(link.queue.as_ref());
-    link.queue = Some(Queue::DropTail { limit: Some(forward) });
+    let forward = Queue::full(link.queue.as_ref());
     let reverse = link.reverse.get_or_insert_with(Reverse::default);
     reverse.rate.get_or_insert(link.rate);
     // Without a delay of its own the satellite gives it.
     reverse.delay = reverse.delay.or(link.delay);
-    let back = reverse.queue.as_ref().map_or(forward, |queue| limit(Some(queue)));
-    reverse.queue = Some(Queue::DropTail { limit: Some(back) });
+    reverse.queue = Some(Queue::full(reverse.queue.as_ref().or(Some(&forward))));
+    link.queue = Some(forward);
 }
 
 fn fill_controller(flow: &mut Flow, cc: &CcPlan) {

@@ -258,7 +258,7 @@ impl Engine {
                 }
                 return;
             }
-            match self.links[i].pass(at, &packet) {
+            match self.links[i].pass(at, &mut packet) {
                 Passed::Full | Passed::Lost => return self.dropped(&packet, true),
                 Passed::At(arrival) if arrival <= self.end => {
                     self.links[i].counts.delivered += 1;
@@ -419,7 +419,7 @@ impl Engine {
                 delivered_packets: link.counts.delivered,
                 dropped_queue: link.counts.dropped_queue,
                 dropped_error: link.counts.dropped_error,
-                marked: 0,
+                marked: link.counts.marked,
                 queue_mean_packets: link.queue_mean(end),
                 queue_max_packets: link.counts.queue_max,
             });

@@ -7,7 +7,7 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
 
 use crate::error::{Error, Key, quoted, suggestion};
-use crate::plan::{CcPlan, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::plan::{CcPlan, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::{Delays, PathPlan, Work};
 use crate::scenario::{Arg, Cc, Flow, Profile, Recovery, Spurious, Traffic};
 use crate::units::{Duration, Size, WindowSize};
@@ -233,6 +233,11 @@ fn source(
         return Err(work.error(&key.with("cc"), message));
     };
     let mut options = options(work, flow, key)?;
+    let marks = |i: &usize| matches!(links[*i].forward.discipline, Discipline::Red(red) if red.ecn);
+    if options.ecn && !path.links.iter().any(marks) {
+        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
+    }
     let cc = controller(work, cc, &key.with("cc"), &mut options, path, links)?;
     options.aen = flow.aen.unwrap_or(options.aen);
     options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
@@ -377,7 +382,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
 }
 
 /// All options but those that follow from the controller.
-fn options(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
+fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut o = sizes(work, flow, key)?;
     o.initial_window = flow.initial_window.unwrap_or(o.initial_window);
     o.initial_ssthresh = flow.initial_ssthresh.unwrap_or(o.initial_ssthresh);
@@ -415,10 +420,6 @@ fn options(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error
     o.delayed_ack = delayed.then_some(delay);
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
     o.ecn = flow.ecn.unwrap_or(o.ecn);
-    if o.ecn {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
-        work.warnings.push(format!("flow {name}: ecn has no effect, since a drop-tail queue marks nothing"));
-    }
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
     o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);

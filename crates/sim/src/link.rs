@@ -1,14 +1,15 @@
-//! One direction of a link: a drop-tail queue, a transmitter, losses, propagation.
+//! One direction of a link: a queue, a transmitter, losses, propagation.
 //!
 //! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs one event: its
-//! arrival at the far end. The queue's length is found by a second cursor into the same ring.
+//! arrival at the far end. A discipline decides on arrival and keeps that true. The queue's length is found by a second cursor into the same ring.
 
 use bentpipe_cc::{Span, Time};
 
 use crate::loss::Loss;
-use crate::packet::{LOST, Packet};
-use crate::plan::{Channel, QueueLimit};
+use crate::packet::{CE, ECT, LOST, Packet};
+use crate::plan::{self, Channel, QueueLimit};
 use crate::random::Stream;
+use crate::red::{Arrival, Red, Verdict};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -23,6 +24,7 @@ pub(crate) struct Counts {
     pub(crate) delivered: u64,
     pub(crate) dropped_queue: u64,
     pub(crate) dropped_error: u64,
+    pub(crate) marked: u64,
     pub(crate) queue_max: u64,
     /// Sum of all waiting times, packet-nanoseconds.
     waited: u128,
@@ -33,7 +35,7 @@ pub(crate) struct Counts {
 /// What became of a packet offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
-    /// The queue was full.
+    /// The queue was full, or dropped it early.
     Full,
     /// Taken; `lost`: it will be lost on the way; `first`: no other packet is on the link, so its next event is new.
     Taken { lost: bool, first: bool },
@@ -42,12 +44,19 @@ pub(crate) enum Pushed {
 /// What became of a packet offered to a link that hands on by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// The queue was full.
+    /// The queue was full, or dropped it early.
     Full,
     /// Taken, but it will be lost on the way.
     Lost,
     /// Taken; it will reach the far end then.
     At(Time),
+}
+
+/// Which packets the queue takes.
+#[derive(Debug)]
+enum Discipline {
+    DropTail,
+    Red(Box<Red>),
 }
 
 /// One direction of a link at work.
@@ -63,6 +72,7 @@ pub(crate) struct Link {
     rate: u64,
     delay: u64,
     limit: QueueLimit,
+    discipline: Discipline,
     free_at: u64,
     /// Remainder of the last transmission time, in 1/rate nanoseconds, so that rounding does not add up.
     carry: u64,
@@ -74,11 +84,18 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// A link as `plan` says; its losses draw from streams named after `name`.
+    /// A link as `plan` says; its losses and its queue draw from streams named after `name`.
     pub(crate) fn new(plan: &Channel, seed: u64, name: &str) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
-        Self { losses, limit: plan.queue, ..Self::pure_delay(plan.delay, plan.rate_bps) }
+        let discipline = match plan.discipline {
+            plan::Discipline::DropTail => Discipline::DropTail,
+            plan::Discipline::Red(red) => {
+                let stream = Stream::new(seed, &format!("{name}/red"));
+                Discipline::Red(Box::new(Red::new(red, plan.rate_bps, stream)))
+            }
+        };
+        Self { losses, limit: plan.queue, discipline, ..Self::pure_delay(plan.delay, plan.rate_bps) }
     }
 
     /// A link that delays and neither queues nor loses.
@@ -96,6 +113,7 @@ impl Link {
             rate,
             delay: delay.0,
             limit: QueueLimit::Packets(u64::MAX),
+            discipline: Discipline::DropTail,
             free_at: 0,
             carry: 0,
             last_work: 0,
@@ -157,11 +175,46 @@ impl Link {
         (self.rate > 0).then_some(self.last_time)
     }
 
-    /// Takes a packet of `size` bytes into the queue at `now`, if there is room: when it is fully sent, and is it lost?
-    fn admit(&mut self, now: Time, size: u16) -> Option<(u64, bool)> {
+    /// A packet that arrives at `now`, as RED sees it; the queue has been drained.
+    fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
+        let inside = self.tail - self.queued;
+        let sending = if inside > 0 { u64::from(self.slot(self.queued).packet.size) } else { 0 };
+        let (waiting, limit) = match self.limit {
+            QueueLimit::Packets(limit) => (inside.saturating_sub(1), limit),
+            QueueLimit::Bytes(limit) => (self.queued_bytes - sending, limit),
+        };
+        Arrival {
+            size: packet.size,
+            ect: packet.has(ECT),
+            waiting,
+            idle: (inside == 0).then(|| Span(now.0.saturating_sub(self.free_at))),
+            full: inside > 0 && waiting >= limit,
+        }
+    }
+
+    /// Does the queue take the packet? Marks it, if the discipline wants that.
+    fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
+        let arrival = match self.discipline {
+            Discipline::DropTail => return self.has_room(packet.size),
+            Discipline::Red(_) => self.arrival(now, packet),
+        };
+        let verdict = match &mut self.discipline {
+            Discipline::DropTail => Verdict::Pass,
+            Discipline::Red(red) => red.judge(&arrival),
+        };
+        if verdict == Verdict::Mark {
+            packet.flags |= CE;
+            self.counts.marked += 1;
+        }
+        verdict != Verdict::Drop
+    }
+
+    /// Takes a packet into the queue at `now`, if it may: when it is fully sent, and is it lost?
+    fn admit(&mut self, now: Time, packet: &mut Packet) -> Option<(u64, bool)> {
+        let size = packet.size;
         let Some((time, carry)) = self.transmission_time(size) else { return Some((now.0, false)) };
         self.drain(now.0);
-        if !self.has_room(size) {
+        if !self.takes(now, packet) {
             self.counts.dropped_queue += 1;
             return None;
         }
@@ -196,7 +249,7 @@ impl Link {
 
     /// Offers a packet at `now`.
     pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
-        let Some((sent, lost)) = self.admit(now, packet.size) else { return Pushed::Full };
+        let Some((sent, lost)) = self.admit(now, &mut packet) else { return Pushed::Full };
         packet.flags |= if lost { LOST } else { 0 };
         let first = self.tail == self.head;
         self.keep(sent, packet);
@@ -205,8 +258,8 @@ impl Link {
 
     /// Offers a packet at `now` to a link whose packets all go on to one other link that no one else feeds. The caller
     /// offers it there at once, at the time of its arrival; here it only takes up room in the queue.
-    pub(crate) fn pass(&mut self, now: Time, packet: &Packet) -> Passed {
-        let Some((sent, lost)) = self.admit(now, packet.size) else { return Passed::Full };
+    pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) -> Passed {
+        let Some((sent, lost)) = self.admit(now, packet) else { return Passed::Full };
         if self.rate > 0 {
             self.head = self.queued;
             self.keep(sent, *packet);
@@ -269,7 +322,9 @@ mod tests {
     use super::*;
 
     fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Link {
-        let plan = Channel { rate_bps, delay: Span::from_millis(delay_ms), queue, loss: Vec::new() };
+        let delay = Span::from_millis(delay_ms);
+        let plan =
+            Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
         Link::new(&plan, 1, "test")
     }
 

@@ -54,17 +54,53 @@ pub struct Channel {
     pub delay: Span,
     /// Room in the queue, the packet in transmission not counted.
     pub queue: QueueLimit,
+    /// What it does with packets for which there is room.
+    pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
 }
 
-/// Room in a drop-tail queue.
+/// Room in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// In packets of any size.
     Packets(u64),
     /// In bytes on the wire.
     Bytes(u64),
+}
+
+/// Which packets a queue takes. All are first in, first out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Discipline {
+    /// All for which there is room.
+    DropTail,
+    /// Random early detection.
+    Red(RedPlan),
+}
+
+/// Random early detection, by the rules of ns-2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedPlan {
+    /// Average below which nothing happens, in the unit of the limit: packets or bytes.
+    pub min: f64,
+    /// Average at which the probability is `max_p`; greater than `min`.
+    pub max: f64,
+    /// Weight of the newest packet in the average, 0 to 1.
+    pub weight: f64,
+    /// Probability of a drop or a mark at `max`.
+    pub max_p: f64,
+    /// From `max` to twice that the probability climbs from `max_p` to 1, rather than jump to 1.
+    pub gentle: bool,
+    /// At least 1/p packets pass between two drops.
+    pub wait: bool,
+    /// The probability is in proportion to a packet's size.
+    pub by_size: bool,
+    /// Marks rather than drops packets whose transport understands it.
+    pub ecn: bool,
+    /// Drops them nevertheless where the average asks for this probability or more.
+    pub mark_p: Option<f64>,
+    /// Bytes of the packets by which the average falls while the transmitter is idle.
+    pub mean_packet: u32,
 }
 
 /// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.

@@ -96,7 +96,7 @@ pub struct LinkReport {
     pub utilisation: f64,
     /// Packets that reached the far end.
     pub delivered_packets: u64,
-    /// Packets that found the queue full.
+    /// Packets that found the queue full, or that it dropped early.
     pub dropped_queue: u64,
     /// Packets lost to errors.
     pub dropped_error: u64,

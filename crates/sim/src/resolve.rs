@@ -7,9 +7,10 @@ use bentpipe_cc::{Span, Time};
 
 use crate::error::{Error, Key, quoted, suggestion};
 use crate::geometry::{Station, geo_look};
-use crate::plan::{Channel, FlowPlan, LinkPlan, LossPlan, Plan, QueueLimit};
-use crate::scenario::{Link, Loss, Queue, Satellite, Scenario};
-use crate::units::{BitRate, Duration, Interval, QueueSize};
+use crate::plan::{Channel, FlowPlan, LinkPlan, LossPlan, Plan};
+use crate::queue::Share;
+use crate::scenario::{Link, Loss, Satellite, Scenario};
+use crate::units::{BitRate, Duration, Interval};
 use crate::{flows, plan, shape, stations, text};
 
 /// Longest run: ten years.
@@ -22,9 +23,6 @@ const MAX_RATE: u64 = 100_000_000_000_000;
 const MAX_TRACE: u64 = 256 << 20;
 /// Most rows that a trace may have.
 const MAX_ROWS: u64 = 200_000_000;
-/// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
-/// loss.
-const MIN_BDP_PACKETS: u64 = 5;
 /// Size of the packets that a bdp of a link without flows is counted in, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
 
@@ -251,21 +249,30 @@ impl Work<'_> {
                 rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(own),
                 wire: crossing.iter().map(|p| p.wire).max().unwrap_or(DEFAULT_WIRE),
             };
-            let limit = queue_size(link.queue.as_ref());
+            let rate_bps = self.rate(link.rate, &key.with("rate"))?;
+            let there = link.queue.as_ref();
+            let queue_key = key.with("queue");
+            let (queue, discipline) = self.queue(name, there, link.rate, &share, &queue_key)?;
             let forward = Channel {
-                rate_bps: self.rate(link.rate, &key.with("rate"))?,
+                rate_bps,
                 delay: delays[index].forward,
-                queue: self.queue(name, limit, link.rate, &share),
+                queue,
+                discipline,
                 loss: self.losses(&link.loss, &key.with("loss"))?,
             };
             let back = link.reverse.clone().unwrap_or_default();
             let key = key.with("reverse");
             let rate = back.rate.unwrap_or(link.rate);
-            let limit = back.queue.as_ref().map_or(limit, |q| queue_size(Some(q)));
+            let rate_bps = self.rate(rate, &key.with("rate"))?;
+            let queue_key = if back.queue.is_some() { key.with("queue") } else { queue_key };
+            let name_back = format!("{name}, reverse");
+            let (queue, discipline) =
+                self.queue(&name_back, back.queue.as_ref().or(there), rate, &share, &queue_key)?;
             let reverse = Channel {
-                rate_bps: self.rate(rate, &key.with("rate"))?,
+                rate_bps,
                 delay: delays[index].reverse,
-                queue: self.queue(&format!("{name}, reverse"), limit, rate, &share),
+                queue,
+                discipline,
                 loss: self.losses(&back.loss, &key.with("loss"))?,
             };
             links.push(LinkPlan { name: name.clone(), forward, reverse });
@@ -280,34 +287,6 @@ impl Work<'_> {
                 Err(self.error(key, format!("{rate} is too high; it must be at most 100 Tbit/s")))
             }
             fine => Ok(fine),
-        }
-    }
-
-    /// A bandwidth-delay product is rate x base round-trip time in packets of the flows' largest size,
-    /// rounded, at least [`MIN_BDP_PACKETS`].
-    fn queue(&mut self, link: &str, limit: QueueSize, rate: BitRate, share: &Share) -> QueueLimit {
-        match limit {
-            QueueSize::Packets(n) => QueueLimit::Packets(n),
-            QueueSize::Bytes(n) => {
-                if n < u64::from(share.wire) {
-                    self.warnings.push(format!(
-                        "link {link}: no packet of {} bytes fits a queue of {n} bytes",
-                        share.wire
-                    ));
-                }
-                QueueLimit::Bytes(n)
-            }
-            QueueSize::Bdp(times) => {
-                let packets = times * rate.0 as f64 * share.rtt.secs() / (8.0 * f64::from(share.wire));
-                let packets = libm::round(packets) as u64;
-                if packets < MIN_BDP_PACKETS {
-                    self.warnings.push(format!(
-                        "link {link}: {times} bdp is {packets} packets; the queue has room for \
-                            {MIN_BDP_PACKETS}"
-                    ));
-                }
-                QueueLimit::Packets(packets.max(MIN_BDP_PACKETS))
-            }
         }
     }
 
@@ -339,19 +318,6 @@ impl Work<'_> {
                 Ok(LossPlan::Trace { lost })
             }
         }
-    }
-}
-
-/// What a bandwidth-delay product is counted with.
-struct Share {
-    rtt: Span,
-    wire: u32,
-}
-
-fn queue_size(queue: Option<&Queue>) -> QueueSize {
-    match queue {
-        Some(Queue::DropTail { limit: Some(limit) }) => *limit,
-        Some(Queue::DropTail { limit: None }) | None => QueueSize::Bdp(1.0),
     }
 }
 

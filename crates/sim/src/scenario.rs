@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::error::{Error, Key, Origin};
 use crate::geometry::{Longitude, Station};
 use crate::plan::Plan;
-use crate::units::{BitRate, Duration, Interval, QueueSize, Size, WindowSize};
+pub use crate::queue::{Queue, Threshold};
+use crate::units::{BitRate, Duration, Interval, Size, WindowSize};
 use crate::{resolve, shape, text};
 
 /// Links, flows, duration, seed, and what to record.
@@ -120,18 +121,6 @@ pub struct Satellite {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -90.0, max = 90.0))]
     pub min_elevation: Option<f64>,
-}
-
-/// A queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; what finds no room is lost.
-    DropTail {
-        /// Room, the packet in transmission not counted. Default "1 bdp".
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<QueueSize>,
-    },
 }
 
 /// A loss model of one direction.

@@ -285,16 +285,22 @@ proptest! {
         extra in 0_u64..30,
         second_path in prop::sample::select(vec!["\"b\"", "\"a\", \"b\"", "\"c\", \"d\", \"e\"", "\"d\"", "\"e\", \"a\""]),
         duration in 3_u64..40,
+        red in prop::collection::vec(any::<bool>(), 5),
+        ecn in any::<bool>(),
     ) {
         let mut text = format!("seed = {seed}\nduration = \"{duration} s\"\n");
         for (i, name) in ["a", "b", "c", "d", "e"].iter().enumerate() {
+            let kind = match red[i] {
+                true => format!("\"red\", limit = \"{} packets\", min = 0.1, weight = 0.05, ecn = {ecn}", queue + 5),
+                false => format!("\"drop-tail\", limit = \"{queue} packets\""),
+            };
             text += &format!(
-                "[link.{name}]\nrate = \"{} kbit/s\"\ndelay = \"{} ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"{queue} packets\" }}\nloss = {{ kind = \"bit-error\", rate = {ber} }}\n",
+                "[link.{name}]\nrate = \"{} kbit/s\"\ndelay = \"{} ms\"\nqueue = {{ kind = {kind} }}\nloss = {{ kind = \"bit-error\", rate = {ber} }}\n",
                 rates[i], delays[i]
             );
         }
         text += &format!(
-            "[[flow]]\ncc = \"cubic\"\npath = [\"a\", \"b\", \"c\"]\ncount = {count}\nstart_jitter = \"500 ms\"\nextra_delay = \"{extra} ms\"\n[[flow]]\nname = \"second\"\ncc = \"reno\"\npath = [{second_path}]\nprofile = \"paper\"\n"
+            "[[flow]]\ncc = \"cubic\"\npath = [\"a\", \"b\", \"c\"]\ncount = {count}\necn = true\nstart_jitter = \"500 ms\"\nextra_delay = \"{extra} ms\"\n[[flow]]\nname = \"second\"\ncc = \"reno\"\npath = [{second_path}]\nprofile = \"paper\"\n"
         );
         let every_hop = format!("record = {{ interval = \"1 s\", links = true }}\n{text}");
         prop_assert_eq!(report(&text), report(&every_hop));
@@ -325,4 +331,88 @@ fn acknowledgements_may_take_a_path_of_their_own() {
     assert_eq!(forward("a").delivered_packets, r.packets);
     assert!(forward("b").delivered_packets + 1 >= r.packets);
     assert!(r.links.iter().filter(|l| l.direction == "reverse").all(|l| l.delivered_packets == 0));
+}
+
+/// Eight SACK flows over 15 Mbit/s and 100 ms, through RED as the papers set it up.
+fn red_dumbbell(red: &str, flow: &str) -> Report {
+    report(&format!(
+        r#"
+        duration = "100 s"
+        [link.sat]
+        rate = "15 Mbit/s"
+        delay = "50 ms"
+        queue = {{ kind = "red", limit = "2.5 bdp", min = 0.15, max = 0.5, mean_packet = "1040 bytes"{red} }}
+        [link.sat.reverse]
+        queue = {{ kind = "drop-tail", limit = "10000 packets" }}
+        [[flow]]
+        cc = "reno"
+        path = ["sat"]
+        profile = "paper"
+        mss = "1000 bytes"
+        receive_window = "128 segments"
+        initial_ssthresh = 16
+        count = 8
+        start_jitter = "1 s"
+        {flow}
+        "#
+    ))
+}
+
+#[test]
+fn red_marks_where_it_would_drop_and_marked_flows_lose_nothing() {
+    let r = red_dumbbell(", ecn = true", "ecn = true");
+    let link = &r.links[0];
+    assert!(r.warnings.is_empty(), "{:?}", r.warnings);
+    assert!(link.marked > 50, "{}", link.marked);
+    assert_eq!((link.dropped_queue, r.flows.iter().map(|f| f.retransmitted_packets).sum::<u64>()), (0, 0));
+    assert!(link.utilisation > 0.9, "{}", link.utilisation);
+
+    // Without ECN at either end the same decisions drop.
+    for dropping in [red_dumbbell("", "ecn = false"), red_dumbbell(", ecn = true", "ecn = false")] {
+        let link = &dropping.links[0];
+        assert_eq!(link.marked, 0);
+        assert!(link.dropped_queue > 50, "{}", link.dropped_queue);
+        let lost: u64 = dropping.flows.iter().map(|f| f.dropped_packets).sum();
+        assert_eq!(link.dropped_queue, lost);
+        // Early drops keep the queue well below its limit of 451 packets.
+        assert!(link.queue_mean_packets < 225.0 && link.queue_max_packets < 451, "{link:?}");
+    }
+    // RED without marks draws nothing from who could be marked.
+    assert_eq!(red_dumbbell("", "ecn = true").links[0].marked, 0);
+}
+
+#[test]
+fn marks_cut_the_window_once_in_a_window() {
+    // Nearly everything that finds 7 packets or more is marked, so each congestion has many marks; yet the window is halved
+    // once, and nothing is lost.
+    let text = r#"
+        duration = "60 s"
+        record = { interval = "change" }
+        [link.sat]
+        rate = "10 Mbit/s"
+        delay = "50 ms"
+        queue = { kind = "red", limit = "100 packets", min = "4 packets", max = "7 packets", weight = 1.0, max_p = 0.8, wait = false, ecn = true }
+        [[flow]]
+        cc = "reno"
+        path = ["sat"]
+        profile = "paper"
+        initial_ssthresh = 60
+        ecn = true
+    "#;
+    let out = outcome(text);
+    let (flow, link) = (&out.report.flows[0], &out.report.links[0]);
+    assert_eq!((link.dropped_queue, flow.retransmitted_packets, flow.timeouts), (0, 0, 0));
+    let cuts: Vec<f64> = (1..out.flows.cwnd.len())
+        .filter(|i| out.flows.cwnd[*i] < out.flows.cwnd[i - 1] - 0.5)
+        .map(|i| out.flows.t_s[i])
+        .collect();
+    assert!(
+        cuts.len() > 3 && link.marked > 10 * cuts.len() as u64,
+        "{} cuts, {} marks",
+        cuts.len(),
+        link.marked
+    );
+    let base = 0.1 + (1500.0 + 40.0) * 8.0 / 10e6;
+    let closest = cuts.windows(2).map(|w| w[1] - w[0]).fold(f64::INFINITY, f64::min);
+    assert!(closest > base, "two cuts {closest} s apart, within one round trip of {base} s");
 }

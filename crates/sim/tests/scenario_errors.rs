@@ -118,8 +118,42 @@ fn missing_key() {
 #[test]
 fn unknown_kind() {
     expect(&message("\"bit-error\"", "\"bit-eror\""), 12, "link.sat.loss.kind", &["bit-eror", "bit-error"]);
-    expect(&message("drop-tail", "red"), 11, "link.sat.queue.kind", &["red", "drop-tail"]);
+    expect(&message("drop-tail", "codl"), 11, "link.sat.queue.kind", &["codl", "drop-tail", "red"]);
     expect(&message("\"bulk\"", "\"ftp\""), 22, "flow.0.traffic.kind", &["ftp", "bulk", "cbr"]);
+}
+
+#[test]
+fn red_queues() {
+    let red = |keys: &str| {
+        message("\"drop-tail\", limit = \"432 packets\"", &format!("\"red\", limit = \"100 packets\"{keys}"))
+    };
+    let at = |key: &str| format!("link.sat.queue.{key}");
+    expect(&red(", minimum = 0.1"), 11, &at("minimum"), &["unknown key", "min"]);
+    expect(&red(", min = 1.5"), 11, &at("min"), &["1.5 is out of range", "from 0 to 1"]);
+    expect(&red(", min = \"5\""), 11, &at("min"), &["has no unit", "\"432 packets\"", "bdp"]);
+    expect(&red(", min = true"), 11, &at("min"), &["a number or a string"]);
+    expect(&red(", min = 0.6"), 11, &at("max"), &["50 packets is not above min = 60 packets"]);
+    expect(&red(", min = 0.3, max = \"30 packets\""), 11, &at("max"), &["30 packets is not above min"]);
+    expect(
+        &red(", max = \"101 packets\""),
+        11,
+        &at("max"),
+        &["101 packets is more than limit = 100 packets"],
+    );
+    expect(&red(", weight = 0"), 11, &at("weight"), &["0 is out of range", "to 1"]);
+    expect(&red(", max_p = 10"), 11, &at("max_p"), &["10 is out of range", "to 1"]);
+    expect(&red(", mark_p = -0.1"), 11, &at("mark_p"), &["-0.1 is out of range", "from 0 to 1"]);
+    expect(&red(", gentle = 1"), 11, &at("gentle"), &["true or false"]);
+    expect(&red(", mean_packet = 1000"), 11, &at("mean_packet"), &["no unit"]);
+    expect(&red(", mean_packet = \"70 kB\""), 11, &at("mean_packet"), &["from 1 to 65535 bytes"]);
+    let none = message("\"drop-tail\", limit = \"432 packets\"", "\"red\", limit = \"0 packets\"");
+    expect(&none, 11, &at("limit"), &["without room"]);
+    // A queue of the return direction is blamed where it stands.
+    let back = message(
+        "[link.sat.reverse]\n",
+        "[link.sat.reverse]\nqueue = { kind = \"red\", min = 0.5, max = 0.4 }\n",
+    );
+    expect(&back, 15, "link.sat.reverse.queue.max", &["not above min"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_sim::plan::{CcPlan, LossPlan, Plan, QueueLimit, Source};
+use bentpipe_sim::plan::{CcPlan, Discipline, LossPlan, Plan, QueueLimit, RedPlan, Source};
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
 
@@ -125,6 +125,56 @@ fn a_queue_of_one_bandwidth_delay_product() {
     let slow = HEAD.replace("10 Mbit/s", "10 kbit/s");
     assert_eq!(queue(&format!("{slow}{flow}")), QueueLimit::Packets(5));
     assert!(plan(&format!("{slow}{flow}")).warnings[0].contains("bdp"));
+}
+
+#[test]
+fn red_thresholds_are_in_the_unit_of_the_limit() {
+    let red = |keys: &str| {
+        let text =
+            format!("{HEAD}queue = {{ kind = \"red\"{keys} }}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        let forward = plan(&text).links[0].forward.clone();
+        let Discipline::Red(red) = forward.discipline else { panic!("not RED") };
+        (forward.queue, red)
+    };
+    // The defaults, on 2.5 x 416.67 packets of 1500 bytes.
+    let expected = RedPlan {
+        min: 0.15 * 1042.0,
+        max: 521.0,
+        weight: 0.002,
+        max_p: 0.1,
+        gentle: true,
+        wait: true,
+        by_size: false,
+        ecn: false,
+        mark_p: None,
+        mean_packet: 1000,
+    };
+    assert_eq!(red(", limit = \"2.5 bdp\""), (QueueLimit::Packets(1042), expected));
+    let levels = |keys: &str| (red(keys).1.min, red(keys).1.max);
+    assert_eq!(levels(", limit = \"100 packets\", min = \"5 packets\", max = \"30 kB\""), (5.0, 30.0));
+    let bytes = ", limit = \"1 MB\", min = \"5 packets\", max = \"0.5 bdp\", mean_packet = \"500 bytes\"";
+    assert_eq!(levels(bytes), (2_500.0, 312_500.0));
+    assert_eq!(red(bytes).0, QueueLimit::Bytes(1_000_000));
+    let (low, high) = levels(", min = \"0.25 bdp\", max = \"0.5 bdp\"");
+    assert!((low - 104.166_667).abs() < 1e-6 && (high - 208.333_333).abs() < 1e-6, "{low} {high}");
+}
+
+#[test]
+fn ecn_is_in_vain_only_where_no_queue_marks() {
+    let queue = |name: &str, keys: &str| {
+        format!("[link.{name}]\nrate = \"10 Mbit/s\"\ndelay = \"1 ms\"\nqueue = {{ kind = {keys} }}\n")
+    };
+    let warnings = |path: &str, sat: &str| {
+        let links = queue("lan", "\"drop-tail\"") + &queue("sat", sat);
+        let flow = format!("[[flow]]\nname = \"f\"\ncc = \"reno\"\npath = [{path}]\necn = true\n");
+        let warnings = plan(&format!("duration = \"1 s\"\n{links}{flow}")).warnings;
+        warnings.into_iter().filter(|w| w.contains("ecn")).collect::<Vec<_>>()
+    };
+    let in_vain = ["flow f: ecn has no effect, since no queue on its path marks"];
+    assert_eq!(warnings("\"lan\", \"sat\"", "\"drop-tail\""), in_vain);
+    assert_eq!(warnings("\"lan\", \"sat\"", "\"red\", limit = \"50 packets\""), in_vain);
+    assert_eq!(warnings("\"lan\"", "\"red\", limit = \"50 packets\", ecn = true"), in_vain);
+    assert!(warnings("\"lan\", \"sat\"", "\"red\", limit = \"50 packets\", ecn = true").is_empty());
 }
 
 #[test]

@@ -50,7 +50,12 @@ def _exponent(value: float) -> int:
 
 
 def _decimals(value: Mean) -> int:
-    """Two digits of the half-width, at most five digits of the mean and four decimals."""
+    """Two digits of the half-width, at most five digits of the mean and four decimals.
+
+    None where every seed gave the same whole number.
+    """
+    if value.half_width == 0 and value.mean == round(value.mean):
+        return 0
     wanted = 1 - _exponent(value.half_width) if value.half_width > 0 else 4
     return max(0, min(wanted, 4 - _exponent(value.mean), 4))
 

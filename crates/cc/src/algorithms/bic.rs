@@ -230,15 +230,13 @@ mod tests {
     /// Fast convergence, timeout and undo.
     #[test]
     fn what_is_remembered() {
-        for (on, expected) in [(true, 800.0 * (1.0 + 819.0 / 1024.0) / 2.0), (false, 800.0)] {
-            let given = [("fast_convergence", Value::Flag(on)), ("beta", Value::Number(0.8))];
-            let given = if on { &given[..1] } else { &given[..] };
-            let mut rig = Rig::new("bic", given, 1000.0, 2.0);
+        for (on, share) in [(true, (1.0 + 819.0 / 1024.0) / 2.0), (false, 1.0)] {
+            let mut rig = Rig::new("bic", &[("fast_convergence", Value::Flag(on))], 1000.0, 2.0);
             rig.congestion(Congestion::Loss);
             let w = rig.w();
             assert_eq!(last_max(&rig), 1000.0);
             let before = rig.congestion(Congestion::Loss);
-            near(last_max(&rig), expected * w / 800.0, 1e-6);
+            near(last_max(&rig), share * w, 1e-6);
             rig.cc.on_undo(&rig.flow, &before);
             assert_eq!(last_max(&rig), 1000.0);
             near(rig.w(), w, 1e-6);

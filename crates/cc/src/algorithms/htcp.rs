@@ -337,7 +337,9 @@ mod tests {
     /// beta: 1/2 at the first congestion, then RTTmin/RTTmax within [0.5, 0.8]; RTTmax forgets a twentieth each time.
     #[test]
     fn the_cut_follows_the_ratio_of_the_rtts() {
-        for (high, max, expected) in [(0.16, 0.8, 0.1 / 0.157), (0.4, 0.8, 0.5), (0.1, 0.8, 0.8), (0.1, 1.0, 1.0)] {
+        for (high, max, expected) in
+            [(0.16, 0.8, 0.1 / 0.157), (0.4, 0.8, 0.5), (0.1, 0.8, 0.8), (0.1, 1.0, 1.0)]
+        {
             let mut rig = queueing(high, &[("beta_max", Value::Number(max))]);
             rig.congestion(Congestion::Loss);
             near(rig.w(), 50.0, 1e-4);
@@ -372,7 +374,9 @@ mod tests {
         };
         let mut rig = Rig::new("htcp", &[], 50.0, 2.0);
         rig.flow.cwnd_limited = false; // the window stays what it is
-        for (rate, keep) in [(500.0, 0.5), (500.0, 0.5), (500.0, 0.8), (300.0, 0.5), (320.0, 0.5), (320.0, 0.8)] {
+        for (rate, keep) in
+            [(500.0, 0.5), (500.0, 0.5), (500.0, 0.8), (300.0, 0.5), (320.0, 0.5), (320.0, 0.8)]
+        {
             let before = epoch(&mut rig, rate);
             rig.congestion(Congestion::Loss);
             near(rig.w(), (before * keep).max(1.0), 1e-5);

@@ -236,7 +236,8 @@ mod tests {
     use crate::rig::{Rig, near};
     use crate::time::Rate;
 
-    const LONE: [(&str, Value); 2] = [("ssthresh_est", Value::Flag(false)), ("exponent_cap", Value::Number(40.0))];
+    const LONE: [(&str, Value); 2] =
+        [("ssthresh_est", Value::Flag(false)), ("exponent_cap", Value::Number(40.0))];
 
     /// The paper's rho, and what it gives per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
     #[test]

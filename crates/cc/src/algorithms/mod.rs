@@ -2,18 +2,26 @@
 
 mod a_liad;
 mod aimd;
+mod bbr;
 mod bic;
 mod binomial;
+mod copa;
 mod cubic;
+mod fast;
 mod highspeed;
 mod hoe;
 mod hswa;
 mod htcp;
 mod hybla;
 mod illinois;
+mod jersey;
 mod kl;
 mod liad;
+mod log_westwood_plus;
 mod logarithmic;
+mod model;
+#[cfg(test)]
+mod pipe;
 mod reno;
 mod scalable;
 mod scps;
@@ -24,6 +32,7 @@ mod vegas_a;
 mod vegas_l;
 mod veno;
 mod westwood;
+mod westwood_br;
 mod westwood_plus;
 mod yeah;
 
@@ -43,6 +52,10 @@ pub(crate) const ALL: &[Entry] = &[
     scps::ENTRY,
     a_liad::ENTRY,
     liad::ENTRY,
+    westwood_br::ENTRY,
+    log_westwood_plus::ENTRY,
+    jersey::ENTRY,
+    fast::ENTRY,
     cubic::ENTRY,
     reno::ENTRY,
     aimd::ENTRY,
@@ -59,4 +72,6 @@ pub(crate) const ALL: &[Entry] = &[
     bic::ENTRY,
     illinois::ENTRY,
     yeah::ENTRY,
+    bbr::ENTRY,
+    copa::ENTRY,
 ];

@@ -27,14 +27,16 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     window of flow 1, segments; ``cwnd_cv``: standard deviation over mean of its steady window; ``cuts``:
     falls of its window by more than a tenth, per 100 s; ``x_rtt_s``, ``newreno_rtt_s``: mean RTT;
     ``x_rtt_min_s``, ``newreno_rtt_min_s``; ``x_lost``, ``newreno_lost``: data packets lost; ``x_timeouts``;
-    ``queue``: mean queue of the shared downlink; ``utilisation`` of it.
+    ``newreno_uplink_lost``: those of NewReno that its own uplink's full queue dropped; ``queue``: mean queue
+    of the shared downlink, data and ACKs; ``utilisation`` of it.
     """
     import polars as pl
 
     if trace is None:
         raise ValueError("this study measures windows over time, so its runs record a trace")
     x, newreno = ({f["name"]: f for f in result["flows"]}[n] for n in ("x", "newreno"))
-    shared = next(k for k in result["links"] if k["name"] == "sat" and k["direction"] == "forward")
+    links = {k["name"]: k for k in result["links"] if k["direction"] == "forward"}
+    shared = links["sat"]
     length = float(result["simulated_s"])
     window = trace.filter(pl.col("flow") == "x").sort("t_s")
     early = window.filter(pl.col("t_s") < EARLY * length)["cwnd"].to_list()
@@ -56,6 +58,7 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
         "x_lost": int(x["dropped_packets"]),
         "newreno_lost": int(newreno["dropped_packets"]),
         "x_timeouts": int(x["timeouts"]),
+        "newreno_uplink_lost": int(links["up-shanghai"]["dropped_queue"]),
         "newreno_timeouts": int(newreno["timeouts"]),
         "queue": float(shared["queue_mean_packets"]),
         "utilisation": float(shared["utilisation"]),

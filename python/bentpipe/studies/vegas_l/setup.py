@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -21,11 +21,8 @@ RATE_BPS = 5e6
 MSS_BYTES = 1024
 #: TCP and IP in ns-2 (40 bytes), and what its satellite link layer adds to each packet (16 bytes).
 TCP_IP_BYTES, LINK_BYTES = 40, 16
-#: Length of a queue in ns-2 unless a script sets another, in packets.
+#: Length of a queue in ns-2 unless a script sets another, in packets; it counts the packet in transmission.
 NS2_QUEUE = 50
-#: ACKs per second that share the downlink with data: one per data packet at about 4 Mbit/s, what the two
-#: flows get together at the low error rate. (At the high rate they get less, but then there is no queue.)
-ACKS_PER_S = 500
 
 #: Between these longitudes (degrees east) a satellite stands at least 25 degrees above the horizon of
 #: Beijing, Shanghai and 28.9N 77E.
@@ -42,6 +39,10 @@ STATIONS = {
 }
 
 
+#: The terminals of flow 1 and of flow 2: source and receiver.
+ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
+
+
 @dataclass(frozen=True)
 class Setup:
     """One choice of everything that the paper leaves open."""
@@ -54,12 +55,14 @@ class Setup:
     #: Satellite hops of flow 1 and of flow 2, 1 or 2.
     hops: tuple[int, int] = (1, 1)
     destination: str = "washington-as-printed"
+    #: Length of every queue as ns-2 counts it, the packet in transmission included.
     buffer_packets: int = NS2_QUEUE
     header_bytes: int = TCP_IP_BYTES + LINK_BYTES
-    #: Small packets per second that cross the shared downlink in place of the ACKs.
-    acks_per_s: int = ACKS_PER_S
-    #: Where packets are lost: on the shared downlink only, or on every link that data crosses.
-    lossy_links: str = "shared"
+    #: Do ACKs go through the satellite's transmitter, as data does? Otherwise they pass it by.
+    acks_share: bool = True
+    #: What is lost at random: every packet on the satellite's downlink ("downlink"), only the data there
+    #: ("data"), or packets on the downlink and on every uplink ("every").
+    lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
@@ -74,44 +77,58 @@ class Setup:
         return round(Random(seed).uniform(*self.satellite), 2)
 
     def links(self, per: float, seed: int) -> dict[str, dict[str, Any]]:
-        """The links of the runs of ``seed``, by name. ``per`` is the packet error rate."""
-        shared = self.longitude(seed)
-        queue = {"kind": "drop-tail", "limit": f"{self.buffer_packets} packets"}
+        """The links of the runs of ``seed``, by name. ``per`` is the packet error rate.
+
+        ``up-X`` is the transmitter of the terminal X with the way up to its satellite, ``sat`` the one
+        transmitter of the satellite, ``down-X`` the way down from there to X.
+        """
         rate = f"{RATE_BPS / 1e6:g} Mbit/s"
-        loss = {"kind": "packet-error", "rate": per}
+        # A scenario's limit does not count the packet in transmission.
+        queue = {"kind": "drop-tail", "limit": f"{self.buffer_packets - 1} packets"}
+        loss = {"loss": {"kind": "packet-error", "rate": per}}
 
         def up(station: str, satellite: float) -> dict[str, Any]:
             link = {"rate": rate, "queue": queue, "from": station, "satellite": _geo(satellite)}
-            return {**link, "loss": loss} if self.lossy_links == "every" else link
+            return link | loss if self.lossy == "every" else link
 
-        def down(station: str, satellite: float) -> dict[str, Any]:
-            # Only the propagation of the downlink; its transmitter is a link of its own, shared by all
-            # receivers.
-            return {"rate": "1 Gbit/s", "queue": queue, "to": station, "satellite": _geo(satellite)}
+        def down(station: str, satellite: float, *, data: bool = False) -> dict[str, Any]:
+            # Only propagation: nothing queues here, the satellite's transmitter is a link of its own.
+            link = {"rate": "1 Gbit/s", "queue": queue, "to": station, "satellite": _geo(satellite)}
+            return link | loss if data and self.lossy == "data" else link
 
         def transmitter(*, lossy: bool) -> dict[str, Any]:
             link = {"rate": rate, "queue": queue, "delay": "0 s"}
-            return {**link, "loss": loss} if lossy else link
+            return link | loss if lossy else link
 
-        last = [shared if n == 1 else self.second_satellite for n in self.hops]
-        links = {
-            "up-beijing": up("beijing", shared),
-            "up-shanghai": up("shanghai", shared),
-            "sat": transmitter(lossy=True),
-            "down-new-york": down("new-york", last[0]),
-            "down-washington": down(self.destination, last[1]),
-        }
+        first = self.longitude(seed)
+        links = {"sat": transmitter(lossy=self.lossy != "data")}
+        for (source, sink), hops in zip(ENDS, self.hops, strict=True):
+            last = first if hops == 1 else self.second_satellite
+            links[f"up-{source}"] = up(source, first)
+            links[f"down-{source}"] = down(source, first)
+            place = self.destination if sink == "washington" else sink
+            links[f"up-{sink}"] = up(place, last)
+            links[f"down-{sink}"] = down(place, last, data=True)
         if 2 in self.hops:
-            links["down-relay"] = down("relay", shared)
+            links["second-sat"] = transmitter(lossy=self.lossy == "every")
+            links["down-relay"] = down("relay", first)
             links["up-relay"] = up("relay", self.second_satellite)
-            links["second-sat"] = transmitter(lossy=self.lossy_links == "every")
+            links["down-relay-back"] = down("relay", self.second_satellite)
+            links["up-relay-back"] = up("relay", first)
         return links
 
     def path(self, flow: int) -> list[str]:
         """The links that the data of flow 1 or 2 crosses, in order."""
-        source, sink = (("up-beijing", "down-new-york"), ("up-shanghai", "down-washington"))[flow - 1]
+        source, sink = ENDS[flow - 1]
         relay = ["down-relay", "up-relay", "second-sat"] if self.hops[flow - 1] == 2 else []
-        return [source, "sat", *relay, sink]
+        return [f"up-{source}", "sat", *relay, f"down-{sink}"]
+
+    def ack_path(self, flow: int) -> list[str]:
+        """The links that the ACKs of flow 1 or 2 cross, in order: back through the same satellites."""
+        source, sink = ENDS[flow - 1]
+        relay = ["second-sat", "down-relay-back", "up-relay-back"] if self.hops[flow - 1] == 2 else []
+        way = [f"up-{sink}", *relay, "sat", f"down-{source}"]
+        return way if self.acks_share else [link for link in way if link not in ("sat", "second-sat")]
 
     def scenario(self, cc: str, per: float, seed: int, duration_s: float) -> dict[str, Any]:
         """One run: flow 1 is ``cc``, flow 2 NewReno, both starting within the first second."""
@@ -121,18 +138,6 @@ class Setup:
             "mss": f"{MSS_BYTES} bytes",
             "header": f"{self.header_bytes} bytes",
             "ack_size": f"{self.header_bytes} bytes",
-            "start_jitter": "1 s",
-        }
-        acks = {
-            "name": "acks",
-            "path": ["sat"],
-            "traffic": {
-                "kind": "cbr",
-                "rate": f"{self.acks_per_s * self.header_bytes * 8 / 1e3:g} kbit/s",
-                "packet": f"{self.header_bytes} bytes",
-            },
-            "profile": "paper",
-            "header": "0 bytes",
             "start_jitter": "1 s",
         }
         return {
@@ -147,11 +152,18 @@ class Setup:
                     "name": "x",
                     "cc": {"name": cc, **options} if options else cc,
                     "path": self.path(1),
+                    "ack_path": self.ack_path(1),
                     "recovery": self.recovery,
                     **common,
                 },
-                {"name": "newreno", "cc": "reno", "path": self.path(2), "recovery": "newreno", **common},
-                *([acks] if self.acks_per_s else []),
+                {
+                    "name": "newreno",
+                    "cc": "reno",
+                    "path": self.path(2),
+                    "ack_path": self.ack_path(2),
+                    "recovery": "newreno",
+                    **common,
+                },
             ],
         }
 
@@ -178,7 +190,7 @@ class Variant:
 TWO_HOPS = BASE.changed(hops=(2, 1))
 
 VARIANTS = (
-    Variant("no-acks", "ACKs do not share the downlink", BASE.changed(acks_per_s=0), quick=True),
+    Variant("no-acks", "ACKs do not share the downlink", BASE.changed(acks_share=False), quick=True),
     Variant("satellite-100E", "satellite at 100E for every seed", BASE.changed(satellite=(100.0, 100.0))),
     Variant(
         "satellite-pacific",
@@ -194,12 +206,18 @@ VARIANTS = (
     Variant(
         "two-hops-no-acks",
         "flow 1 by two hops, ACKs do not share the downlink",
-        TWO_HOPS.changed(acks_per_s=0),
+        TWO_HOPS.changed(acks_share=False),
     ),
     Variant(
         "washington-dc",
         "flow 2 to Washington, D.C. (38.9N 77W); both flows by two hops",
         BASE.changed(hops=(2, 2), destination="washington-dc"),
+        quick=True,
+    ),
+    Variant(
+        "washington-dc-one-hop",
+        "flow 2 to Washington, D.C., both flows by one hop",
+        BASE.changed(destination="washington-dc"),
     ),
     Variant("buffer-25", "buffer 25 packets", BASE.changed(buffer_packets=25)),
     Variant("buffer-100", "buffer 100 packets", BASE.changed(buffer_packets=100)),
@@ -217,5 +235,6 @@ VARIANTS = (
     ),
     Variant("newreno", "flow 1 recovers as NewReno does", BASE.changed(recovery="newreno")),
     Variant("header-40", "no link-layer header", BASE.changed(header_bytes=TCP_IP_BYTES)),
-    Variant("loss-every-link", "packets lost on the uplinks too", BASE.changed(lossy_links="every")),
+    Variant("loss-data", "no ACK lost at random", BASE.changed(lossy="data")),
+    Variant("loss-every-link", "packets lost on the uplinks too", BASE.changed(lossy="every")),
 )

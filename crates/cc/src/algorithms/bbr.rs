@@ -1,0 +1,474 @@
+//! BBR, version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based Congestion Control, ACM
+//! Queue 14(5), 2016; as in Linux tcp_bbr.c, which is what runs on the Internet under that name.
+//!
+//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s, for random loss p with (1 - p) probe_gain > 1 (20 %), and
+//! for reports of much less than a round trip (a round is seen to end by the rate sample of a report).
+//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds; RTprop = min RTT of `rtprop_window`;
+//! BDP = BtlBw RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
+//!
+//! | mode      | pacing gain           | cwnd gain     | ends when                                                    |
+//! |-----------|-----------------------|---------------|--------------------------------------------------------------|
+//! | STARTUP   | 2.885 = 2/ln 2        | 2.885         | BtlBw rose by less than 1/4 in three rounds in a row         |
+//! | DRAIN     | 1 / 2.885             | 2.885         | in flight <= BDP                                             |
+//! | PROBE_BW  | 1.25, 0.75, six times 1 | 2           | a phase lasts RTprop; 1.25 also until a loss or 1.25 BDP in flight; 0.75 at most until in flight <= BDP |
+//! | PROBE_RTT | 1                     | 4 segments    | after 200 ms and one round with 4 segments; entered when no smaller RTT was seen for 10 s |
+//!
+//! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked; the window
+//! from before comes back when recovery ends. Timeout: one segment, and the window comes back likewise.
+//! Decisions and deviations:
+//!  * the phase in which PROBE_BW begins is random in Linux, and never the one of 0.75. Here it is the parameter `phase`, or
+//!    follows from the instant (its microseconds modulo seven), which sets flows apart that do not run in step.
+//!  * an RTT equal to RTprop does not renew it (Linux since 2018; the paper's <= would never probe on a path without jitter).
+//!  * a controller cannot mark its sender as short of data, as Linux does during PROBE_RTT: samples of segments sent then
+//!    are recognised by `prior_delivered` and taken only if they raise BtlBw.
+//!  * the smallest RTT of a report counts when RTprop has expired; which RTTs were measured on a delayed ACK is not known.
+//!  * gains are real numbers (Linux: multiples of 1/256). The cwnd is not rounded up to an even number of segments.
+//!  * Linux's policer detector (lt_bw; above a loss rate of 50/256) is left out: it would take a random loss above 20 % for a
+//!    policer, where the algorithm is out of its range anyway.
+//!  * ECN is ignored, as in Linux.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::model::{Aggregation, LARGEST, RoundMax, pace, product, quantum, times};
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::time::{Rate, Span, Time};
+use crate::windowed::Start;
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "bbr",
+    label: "BBR",
+    about: "Models the path by its largest delivery rate and smallest RTT, and paces at that rate; losses do not slow it down.",
+    source: "N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based Congestion Control, ACM Queue, 2016; Linux tcp_bbr.c",
+    reference: "doi:10.1145/3012426.3022184",
+    grade: Grade::A,
+    params: &[
+        number(
+            "startup_gain",
+            2.885,
+            1.0,
+            10.0,
+            "",
+            "pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that",
+        ),
+        number(
+            "probe_gain",
+            1.25,
+            1.0,
+            2.0,
+            "",
+            "pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain",
+        ),
+        number(
+            "cwnd_gain",
+            2.0,
+            1.0,
+            10.0,
+            "",
+            "cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs",
+        ),
+        number("bw_window", 10.0, 1.0, 1000.0, "rounds", "BtlBw is the largest rate of this many rounds"),
+        number("rtprop_window", 10.0, 0.1, 1e6, "s", "PROBE_RTT after this time without a smaller RTT"),
+        number("probe_rtt_time", 0.2, 0.0, 1e3, "s", "shortest time with four segments in flight"),
+        number(
+            "phase",
+            -1.0,
+            -1.0,
+            7.0,
+            "",
+            "phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock",
+        ),
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#0072b2",
+    marker: "o",
+    build: |args, start| Box::new(Bbr::new(args, start)),
+};
+
+/// A parameter that is a number.
+pub(crate) const fn number(
+    name: &'static str,
+    default: f64,
+    min: f64,
+    max: f64,
+    unit: &'static str,
+    about: &'static str,
+) -> Param {
+    Param { name, kind: Kind::Number { default, min, max }, unit, about, from_path: None }
+}
+
+/// Phases of PROBE_BW.
+const PHASES: u64 = 8;
+/// Linux paces 1 % below the model, so that queues drain even if the estimate is a little high.
+const MARGIN: f64 = 0.99;
+/// STARTUP goes on while BtlBw rises by this factor within [`FULL_ROUNDS`] rounds.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// cwnd of PROBE_RTT and the smallest of all: enough for delayed ACKs on both ends, segments.
+const FLOOR: u64 = 4;
+/// ACK aggregation is remembered for this many rounds (Linux: five to ten).
+const AGGREGATION_ROUNDS: f64 = 10.0;
+/// RTT assumed before the first sample (Linux).
+const UNKNOWN_RTT: Span = Span::from_millis(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    /// With the phase of the cycle.
+    ProbeBw(u64),
+    ProbeRtt,
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(crate) struct Bbr {
+    startup_gain: f64,
+    probe_gain: f64,
+    cwnd_gain: f64,
+    rtprop_window: Span,
+    probe_rtt_time: Span,
+    first_phase: Option<u64>,
+    mss: u32,
+    initial: u64,
+    mode: Mode,
+    bw: RoundMax,
+    round: u64,
+    /// The round ends when a segment is acknowledged that was sent after this much had been delivered.
+    round_mark: u64,
+    rtprop: Option<Span>,
+    rtprop_at: Time,
+    filled: bool,
+    full_bw: u64,
+    full_rounds: u32,
+    cycle_at: Time,
+    /// When PROBE_RTT has lasted long enough; set once the flight is down to four segments.
+    probe_rtt_end: Option<Time>,
+    probe_rtt_round: bool,
+    /// Samples of segments sent before this much was delivered belong to a PROBE_RTT.
+    small_until: u64,
+    idle: bool,
+    aggregation: Aggregation,
+    cwnd: u64,
+    /// Window to come back to after recovery or PROBE_RTT.
+    prior: u64,
+    /// In fast recovery, or after a timeout until all data sent before it is acknowledged.
+    repairing: bool,
+    /// Fast recovery was reported, and its first ACK has yet to set the window.
+    entering: bool,
+    conserving: bool,
+    /// A timeout was reported and nothing has been delivered since.
+    collapsed: bool,
+    pacing: Rate,
+    paced_by_rtt: bool,
+}
+
+impl Bbr {
+    fn new(args: &Args, start: Start) -> Self {
+        let mss = start.mss.max(1);
+        let initial = times(start.initial_window.max(1.0), u64::from(mss));
+        let startup_gain = args.number("startup_gain");
+        let phase = args.number("phase");
+        Self {
+            startup_gain,
+            probe_gain: args.number("probe_gain"),
+            cwnd_gain: args.number("cwnd_gain"),
+            rtprop_window: Span::from_secs(args.number("rtprop_window")),
+            probe_rtt_time: Span::from_secs(args.number("probe_rtt_time")),
+            first_phase: (phase >= 0.0).then_some(phase as u64),
+            mss,
+            initial,
+            mode: Mode::Startup,
+            bw: RoundMax::new(args.number("bw_window")),
+            round: 0,
+            round_mark: 0,
+            rtprop: None,
+            rtprop_at: Time(0),
+            filled: false,
+            full_bw: 0,
+            full_rounds: 0,
+            cycle_at: Time(0),
+            probe_rtt_end: None,
+            probe_rtt_round: false,
+            small_until: 0,
+            idle: false,
+            aggregation: Aggregation::new(AGGREGATION_ROUNDS),
+            cwnd: initial,
+            prior: 0,
+            repairing: false,
+            entering: false,
+            conserving: false,
+            collapsed: false,
+            pacing: pace(startup_gain, (initial as f64 / UNKNOWN_RTT.secs()) as u64),
+            paced_by_rtt: false,
+        }
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => self.startup_gain,
+            Mode::Drain => 1.0 / self.startup_gain,
+            Mode::ProbeBw(0) => self.probe_gain,
+            Mode::ProbeBw(1) => 2.0 - self.probe_gain,
+            Mode::ProbeBw(_) | Mode::ProbeRtt => 1.0,
+        }
+    }
+
+    fn segments(&self, n: u64) -> u64 {
+        n.saturating_mul(u64::from(self.mss))
+    }
+
+    /// `gain` BDPs plus what the ends hold up, bytes.
+    fn inflight(&self, gain: f64) -> u64 {
+        match self.rtprop {
+            None => self.initial,
+            Some(rtt) => times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacing, self.mss),
+        }
+    }
+
+    /// Rounds and BtlBw. True if the ACK begins a round.
+    fn learn_rate(&mut self, flow: &Flow, ack: &Ack) -> bool {
+        let Some(sample) = ack.rate else { return false };
+        let round_start = sample.prior_delivered >= self.round_mark;
+        if round_start {
+            self.round_mark = flow.delivered;
+            self.round += 1;
+            self.conserving = false;
+        }
+        self.aggregation.add(flow, ack, self.round, self.bw.get(), self.cwnd);
+        let short = sample.app_limited || sample.prior_delivered < self.small_until;
+        if !short || sample.rate.0 >= self.bw.get() {
+            self.bw.add(self.round, sample.rate.0);
+        }
+        if round_start && !self.filled && !short {
+            if self.bw.get() as f64 >= FULL_GROWTH * self.full_bw as f64 {
+                (self.full_bw, self.full_rounds) = (self.bw.get(), 0);
+            } else {
+                self.full_rounds += 1;
+                self.filled = self.full_rounds >= FULL_ROUNDS;
+            }
+        }
+        round_start
+    }
+
+    fn advance_cycle(&mut self, flow: &Flow, ack: &Ack) {
+        let Mode::ProbeBw(phase) = self.mode else { return };
+        let whole = flow.now.since(self.cycle_at) > self.rtprop.unwrap_or(Span::ZERO);
+        let before = flow.in_flight.saturating_add(ack.acked).saturating_add(ack.lost);
+        let next = match phase {
+            0 => whole && (ack.lost > 0 || before >= self.inflight(self.probe_gain)),
+            1 => whole || before <= self.inflight(1.0),
+            _ => whole,
+        };
+        if next {
+            self.mode = Mode::ProbeBw((phase + 1) % PHASES);
+            self.cycle_at = flow.now;
+        }
+    }
+
+    fn probe_bandwidth(&mut self, flow: &Flow) {
+        let phase = self.first_phase.unwrap_or((flow.now.0 / 1000 % (PHASES - 1) + 2) % PHASES);
+        self.mode = Mode::ProbeBw(if phase == 1 { 2 } else { phase });
+        self.cycle_at = flow.now;
+    }
+
+    fn leave_startup(&mut self, flow: &Flow) {
+        if self.mode == Mode::Startup && self.filled {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && flow.in_flight <= self.inflight(1.0) {
+            self.probe_bandwidth(flow);
+        }
+    }
+
+    /// RTprop and PROBE_RTT.
+    fn learn_rtt(&mut self, flow: &Flow, ack: &Ack, round_start: bool) {
+        let expired = self.rtprop.is_some() && flow.now.since(self.rtprop_at) > self.rtprop_window;
+        if let Some(rtt) = ack.rtt
+            && (expired || self.rtprop.is_none_or(|known| rtt.min < known))
+        {
+            self.rtprop = Some(rtt.min);
+            self.rtprop_at = flow.now;
+        }
+        if expired && !self.idle && self.mode != Mode::ProbeRtt {
+            self.save_window();
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt_end = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.small_until = flow.delivered.saturating_add(flow.in_flight);
+            match self.probe_rtt_end {
+                None if flow.in_flight <= self.segments(FLOOR) => {
+                    self.probe_rtt_end = Some(flow.now + self.probe_rtt_time);
+                    self.probe_rtt_round = false;
+                    self.round_mark = flow.delivered;
+                }
+                None => {}
+                Some(end) => {
+                    self.probe_rtt_round |= round_start;
+                    if self.probe_rtt_round && flow.now >= end {
+                        self.leave_probe_rtt(flow);
+                    }
+                }
+            }
+        }
+        self.idle &= ack.acked == 0;
+    }
+
+    fn leave_probe_rtt(&mut self, flow: &Flow) {
+        self.rtprop_at = flow.now;
+        self.cwnd = self.cwnd.max(self.prior);
+        if self.filled {
+            self.probe_bandwidth(flow);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn save_window(&mut self) {
+        let fresh = !self.repairing && self.mode != Mode::ProbeRtt;
+        self.prior = if fresh { self.cwnd } else { self.prior.max(self.cwnd) };
+    }
+
+    fn set_pacing(&mut self, flow: &Flow) {
+        if !self.paced_by_rtt
+            && let Some(rtt) = flow.rtt.filter(|rtt| rtt.smoothed > Span::ZERO)
+        {
+            self.paced_by_rtt = true;
+            self.pacing = pace(self.startup_gain, (self.cwnd as f64 / rtt.smoothed.secs()) as u64);
+        }
+        let rate = pace(MARGIN * self.pacing_gain(), self.bw.get());
+        if self.filled || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    fn set_window(&mut self, flow: &Flow, ack: &Ack) {
+        let conserved = flow.in_flight.saturating_add(ack.acked);
+        self.cwnd = self.cwnd.saturating_sub(ack.lost).max(self.segments(1));
+        if self.repairing && flow.phase == Phase::Open && !self.entering {
+            self.restore(); // a timeout's repair is complete; the end of fast recovery is told by `on_life`
+        }
+        if core::mem::take(&mut self.entering) {
+            self.conserving = true;
+            self.round_mark = flow.delivered;
+            self.cwnd = conserved;
+        }
+        if self.conserving {
+            self.cwnd = self.cwnd.max(conserved);
+        } else if ack.acked > 0 {
+            let gain =
+                if self.filled && self.mode != Mode::Drain { self.cwnd_gain } else { self.startup_gain };
+            let extra = if self.filled { self.aggregation.get(self.bw.get()) } else { 0 };
+            let target = self.inflight(if self.mode == Mode::ProbeRtt { 1.0 } else { gain }) + extra;
+            if self.filled {
+                self.cwnd = self.cwnd.saturating_add(ack.acked).min(target);
+            } else if self.cwnd < target || flow.delivered < self.initial {
+                self.cwnd = self.cwnd.saturating_add(ack.acked);
+            }
+            self.cwnd = self.cwnd.max(self.segments(FLOOR));
+        }
+        self.settle();
+    }
+
+    /// Recovery is over: the window from before it comes back.
+    fn restore(&mut self) {
+        if self.repairing {
+            self.cwnd = self.cwnd.max(self.prior);
+        }
+        (self.repairing, self.entering, self.conserving) = (false, false, false);
+    }
+
+    fn settle(&mut self) {
+        let most = if self.mode == Mode::ProbeRtt { self.segments(FLOOR) } else { LARGEST };
+        self.cwnd = self.cwnd.clamp(self.segments(1), most);
+    }
+
+    /// The window right after `why` is reported. Fast recovery's first ACK sets it again, with what it delivered.
+    fn answer(&self, flow: &Flow, why: Congestion) -> u64 {
+        match why {
+            _ if self.collapsed => self.cwnd,
+            Congestion::Ecn => self.cwnd,
+            Congestion::Loss => self.cwnd.min(flow.in_flight.max(self.segments(1))),
+            Congestion::Timeout => self.segments(1),
+        }
+    }
+}
+
+impl Controller for Bbr {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.collapsed &= ack.acked == 0;
+        let round_start = self.learn_rate(flow, ack);
+        self.advance_cycle(flow, ack);
+        self.leave_startup(flow);
+        self.learn_rtt(flow, ack, round_start);
+        self.set_pacing(flow);
+        self.set_window(flow, ack);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        if self.collapsed || why == Congestion::Ecn {
+            return;
+        }
+        self.save_window();
+        self.cwnd = self.answer(flow, why);
+        self.repairing = true;
+        self.entering = why == Congestion::Loss;
+        self.conserving = false;
+        if why == Congestion::Timeout {
+            self.collapsed = true;
+            self.full_bw = 0; // what STARTUP compares with may have been lost with the flight (Linux)
+        }
+    }
+
+    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
+        self.restore();
+        self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
+        self.collapsed = false;
+        (self.full_bw, self.full_rounds) = (0, 0); // a delay spike makes STARTUP look finished (Linux)
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        match what {
+            Life::Recovered => self.restore(),
+            Life::MssChanged => self.mss = flow.mss.max(1),
+            Life::IdleRestart => {
+                self.idle = true;
+                self.aggregation.restart(flow.now);
+                if matches!(self.mode, Mode::ProbeBw(_)) {
+                    self.pacing = pace(MARGIN, self.bw.get());
+                } else if self.mode == Mode::ProbeRtt && self.probe_rtt_end.is_some_and(|end| flow.now > end)
+                {
+                    self.leave_probe_rtt(flow);
+                }
+            }
+        }
+        self.settle();
+    }
+
+    fn decision(&self) -> Decision {
+        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacing) }
+    }
+
+    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
+        Backoff { cwnd: self.answer(flow, why), ssthresh: u64::MAX, repeat: false }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Controller
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("btlbw", self.bw.get() as f64);
+        emit("rtprop", self.rtprop.map_or(f64::NAN, Span::secs));
+        emit("pacing_gain", self.pacing_gain());
+    }
+}
+
+#[cfg(test)]
+mod tests;

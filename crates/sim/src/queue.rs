@@ -1,0 +1,262 @@
+//! Queues: what a user writes, the defaults, and the plan that follows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use bentpipe_cc::Span;
+
+use crate::error::{Error, Key};
+use crate::plan::{Discipline, QueueLimit, RedPlan};
+use crate::resolve::Work;
+use crate::units::{BitRate, QueueSize, Size};
+
+/// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
+/// loss.
+const MIN_BDP_PACKETS: u64 = 5;
+/// Largest packet of IPv4, bytes.
+const MAX_PACKET: u64 = 65_535;
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out; what finds no room is lost.
+    DropTail {
+        /// Room, the packet in transmission not counted. Default "1 bdp".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<QueueSize>,
+    },
+    /// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2: first in, first out, but some packets are
+    /// dropped or marked before the queue is full, as its average length says. Where the defaults are not those of
+    /// ns-2 2.35, these are given.
+    Red {
+        /// Room, the packet in transmission not counted. In bytes, the average counts bytes, too (ns-2
+        /// `queue_in_bytes_`), and the last packet may exceed it. Default "1 bdp".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<QueueSize>,
+        /// Average below which nothing is dropped: a part of the limit, or a size. Default 0.15 (ns-2 `thresh_`: 5
+        /// packets, or 2.5 ms of the rate).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        min: Option<Threshold>,
+        /// Average at which packets are dropped with probability `max_p`: a part of the limit, or a size. Default 0.5
+        /// (ns-2 `maxthresh_`: three times the minimum).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max: Option<Threshold>,
+        /// Weight of the newest packet in the average. Default 0.002 (ns-2 `q_weight_`: set from the rate).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1e-9, max = 1.0))]
+        weight: Option<f64>,
+        /// Probability of a drop at `max`. Default 0.1 (ns-2: 1 / `linterm_`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1e-9, max = 1.0))]
+        max_p: Option<f64>,
+        /// Above `max` the probability climbs to 1 at twice `max`; otherwise all are dropped there. Default yes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gentle: Option<bool>,
+        /// Some packets always pass between two drops, so that none follow each other closely. Default yes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait: Option<bool>,
+        /// A packet is dropped with a probability in proportion to its size. Default no (ns-2 `bytes_`: yes).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_size: Option<bool>,
+        /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above `max`
+        /// (twice that if gentle) still drops. Default no.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ecn: Option<bool>,
+        /// Drops even packets of flows with `ecn` when the average asks for this probability or more. Default: no such
+        /// bound (ns-2 `mark_p_`: 0.1).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        mark_p: Option<f64>,
+        /// Size of packets by which the average falls while the link is idle. Default "1000 bytes" (ns-2
+        /// `mean_pktsize_`: 500).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mean_packet: Option<Size>,
+    },
+}
+
+/// A length of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Threshold {
+    /// As a part of the limit, 0 to 1.
+    Part(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// As a size.
+    Size(QueueSize),
+}
+
+/// What a bandwidth-delay product is counted with.
+pub(crate) struct Share {
+    /// Longest base round-trip time.
+    pub(crate) rtt: Span,
+    /// Largest packet, bytes.
+    pub(crate) wire: u32,
+}
+
+impl Share {
+    /// Bits of `times` bandwidth-delay products.
+    fn bits(&self, times: f64, rate: BitRate) -> f64 {
+        times * rate.0 as f64 * self.rtt.secs()
+    }
+}
+
+impl Queue {
+    /// The queue with every default written out; drop-tail if none is given.
+    pub(crate) fn full(given: Option<&Queue>) -> Queue {
+        let mut queue = given.cloned().unwrap_or(Queue::DropTail { limit: None });
+        match &mut queue {
+            Queue::DropTail { limit } => {
+                limit.get_or_insert(QueueSize::Bdp(1.0));
+            }
+            Queue::Red {
+                limit,
+                min,
+                max,
+                weight,
+                max_p,
+                gentle,
+                wait,
+                by_size,
+                ecn,
+                mark_p: _,
+                mean_packet,
+            } => {
+                limit.get_or_insert(QueueSize::Bdp(1.0));
+                min.get_or_insert(Threshold::Part(0.15));
+                max.get_or_insert(Threshold::Part(0.5));
+                weight.get_or_insert(0.002);
+                max_p.get_or_insert(0.1);
+                gentle.get_or_insert(true);
+                wait.get_or_insert(true);
+                by_size.get_or_insert(false);
+                ecn.get_or_insert(false);
+                mean_packet.get_or_insert(Size(1_000));
+            }
+        }
+        queue
+    }
+}
+
+impl Work<'_> {
+    /// What the queue of one direction called `link` comes to; `key` is where it stands.
+    pub(crate) fn queue(
+        &mut self,
+        link: &str,
+        queue: Option<&Queue>,
+        rate: BitRate,
+        share: &Share,
+        key: &Key,
+    ) -> Result<(QueueLimit, Discipline), Error> {
+        match Queue::full(queue) {
+            Queue::DropTail { limit } => {
+                let limit = limit.unwrap_or(QueueSize::Bdp(1.0));
+                Ok((self.room(link, limit, rate, share), Discipline::DropTail))
+            }
+            Queue::Red {
+                limit: Some(limit),
+                min: Some(min),
+                max: Some(max),
+                weight: Some(weight),
+                max_p: Some(max_p),
+                gentle: Some(gentle),
+                wait: Some(wait),
+                by_size: Some(by_size),
+                ecn: Some(ecn),
+                mark_p,
+                mean_packet: Some(mean),
+            } => {
+                let mean_packet = match u32::try_from(mean.0) {
+                    Ok(bytes) if (1..=MAX_PACKET).contains(&mean.0) => bytes,
+                    _ => {
+                        let message =
+                            format!("{mean} is out of range; it must be from 1 to {MAX_PACKET} bytes");
+                        return Err(self.error(&key.with("mean_packet"), message));
+                    }
+                };
+                let room = self.room(link, limit, rate, share);
+                let level = |threshold| level(threshold, room, rate, share, mean_packet);
+                let plan = RedPlan {
+                    min: level(min),
+                    max: level(max),
+                    weight,
+                    max_p,
+                    gentle,
+                    wait,
+                    by_size,
+                    ecn,
+                    mark_p,
+                    mean_packet,
+                };
+                self.check_red(&plan, room, key)?;
+                Ok((room, Discipline::Red(plan)))
+            }
+            Queue::Red { .. } => Err(self.error(key, "a default is missing")),
+        }
+    }
+
+    fn check_red(&self, plan: &RedPlan, room: QueueLimit, key: &Key) -> Result<(), Error> {
+        let (limit, unit) = match room {
+            QueueLimit::Packets(n) => (n, "packets"),
+            QueueLimit::Bytes(n) => (n, "bytes"),
+        };
+        if limit == 0 {
+            let message =
+                "a RED queue drops by its length and cannot be without room; write e.g. \"2.5 bdp\"";
+            return Err(self.error(&key.with("limit"), message));
+        }
+        if plan.max > limit as f64 {
+            let message = format!("{} {unit} is more than limit = {limit} {unit}; it must not be", plan.max);
+            return Err(self.error(&key.with("max"), message));
+        }
+        if plan.max <= plan.min {
+            let message =
+                format!("{} {unit} is not above min = {} {unit}; it must be greater", plan.max, plan.min);
+            return Err(self.error(&key.with("max"), message));
+        }
+        Ok(())
+    }
+
+    /// A bandwidth-delay product is rate x base round-trip time in packets of the flows' largest size,
+    /// rounded, at least [`MIN_BDP_PACKETS`].
+    fn room(&mut self, link: &str, limit: QueueSize, rate: BitRate, share: &Share) -> QueueLimit {
+        match limit {
+            QueueSize::Packets(n) => QueueLimit::Packets(n),
+            QueueSize::Bytes(n) => {
+                if n < u64::from(share.wire) {
+                    self.warnings.push(format!(
+                        "link {link}: no packet of {} bytes fits a queue of {n} bytes",
+                        share.wire
+                    ));
+                }
+                QueueLimit::Bytes(n)
+            }
+            QueueSize::Bdp(times) => {
+                let packets = share.bits(times, rate) / (8.0 * f64::from(share.wire));
+                let packets = libm::round(packets) as u64;
+                if packets < MIN_BDP_PACKETS {
+                    self.warnings.push(format!(
+                        "link {link}: {times} bdp is {packets} packets; the queue has room for \
+                            {MIN_BDP_PACKETS}"
+                    ));
+                }
+                QueueLimit::Packets(packets.max(MIN_BDP_PACKETS))
+            }
+        }
+    }
+}
+
+/// A threshold in the unit of the limit.
+fn level(threshold: Threshold, room: QueueLimit, rate: BitRate, share: &Share, mean_packet: u32) -> f64 {
+    let mean = f64::from(mean_packet);
+    match (threshold, room) {
+        (Threshold::Part(part), QueueLimit::Packets(n) | QueueLimit::Bytes(n)) => part * n as f64,
+        (Threshold::Size(QueueSize::Packets(n)), QueueLimit::Packets(_)) => n as f64,
+        (Threshold::Size(QueueSize::Packets(n)), QueueLimit::Bytes(_)) => n as f64 * mean,
+        (Threshold::Size(QueueSize::Bytes(n)), QueueLimit::Packets(_)) => n as f64 / mean,
+        (Threshold::Size(QueueSize::Bytes(n)), QueueLimit::Bytes(_)) => n as f64,
+        (Threshold::Size(QueueSize::Bdp(times)), QueueLimit::Packets(_)) => {
+            share.bits(times, rate) / (8.0 * f64::from(share.wire))
+        }
+        (Threshold::Size(QueueSize::Bdp(times)), QueueLimit::Bytes(_)) => share.bits(times, rate) / 8.0,
+    }
+}
