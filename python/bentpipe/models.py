@@ -41,19 +41,21 @@ class DropTail(Model):
 
 @dataclass(frozen=True)
 class Red(Model):
-    """Random early detection by the rules of ns-2 (Floyd and Jacobson 1993): drops or marks before the queue is full.
+    """Random early detection (Floyd and Jacobson 1993) by the rules of ns-2.
+
+    It drops or marks packets before the queue is full, as its average length says.
 
     Args:
         limit: room, as for `DropTail`; in bytes, the average counts bytes, too.
         min: average below which nothing is dropped: a part of the limit (0.15) or a size ("5 packets").
-        max: average at which packets are dropped with probability `max_p`: a part of the limit (0.5) or a size.
+        max: average at which the probability of a drop is `max_p`: a part of the limit (0.5) or a size.
         weight: weight of the newest packet in the average, default 0.002.
         max_p: probability of a drop at `max`, default 0.1.
         gentle: from `max` to twice `max` the probability climbs to 1 instead of jumping, default true.
         wait: some packets always pass between two drops, default true.
         by_size: drop with a probability in proportion to the packet's size, default false.
         ecn: mark packets of flows with `ecn` instead of dropping them early, default false.
-        mark_p: drop even those where the average asks for this probability or more, default: never for that reason.
+        mark_p: drop even those where the average asks for this probability or more, default: no such bound.
         mean_packet: size of packets by which the average falls while the link is idle, default "1000 bytes".
     """
 
@@ -170,7 +172,8 @@ class Record(Model):
 
 
 KINDS: dict[str, type[Model]] = {
-    str(m.kind): m for m in (DropTail, Red, PacketError, BitError, GilbertElliott, Outage, LossTrace, Bulk, Cbr)
+    str(m.kind): m
+    for m in (DropTail, Red, PacketError, BitError, GilbertElliott, Outage, LossTrace, Bulk, Cbr)
 }
 """Every model with a kind, by the kind's name in a scenario."""
 

@@ -98,7 +98,8 @@ def test_finite_and_constant_rate_traffic():
 
 def test_models_survive_being_written_and_read():
     red = bp.Red("2.5 bdp", min=0.15, max="60 packets", ecn=True)
-    for part in (bp.Outage(from_="1 s", to="2 s"), bp.GilbertElliott(0.1, 0.2), bp.DropTail("3 packets"), red):
+    others = (bp.Outage(from_="1 s", to="2 s"), bp.GilbertElliott(0.1, 0.2), bp.DropTail("3 packets"))
+    for part in (red, *others):
         assert from_plain(to_plain(part)) == part
     assert set(KINDS) >= {"drop-tail", "red", "bit-error", "cbr"}
 
@@ -107,7 +108,7 @@ def test_a_red_queue_marks_flows_with_ecn_and_drops_from_others():
     scenario = one_link()
     for ecn in (True, False):
         scenario.links["sat"].queue = bp.Red("60 packets", min="5 packets", max=0.5, ecn=True)
-        scenario.flows = [bp.Flow("reno", path=["sat"], ecn=ecn, count=3)]
+        scenario.flows = [bp.Flow("reno", path=["sat"], ecn=ecn, count=3, receive_window="20 segments")]
         scenario.duration = "60 s"
         link = bp.run(scenario).json["links"][0]
         assert (link["marked"] > 0) == ecn

@@ -45,7 +45,7 @@ pub enum Recovery {
 pub enum Pacing {
     /// Send whenever the window allows.
     Off,
-    /// Send at this rate, whatever the sender's options say.
+    /// Send payload at this rate, whatever the sender's options say.
     Rate(Rate),
     /// A sender with its `pacing` option on derives a rate from cwnd / srtt, as Linux does; others do not pace.
     Window,

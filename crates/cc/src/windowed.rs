@@ -143,7 +143,8 @@ impl<P: Policy> Controller for Windowed<P> {
             return;
         }
         self.collapsed = false;
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited {
+        // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 {
             return;
         }
         let counted = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };

@@ -187,7 +187,9 @@ mod tests {
         // And the sum of w (1 - w)^(n - i) q_i for a queue that moves.
         let mut r = red(PLAN);
         let queue = |i: u64| i * i % 17;
-        (0..400).for_each(|i| drop(r.judge(&waiting(queue(i)))));
+        for i in 0..400 {
+            r.judge(&waiting(queue(i)));
+        }
         let term = |i: u64| 0.002 * libm::pow(0.998, (399 - i) as f64) * queue(i) as f64;
         assert!((r.average - (0..400).map(term).sum::<f64>()).abs() < 1e-9);
     }

@@ -253,6 +253,7 @@ impl Sender {
         if seg.ece && self.options.ecn {
             ack.ce = ack.acked;
         }
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         let recovered = self.react(seg, advanced, &got, &mut ack);
         if self.flow.phase == Phase::Recovery || recovered {
             self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
@@ -452,19 +453,21 @@ impl Sender {
         data
     }
 
-    /// Bytes per second, if segments are paced.
+    /// Bytes on the wire per second, if segments are paced.
     fn pacing_rate(&self) -> Option<f64> {
-        match self.decision.pacing {
+        let payload = match self.decision.pacing {
             Pacing::Rate(rate) => Some(rate.bytes_per_sec().max(1.0)),
             Pacing::Window if self.options.pacing => {
                 let srtt = self.flow.rtt?.smoothed.secs();
                 // Linux: twice cwnd / srtt in slow start, 1.2 times beyond.
                 let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
-                let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
-                (srtt > 0.0).then(|| gain * wire * self.decision.cwnd as f64 / srtt)
+                (srtt > 0.0).then(|| gain * self.decision.cwnd as f64 / srtt)
             }
             _ => None,
-        }
+        };
+        // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
+        let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
+        payload.map(|rate| rate * wire)
     }
 
     /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.

@@ -6,10 +6,11 @@
     bp.analysis.spectrum.alpha(k=-0.5, l=1, beta=1 / 16, w_max=100)    # SIMD
     bp.analysis.a_liad.alpha(rtt=0.6)
 
-Every function takes numbers or numpy arrays, which broadcast against each other, and returns a float if all
-are numbers and an array otherwise. Windows are in segments, times in seconds unless a name or a text says
-round trips, rates in segments per second unless a segment size is given. An argument outside its domain
-raises ValueError, which names the argument, its domain and the value.
+The closed forms take numbers or numpy arrays, which broadcast against each other, and return a float if all
+are numbers and an array otherwise. Trajectories start from numbers; traces are arrays. Windows are in
+segments, times in seconds unless a name or a text says round trips, rates in segments per second unless a
+segment size is given. An argument outside its domain raises ValueError, which names the argument, its domain
+and the value.
 
 Modules, loaded when they are first used:
     response: rate or window over loss rate: Mathis, PFTK, RFC 5348, AIMD, binomial.

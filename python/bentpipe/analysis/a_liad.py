@@ -148,12 +148,14 @@ def _alpha(count: float, beta: float, p: float) -> float:
         room = count + 1 + beta / math.expm1(-log_alpha)
         return count * log_alpha + math.log(max(room, 1e-300)) - math.log(beta / p)
 
-    # Below `low` an epoch would send nothing; there the surplus is far below 0.
+    # At `low` an epoch would send nothing, and the surplus has no lower bound.
     low = -math.log1p(-beta / (count + 1))
-    high = max(2 * low, 2 * math.log(beta / p) / count)
-    if not 0 < low < high or high > 700 or surplus(high) < 0 or surplus(low * (1 + 1e-12)) > 0:
-        raise ValueError(f"no alpha below 1e304 gives an epoch of {count:g} round trips at p = {p:g}")
-    return math.exp(brentq(surplus, low * (1 + 1e-12), high, xtol=1e-15, rtol=1e-14))
+    high = 2 * low
+    while surplus(high) < 0:
+        high *= 2
+        if high > 700:
+            raise ValueError(f"rtt must be less: no alpha below 1e304 has an epoch of {count:g} round trips")
+    return math.exp(brentq(surplus, low, high, xtol=1e-15, rtol=1e-14))
 
 
 def alpha_fit(rtt: Value) -> Value:

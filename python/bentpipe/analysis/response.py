@@ -43,7 +43,8 @@ def pftk(p: Value, rtt: Value, t0: Value, b: Value = 1.0, w_max: Value = math.in
 
     min(w_max / rtt, 1 / (rtt sqrt(2bp/3) + t0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2))).
     J. Padhye, V. Firoiu, D. Towsley, J. Kurose: Modeling TCP Throughput: A Simple Model and its Empirical
-    Validation, SIGCOMM 1998, the approximate model of section 2.4. Spectrum, eq 9, is the same for b = 1.
+    Validation, SIGCOMM 1998, the approximate model at the end of section 2. Spectrum, eq 9, is the same for
+    b = 1.
 
     Args:
         p: loss events per packet, above 0 and at most 1.
@@ -67,7 +68,7 @@ def pftk_full(
 ) -> Value:
     """The rate of Reno with timeouts and a limited window, the full model of PFTK.
 
-    Padhye et al., SIGCOMM 1998, section 2.4: the model that the approximate one (`pftk`) shortens. It counts
+    Padhye et al., SIGCOMM 1998, section 2.3: the model that the approximate one (`pftk`) shortens. It counts
     the segments that are sent, retransmissions among them. Arguments and errors as in `pftk`, but p must be
     below 1.
 
@@ -164,8 +165,8 @@ def aimd_rate(
 def aimd_window(p: Value, alpha: Value = 1.0, beta: Value = 0.5) -> Value:
     """The mean window of AIMD(alpha, beta) under periodic losses: sqrt(alpha (2 - beta) / (2 beta p)).
 
-    S. Floyd, M. Handley, J. Padhye: A Comparison of Equation-Based and AIMD Congestion Control, 2000,
-    section 4; the first term of spectrum, eq 9.
+    S. Floyd, M. Handley, J. Padhye: A Comparison of Equation-Based and AIMD Congestion Control, 2000; the
+    first term of spectrum, eq 9.
 
     Args:
         p: loss events per packet, above 0 and at most 1.
@@ -195,9 +196,9 @@ def aimd_friendly_alpha(beta: Value) -> Value:
 def binomial_window(p: Value, alpha: Value, beta: Value, k: Value, l: Value) -> Value:  # noqa: E741
     """The mean window of a binomial control: (alpha / (beta p))^(1 / (k + l + 1)).
 
-    D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, INFOCOM 2001, section II. The window
-    rises by alpha / w^k per round trip and falls by beta w^l. The decrease is taken to be small against the
-    window: for AIMD(1, 1/2), which is k = 0 and l = 1, `aimd_window` is 13 % lower.
+    D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, INFOCOM 2001. The window rises by
+    alpha / w^k per round trip and falls by beta w^l. The decrease is taken to be small against the window:
+    for AIMD(1, 1/2), which is k = 0 and l = 1, `aimd_window` is 13 % lower.
 
     Args:
         p: loss events per packet, above 0 and at most 1.

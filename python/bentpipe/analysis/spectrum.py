@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gamma
+from scipy.special import gamma, gammaln
 
 from bentpipe.analysis._values import Array, Value, array, same
 
@@ -48,7 +48,7 @@ def alpha_factor(k: Value) -> Value:
         ValueError: `k`, which is above -1, is outside its domain.
     """
     order = array("k", k, above=-1) + 1
-    return same(3 / (2 * order * np.asarray(gamma_factor(k)) ** order))
+    return same(1.5 / order * np.exp(-order * gammaln(1 / order + 1)))
 
 
 def c_factor(k: Value) -> Value:
@@ -59,7 +59,8 @@ def c_factor(k: Value) -> Value:
     Raises:
         ValueError: `k`, which is above -1, is outside its domain.
     """
-    return same(1.5 ** np.asarray(exponent(k)) / np.asarray(gamma_factor(k)))
+    u = np.asarray(exponent(k))
+    return same(np.exp(u * np.log(1.5) - gammaln(u + 1)))
 
 
 def alpha(k: Value, l: Value, beta: Value, w_max: Value, *, simplified: bool = False) -> Value:  # noqa: E741
@@ -107,7 +108,10 @@ def c_periodic(k: Value, l: Value, beta: Value, w_max: Value) -> Value:  # noqa:
     Raises:
         ValueError: an argument is outside its domain.
     """
-    return same(np.asarray(c(k, l, beta, w_max)) * gamma_factor(k))
+    rise, fall, loss, window = _control(k, l, beta, w_max)
+    u = 1 / (rise + 1)
+    room = 1 - loss * window ** (fall - 1) / (rise + 2)
+    return same((1.5 / room) ** u * loss * window ** (fall - u))
 
 
 def window(t: Value, w_0: Value, constant: Value, k: Value) -> Value:

@@ -46,8 +46,8 @@ def rounds_to_grow(control: Control, beta: Value, w: Value, m: Value = 2.0, *, e
     """The round trips in which the window grows from `w` to `m` times that: 1 / aggressiveness.
 
     Table 3 and appendix D.2: 2 (m-1) w / (3 beta) for AIMD, (m^2-1) w^2 / (3 beta) for IIAD,
-    sqrt((m-1) / beta) 2 sqrt(2) w / 3 for SIMD (table 3 prints a root over all of it, appendix D.2 and
-    table 5 do not follow that), 2 (m-1) w^2 / (3 beta) for AIAD.
+    sqrt((m-1) / beta) 2 sqrt(2) w / 3 for SIMD, where the first root ends before the 2, as table 5 confirms,
+    2 (m-1) w^2 / (3 beta) for AIAD.
 
     Args:
         control: name of the control.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bentpipe.studies.study import Plan, Study, StudyResult
 
 #: The modules of the studies, in the order in which they are listed.
-_MODULES = ("vegas_l",)
+_MODULES = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
 
 MODES = ("quick", "full")
 

@@ -22,6 +22,8 @@
 //!  * a controller cannot mark its sender as short of data, as Linux does during PROBE_RTT: samples of segments sent then
 //!    are recognised by `prior_delivered` and taken only if they raise BtlBw.
 //!  * the smallest RTT of a report counts when RTprop has expired; which RTTs were measured on a delayed ACK is not known.
+//!  * a timeout does not reset the search for the plateau of STARTUP (Linux does; draft-cardwell-iccrg-bbr-00 does not): a
+//!    sender without RACK repairs lost retransmissions by timeouts, and STARTUP, which loses most, would go on for long.
 //!  * gains are real numbers (Linux: multiples of 1/256). The cwnd is not rounded up to an even number of segments.
 //!  * Linux's policer detector (lt_bw; above a loss rate of 50/256) is left out: it would take a random loss above 20 % for a
 //!    policer, where the algorithm is out of its range anyway.
@@ -418,7 +420,6 @@ impl Controller for Bbr {
         self.conserving = false;
         if why == Congestion::Timeout {
             self.collapsed = true;
-            self.full_bw = 0; // what STARTUP compares with may have been lost with the flight (Linux)
         }
     }
 

@@ -3,6 +3,7 @@
 mod a_liad;
 mod aimd;
 mod bbr;
+mod bbr3;
 mod bic;
 mod binomial;
 mod copa;
@@ -73,5 +74,6 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr3::ENTRY,
     copa::ENTRY,
 ];

@@ -97,14 +97,6 @@ impl Pipe {
         self.cc.decision().cwnd as f64 / f64::from(MSS)
     }
 
-    /// The pacing rate in units of the link's rate.
-    pub(crate) fn pacing(&self) -> f64 {
-        match self.cc.decision().pacing {
-            Pacing::Rate(rate) => rate.bytes_per_sec() / LINK,
-            _ => f64::NAN,
-        }
-    }
-
     /// Seconds since the start.
     pub(crate) fn secs(&self) -> f64 {
         self.flow.now.secs()

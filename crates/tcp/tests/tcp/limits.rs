@@ -36,7 +36,7 @@ fn application_and_pacing() {
     let mut t = Script::new(plain(LossRecovery::Sack), Fixed::new(10).boxed(), Some(4));
     t.sends("0-3").at(100).ack(4).sends("");
     assert_eq!(spent(&mut t, 150), [0, 0, 150, 0, 0, 0]);
-    let cc = Fixed::new(2).with(|c| c.pacing = bytes_per_second(104_000));
+    let cc = Fixed::new(2).with(|c| c.pacing = bytes_per_second(100_000));
     let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), None);
     t.sends("0").due(10).sends("1").at(100).ack(1).sends("2");
     assert_eq!(spent(&mut t, 110), [100, 0, 0, 10, 0, 0]);

@@ -5,13 +5,13 @@ use bentpipe_tcp::{LossRecovery, Options};
 
 use crate::script::{Fixed, Script, bytes_per_second, plain, reno};
 
-/// 104,000 B/s: 1,000 bytes of payload and 40 of headers take 10 ms.
+/// 100,000 B/s of payload: 1,000 bytes and their header of 40 take 10 ms.
 fn paced(cwnd: u64) -> Script {
-    let cc = Fixed::new(cwnd).with(|c| c.pacing = bytes_per_second(104_000));
+    let cc = Fixed::new(cwnd).with(|c| c.pacing = bytes_per_second(100_000));
     Script::new(plain(LossRecovery::Sack), cc.boxed(), None)
 }
 
-/// A controller's rate spaces segments, header included, until the window is full.
+/// A rate counts payload, as windows and rate samples do. It spaces segments until the window is full.
 #[test]
 fn rate_of_the_controller() {
     paced(3).sends("0").due(10).sends("1").due(20).sends("2").due(1000);

@@ -138,7 +138,7 @@ impl Controller for Fixed {
     }
 }
 
-/// `mss`-sized bytes per second.
+/// A pacing rate in payload bytes per second.
 pub(crate) fn bytes_per_second(rate: u64) -> Pacing {
     Pacing::Rate(Rate(rate))
 }

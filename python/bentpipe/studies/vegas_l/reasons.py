@@ -97,6 +97,13 @@ def _v2(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
             "are of one size, arrivals lock into the rhythm of departures, and one flow can lose at every "
             "full queue (a phase effect of drop-tail)."
         )
+    if veno > (1 + SAME) * b:
+        detail.append(
+            f"Veno's {veno:.2f} Mbit/s depend on which RTT it believes. Here it takes the smallest of the "
+            "last round trip, which bursts do not reach; the Veno module of ns-2 takes that of the latest "
+            "ACK, sees congestion more often, and gets less than Vegas-L does here (docs/validation.md). "
+            "The paper does not say which Veno it ran."
+        )
     detail += [
         f"Vegas-L against Vegas-A: {b:.2f} and {a:.2f} Mbit/s; both raise alpha whenever the throughput "
         "rose, so both keep more packets queued than Vegas does.",

@@ -1,0 +1,529 @@
+//! BBR, version 3: N. Cardwell, I. Swett, J. Beshay (eds.): BBR Congestion Control, draft-ietf-ccwg-bbr; compared with the code
+//! in google/bbr, branch v3.
+//!
+//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s, a random loss below 2 % (above, every probe takes it for
+//! congestion), and reports of much less than a round trip.
+//! Model: max_bw over two probing cycles, min_rtt over 10 s; two bounds from congestion: short-term bw_lo, inflight_lo,
+//! forgotten before each probe, and long-term inflight_hi. bw = min(max_bw, bw_lo); BDP = bw min_rtt.
+//! pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3 quanta, within the bounds.
+//!
+//! | state    | pacing | cwnd | ends when                                                                        |
+//! |----------|--------|------|----------------------------------------------------------------------------------|
+//! | Startup  | 2.77   | 2    | three rounds without growth by 1/4, or a round in recovery with 6 losses and over 2 % |
+//! | Drain    | 0.5    | 2    | in flight <= BDP, or three rounds                                                |
+//! | DOWN     | 0.9    | 2    | in flight <= min(0.85 inflight_hi, BDP): CRUISE; or the wait is over: REFILL      |
+//! | CRUISE   | 1      | 2    | 2 to 3 s since DOWN began, or min(BDP, 63) rounds                                |
+//! | REFILL   | 1      | 2    | one round                                                                        |
+//! | UP       | 1.25   | 2.25 | three rounds without growth by 1/4, over 2 % lost, or (after a probe that lost too much) inflight_hi is reached |
+//! | ProbeRTT | 1      | 0.5  | 200 ms and one round; entered when no smaller RTT was seen for 5 s               |
+//!
+//! `bounds.rs` holds what losses do to the model, `cycle.rs` the phases of ProbeBW.
+//! Decisions and deviations:
+//!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) follow from the instant at which DOWN begins, by a
+//!    multiplicative hash of its nanoseconds; sets flows apart that do not run in step.
+//!  * a sender reports how much was lost, not which segments: "lost since the segment was sent" and its flight are those of
+//!    the newest segment that the same ACK delivers. An ACK that reports losses counts as one range of lost segments.
+//!  * no packet conservation: fast recovery keeps the window, within the bounds. A timeout: one segment, and the window
+//!    returns when recovery ends. Undo gives back the bounds and returns to Startup, or to REFILL if it interrupted UP.
+//!  * samples of segments sent during ProbeRTT count as short of data (recognised by `prior_delivered`).
+//!  * ECN is ignored, as in the draft. Gains of Drain and DOWN are the draft's (code: 0.35, 0.91).
+
+mod bounds;
+mod cycle;
+#[cfg(test)]
+mod tests;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use crate::algorithms::bbr::number;
+use crate::algorithms::model::{Aggregation, LARGEST, RoundMax, pace, product, quantum, times};
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::registry::{Args, Entry, Grade, SenderOptions};
+use crate::report::{Ack, Flow, Phase, RateSample};
+use crate::time::{Rate, Span, Time};
+use crate::windowed::Start;
+use cycle::{Acks, State};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "bbr3",
+    label: "BBRv3",
+    about: "BBR with bounds on the data in flight learned from losses, shorter queues, and probes every 2 to 3 s.",
+    source: "N. Cardwell, I. Swett, J. Beshay (eds.): BBR Congestion Control, IETF, draft-ietf-ccwg-bbr; google/bbr v3",
+    reference: "draft-ietf-ccwg-bbr",
+    grade: Grade::A,
+    params: &[
+        number(
+            "loss_threshold",
+            0.02,
+            0.0,
+            1.0,
+            "",
+            "share of a flight whose loss ends a probe (LossThresh)",
+        ),
+        number("beta", 0.7, 0.0, 1.0, "", "bounds keep at least this share at a congestion (Beta)"),
+        number(
+            "headroom",
+            0.15,
+            0.0,
+            1.0,
+            "",
+            "share of inflight_hi left to others while cruising (Headroom)",
+        ),
+        number("probe_wait", 2.0, 0.0, 1e6, "s", "least time between probes; up to 1 s more by the clock"),
+        number("probe_rtt_interval", 5.0, 0.1, 1e6, "s", "ProbeRTT after this time without a smaller RTT"),
+        number("min_rtt_window", 10.0, 0.1, 1e6, "s", "min_rtt is forgotten after this time"),
+        number("probe_rtt_time", 0.2, 0.0, 1e3, "s", "shortest time with half a BDP in flight"),
+    ],
+    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    colour: "#d55e00",
+    marker: "o",
+    build: |args, start| Box::new(Bbr3::new(args, start)),
+};
+
+/// 4 ln 2: doubles the delivery rate each round with the least queue (draft, StartupPacingGain).
+const STARTUP_GAIN: f64 = 2.77;
+const DRAIN_GAIN: f64 = 0.5;
+/// Pacing stays 1 % below the model (draft, PacingMarginPercent).
+const MARGIN: f64 = 0.99;
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// Ranges of lost segments in a round that end Startup (draft, StartupFullLossCnt).
+const FULL_LOSSES: u32 = 6;
+const DRAIN_ROUNDS: u64 = 3;
+/// The smallest window in segments (draft, MinPipeCwnd).
+const FLOOR: u64 = 4;
+const AGGREGATION_ROUNDS: f64 = 10.0;
+/// RTT assumed before the first sample (draft, InitPacingRate).
+const UNKNOWN_RTT: Span = Span::from_millis(1);
+/// A bound that does not bind.
+const NONE: u64 = u64::MAX;
+
+/// What an undo gives back.
+#[derive(Clone, Copy, Debug)]
+struct Saved {
+    state: State,
+    bw_lo: u64,
+    inflight_lo: u64,
+    inflight_hi: u64,
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+struct Bbr3 {
+    loss_threshold: f64,
+    beta: f64,
+    headroom: f64,
+    probe_wait: f64,
+    probe_rtt_interval: Span,
+    min_rtt_window: Span,
+    probe_rtt_time: Span,
+    mss: u32,
+    initial: u64,
+    state: State,
+    // Rounds.
+    round: u64,
+    round_mark: u64,
+    round_start: bool,
+    loss_mark: u64,
+    loss_round_start: bool,
+    // The path.
+    cycle: u64,
+    max_bw: RoundMax,
+    bw: u64,
+    min_rtt: Option<Span>,
+    min_rtt_at: Time,
+    probe_min: Option<Span>,
+    probe_min_at: Time,
+    aggregation: Aggregation,
+    // Bounds.
+    bw_latest: u64,
+    inflight_latest: u64,
+    bw_lo: u64,
+    inflight_lo: u64,
+    inflight_hi: u64,
+    loss_in_round: bool,
+    losses_in_round: u32,
+    /// (delivered, lost) whenever losses were found; first what held when the newest delivered segment was sent.
+    history: VecDeque<(u64, u64)>,
+    saved: Option<Saved>,
+    // Is the pipe full?
+    full_bw: u64,
+    full_rounds: u32,
+    full_now: bool,
+    filled: bool,
+    drain_round: u64,
+    // The cycle of ProbeBW.
+    acks: Acks,
+    cycle_at: Time,
+    wait: Span,
+    rounds_waited: u64,
+    /// Do losses tell about a probe?
+    samples: bool,
+    up_rounds: u32,
+    up_acked: u64,
+    up_per_segment: u64,
+    too_high: bool,
+    stopped_early: bool,
+    // ProbeRTT.
+    probe_rtt_end: Option<Time>,
+    probe_rtt_round: bool,
+    small_until: u64,
+    idle: bool,
+    // What is decided.
+    cwnd: u64,
+    prior: u64,
+    repairing: bool,
+    collapsed: bool,
+    pacing: Rate,
+    paced_by_rtt: bool,
+}
+
+impl Bbr3 {
+    fn new(args: &Args, start: Start) -> Self {
+        let mss = start.mss.max(1);
+        let initial = times(start.initial_window.max(1.0), u64::from(mss));
+        let seconds = |name| Span::from_secs(args.number(name));
+        Self {
+            loss_threshold: args.number("loss_threshold"),
+            beta: args.number("beta"),
+            headroom: args.number("headroom"),
+            probe_wait: args.number("probe_wait"),
+            probe_rtt_interval: seconds("probe_rtt_interval"),
+            min_rtt_window: seconds("min_rtt_window"),
+            probe_rtt_time: seconds("probe_rtt_time"),
+            mss,
+            initial,
+            state: State::Startup,
+            round: 0,
+            round_mark: 0,
+            round_start: false,
+            loss_mark: 0,
+            loss_round_start: false,
+            cycle: 0,
+            max_bw: RoundMax::new(2.0),
+            bw: 0,
+            min_rtt: None,
+            min_rtt_at: Time(0),
+            probe_min: None,
+            probe_min_at: Time(0),
+            aggregation: Aggregation::new(AGGREGATION_ROUNDS),
+            bw_latest: 0,
+            inflight_latest: 0,
+            bw_lo: NONE,
+            inflight_lo: NONE,
+            inflight_hi: NONE,
+            loss_in_round: false,
+            losses_in_round: 0,
+            history: VecDeque::from([(0, 0)]),
+            saved: None,
+            full_bw: 0,
+            full_rounds: 0,
+            full_now: false,
+            filled: false,
+            drain_round: 0,
+            acks: Acks::Quiet,
+            cycle_at: Time(0),
+            wait: Span::ZERO,
+            rounds_waited: 0,
+            samples: true,
+            up_rounds: 0,
+            up_acked: 0,
+            up_per_segment: NONE,
+            too_high: false,
+            stopped_early: false,
+            probe_rtt_end: None,
+            probe_rtt_round: false,
+            small_until: 0,
+            idle: false,
+            cwnd: initial,
+            prior: 0,
+            repairing: false,
+            collapsed: false,
+            pacing: pace(STARTUP_GAIN, (initial as f64 / UNKNOWN_RTT.secs()) as u64),
+            paced_by_rtt: false,
+        }
+    }
+
+    fn segments(&self, n: u64) -> u64 {
+        n.saturating_mul(u64::from(self.mss))
+    }
+
+    fn bdp(&self, bw: u64) -> u64 {
+        self.min_rtt.map_or(self.initial, |rtt| product(bw, rtt))
+    }
+
+    /// At least what offloading holds up on both ends (draft, BBRQuantizationBudget).
+    fn budget(&self, bytes: u64) -> u64 {
+        let least = (3 * quantum(self.pacing, self.mss)).max(self.segments(FLOOR));
+        bytes.max(least) + if self.state == State::Up { self.segments(2) } else { 0 }
+    }
+
+    fn inflight(&self, gain: f64, bw: u64) -> u64 {
+        self.budget(times(gain, self.bdp(bw)))
+    }
+
+    /// Is this sample no measure of the path, because the sender had too little in flight?
+    fn short(&self, sample: &RateSample) -> bool {
+        sample.app_limited || sample.prior_delivered < self.small_until
+    }
+
+    fn start_round(&mut self, flow: &Flow) {
+        self.round_mark = flow.delivered;
+    }
+
+    fn learn_rate(&mut self, flow: &Flow, ack: &Ack, sample: &RateSample) {
+        if sample.prior_delivered >= self.round_mark {
+            self.start_round(flow);
+            self.round += 1;
+            self.rounds_waited += 1;
+            self.round_start = true;
+        }
+        if !self.short(sample) || sample.rate.0 >= self.max_bw.get() {
+            self.max_bw.add(self.cycle, sample.rate.0);
+        }
+        // Before the pipe is full, ACK aggregation of one round counts; then of ten.
+        self.aggregation.add(flow, ack, self.round, self.bw, self.cwnd);
+        if !self.filled && self.round_start {
+            self.aggregation = Aggregation::new(AGGREGATION_ROUNDS);
+            self.aggregation.restart(flow.now);
+        }
+    }
+
+    fn reset_full(&mut self, full_bw: u64) {
+        (self.full_bw, self.full_rounds, self.full_now) = (full_bw, 0, false);
+    }
+
+    fn check_full(&mut self, sample: &RateSample) {
+        if self.full_now || !self.round_start || self.short(sample) {
+            return;
+        }
+        if sample.rate.0 as f64 >= FULL_GROWTH * self.full_bw as f64 {
+            return self.reset_full(sample.rate.0);
+        }
+        self.full_rounds += 1;
+        self.full_now = self.full_rounds >= FULL_ROUNDS;
+        self.filled |= self.full_now;
+    }
+
+    fn leave_startup(&mut self, flow: &Flow, ack: &Ack, sample: &RateSample) {
+        if !self.filled {
+            self.check_startup_losses(flow, ack, sample);
+        }
+        if self.state == State::Startup && self.filled {
+            (self.state, self.drain_round) = (State::Drain, self.round);
+        }
+        let emptied = flow.in_flight <= self.inflight(1.0, self.max_bw.get());
+        if self.state == State::Drain && (emptied || self.round > self.drain_round + DRAIN_ROUNDS) {
+            self.start_down(flow);
+        }
+    }
+
+    /// min_rtt and ProbeRTT.
+    fn learn_rtt(&mut self, flow: &Flow, ack: &Ack) {
+        let due = self.probe_min.is_some() && flow.now.since(self.probe_min_at) > self.probe_rtt_interval;
+        if let Some(rtt) = ack.rtt
+            && (due || self.probe_min.is_none_or(|known| rtt.min < known))
+        {
+            (self.probe_min, self.probe_min_at) = (Some(rtt.min), flow.now);
+        }
+        let expired = flow.now.since(self.min_rtt_at) > self.min_rtt_window;
+        if let Some(least) = self.probe_min
+            && (expired || self.min_rtt.is_none_or(|known| least < known))
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(least), self.probe_min_at);
+        }
+        if due && !self.idle && self.state != State::ProbeRtt {
+            self.save_window();
+            self.state = State::ProbeRtt;
+            self.probe_rtt_end = None;
+            self.acks = Acks::Stopping;
+            self.start_round(flow);
+        }
+        if self.state == State::ProbeRtt {
+            self.hold_probe_rtt(flow);
+        }
+        self.idle &= ack.acked == 0;
+    }
+
+    fn hold_probe_rtt(&mut self, flow: &Flow) {
+        self.small_until = flow.delivered.saturating_add(flow.in_flight);
+        match self.probe_rtt_end {
+            None if flow.in_flight <= self.probe_rtt_window() => {
+                self.probe_rtt_end = Some(flow.now + self.probe_rtt_time);
+                self.probe_rtt_round = false;
+                self.start_round(flow);
+            }
+            None => {}
+            Some(end) => {
+                self.probe_rtt_round |= self.round_start;
+                if self.probe_rtt_round && flow.now >= end {
+                    self.leave_probe_rtt(flow);
+                }
+            }
+        }
+    }
+
+    fn probe_rtt_window(&self) -> u64 {
+        times(0.5, self.bdp(self.bw)).max(self.segments(FLOOR))
+    }
+
+    fn leave_probe_rtt(&mut self, flow: &Flow) {
+        self.probe_min_at = flow.now;
+        self.cwnd = self.cwnd.max(self.prior);
+        self.forget_lower_bounds();
+        if self.filled {
+            self.start_down(flow);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+
+    fn save_window(&mut self) {
+        let fresh = !self.repairing && self.state != State::ProbeRtt;
+        self.prior = if fresh { self.cwnd } else { self.prior.max(self.cwnd) };
+    }
+
+    fn set_pacing(&mut self, flow: &Flow) {
+        if !self.paced_by_rtt
+            && let Some(rtt) = flow.rtt.filter(|rtt| rtt.smoothed > Span::ZERO)
+        {
+            self.paced_by_rtt = true;
+            self.pacing = pace(STARTUP_GAIN, (self.cwnd as f64 / rtt.smoothed.secs()) as u64);
+        }
+        let rate = pace(MARGIN * self.state.pacing_gain(), self.bw);
+        if self.filled || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    fn set_window(&mut self, flow: &Flow, ack: &Ack) {
+        if self.repairing && flow.phase == Phase::Open {
+            self.restore(); // a timeout's repair is complete
+        }
+        if ack.acked > 0 {
+            let extra = self.aggregation.get(self.bw);
+            let most = self.budget(times(self.state.cwnd_gain(), self.bdp(self.bw)) + extra);
+            if self.filled {
+                self.cwnd = self.cwnd.saturating_add(ack.acked).min(most);
+            } else if self.cwnd < most || flow.delivered < self.initial {
+                self.cwnd = self.cwnd.saturating_add(ack.acked);
+            }
+            self.cwnd = self.cwnd.max(self.segments(FLOOR)).min(self.bound());
+        }
+        self.settle();
+    }
+
+    fn restore(&mut self) {
+        if self.repairing {
+            self.cwnd = self.cwnd.max(self.prior);
+        }
+        self.repairing = false;
+    }
+
+    fn settle(&mut self) {
+        let most = if self.state == State::ProbeRtt { self.probe_rtt_window() } else { LARGEST };
+        self.cwnd = self.cwnd.min(most).max(self.segments(1));
+    }
+
+    fn answer(&self, why: Congestion) -> u64 {
+        if why == Congestion::Timeout && !self.collapsed { self.segments(1) } else { self.cwnd }
+    }
+}
+
+impl Controller for Bbr3 {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.collapsed &= ack.acked == 0;
+        (self.round_start, self.loss_round_start) = (false, false);
+        if let Some(sample) = ack.rate {
+            self.note_delivery(flow, &sample);
+            self.learn_rate(flow, ack, &sample);
+            self.note_losses(flow, ack, &sample);
+            if self.loss_round_start {
+                self.lower_bounds();
+            }
+            self.check_full(&sample);
+            self.leave_startup(flow, ack, &sample);
+            if self.filled {
+                self.adapt_long_term(flow, ack, &sample);
+                self.advance_cycle(flow, ack, &sample);
+            }
+        }
+        self.learn_rtt(flow, ack);
+        if let Some(sample) = ack.rate
+            && self.loss_round_start
+        {
+            self.bw_latest = sample.rate.0;
+            self.inflight_latest = flow.delivered.saturating_sub(sample.prior_delivered);
+        }
+        self.bw = self.max_bw.get().min(self.bw_lo);
+        self.set_pacing(flow);
+        self.set_window(flow, ack);
+    }
+
+    fn on_congestion(&mut self, _flow: &Flow, why: Congestion) {
+        if self.collapsed || why == Congestion::Ecn {
+            return;
+        }
+        let Self { state, bw_lo, inflight_lo, inflight_hi, .. } = *self;
+        self.saved = Some(Saved { state, bw_lo, inflight_lo, inflight_hi });
+        if why == Congestion::Timeout {
+            self.save_window();
+            self.cwnd = self.answer(why);
+            (self.repairing, self.collapsed) = (true, true);
+        }
+    }
+
+    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
+        self.restore();
+        self.collapsed = false;
+        self.undo_bounds(flow);
+        self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        match what {
+            Life::Recovered => self.restore(),
+            Life::MssChanged => self.mss = flow.mss.max(1),
+            Life::IdleRestart => {
+                self.idle = true;
+                self.aggregation.restart(flow.now);
+                if self.state.is_probe_bw() {
+                    self.pacing = pace(MARGIN, self.bw);
+                } else if self.state == State::ProbeRtt
+                    && self.probe_rtt_end.is_some_and(|end| flow.now > end)
+                {
+                    self.leave_probe_rtt(flow);
+                }
+            }
+        }
+        self.settle();
+    }
+
+    fn decision(&self) -> Decision {
+        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacing) }
+    }
+
+    fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {
+        Backoff { cwnd: self.answer(why), ssthresh: u64::MAX, repeat: false }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Controller
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        let bytes = |bound: u64| if bound == NONE { f64::INFINITY } else { bound as f64 };
+        emit("max_bw", self.max_bw.get() as f64);
+        emit("bw_lo", bytes(self.bw_lo));
+        emit("min_rtt", self.min_rtt.map_or(f64::NAN, Span::secs));
+        emit("inflight_hi", bytes(self.inflight_hi));
+        emit("inflight_lo", bytes(self.inflight_lo));
+        emit("pacing_gain", self.state.pacing_gain());
+    }
+}

@@ -1,0 +1,141 @@
+//! What losses do to BBRv3's model: the short-term bounds bw_lo and inflight_lo, the long-term bound inflight_hi (draft,
+//! sections on congestion signals and on packet loss).
+
+use super::cycle::State;
+use super::{Bbr3, FLOOR, FULL_LOSSES, NONE};
+use crate::algorithms::model::times;
+use crate::report::{Ack, Flow, Phase, RateSample};
+
+impl Bbr3 {
+    /// The best of the loss round so far (BBRUpdateLatestDeliverySignals).
+    pub(super) fn note_delivery(&mut self, flow: &Flow, sample: &RateSample) {
+        self.bw_latest = self.bw_latest.max(sample.rate.0);
+        self.inflight_latest =
+            self.inflight_latest.max(flow.delivered.saturating_sub(sample.prior_delivered));
+        if sample.prior_delivered >= self.loss_mark {
+            self.loss_mark = flow.delivered;
+            self.loss_round_start = true;
+        }
+    }
+
+    /// Losses of an ACK. While a probe is judged, too many of them bound inflight_hi (BBRHandleLostPacket).
+    pub(super) fn note_losses(&mut self, flow: &Flow, ack: &Ack, sample: &RateSample) {
+        if self.history.back().is_none_or(|&(_, lost)| lost != flow.lost) {
+            self.history.push_back((flow.delivered, flow.lost));
+        }
+        while self.history.get(1).is_some_and(|&(delivered, _)| delivered <= sample.prior_delivered) {
+            self.history.pop_front();
+        }
+        if ack.lost == 0 {
+            return;
+        }
+        if !self.loss_in_round {
+            self.loss_in_round = true;
+            if !self.loss_round_start {
+                self.loss_mark = flow.delivered;
+            }
+        }
+        self.losses_in_round = self.losses_in_round.saturating_add(1);
+        if self.samples && self.lost_too_much(flow, sample) {
+            self.bound_from_probe(flow, ack, sample);
+        }
+    }
+
+    /// Lost since the sampled segment was sent, bytes. `note_losses` has brought the history up to that segment.
+    fn lost_since(&self, flow: &Flow) -> u64 {
+        flow.lost.saturating_sub(self.history.front().map_or(0, |&(_, lost)| lost))
+    }
+
+    /// Bytes in flight just after the sampled segment was sent.
+    pub(super) fn flight_at(&self, sample: &RateSample) -> u64 {
+        sample.prior_in_flight.saturating_add(u64::from(self.mss))
+    }
+
+    pub(super) fn lost_too_much(&self, flow: &Flow, sample: &RateSample) -> bool {
+        self.lost_since(flow) as f64 > self.loss_threshold * self.flight_at(sample) as f64
+    }
+
+    /// BBRHandleInflightTooHigh, with the flight at which the losses passed the threshold (BBRInflightAtLoss).
+    fn bound_from_probe(&mut self, flow: &Flow, ack: &Ack, sample: &RateSample) {
+        self.samples = false;
+        self.too_high = true;
+        if !self.short(sample) {
+            let before = self.flight_at(sample).saturating_sub(ack.lost) as f64;
+            let lost = self.lost_since(flow).saturating_sub(ack.lost) as f64;
+            let room = (self.loss_threshold * before - lost) / (1.0 - self.loss_threshold).max(1e-9);
+            let reached = (before + room).max(0.0) as u64;
+            let kept = times(self.beta, self.bdp(self.bw).min(self.cwnd));
+            self.inflight_hi = reached.max(kept);
+        }
+        if self.state == State::Up {
+            self.start_down(flow);
+        }
+    }
+
+    /// A loss round is over: outside probes the short-term bounds follow what was delivered
+    /// (BBRAdaptLowerBoundsFromCongestion).
+    pub(super) fn lower_bounds(&mut self) {
+        let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
+        if self.loss_in_round && !probing {
+            let bw = if self.bw_lo == NONE { self.max_bw.get() } else { self.bw_lo };
+            let inflight = if self.inflight_lo == NONE { self.cwnd } else { self.inflight_lo };
+            self.bw_lo = self.bw_latest.max(times(self.beta, bw));
+            self.inflight_lo = self.inflight_latest.max(times(self.beta, inflight));
+        }
+        self.loss_in_round = false;
+    }
+
+    pub(super) fn forget_lower_bounds(&mut self) {
+        (self.bw_lo, self.inflight_lo) = (NONE, NONE);
+    }
+
+    /// BBRCheckStartupHighLoss.
+    pub(super) fn check_startup_losses(&mut self, flow: &Flow, ack: &Ack, sample: &RateSample) {
+        if !self.loss_round_start {
+            return;
+        }
+        let recovering = flow.phase == Phase::Recovery && ack.acked > 0;
+        if recovering && self.losses_in_round >= FULL_LOSSES && self.lost_too_much(flow, sample) {
+            self.filled = true;
+            self.inflight_hi = self.bdp(self.max_bw.get()).max(self.inflight_latest);
+        }
+        self.losses_in_round = 0;
+    }
+
+    /// The most that the bounds allow in flight now (BBRBoundCwndForModel).
+    pub(super) fn bound(&self) -> u64 {
+        let hi = match self.state {
+            State::Startup | State::Drain => NONE,
+            State::Down | State::Refill | State::Up => self.inflight_hi,
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+        };
+        hi.min(self.inflight_lo).max(self.segments(FLOOR))
+    }
+
+    /// inflight_hi less what is left to others (BBRInflightWithHeadroom).
+    pub(super) fn with_headroom(&self) -> u64 {
+        if self.inflight_hi == NONE {
+            return NONE;
+        }
+        let room = times(self.headroom, self.inflight_hi).max(u64::from(self.mss));
+        self.inflight_hi.saturating_sub(room).max(self.segments(FLOOR))
+    }
+
+    /// BBRHandleSpuriousLossDetection.
+    pub(super) fn undo_bounds(&mut self, flow: &Flow) {
+        self.loss_in_round = false;
+        self.reset_full(0);
+        let Some(saved) = self.saved else { return };
+        self.bw_lo = self.bw_lo.max(saved.bw_lo);
+        self.inflight_lo = self.inflight_lo.max(saved.inflight_lo);
+        self.inflight_hi = self.inflight_hi.max(saved.inflight_hi);
+        if self.state == State::ProbeRtt || self.state == saved.state {
+            return;
+        }
+        match saved.state {
+            State::Startup => (self.state, self.filled) = (State::Startup, false),
+            State::Up => self.start_refill(flow),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,78 @@
+"""What is measured in one run of the HSWA-TCP study."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.studies.hswa.rounds import Growth, growths
+from bentpipe.studies.hswa.setup import HEADER_BYTES, WARM_UP, Setup
+from bentpipe.studies.study import Measures
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NO_THROUGHPUT: Measures = dict.fromkeys(
+    ("mbps", "cwnd", "rtt_s", "sent", "lost_error", "lost_queue", "timeouts"), math.nan
+)
+NO_INCREMENT: Measures = {**dict.fromkeys(("at_base", "zero", "linear", "beyond"), math.nan), "rounds": ""}
+
+
+def throughput(setup: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
+    """A throughput run.
+
+    ``mbps``: rate of in-order packets, headers included, after the warm-up, Mbit/s. Over the whole run:
+    ``cwnd``: mean window, segments; ``rtt_s``: mean RTT; ``sent``: data packets; ``lost_error``,
+    ``lost_queue``: those lost by errors and at the queue; ``timeouts``.
+    """
+    length = float(result["simulated_s"])
+    t, got = (trace[c].to_numpy() for c in ("t_s", "delivered_bytes"))
+    first = 0 if setup.from_start else int(np.searchsorted(t, WARM_UP * length - 1e-6))
+    on_wire = setup.packet_bytes / (setup.packet_bytes - HEADER_BYTES)
+    rate = (float(got[-1]) - float(got[first])) * 8 / (float(t[-1]) - float(t[first]))
+    flow = result["flows"][0]
+    link = next(k for k in result["links"] if k["direction"] == "forward")
+    return {
+        **NO_INCREMENT,
+        "mbps": rate * on_wire / 1e6,
+        "cwnd": float(flow["cwnd_mean_segments"]),
+        "rtt_s": float(flow["rtt_mean_s"]),
+        "sent": float(flow["sent_packets"]),
+        "lost_error": float(link["dropped_error"]),
+        "lost_queue": float(link["dropped_queue"]),
+        "timeouts": float(flow["timeouts"]),
+    }
+
+
+def increment(trace: pl.DataFrame) -> Measures:
+    """An increment run.
+
+    ``rounds``: [TD / BaseTD, growth in segments] of each round trip, as JSON. By a line fitted to the round
+    trips with 1 < TD / BaseTD < 2: ``at_base``: growth at TD = BaseTD, segments per round trip; ``zero``: TD
+    / BaseTD at which it is zero; ``linear``: share of the variance that the line explains. ``beyond``: mean
+    growth at TD >= 2 BaseTD.
+    """
+    return {**NO_THROUGHPUT, **line(growths(trace))}
+
+
+def line(found: list[Growth]) -> Measures:
+    """The line through the round trips in the pre-congestion sub-phase, and the mean beyond it."""
+    x = np.array([g.ratio for g in found])
+    y = np.array([g.segments for g in found])
+    inside = (x > 1.0) & (x < 2.0)
+    beyond = x >= 2.0
+    if inside.sum() < 3 or not beyond.any():
+        raise ValueError("too few round trips at one of the sub-phases of eq. 4")
+    slope, level = np.polyfit(x[inside], y[inside], 1)
+    rest = y[inside] - (slope * x[inside] + level)
+    return {
+        "at_base": float(slope + level),
+        "zero": float(-level / slope),
+        "linear": float(1.0 - rest.var() / y[inside].var()),
+        "beyond": float(y[beyond].mean()),
+        "rounds": json.dumps([[round(g.ratio, 4), round(g.segments, 3)] for g in found]),
+    }

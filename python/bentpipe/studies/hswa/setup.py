@@ -1,0 +1,222 @@
+"""The set-up of the HSWA-TCP paper as scenarios: what it gives, and what had to be chosen.
+
+The paper gives ns-2 with its default TCP settings, 100 Mbit/s, three round-trip propagation delays, one FTP
+flow and the bit error rates. It gives neither packet size, buffer, receive window, loss recovery nor run
+length; `Setup` holds one choice of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+RATE_BPS = 100e6
+#: Round-trip propagation delay of each orbit, s (section IV-A).
+RTT_S = {"LEO": 0.010, "MEO": 0.250, "GEO": 0.500}
+#: The ends of the paper's range, and the decades between: the claims are checked at these.
+BERS = (1e-8, 1e-7, 1e-6, 1e-5)
+#: Also drawn in the figures of the full study.
+BETWEEN = (3e-8, 3e-7, 3e-6)
+#: (algorithm, orbit) of the throughput runs: figure 3 compares over GEO, figure 4 shows HSWA over all three.
+PAIRS = (("scps", "GEO"), ("hswa", "GEO"), ("hswa", "MEO"), ("hswa", "LEO"))
+#: What a run lasts, s. SCPS-TP grows by one packet per round trip and at a BER of 1e-8 loses one in about a
+#: minute, so it takes the longest to forget its start.
+SPAN_S = {("scps", "GEO"): 1000.0, ("hswa", "GEO"): 300.0, ("hswa", "MEO"): 300.0, ("hswa", "LEO"): 60.0}
+#: The share of a run that is warm-up: throughput is measured after it.
+WARM_UP = 0.4
+#: A packet on the wire: ns-2's default packetSize_, of which its native Vegas, the kin of SCPS-TP, takes the
+#: header.
+PACKET_BYTES, HEADER_BYTES = 1000, 40
+
+#: The run that drives the controller's increment through all of figure 1 (H7).
+INCREMENT_RATE_BPS = 5e6
+INCREMENT_RTT_S = 0.5
+INCREMENT_SPAN_S = 60.0
+#: Rows of its trace come more often than packets do (1.6 ms), so that each ACK is seen.
+INCREMENT_SAMPLE_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One choice of everything that the paper leaves open."""
+
+    #: Is the error rate one per bit, as the paper says, or one per byte, as an ns-2 ErrorModel of unit byte?
+    unit: Literal["bit", "byte"] = "bit"
+    #: Bytes of a data packet on the wire, header included.
+    packet_bytes: int = PACKET_BYTES
+    #: Length of the queue, as a scenario gives it.
+    buffer: str = "1 bdp"
+    #: Receive window, the cwnd_lim of eq. 4, in bandwidth-delay products; None: it never binds.
+    window_bdp: float | None = None
+    #: The channel also loses ACKs, by the same error rate.
+    lossy_acks: bool = False
+    #: Throughput of the whole run, slow start included, instead of that after the warm-up.
+    from_start: bool = False
+    #: Options of the flow that differ from profile paper.
+    flow: Mapping[str, Any] = field(default_factory=dict)
+    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def changed(self, **values: Any) -> Setup:
+        """The same with some choices changed."""
+        return replace(self, **values)
+
+    def packet_loss(self, ber: float) -> float:
+        """Probability that a data packet is lost at the error rate ``ber``."""
+        trials = self.packet_bytes * (8 if self.unit == "bit" else 1)
+        return 1.0 - (1.0 - ber) ** trials
+
+    def scenario(self, cc: str, orbit: str, ber: float, seed: int) -> dict[str, Any]:
+        """One run: a bulk flow of ``cc`` alone on the link of ``orbit``."""
+        loss: dict[str, Any] = {"kind": "bit-error", "rate": ber}
+        options = dict(self.options.get(cc, {}))
+        if self.unit == "byte":
+            loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
+            if cc == "hswa":
+                options["ber"] = ber  # else it is told the bit error rate of its path
+        link: dict[str, Any] = {
+            "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
+            "delay": f"{RTT_S[orbit] / 2 * 1e3:g} ms",
+            "queue": {"kind": "drop-tail", "limit": self.buffer},
+            "loss": loss,
+        }
+        if self.lossy_acks:
+            share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
+            link["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
+        flow = {
+            "name": "x",
+            "cc": {"name": cc, **options} if options else cc,
+            "path": ["sat"],
+            "profile": "paper",
+            "mss": f"{self.packet_bytes - HEADER_BYTES} bytes",
+            "header": f"{HEADER_BYTES} bytes",
+            **self.flow,
+        }
+        if self.window_bdp is not None:
+            flow["receive_window"] = f"{round(self.window_bdp * bdp_packets(orbit, self))} segments"
+        return {
+            "title": f"{cc} over {orbit}, {self.unit} error rate {ber:g}",
+            "duration": f"{SPAN_S[cc, orbit]:g} s",
+            "seed": seed,
+            "record": {"interval": "1 s"},
+            "link": {"sat": link},
+            "flow": [flow],
+        }
+
+
+def bdp_packets(orbit: str, setup: Setup) -> float:
+    """Bandwidth-delay product of the path of ``orbit``, packets."""
+    return RATE_BPS * RTT_S[orbit] / 8 / setup.packet_bytes
+
+
+def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
+    """A run in which the RTT rises and falls: HSWA, told ``ber``, beside a source that comes and goes.
+
+    No packet is lost: the buffer is long. The reverse direction is fast, so that an ACK takes half the
+    propagation delay to within a microsecond.
+    """
+    return {
+        "title": f"the increment of HSWA at a bit error rate of {ber:g}",
+        "duration": f"{INCREMENT_SPAN_S:g} s",
+        "seed": seed,
+        "record": {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"},
+        "link": {
+            "sat": {
+                "rate": f"{INCREMENT_RATE_BPS / 1e6:g} Mbit/s",
+                "delay": f"{INCREMENT_RTT_S / 2 * 1e3:g} ms",
+                "queue": {"kind": "drop-tail", "limit": "50 bdp"},
+                "reverse": {"rate": "10 Gbit/s"},
+            }
+        },
+        "flow": [
+            {
+                "name": "x",
+                "cc": {"name": "hswa", "ber": ber},
+                "path": ["sat"],
+                "profile": "paper",
+                "mss": f"{PACKET_BYTES - HEADER_BYTES} bytes",
+                "header": f"{HEADER_BYTES} bytes",
+                "initial_ssthresh": 100,
+            },
+            {
+                "name": "cross",
+                "path": ["sat"],
+                "start": "2 s",
+                "start_jitter": "8 s",
+                "traffic": {
+                    "kind": "cbr",
+                    "rate": f"{(2 + seed % 3) * 1.0:g} Mbit/s",
+                    "packet": f"{PACKET_BYTES} bytes",
+                    "on": "6 s",
+                    "off": "6 s",
+                },
+            },
+        ],
+    }
+
+
+BASE = Setup()
+#: The reading under which most of the paper's numbers are near; drawn beside the base in the figures.
+BYTES = BASE.changed(unit="byte")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One choice changed against the base, for the sensitivity table."""
+
+    name: str
+    choice: str
+    setup: Setup
+    #: Also run in quick mode.
+    quick: bool = False
+
+
+#: Eq. 4 once per ACK adds S for each ACK: S times the window in a round trip. With A = 1000, S is 5000 to
+#: 8000 packets per round trip at any window. Where the window is small that is more, and an upper bound; a
+#: large one is back at its limit within a round trip either way.
+PER_ACK = {"hswa": {"a": 1000.0}}
+
+#: Eq. 5 with the natural logarithm: S is ln 10 times larger.
+NATURAL = {"hswa": {"a": 10.0 * math.log(10.0)}}
+
+VARIANTS = (
+    Variant("byte", "error rate per byte (ns-2's unit byte)", BYTES, quick=True),
+    Variant("packet-1500", "packets of 1500 bytes", BASE.changed(packet_bytes=1500), quick=True),
+    Variant(
+        "byte-1500",
+        "error rate per byte, packets of 1500 bytes",
+        BYTES.changed(packet_bytes=1500),
+    ),
+    Variant("buffer-50", "buffer 50 packets (ns-2's default)", BASE.changed(buffer="50 packets"), quick=True),
+    Variant("byte-buffer-50", "error rate per byte, buffer 50 packets", BYTES.changed(buffer="50 packets")),
+    Variant("window-1", "receive window 1 BDP", BASE.changed(window_bdp=1.0)),
+    Variant("window-2", "receive window 2 BDP", BASE.changed(window_bdp=2.0)),
+    Variant("newreno", "NewReno recovery, no SACK", BASE.changed(flow={"recovery": "newreno"}), quick=True),
+    Variant("reno", "Reno recovery, no SACK", BASE.changed(flow={"recovery": "reno"})),
+    Variant("prr", "SACK with proportional rate reduction", BASE.changed(flow={"prr": True})),
+    Variant("byte-prr", "error rate per byte, PRR", BYTES.changed(flow={"prr": True})),
+    Variant("delayed-ack", "delayed ACKs", BASE.changed(flow={"delayed_ack": True})),
+    Variant("initial-10", "initial window 10", BASE.changed(flow={"initial_window": 10})),
+    Variant("min-rto", "least timeout 1 s, initial 3 s", BASE.changed(flow={"min_rto": "1 s"})),
+    Variant("lossy-acks", "ACKs lost too", BASE.changed(lossy_acks=True)),
+    Variant("from-start", "whole run, slow start included", BASE.changed(from_start=True)),
+    Variant(
+        "average-connection",
+        "AvgRTT of SCPS-TP over the whole connection",
+        BASE.changed(options={"scps": {"average": "connection"}}),
+    ),
+    Variant(
+        "per-ack",
+        "eq. 4 per ACK at most (A = 1000), receive window 1 BDP",
+        BASE.changed(options=PER_ACK, window_bdp=1.0),
+        quick=True,
+    ),
+    Variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", BYTES.changed(options=NATURAL)),
+    Variant(
+        "byte-per-ack",
+        "error rate per byte, eq. 4 per ACK at most (A = 1000), receive window 1 BDP",
+        BYTES.changed(options=PER_ACK, window_bdp=1.0),
+    ),
+)

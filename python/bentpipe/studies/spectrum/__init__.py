@@ -1,0 +1,34 @@
+"""The spectrum of TCP-friendly window controls with history: SIMD, AIAD and their rivals."""
+
+from __future__ import annotations
+
+from bentpipe.studies.spectrum.measure import measure
+from bentpipe.studies.spectrum.runs import plan
+from bentpipe.studies.study import Outcome, Plan, Report, Study
+
+
+def report(plan: Plan, outcome: Outcome) -> Report:
+    """Claims, figures and sections from the runs."""
+    from bentpipe.studies.spectrum.report import build  # draws, so matplotlib is loaded only here
+
+    return build(plan, outcome)
+
+
+STUDY = Study(
+    name="spectrum",
+    title="A spectrum of TCP-friendly window controls",
+    citation=(
+        "S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based Congestion Control "
+        "Algorithms. Technical report BUCS-TR-2001-015, 2001. Sections 3 to 6, figures 4 to 22, tables 1 to "
+        "6."
+    ),
+    summary=(
+        "Controls that remember the window of the last loss grow by alpha / (w - w0)^k per round trip and "
+        "give "
+        "up beta w^l at a loss. The paper claims that they are as friendly as TCP, smooth in steady state, "
+        "and, above all SIMD (k = -1/2, l = 1), quick to take bandwidth that becomes free and to become fair."
+    ),
+    plan=plan,
+    measure=measure,
+    report=report,
+)

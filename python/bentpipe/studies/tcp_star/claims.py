@@ -1,0 +1,245 @@
+"""The claims of the TCP-STAR paper, S1 to S7, as checks on measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from bentpipe import registry
+from bentpipe.studies.claim import (
+    Check,
+    Claim,
+    above,
+    alike,
+    highest,
+    lowest,
+    near,
+    number,
+    ratio_at_least,
+)
+from bentpipe.studies.tcp_star.measure import BACK
+from bentpipe.studies.tcp_star.setup import (
+    ACKS,
+    ALGORITHMS,
+    BERS,
+    COUNTS,
+    LOSS,
+    MIXED,
+    OFTEN,
+    RARE,
+    SAME,
+    SHARERS,
+    STARTUP,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Numbers printed in the paper: end of the others' slow start (section 4.2.1), restart of TCP-STAR (4.2.2).
+SLOW_START_S = 8.0
+RESTART_S = 13.0
+#: Tolerance of the restart, s: a round trip.
+RESTART_WITHIN_S = 0.5
+#: Curves coincide in time if their means differ by at most this, s: a fifth of a round trip.
+COINCIDE_S = 0.1
+#: "Quickly", and "it takes long": by at least this factor.
+MUCH = 2.0
+#: A fairness index is near 1 if its mean is within this of it; two are alike if they differ by at most TIED.
+NEAR_ONE = 0.05
+TIED = 0.02
+#: Packets lost at the queue in a run "without congestion": at most.
+NO_CONGESTION = 0.5
+
+Groups = dict[str, list[float]]
+
+
+def label(cc: str) -> str:
+    """The name of a protocol in tables and figures; Reno's window with RFC 6582 recovery is NewReno."""
+    return "NewReno" if cc == "reno" else registry.style(cc)["label"]
+
+
+STAR, J, BR, RENO = (label(cc) for cc in ALGORITHMS)
+
+
+def samples(runs: pl.DataFrame, column: str, part: str, ber: float = 0.0, n: int = 1) -> Groups:
+    """``column`` of the runs of a part: one list per protocol's label, ordered by seed."""
+    at = runs.filter((runs["part"] == part) & (runs["ber"] == ber) & (runs["n"] == n)).sort("seed")
+    names = SHARERS if part in (MIXED, SAME) else ALGORITHMS
+    return {label(cc): at.filter(at["cc"] == cc)[column].to_list() for cc in names}
+
+
+def over(runs: pl.DataFrame, part: str, ber: float, counts: Iterable[int]) -> Groups:
+    """Jain's index, averaged over numbers of flows, seed by seed."""
+    each = [samples(runs, "jain", part, ber, n) for n in counts]
+    return {name: _mean(g[name] for g in each) for name in each[0]}
+
+
+def _mean(lists: Iterable[list[float]]) -> list[float]:
+    return [sum(at) / len(at) for at in zip(*lists, strict=True)]
+
+
+def evaluate(runs: pl.DataFrame) -> list[Claim]:
+    """The claims whose parts are in ``runs`` (one variant, all protocols, two seeds or more)."""
+    parts = set(runs["part"].to_list())
+    return [Claim(key, *TEXT[key], found(runs)) for key, (part, found) in _CLAIMS.items() if part in parts]
+
+
+def at(ber: float) -> str:
+    """``"BER 1e-8"``."""
+    return f"BER {ber:.0e}".replace("e-0", "e-") if ber else "BER 0"
+
+
+def _s1(runs: pl.DataFrame) -> list[Check]:
+    return [
+        highest(
+            f"throughput at {at(ber)}: {STAR} above", samples(runs, "x_mbps", LOSS, ber), STAR, unit="Mbit/s"
+        )
+        for ber in BERS[:-1]
+    ]
+
+
+def _s2(runs: pl.DataFrame) -> list[Check]:
+    worst = samples(runs, "x_mbps", LOSS, BERS[-1])
+    return [
+        alike(f"throughputs at {at(BERS[-1])} alike", worst),
+        highest(f"throughput at {at(BERS[-1])}: {STAR} above", worst, STAR, unit="Mbit/s"),
+    ]
+
+
+def _s3(runs: pl.DataFrame) -> list[Check]:
+    full = samples(runs, "full_s", STARTUP)
+    return [
+        number(f"{RENO} reaches 432 segments after", full[RENO], SLOW_START_S, unit="s"),
+        *(
+            near(f"{x} reaches them when {RENO} does", full[x], full[RENO], COINCIDE_S, unit="s")
+            for x in (J, BR)
+        ),
+        ratio_at_least(f"that time of {RENO} over that of {STAR}", full[RENO], full[STAR], MUCH),
+    ]
+
+
+def _s4(runs: pl.DataFrame) -> list[Check]:
+    before, later = (samples(runs, c, ACKS)[STAR] for c in ("before_mbps", "by_16_mbps"))
+    recovery = samples(runs, "recovery_s", ACKS)
+    rival = min((x for x in recovery if x != STAR), key=lambda x: sum(recovery[x]))
+    return [
+        number(
+            f"{STAR}'s new data arrives again at",
+            samples(runs, "restart_s", ACKS)[STAR],
+            RESTART_S,
+            unit="s",
+            within=RESTART_WITHIN_S,
+        ),
+        ratio_at_least(
+            f"{STAR} restarts with its old window: amount in flight over that before",
+            samples(runs, "restart_window", ACKS)[STAR],
+            [1.0] * len(before),
+            BACK,
+        ),
+        ratio_at_least(f"rate of {STAR} from 15 s to 16 s over that before", later, before, BACK),
+        lowest(f"time from 12 s to full rate: {STAR} below", recovery, STAR, unit="s"),
+        ratio_at_least(f"that time of {rival} over that of {STAR}", recovery[rival], recovery[STAR], MUCH),
+    ]
+
+
+def _s5(runs: pl.DataFrame) -> list[Check]:
+    first, rest = COUNTS[0], COUNTS[1:]
+    by_n = {n: samples(runs, "jain", MIXED, RARE, n) for n in COUNTS}
+    crowd = over(runs, MIXED, RARE, rest)
+    drops = samples(runs, "queue_drops", MIXED, RARE, first)
+    checks = []
+    for x in crowd:
+        top = max(rest, key=lambda n: sum(by_n[n][x]))
+        checks.append(above(f"J of {x}: N = {first} above N = {top}", by_n[first][x], by_n[top][x]))
+    checks += [
+        above(f"J of {x}: N = {rest[0]} above N = {rest[-1]}", by_n[rest[0]][x], by_n[rest[-1]][x])
+        for x in crowd
+    ]
+    lost = _mean(drops.values())
+    return [
+        *checks,
+        near(f"packets lost at the queue with N = {first}", lost, [0.0] * len(lost), NO_CONGESTION),
+        near(f"mean J over N = {rest[0]} to {rest[-1]}: {STAR} as {J}", crowd[STAR], crowd[J], TIED),
+        above(f"the same: {BR} above {STAR}", crowd[BR], crowd[STAR]),
+        above(f"the same: {BR} above {J}", crowd[BR], crowd[J]),
+    ]
+
+
+def _s6(runs: pl.DataFrame) -> list[Check]:
+    first = COUNTS[0]
+    rare, often = (samples(runs, "jain", MIXED, ber, first) for ber in (RARE, OFTEN))
+    lost = _mean(samples(runs, "queue_drops", MIXED, OFTEN, first).values())
+    crowd = over(runs, MIXED, OFTEN, COUNTS)
+    return [
+        *(above(f"J of {x} at N = {first}: {at(RARE)} above {at(OFTEN)}", rare[x], often[x]) for x in rare),
+        near(
+            f"packets lost at the queue with N = {first}, {at(OFTEN)}",
+            lost,
+            [0.0] * len(lost),
+            NO_CONGESTION,
+        ),
+        near(f"mean J over all N, {at(OFTEN)}: {STAR} as {J}", crowd[STAR], crowd[J], TIED),
+        above(f"the same: {BR} above {STAR}", crowd[BR], crowd[STAR]),
+        above(f"the same: {BR} above {J}", crowd[BR], crowd[J]),
+    ]
+
+
+def _s7(runs: pl.DataFrame) -> list[Check]:
+    every = over(runs, SAME, OFTEN, COUNTS)
+    most = samples(runs, "jain", SAME, OFTEN, COUNTS[-1])
+    return [
+        *(number(f"mean J over all N of {x}", every[x], 1.0, within=NEAR_ONE) for x in every),
+        *(number(f"J of {x} at N = {COUNTS[-1]}", most[x], 1.0, within=NEAR_ONE) for x in most),
+        *(near(f"mean J: {STAR} as {x}", every[STAR], every[x], TIED) for x in (J, BR)),
+    ]
+
+
+#: The part that each claim is about, and its checks.
+_CLAIMS: Mapping[str, tuple[str, Callable[[pl.DataFrame], list[Check]]]] = {
+    "S1": (LOSS, _s1),
+    "S2": (LOSS, _s2),
+    "S3": (STARTUP, _s3),
+    "S4": (ACKS, _s4),
+    "S5": (MIXED, _s5),
+    "S6": (MIXED, _s6),
+    "S7": (SAME, _s7),
+}
+IDS = tuple(_CLAIMS)
+
+#: Title and statement of each claim.
+TEXT: Mapping[str, tuple[str, str]] = {
+    "S1": (
+        "Throughput under bit errors (figure 6)",
+        "one flow: TCP-STAR has the highest throughput at every bit error rate below 1e-5, also at 0.",
+    ),
+    "S2": (
+        "Throughput at BER 1e-5 (figure 6)",
+        "timeouts dominate and all four are almost equal; TCP-STAR is still the best.",
+    ),
+    "S3": (
+        "Start-up without errors (figure 7)",
+        "TCP-J, WestwoodBR and NewReno coincide and need slow start from 0 s to 8 s; TCP-STAR's window grows "
+        "quickly.",
+    ),
+    "S4": (
+        "Outage of the ACKs from 10 s to 12 s (figure 8)",
+        "TCP-STAR restarts at 13 s with the large window, by AEN, and is back at its throughput by 16 s; the "
+        "others retransmit needlessly, slow-start, and take long.",
+    ),
+    "S5": (
+        "Fairness with NewReno, BER 1e-8 (figure 9)",
+        "Jain's index of N/2 flows of a protocol and N/2 of NewReno is best at N = 10, where there is no "
+        "congestion, and falls as N grows; TCP-STAR and TCP-J overlap, a little below WestwoodBR except at "
+        "N = 10.",
+    ),
+    "S6": (
+        "Fairness with NewReno, BER 1e-6 (figure 10)",
+        "at N = 10 the index is lower than at 1e-8 although there is no congestion; TCP-STAR and TCP-J "
+        "overlap, a little below WestwoodBR.",
+    ),
+    "S7": (
+        "Fairness among themselves, BER 1e-6 (figure 11)",
+        "with all flows of one protocol the index stays high as N grows, and is almost equal for TCP-STAR, "
+        "TCP-J and WestwoodBR.",
+    ),
+}

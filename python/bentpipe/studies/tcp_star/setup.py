@@ -1,0 +1,211 @@
+"""The set-up of the TCP-STAR paper as scenarios: what it gives, and what had to be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+#: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
+ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
+#: Those of the fairness runs, which share with NewReno or with their own kind.
+SHARERS = ALGORITHMS[:3]
+
+#: Bit error rates of figure 6, and the two of the fairness runs.
+BERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)
+RARE, OFTEN = 1e-8, 1e-6
+#: Numbers of connections of figures 9 to 11.
+COUNTS = (10, 20, 30, 40, 50)
+
+RATE_BPS = 10e6
+ONE_WAY_S = 0.25
+#: The paper's bandwidth-delay product in segments, and its small buffer.
+BDP, SMALL = 432, 64
+#: The ACKs sent between these times are lost in figure 8.
+OUTAGE = (10.0, 12.0)
+#: Length of the start-up and the outage runs, and the interval of their traces.
+STARTUP_S, OUTAGE_RUN_S, INTERVAL_S = 20.0, 40.0, 0.05
+
+#: The kinds of runs: figure 6, figure 7, figure 8, figures 9 and 10, figure 11.
+LOSS, STARTUP, ACKS, MIXED, SAME = PARTS = ("loss", "startup", "outage", "mixed", "same")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One choice of everything that the paper leaves open."""
+
+    mss_bytes: int = 1448
+    header_bytes: int = 52
+    #: Sender and receiver buffers of a lone flow and of the flows that share, in segments.
+    sockets: int = BDP
+    shared_sockets: int = SMALL
+    #: The link's queue in the same two cases, in segments.
+    queue: int = BDP
+    shared_queue: int = BDP
+    #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
+    recovery: str = "sack"
+    reno_recovery: str = "newreno"
+    delayed_ack: bool = True
+    byte_counting: bool = False
+    min_rto_s: float = 1.0
+    granularity_s: float = 0.01
+    #: Do bit errors also hit ACKs?
+    ack_errors: bool = False
+    #: TCP-STAR's probe after a timeout.
+    aen: bool = True
+    #: Length of the throughput and the fairness runs, as a multiple of the mode's.
+    longer: float = 1.0
+    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def changed(self, **values: Any) -> Setup:
+        """The same with some choices changed."""
+        return replace(self, **values)
+
+    def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
+        """``count`` flows of ``cc``."""
+        options = self.options.get(cc)
+        flow = {
+            "name": name,
+            "cc": {"name": cc, **options} if options else cc,
+            "path": ["sat"],
+            "count": count,
+            "profile": "paper",
+            "mss": f"{self.mss_bytes} bytes",
+            "header": f"{self.header_bytes} bytes",
+            "ack_size": "52 bytes",
+            "receive_window": f"{self.shared_sockets if shared else self.sockets} segments",
+            "initial_window": 2,
+            "recovery": self.reno_recovery if cc == "reno" else self.recovery,
+            "delayed_ack": self.delayed_ack,
+            "byte_counting": self.byte_counting,
+            "timestamps": True,
+            "min_rto": f"{self.min_rto_s * 1e3:g} ms",
+            "granularity": f"{self.granularity_s * 1e3:g} ms",
+            "start_jitter": "1 s" if shared else "100 ms",
+        }
+        if self.delayed_ack:
+            flow["delayed_ack_timeout"] = "100 ms"
+        if cc == "star":
+            flow["aen"] = self.aen
+        return flow
+
+    def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
+        """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
+        shared = part in (MIXED, SAME)
+        seconds = {STARTUP: STARTUP_S, ACKS: OUTAGE_RUN_S}.get(part, length_s * self.longer)
+        link: dict[str, Any] = {
+            "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
+            "delay": f"{ONE_WAY_S * 1e3:g} ms",
+            "queue": {
+                "kind": "drop-tail",
+                "limit": f"{self.shared_queue if shared else self.queue} packets",
+            },
+        }
+        errors = [{"kind": "bit-error", "rate": ber}] if ber else []
+        outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
+        if errors:
+            link["loss"] = errors
+        back = (errors if self.ack_errors else []) + (outage if part == ACKS else [])
+        if back:
+            link["reverse"] = {"loss": back}
+        flows = [self.flow(cc, "x", n // 2 if part == MIXED else n, shared=shared)]
+        if part == MIXED:
+            flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
+        scenario: dict[str, Any] = {
+            "title": f"{n} x {cc}, {part}, bit error rate {ber:g}",
+            "duration": f"{seconds:g} s",
+            "seed": seed,
+            "link": {"sat": link},
+            "flow": flows,
+        }
+        if part in (STARTUP, ACKS):
+            scenario["record"] = {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}
+        return scenario
+
+
+BASE = Setup()
+ALONE = (LOSS, STARTUP, ACKS)
+SHARED = (MIXED, SAME)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One choice changed against the base, for the sensitivity table, and the parts that it touches."""
+
+    name: str
+    choice: str
+    setup: Setup
+    parts: tuple[str, ...] = PARTS
+    #: Also run in quick mode.
+    quick: bool = False
+
+
+VARIANTS = (
+    Variant(
+        "newreno",
+        "NewReno recovery (RFC 6582, with burst avoidance) for all",
+        BASE.changed(recovery="newreno"),
+        quick=True,
+    ),
+    Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", BASE.changed(recovery="reno")),
+    Variant("sack", "SACK for NewReno too", BASE.changed(reno_recovery="sack")),
+    Variant("no-delayed-ack", "no delayed ACK", BASE.changed(delayed_ack=False), quick=True),
+    Variant("byte-counting", "growth counts bytes (RFC 3465)", BASE.changed(byte_counting=True)),
+    Variant("wire-1448", "1448 bytes on the wire (1396 of data)", BASE.changed(mss_bytes=1396)),
+    Variant(
+        "queue-64",
+        "64 segments in the link's queue, sockets 432",
+        BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP),
+        quick=True,
+    ),
+    Variant(
+        "both-64",
+        "64 segments in the link's queue and in the sockets of flows that share",
+        BASE.changed(shared_queue=SMALL),
+        SHARED,
+    ),
+    Variant("sockets-864", "sockets of 864 segments (2 BDP)", BASE.changed(sockets=2 * BDP), ALONE),
+    Variant("min-rto-200ms", "least RTO 0.2 s", BASE.changed(min_rto_s=0.2)),
+    Variant("min-rto-2s", "least RTO 2 s", BASE.changed(min_rto_s=2.0), quick=True),
+    Variant("tick-500ms", "timer granularity 0.5 s", BASE.changed(granularity_s=0.5)),
+    Variant("no-aen", "TCP-STAR without AEN", BASE.changed(aen=False), (LOSS, ACKS, MIXED, SAME), quick=True),
+    Variant(
+        "ack-errors", "bit errors hit ACKs too", BASE.changed(ack_errors=True), (LOSS, ACKS, MIXED, SAME)
+    ),
+    Variant(
+        "j-raise",
+        "TCP-J goes up to its estimate at a loss",
+        BASE.changed(options={"tcp-j": {"raise": True}}),
+        (LOSS, ACKS, MIXED, SAME),
+    ),
+    Variant(
+        "br-always",
+        "WestwoodBR repeats all after any error",
+        BASE.changed(options={"westwood-br": {"repeat": "always"}}),
+        (LOSS, ACKS, MIXED, SAME),
+    ),
+    Variant(
+        "br-keep",
+        "WestwoodBR keeps its window at an error's timeout",
+        BASE.changed(options={"westwood-br": {"keep_w_on_rto": True}}),
+        (LOSS, ACKS, MIXED, SAME),
+    ),
+    Variant("short", "runs of 30 s", BASE.changed(longer=0.3), (LOSS, MIXED, SAME)),
+    Variant("long", "runs of 300 s", BASE.changed(longer=3.0), (LOSS, MIXED, SAME)),
+)
+
+#: Least RTOs tried in figure 8's scenario, s.
+RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
+
+
+def rto_setups() -> dict[str, Setup]:
+    """The set-ups of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone."""
+    return {
+        rto_name(rto, aen=aen): BASE.changed(min_rto_s=rto, aen=aen) for rto in RTOS for aen in (True, False)
+    }
+
+
+def rto_name(rto: float, *, aen: bool) -> str:
+    """The name of one of `rto_setups`."""
+    return f"rto-{rto:g}s" + ("" if aen else "-no-aen")

@@ -1,0 +1,200 @@
+"""The A-LIAD study: its scenarios, its measures, its checks, and a small run from end to end."""
+
+import json
+import math
+
+import polars as pl
+import pytest
+
+from bentpipe import _core, studies
+from bentpipe.studies import a_liad
+from bentpipe.studies.a_liad import claims, sensitivity, setup
+from bentpipe.studies.a_liad.measure import measure
+from bentpipe.studies.execute import execute
+from bentpipe.studies.study import Case
+
+IDS = [f"A{i}" for i in range(1, 11)]
+
+
+def test_every_scenario_of_the_full_study_is_correct():
+    seen = set()
+    for case in a_liad.plan("full").cases:
+        key = tuple(case.keys[k] for k in ("variant", "experiment", "cc", "rtt_ms", "per"))
+        if key not in seen:
+            seen.add(key)
+            _core.check(json.dumps(case.scenario))
+    touched = sum(v.touches(run) for v in setup.VARIANTS for run in setup.experiments())
+    assert len(seen) == len(setup.experiments()) + touched
+
+
+def test_modes_have_enough_seeds():
+    full, quick = a_liad.plan("full"), a_liad.plan("quick")
+    assert full.settings["seeds"] >= 10
+    assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
+    assert len(quick.cases) < len(full.cases) / 4
+
+
+def test_the_set_up_is_the_papers():
+    assert setup.BASE.bdp(10.0, 0.6) == pytest.approx(701, abs=0.1)
+    run = setup.Run("friend", "a-liad", 0.6, 0.0)
+    scenario = setup.BASE.scenario(run, 1, trace=False)
+    flows = scenario["flow"]
+    assert [f["cc"] for f in flows] == ["a-liad"] + ["reno"] * 5
+    assert [f["recovery"] for f in flows] == ["sack"] + ["newreno"] * 5
+    assert len({f["extra_delay"] for f in flows}) == 1
+    assert scenario["link"]["bottleneck"]["queue"]["limit"] == "701 packets"
+    assert "loss" not in scenario["link"]["bottleneck"]
+    apart = setup.BASE.changed(own_rtts=True).scenario(run, 1, trace=False)
+    assert len({f["extra_delay"] for f in apart["flow"]}) == 6
+
+
+def test_a_seed_has_one_rtt_in_the_runs_of_all_algorithms():
+    def extra(cc: str, seed: int) -> str:
+        run = setup.Run("loss", cc, 0.6, 1e-3)
+        return setup.BASE.scenario(run, seed, trace=False)["flow"][0]["extra_delay"]
+
+    assert len({extra(cc, 1) for cc in setup.ALGORITHMS}) == 1
+    assert len({extra("cubic", seed) for seed in range(1, 11)}) == 10
+
+
+def test_variants_touch_only_what_they_change():
+    named = {v.name: v for v in setup.VARIANTS}
+    friend = setup.Run("friend", "cubic", 0.025, 0.0)
+    assert not named["eq6"].touches(friend)
+    assert named["old-cubic"].touches(friend)
+    assert named["newreno-sack"].touches(friend)  # five flows of every such run are NewReno
+    assert named["buffer-half"].touches(friend)
+    assert not named["acks-lost"].touches(friend)
+
+
+def test_measures_of_a_made_up_start_up():
+    t = [0.1 * i for i in range(1, 301)]
+    cwnd = [1.0 + i for i in range(100)] + [40.0 + 0.1 * i for i in range(100)] + [20.0] * 100
+    ssthresh = [math.inf] * 100 + [40.0] * 100 + [20.0] * 100
+    trace = pl.DataFrame(
+        {"t_s": t, "cwnd": cwnd, "ssthresh": ssthresh, "delivered_bytes": [1030 * i for i in range(1, 301)]}
+    )
+    flow = {"name": "x-1", "goodput_bps": 5e6, "cwnd_mean_segments": 9.0, "dropped_packets": 2, "timeouts": 1}
+    link = {"direction": "forward", "rate_bps": 1e7, "utilisation": 0.6, "dropped_queue": 2}
+    result = {"flows": [flow], "links": [link]}
+    got = measure(Case({"experiment": "start-up", "mss": 1030}, {}), result, trace)
+    assert got["cuts"] == 2
+    assert got["exit"] == 100  # ssthresh was unlimited, so slow start ended with the first reduction
+    assert got["peak"] == 100
+    # 300 packets of 1070 bytes on the wire in 30 s of 10 Mbit/s
+    assert got["at_30"] == pytest.approx(300 * 1070 * 8 / (30 * 1e7) * 100)
+    assert got["share"] == pytest.approx(50 * 1070 / 1030)
+    with pytest.raises(ValueError, match="trace"):
+        measure(Case({"experiment": "start-up", "mss": 1030}, {}), result, None)
+
+
+def test_bounds_and_straight_lines():
+    assert claims.at_least("x", [2.0, 2.2], 2).holds
+    assert not claims.at_least("x", [1.0, 2.2], 2).holds
+    assert claims.at_most("x", [0.0, 0.0], 0).holds
+    assert not claims.at_most("x", [0.0, 1.0], 0).holds
+    assert claims.linearity([1, 2, 3], [6, 4, 2]) == pytest.approx(1.0)
+    assert claims.linearity(setup.RTTS_S, [1 / r for r in setup.RTTS_S]) < claims.LINEAR
+
+
+#: Rates in Mbit/s and the like that agree with every number and order of the paper.
+SHARES = {"a-liad": 80, "cubic": 83, "bic": 84, "scalable": 85, "highspeed": 82, "reno": 40, "westwood": 60}
+TAKEN = {"reno": 0, "liad": 20, "westwood": 20, "bic": 25, "highspeed": 5, "cubic": 11, "scalable": 45}
+TAKEN_GEO = {**TAKEN, "cubic": 40, "a-liad": 40, "scalable": 42}
+
+
+def printed() -> pl.DataFrame:
+    """Runs of three seeds that measure what the paper prints."""
+    rows = []
+    for run in setup.experiments():
+        for seed in (1, 2, 3):
+            noise = 1 + 0.001 * seed
+            rtt = run.rtt_s * 1e3
+            taken = (TAKEN_GEO if run.rtt_s == setup.GEO_S else {**TAKEN, "a-liad": 38})[run.cc]
+            falling = 9.5 - rtt / 100
+            best = run.cc == "a-liad"
+            rows.append(
+                {
+                    "variant": "base",
+                    "experiment": run.experiment,
+                    "cc": run.cc,
+                    "rtt_ms": round(rtt),
+                    "per": run.per,
+                    "seed": seed,
+                    "mbps": (9.0 if best else falling) * noise,
+                    "share": (60.0 if best else 20.0) * noise,
+                    "cwnd": (500.0 if best else 100.0) * noise,
+                    "jain": 0.995,
+                    "newreno_mbps": 8.0 * (1 - taken / 100) * noise,
+                    "at_30": SHARES.get(run.cc, 80) * noise,
+                    "exit": 700.0 * noise,
+                    "drops": 0 if best else 900,
+                    "cuts": 0.0 if best else 3.0,
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+def test_the_papers_own_numbers_reproduce():
+    found = {c.id: str(c.verdict) for c in claims.evaluate(printed())}
+    assert found == dict.fromkeys(IDS, "reproduced")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "column", "claim", "becomes"),
+    [
+        ("start-up", "at_30", "A2", "not reproduced"),
+        ("no-sack", "drops", "A3", "not reproduced"),
+        ("intra", "jain", "A4", "not reproduced"),
+        ("loss", "share", "A6", "not reproduced"),
+        ("loss", "cwnd", "A7", "not reproduced"),
+    ],
+)
+def test_a_claim_fails_when_its_runs_do_not_agree(experiment, column, claim, becomes):
+    hit = (pl.col("experiment") == experiment) & (pl.col("cc") == "a-liad")
+    worse = pl.col(column) + 50 if column == "drops" else pl.col(column) * 0.1
+    runs = printed().with_columns(pl.when(hit).then(worse).otherwise(pl.col(column)).alias(column))
+    found = {c.id: str(c.verdict) for c in claims.evaluate(runs)}
+    assert found[claim] == becomes
+    assert all(v == "reproduced" for key, v in found.items() if key != claim)
+
+
+def test_other_numbers_in_the_same_order_are_the_same_order():
+    hit = pl.col("experiment") == "loss"
+    runs = printed().with_columns(
+        pl.when(hit).then(pl.col("share") * 0.5).otherwise(pl.col("share")).alias("share")
+    )
+    assert next(c for c in claims.evaluate(runs) if c.id == "A6").verdict == "same order"
+
+
+def test_a_variant_keeps_the_bases_other_runs():
+    base = printed()
+    own = base.filter(pl.col("experiment") == "rtt").with_columns(variant=pl.lit("sweep-loss"))
+    plan = a_liad.plan_of("quick", a_liad.Size(3, 3, ()))
+    under = sensitivity.evaluate(plan, pl.concat([base, own]))
+    assert list(under.variants) == ["sweep-loss"]
+    assert [str(c.verdict) for c in under.variants["sweep-loss"]] == ["reproduced"] * 10
+
+
+def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(setup, "LONG_S", 15.0)
+    few = tuple(v for v in setup.VARIANTS if v.name in ("westwood-ns2", "sweep-loss"))
+    plan = a_liad.plan_of("quick", a_liad.Size(2, 2, few), setup.BASE.changed(long_s=15.0))
+    seen = []
+    result = studies.run_plan(a_liad.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (len(plan.cases), len(plan.cases))
+    assert [c["id"] for c in result.claims] == IDS
+    for row in result.claims:
+        assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
+        assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
+        assert row["note"]
+    runs = pl.read_parquet(tmp_path / "runs.parquet")
+    assert runs.height == len(plan.cases)
+    assert runs["share"].max() <= 100.01
+    flat = runs.filter((pl.col("experiment") == "no-sack") & (pl.col("cc") == "a-liad"))
+    assert flat["drops"].to_list() == [0, 0]
+    assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 11
+    again = execute(a_liad.STUDY, plan).runs
+    assert again.filter(pl.col("variant") == "base")["mbps"].equals(
+        runs.filter(pl.col("variant") == "base")["mbps"]
+    )

@@ -1,0 +1,196 @@
+"""The spectrum study: its scenarios, its measures, its verdicts, and a small run from end to end."""
+
+import dataclasses
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bentpipe import _core, studies
+from bentpipe.studies import spectrum
+from bentpipe.studies.claim import Verdict
+from bentpipe.studies.spectrum import claims, closed, setup
+from bentpipe.studies.spectrum import runs as plans
+from bentpipe.studies.spectrum.measure import measure
+from bentpipe.studies.study import Case
+
+
+def test_every_scenario_of_the_full_study_is_correct():
+    seen = set()
+    for case in plans.plan("full").cases:
+        if case.keys["seed"] == 1:
+            _core.check(json.dumps(case.scenario))
+            seen.add((case.keys["variant"], case.keys["experiment"]))
+    assert len(seen) == len(plans.ALL) + sum(len(v.experiments) for v in plans.VARIANTS)
+
+
+def test_modes_have_enough_seeds():
+    full, quick = plans.plan("full"), plans.plan("quick")
+    assert full.settings["seeds"] >= 10
+    assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
+    assert len(quick.cases) < len(full.cases) / 2
+
+
+def test_table_4():
+    flow = setup.BASE.common()
+    assert int(flow["mss"].split()[0]) + int(flow["header"].split()[0]) == 1000
+    assert flow["receive_window"] == "128 segments"
+    red = setup.BASE.queue("red-ecn", 15.0, 0.1)
+    assert red["limit"] == "469 packets"  # 2.5 * 187.5
+    assert (red["min"], red["max"], red["ecn"]) == (0.15, 0.5, True)
+    assert setup.BASE.queue("drop-tail", 15.0, 0.1) == {"kind": "drop-tail", "limit": "281 packets"}
+
+
+def test_the_dumbbell_loads_both_directions():
+    groups = [{"name": n, "of": "tcp", "count": c} for n, c in (("x", 2), ("tcp", 2), ("back", 4))]
+    scenario = setup.BASE.dumbbell(groups, "drop-tail", 5.0, 1, 20.0, "1 s")
+    ways = {f["name"].split("-")[0]: (f["path"], f["ack_path"]) for f in scenario["flow"]}
+    assert ways["x"] == ways["tcp"] == (["out"], ["back"])
+    assert ways["back"] == (["back"], ["out"])
+    result = json.loads(_core.run(json.dumps(scenario)).json)
+    used = {k["name"]: k["utilisation"] for k in result["links"] if k["direction"] == "forward"}
+    assert min(used["out"], used["back"]) > 0.6
+
+
+def made_up_trace(**flows):
+    frames = [
+        pl.DataFrame({"t_s": t, "flow": [name] * len(t), **columns}) for name, (t, columns) in flows.items()
+    ]
+    return pl.concat(frames)
+
+
+def test_measures_of_the_square_wave():
+    # 10 segments while the traffic is on; then up by 0.1 per round trip of 100 ms to 20, and halved at once.
+    t = np.arange(0, 180, 0.1)
+    phase = t % 60
+    w = np.where(phase < 30, 10.0, np.minimum(10 + (phase - 30), 20.0))
+    w[(t > 59.9) & (phase < 0.45)] = 20.0  # the loss takes a while to show
+    trace = made_up_trace(x=(t, {"cwnd": w, "srtt_s": np.full(t.size, 0.1)}))
+    result = {"simulated_s": 180.0, "flows": [{"rtt_mean_s": 0.1, "timeouts": 3}]}
+    got = measure(Case({"experiment": "square"}, {}), result, trace)
+    assert (got["on"], got["off"]) == (pytest.approx(10, abs=0.05), pytest.approx(20, abs=0.05))
+    assert got["grow"] == pytest.approx(90, abs=1.5)  # to 19
+    assert got["grow_double"] == pytest.approx(90, abs=1.5)
+    assert got["shrink"] == 1
+    assert got["missed"] == 0
+
+
+def test_measures_of_two_converging_flows():
+    # From (10, 30), one packet a second each, until 60 after 10 s; then the gap closes by 1 a second.
+    t = np.arange(0, 100, 0.1)
+    late = np.clip(t - 20, 0, None)
+    gap = np.where(late < 10, 20.0, np.maximum(20 - (late - 10), 0))
+    total = np.minimum(40 + 2 * late, 60)
+    one = {"srtt_s": np.full(t.size, 0.1)}
+    trace = made_up_trace(
+        s1=(t, {"cwnd": (total - gap) / 2, **one}), s2=(t, {"cwnd": (total + gap) / 2, **one})
+    )
+    keys = {"experiment": "chain-2", "p": 20.0}
+    got = measure(Case(keys, {}), {"simulated_s": 100.0}, trace)
+    assert (got["w1"], got["w2"], got["total"]) == (pytest.approx(10), pytest.approx(30), pytest.approx(60))
+    assert got["t1"] == pytest.approx(100, abs=2)
+    assert got["gap"] == pytest.approx(20, abs=0.2)
+    assert got["t2"] == pytest.approx(200, abs=3)
+    assert got["t2_stay"] == pytest.approx(200, abs=3)
+    assert got["open"] == 0
+
+
+def test_measures_need_a_trace():
+    with pytest.raises(ValueError, match="trace"):
+        measure(Case({"experiment": "square"}, {}), {"simulated_s": 1.0}, None)
+
+
+def square_rows(grow, shrink):
+    return pl.DataFrame(
+        [
+            {
+                "experiment": "square",
+                "cc": cc,
+                "seed": seed,
+                "grow_double": grow[cc] * (1 + 0.001 * seed),
+                "shrink": shrink[cc] * (1 + 0.001 * seed),
+            }
+            for cc in setup.FIVE
+            for seed in (1, 2, 3)
+        ]
+    )
+
+
+def test_the_papers_own_numbers_reproduce_and_others_do_not():
+    (same,) = claims.evaluate(square_rows(claims.GROW, claims.SHRINK))
+    assert (same.id, same.verdict) == ("K8", Verdict.REPRODUCED)
+    double = {cc: 2 * v for cc, v in claims.GROW.items()}
+    assert claims.evaluate(square_rows(double, claims.SHRINK))[0].verdict == Verdict.SAME_ORDER
+    swapped = claims.GROW | {"simd": claims.GROW["iiad"], "iiad": claims.GROW["simd"]}
+    assert claims.evaluate(square_rows(swapped, claims.SHRINK))[0].verdict == Verdict.NOT_REPRODUCED
+
+
+def friendly_rows(simd, aimd):
+    rows = []
+    for p in (0.01, 0.15):
+        for seed in (1, 2, 3):
+            of = {"tcp": 1.0, "simd": simd[p], "simd-8": simd[p] + 0.05, "simd-4": 0.97, "aimd-8": aimd[p]}
+            rows += [
+                {"experiment": "friendly", "cc": cc, "p": p, "seed": seed, "window": v * (1 + 0.001 * seed)}
+                for cc, v in of.items()
+            ]
+    return pl.DataFrame(rows)
+
+
+def test_verdict_on_friendliness():
+    good = claims.evaluate(friendly_rows({0.01: 1.0, 0.15: 0.78}, {0.01: 1.0, 0.15: 0.65}))
+    assert [(c.id, c.verdict) for c in good] == [("K2", Verdict.REPRODUCED)]
+    unfriendly = claims.evaluate(friendly_rows({0.01: 1.0, 0.15: 0.6}, {0.01: 1.0, 0.15: 0.5}))
+    assert unfriendly[0].verdict == Verdict.NOT_REPRODUCED
+
+
+def test_closed_forms():
+    found = {c.id: c for c in closed.evaluate()}
+    assert list(found) == ["K1", "K11", "K12"]
+    assert found["K1"].verdict == Verdict.REPRODUCED
+    # The two places where the paper's text and its own formulas differ, and no other.
+    failing = [c.what for c in found["K11"].checks if not c.holds]
+    assert len(failing) == 2
+    assert failing[0] == "table 6, difference: TCP"
+    assert failing[1].startswith("figure 4c: IIAD")
+    for claim in found.values():
+        assert all(c.measured.half_width == 0 for c in claim.checks)
+
+
+def test_a_small_study_from_end_to_end(tmp_path):
+    size = dataclasses.replace(
+        plans.SIZES["quick"],
+        seeds=2,
+        step_seeds=2,
+        sensitivity_seeds=2,
+        loss_rates=(0.01, 0.15),
+        rounds=300,
+        shares=((15.0, (2, 4)),),
+        share_s=8.0,
+        smooth_mbps=(60.0, 15.0),
+        smooth_s=42.0,
+        step_at_s=22.0,
+        step_after_s=8.0,
+        cycles=4,
+        switch_s=25.0,
+        after_s=20.0,
+        variants=("square-sack",),
+    )
+    plan = plans.plan_of("quick", size)
+    result = studies.run_plan(spectrum.STUDY, plan, tmp_path)
+    assert [c["id"] for c in result.claims] == [f"K{i}" for i in range(1, 13)]
+    for row in result.claims:
+        assert row["verdict"] in {str(v) for v in Verdict}
+        assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
+        assert row["note"]
+    runs = pl.read_parquet(tmp_path / "runs.parquet")
+    assert runs.height == len(plan.cases)
+    share = runs.filter(pl.col("experiment") == "share")
+    assert (share["n"] * (share["x_mbps"] + share["tcp_mbps"])).max() < 15.0
+    marked = share.filter(pl.col("queue") == "red-ecn")
+    assert marked["loss"].min() >= 0
+    sensitivity = pl.read_parquet(tmp_path / "sensitivity.parquet")
+    assert set(sensitivity["variant"]) == {"base", "square-sack"}
+    page = result.page.read_text(encoding="utf-8")
+    assert page.count("data:image/svg+xml") == 19

@@ -1,0 +1,204 @@
+"""The TCP-STAR study: its scenarios, its measures, its checks, and a small run from end to end."""
+
+import json
+
+import polars as pl
+import pytest
+
+from bentpipe import _core, studies
+from bentpipe.studies import tcp_star
+from bentpipe.studies.study import Case
+from bentpipe.studies.tcp_star import claims, setup
+from bentpipe.studies.tcp_star.measure import after_outage, measure
+
+
+def test_every_scenario_of_the_full_study_is_correct():
+    seen = set()
+    for case in tcp_star.plan("full").cases:
+        key = tuple(case.keys[k] for k in ("variant", "part", "cc", "ber", "n"))
+        if key not in seen:
+            seen.add(key)
+            _core.check(json.dumps(case.scenario))
+    assert {k[0] for k in seen} == {"base", *(v.name for v in setup.VARIANTS), *setup.rto_setups()}
+    assert len([k for k in seen if k[0] == "base"]) == 4 * 5 + 4 + 4 + 3 * 2 * 5 + 3 * 5
+
+
+def test_modes_have_enough_seeds():
+    full, quick = tcp_star.plan("full"), tcp_star.plan("quick")
+    assert full.settings["seeds"] >= 10
+    assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
+    assert len(quick.cases) < len(full.cases) / 2
+
+
+def test_each_variant_changes_something():
+    for variant in setup.VARIANTS:
+        changed = [
+            case
+            for part in variant.parts
+            for cc in setup.ALGORITHMS
+            if (case := variant.setup.scenario(part, cc, 1e-6, 10, 1, 100.0))
+            != setup.BASE.scenario(part, cc, 1e-6, 10, 1, 100.0)
+        ]
+        assert changed, variant.name
+
+
+def test_shared_runs_halve_the_flows_and_small_buffers_are_theirs():
+    mixed = setup.BASE.scenario("mixed", "star", 1e-8, 30, 1, 100.0)
+    assert [(f["name"], f["count"]) for f in mixed["flow"]] == [("x", 15), ("newreno", 15)]
+    assert {f["receive_window"] for f in mixed["flow"]} == {"64 segments"}
+    assert [f["recovery"] for f in mixed["flow"]] == ["sack", "newreno"]
+    same = setup.BASE.scenario("same", "star", 1e-6, 30, 1, 100.0)
+    assert [(f["name"], f["count"]) for f in same["flow"]] == [("x", 30)]
+    alone = setup.BASE.scenario("outage", "star", 0.0, 1, 1, 100.0)
+    assert alone["flow"][0]["receive_window"] == "432 segments"
+    assert alone["link"]["sat"]["reverse"]["loss"] == [{"kind": "outage", "from": "10 s", "to": "12 s"}]
+    assert "loss" not in alone["link"]["sat"]
+
+
+def outage_trace(restart: float, slope: float) -> pl.DataFrame:
+    """8 Mbit/s until 10.5 s, nothing until ``restart``, then a rate that grows by ``slope`` Mbit/s each s."""
+    t = [round(0.05 * i, 2) for i in range(601)]
+    rate = [8.0 if s <= 10.5 else 0.0 if s < restart else min(8.0, slope * (s - restart)) for s in t]
+    got, total = [], 0.0
+    for r in rate:
+        total += r * 1e6 / 8 * 0.05
+        got.append(int(total))
+    flight = [400.0 if s <= 12 else 100.0 for s in t]
+    return pl.DataFrame({"t_s": t, "delivered_bytes": got, "in_flight": flight, "cwnd": flight})
+
+
+def test_what_is_measured_after_the_outage():
+    at_once = after_outage(outage_trace(13.0, 1e9))
+    assert at_once["before_mbps"] == pytest.approx(8.0, rel=1e-3)
+    assert at_once["restart_s"] == pytest.approx(13.05, abs=0.051)
+    assert at_once["restart_window"] == pytest.approx(0.25)
+    assert at_once["by_16_mbps"] == pytest.approx(8.0, rel=1e-3)
+    assert at_once["recovery_s"] == pytest.approx(1.5, abs=0.15)
+    slowly = after_outage(outage_trace(13.0, 1.0))
+    assert slowly["by_16_mbps"] == pytest.approx(2.5, abs=0.1)
+    assert slowly["recovery_s"] == pytest.approx(8.45, abs=0.15)  # a mean of 7.2 from 19.95 s on
+    never = after_outage(outage_trace(99.0, 1.0))
+    assert never["recovery_s"] == pytest.approx(18.0)  # the end of the trace
+    assert never["by_16_mbps"] == 0.0
+
+
+def test_measures_of_a_mixed_run():
+    flow = {
+        "goodput_bps": 3e6,
+        "timeouts": 2,
+        "sent_packets": 100,
+        "retransmitted_packets": 5,
+        "limited": {"rwnd": 0.5},
+    }
+    reno = {**flow, "name": "newreno", "goodput_bps": 1e6, "timeouts": 9}
+    link = {"direction": "forward", "dropped_queue": 7, "queue_mean_packets": 3.0, "utilisation": 0.4}
+    result = {"flows": [{**flow, "name": "x"}, reno], "links": [link], "simulated_s": 100.0}
+    case = Case({"part": "mixed", "cc": "star", "ber": 0.0, "n": 2, "seed": 1}, {})
+    got = measure(case, result, None)
+    assert (got["x_mbps"], got["reno_mbps"], got["jain"]) == (3.0, 1.0, pytest.approx(0.8))
+    assert (got["timeouts"], got["resent"], got["queue_drops"]) == (2.0, 0.05, 7.0)
+    with pytest.raises(ValueError, match="trace"):
+        measure(Case({"part": "startup"}, {}), result, None)
+
+
+#: What the paper's text says, as numbers: throughput by error rate, time to 432 segments, and fairness.
+PAPER = {
+    "star": {0.0: 9.4, 1e-8: 9.0, 1e-7: 8.0, 1e-6: 4.0, 1e-5: 0.21, "full": 2.0, "jain": 0.80, "back": 1.5},
+    "tcp-j": {0.0: 9.0, 1e-8: 8.0, 1e-7: 6.0, 1e-6: 2.0, 1e-5: 0.20, "full": 8.0, "jain": 0.80, "back": 8.0},
+    "westwood-br": {
+        0.0: 9.0,
+        1e-8: 8.0,
+        1e-7: 6.0,
+        1e-6: 2.0,
+        1e-5: 0.19,
+        "full": 8.0,
+        "jain": 0.85,
+        "back": 9.0,
+    },
+    "reno": {0.0: 9.0, 1e-8: 5.0, 1e-7: 2.0, 1e-6: 0.5, 1e-5: 0.18, "full": 8.0, "jain": 0.8, "back": 9.0},
+}
+
+
+def made_up(**change: float) -> pl.DataFrame:
+    """Runs of three seeds as the paper has them; ``change`` overrides TCP-STAR's numbers."""
+    rows = []
+    for seed in (1, 2, 3):
+        noise = 1 + 0.001 * seed
+        for part, cc, ber, n in tcp_star._points(setup.PARTS):
+            own = PAPER[cc] | (change if cc == "star" else {})
+            if part == "same":
+                fair = own.get("same", 0.99)
+            elif n == 10:
+                fair = 0.99 if ber == 1e-8 else own["jain"] + 0.01
+            else:
+                fair = own["jain"] - n / 1000
+            rows.append(
+                {
+                    "part": part,
+                    "cc": cc,
+                    "ber": ber,
+                    "n": n,
+                    "seed": seed,
+                    "x_mbps": float(own.get("rate", 1.0)) * own[ber] * noise,
+                    "jain": fair + seed * 1e-4,
+                    "full_s": own["full"] * noise,
+                    "queue_drops": own.get("drops", 0.0),
+                    "before_mbps": 9.6,
+                    "by_16_mbps": 9.6 if cc == "star" else 1.0,
+                    "restart_s": own.get("restart", 13.0),
+                    "restart_window": 1.0,
+                    "recovery_s": own["back"] * noise,
+                }
+            )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def verdicts(**change: float) -> dict[str, str]:
+    return {c.id: str(c.verdict) for c in claims.evaluate(made_up(**change))}
+
+
+def test_runs_like_the_papers_reproduce_every_claim():
+    assert verdicts() == dict.fromkeys(claims.IDS, "reproduced")
+
+
+def test_each_claim_can_fail():
+    no = "not reproduced"
+    assert verdicts(rate=0.5)["S1"] == no
+    assert verdicts(rate=2.0)["S2"] == no  # the best, but not alike
+    assert verdicts(full=7.0)["S3"] == no
+    assert verdicts(restart=14.0)["S4"] == "same order"
+    assert verdicts(back=7.0)["S4"] == no
+    assert verdicts(jain=0.9)["S5"] == no
+    assert verdicts(drops=50.0)["S6"] == no
+    assert verdicts(same=0.9)["S7"] == no
+
+
+def test_claims_of_parts_that_were_not_run_are_left_out():
+    some = made_up().filter(pl.col("part").is_in(["startup", "same"]))
+    assert [c.id for c in claims.evaluate(some)] == ["S3", "S7"]
+
+
+def test_a_small_study_from_end_to_end(tmp_path):
+    chosen = tuple(v for v in setup.VARIANTS if v.name in ("min-rto-2s", "no-aen"))
+    plan = tcp_star.plan_of("quick", tcp_star.Size(2, 2, chosen, 8.0))
+    result = studies.run_plan(tcp_star.STUDY, plan, tmp_path)
+    assert [c["id"] for c in result.claims] == list(claims.IDS)
+    for row in result.claims:
+        assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
+        assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
+        assert row["note"]
+    runs = pl.read_parquet(tmp_path / "runs.parquet")
+    assert runs.height == len(plan.cases)
+    assert (runs.filter(pl.col("n") == 1)["x_mbps"]).max() < 9.7
+    # An answered probe is no timeout; without AEN, or with a timeout too short for it, there is one at least.
+    at = runs.filter((pl.col("part") == "outage") & (pl.col("cc") == "star")).group_by("variant")
+    timeouts = dict(at.agg(pl.col("timeouts").mean()).iter_rows())
+    assert timeouts["rto-2s"] == 0
+    assert min(timeouts["base"], timeouts["rto-2s-no-aen"]) >= 1
+    for number in range(6, 12):
+        assert pl.read_parquet(tmp_path / f"figure-{number}.parquet").height > 0
+    page = result.page.read_text(encoding="utf-8")
+    assert page.count("data:image/svg+xml") == 6
+    assert "nan" not in page.lower().split("<h2>claims</h2>")[1].split("data:image")[0]
+    again = studies.run_plan(tcp_star.STUDY, plan, tmp_path / "again")
+    assert again.claims == result.claims

@@ -1,0 +1,34 @@
+"""The Vegas-L study's set-up gives the same throughputs in ns-2's satellite model (docs/validation.md)."""
+
+from __future__ import annotations
+
+import pytest
+from ns2_satellite import LATEST_VENO, TOLERANCE, VEGAS, VENO, Kind, compare, here, in_ns2
+
+from bentpipe import ns2
+from bentpipe.studies.vegas_l import setup
+
+needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
+
+
+@needs_ns2
+@pytest.mark.slow
+@pytest.mark.parametrize("per", [setup.LOW, setup.HIGH])
+@pytest.mark.parametrize("kind", [VEGAS, LATEST_VENO], ids=["vegas", "veno"])
+def test_goodputs_agree_with_ns2s_satellite_nodes(kind: Kind, per: float) -> None:
+    for found in compare(kind, per):
+        # Seed noise must not widen the tolerance so far that nothing could fail.
+        assert found.error <= TOLERANCE / 2, f"too few seeds: {found.row()}"
+        assert abs(found.difference) <= TOLERANCE, found.row()
+
+
+@needs_ns2
+def test_a_seed_decides_a_run() -> None:
+    first, again, other = (in_ns2(VEGAS, setup.HIGH, seed, 30.0) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_the_latest_rtt_makes_veno_slower_where_acks_share_the_queue() -> None:
+    slow, fast = (here(kind, setup.LOW, 1, 300.0)[0].mbps for kind in (LATEST_VENO, VENO))
+    assert slow < 0.95 * fast
