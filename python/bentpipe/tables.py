@@ -142,13 +142,9 @@ def show_comparison(rows: Sequence[dict[str, Any]], link: str) -> None:
 def show_algorithms(known: Sequence[dict[str, Any]]) -> None:
     """The registry."""
     console = terminal.console()
-    wide = console.width >= 100
-    shown = terminal.table(
-        "", ["<name", "<label", "<grade", *(["<reference"] if wide else []), "~what it is"]
-    )
+    shown = terminal.table("", ["<name", "<label", "<grade", "~what it is"])
     for entry in known:
-        reference = [entry["reference"]] if wide else []
-        shown.add_row(entry["id"], entry["label"], entry["grade"], *reference, entry["about"])
+        shown.add_row(entry["id"], entry["label"], entry["grade"], entry["about"])
     console.print(shown)
     console.print(
         "Grades: " + "; ".join(f"{g} {text}" for g, text in GRADES.items()) + ".", style="dim", markup=False

@@ -158,7 +158,8 @@ def setup_section() -> Section:
         [
             "A and lg",
             "A = 10, logarithm to base 10; BER told to the sender",
-            "paper (eq. 5); the simulator tells HSWA the bit error rate of its path",
+            "paper (eq. 5); the simulator tells HSWA the bit error rate of its path. The natural logarithm "
+            "is tried below with errors per byte",
         ],
         [
             "Eq. 4 per",
@@ -248,6 +249,19 @@ def sensitivity_section(plan: Plan, found: Sensitivity) -> Section:
             else "No choice tried changes a verdict."
         )
     )
+    held = {
+        name: sum(k.holds for c in under if c.id in ids for k in c.checks)
+        for name, under in found.variants.items()
+    }
+    if held:
+        best = max(held, key=lambda name: held[name])
+        total = sum(len(c.checks) for c in shown)
+        text += (
+            f" Most checks hold with: {choice(best)} ({held[best]} of {total}; "
+            f"{sum(k.holds for c in shown for k in c.checks)} in the base). No choice makes all of them hold."
+            if held[best] < total
+            else ""
+        )
     return Section(
         "How far the choices decide",
         [text],

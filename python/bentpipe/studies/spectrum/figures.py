@@ -222,14 +222,14 @@ def variation(plan: Plan, base: pl.DataFrame) -> Figure:
             ax.set_xticks(range(len(SMOOTH)), [label(cc).split("(")[0] for cc in SMOOTH])
             ax.grid(axis="x", visible=False)
             loss = fmean(at["loss"].to_list())
-            draw.panel_title(ax, f"{mbps:g} Mbit/s, {QUEUES[queue]} ({loss:.1%})")
+            draw.panel_title(ax, f"{mbps:g} Mbit/s{', ECN' if queue == 'red-ecn' else ''} ({loss:.1%})")
         for ax in axes[::2]:
             ax.set_ylabel("variation")
         fig.legend(handles=_handles(("tcp",)), loc="outside upper center")
     return Figure(
         "figure-14-17-variation",
         "Figures 14 to 17 in numbers. Variation of the throughput.",
-        "Coefficient of variation of a flow's throughput over intervals of 0.2 s, mean over 16 flows of each "
+        "Coefficient of variation of a flow's throughput over 0.2 s under RED, mean over 16 flows of each "
         "kind; "
         f"95 % interval over {plan.settings['seeds']} seeds. In brackets: packets dropped or marked.",
         "Bar charts of the coefficient of variation for four controls and the TCP flows beside them.",

@@ -113,8 +113,10 @@ def _smooth(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
         for flow in (f["name"] for f in result["flows"] if f["name"].rsplit("-", 1)[0] == name):
             t, delivered, cwnd = traces.columns(rows, flow, "delivered_bytes", "cwnd")
             late = t >= end / 2
-            short.append(traces.smoothness(t[late], delivered[late], SHORT_S * (1 + 1e-9)))
-            epochs.append(traces.epoch_smoothness(t[late], cwnd[late], least=0.01))
+            if delivered[-1] > delivered[late][0]:  # else it waits for its timer all the time
+                short.append(traces.smoothness(t[late], delivered[late], SHORT_S * (1 + 1e-9)))
+            if traces.cuts(cwnd[late], least=0.01).peak.size > 1:  # else it has no whole epoch
+                epochs.append(traces.epoch_smoothness(t[late], cwnd[late], least=0.01))
         found |= {f"{name}_cov": fmean(short), f"{name}_epoch": fmean(epochs)}
     windows = [f["cwnd_mean_segments"] for f in result["flows"] if not f["name"].startswith("back")]
     return found | {"window": fmean(windows)}

@@ -56,7 +56,7 @@ def throughput(plan: Plan, base: pl.DataFrame, traces: pl.DataFrame) -> list[Fig
                 runs = claims.of_cc(claims.of(base, "smooth", mbps=mbps, queue=queue), cc)
                 draw.panel_title(ax, f"{label(cc)}: variation {plus_minus(interval(runs['x_cov']))}")
                 ax.set_ylabel("Mbit/s")
-                ax.set_ylim(bottom=0)
+            axes[-1].set_ylim(bottom=0)
             axes[-1].set_xlabel("time (s)")
         found.append(
             Figure(
@@ -90,7 +90,8 @@ def steps(plan: Plan, base: pl.DataFrame, traces: pl.DataFrame) -> Figure:
                 ax.plot(t[part], cwnd[part], color=look(cc)["colour"], linewidth=0.8)
                 ax.axvline(at, color="black", linewidth=0.6, linestyle=":")
                 runs = claims.of_cc(claims.of(base, experiment), cc)
-                draw.panel_title(ax, f"{tag} {label(cc)}: {plus_minus(interval(runs['settle_s']))} s")
+                settled = plus_minus(interval(runs["settle_s"]))
+                draw.panel_title(ax, f"{tag} {label(cc).split('(')[0]}: {settled} s")
                 rows.append(
                     pl.DataFrame({"t_s": t[part], "cwnd": cwnd[part]}).with_columns(
                         experiment=pl.lit(experiment), control=pl.lit(label(cc))
