@@ -30,7 +30,8 @@ def setup_section() -> Section:
         [
             "Sender",
             "profile paper: initial window 1, no delayed ACK, no pacing; SACK for all but NewReno",
-            "ns-2's defaults; the paper enables SACK, and says that figure 7 is about doing without",
+            "ns-2's defaults; the paper enables SACK for all variants. Figure 7 is drawn without it here, as "
+            "the claim that goes with it (no multiple losses even without SACK) needs",
         ],
         [
             "Lengths",

@@ -66,7 +66,8 @@ def friendliness(plan: Plan, base: pl.DataFrame) -> Figure:
         "Figure 7. TCP-friendliness under random losses.",
         f"One flow, infinite link, {plan.settings['rounds']} round trips; mean and 95 % interval over "
         f"{plan.settings['seeds']} seeds of the ratio to TCP under the same seed. Dotted: the 75 % that the "
-        "paper gives as the least.",
+        "paper gives as the least. At 30 % loss a run is mostly long timeouts, and the ratio of two runs is "
+        "noisy.",
         "A line chart of throughput relative to TCP over the loss rate, one line per control.",
         fig,
         pl.DataFrame(rows),

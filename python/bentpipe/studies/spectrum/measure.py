@@ -40,7 +40,7 @@ def _kept(trace: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _friendly(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
-    """``window``: packets per round trip; ``timeouts``."""
+    """``window``: packets delivered per 100 ms, the round trip of the base; ``timeouts``."""
     flow = result["flows"][0]
     payload = PACKET_BYTES - 40
     rate = flow["goodput_bps"] / 8 / payload
@@ -86,6 +86,8 @@ def _share(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) ->
     of = rates(rows, end / 2, end)
     x, tcp = _group(of, "x"), _group(of, "tcp")
     link = _bottleneck(result)
+    forward = (f["rtt_mean_s"] for f in result["flows"] if not f["name"].startswith("back"))
+    trips = [rtt for rtt in forward if rtt is not None]  # a flow that got nothing through has none
     return {
         "x_mbps": fmean(x),
         "tcp_mbps": fmean(tcp),
@@ -93,7 +95,7 @@ def _share(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) ->
         "x_spread": float(np.std(x) / np.mean(x)),
         "tcp_spread": float(np.std(tcp) / np.mean(tcp)),
         "loss": _loss(link),
-        "rtt_s": fmean(f["rtt_mean_s"] for f in result["flows"] if not f["name"].startswith("back")),
+        "rtt_s": fmean(trips),
         "utilisation": float(link["utilisation"]),
     }
 

@@ -154,7 +154,25 @@ def _k8(base: pl.DataFrame) -> tuple[str, list[str]]:
 
 
 def _k9(base: pl.DataFrame) -> tuple[str, list[str]]:
-    return "", []
+    return "T2 is the first moment within 10 packets, which a window that varies much meets by chance", [
+        "The paper defines T2 as the time until the difference stays within the bound, but a TCP flow never "
+        "stays "
+        "there; the first moment is what its 68 round trips can mean. The section on simulation and analysis "
+        "gives both."
+    ]
+
+
+def _k10(base: pl.DataFrame) -> tuple[str, list[str]]:
+    at = claims.of_cc(claims.of(base, "chain-2"), "tcp")
+    w1, w2, total, t1 = (fmean(at[c].to_list()) for c in ("w1", "w2", "total", "t1"))
+    theory = (total - w1 - w2) / 2
+    text = f"TCP starts from {w1:.0f} and {w2:.0f} packets, not 8.8 and 13.8"
+    return text, [
+        f"{text}: flow 2 gets more beside the background of the last link than in the paper, whose delays "
+        "are not "
+        f"in the text. From these windows the closed form gives {theory:.0f} round trips, and {t1:.0f} were "
+        "measured. The difference of the windows at that moment is one sample per run and varies much."
+    ]
 
 
 _CLOSED = {"K1": _k1, "K11": _k11, "K12": _k12}
@@ -167,5 +185,5 @@ _MEASURED: dict[str, Callable[[pl.DataFrame], tuple[str, list[str]]]] = {
     "K7": _steps,
     "K8": _k8,
     "K9": _k9,
-    "K10": _k9,
+    "K10": _k10,
 }

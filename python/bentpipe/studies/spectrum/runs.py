@@ -64,7 +64,12 @@ CHAINS = ("chain-1", "chain-2")
 
 VARIANTS = (
     Variant("ss-half", "a loss in slow start halves the window", BASE.changed(ss_beta=0.5), ALL),
-    Variant("closed", "SIMD and AIAD by equation 1, not per ACK", BASE.changed(mode="closed"), ALL),
+    Variant(
+        "closed",
+        "SIMD and AIAD by equation 1, not per ACK",
+        BASE.changed(mode="closed"),
+        ("friendly", "share", "square", *CHAINS),
+    ),
     Variant("min-rto-1s", "least timeout 1 s", BASE.changed(min_rto_s=1.0), ("friendly", "share", "square")),
     Variant(
         "rtt-200ms", "figure 7 with round trips of 200 ms", BASE.changed(friendly_rtt_s=0.2), ("friendly",)
@@ -80,12 +85,6 @@ VARIANTS = (
         "dumbbell with 50 ms of propagation",
         BASE.changed(dumbbell_rtt_s=0.05),
         ("share", "smooth", *STEPS),
-    ),
-    Variant(
-        "equal-rtt",
-        "dumbbell with equal round trips",
-        BASE.changed(dumbbell_spread_s=0.0),
-        ("share", "smooth"),
     ),
     Variant("step-30", "figure 18 with a link of 30 Mbit/s", BASE.changed(step_mbps=30.0), STEPS),
     Variant(
