@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
+from bentpipe.studies import sensitivity as sensitivity_of
 from bentpipe.studies.a_liad import claims
 from bentpipe.studies.a_liad.setup import VARIANTS
 from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.studies.page import plain
 from bentpipe.studies.study import Plan, Section, Table, Tally
 
-RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+RANK = sensitivity_of.RANK
 CAPTION = (
     "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced. A choice that does not "
     "concern a claim leaves its runs as they are."
@@ -34,32 +34,8 @@ NUMBERS = (
 
 
 @dataclass
-class Sensitivity:
+class Sensitivity(sensitivity_of.Sensitivity):
     """The claims under the base and under each changed choice, over the same seeds."""
-
-    base: list[Claim]
-    variants: Mapping[str, list[Claim]]
-
-    def frame(self) -> pl.DataFrame:
-        """One row per variant, claim and check."""
-        return pl.DataFrame(
-            [
-                {
-                    "variant": name,
-                    "claim": claim.id,
-                    "verdict": str(claim.verdict),
-                    "check": check.what,
-                    "paper": str(check.paper),
-                    "mean": check.measured.mean,
-                    "low": check.measured.low,
-                    "high": check.measured.high,
-                    "holds": check.holds,
-                }
-                for name, found in {"base": self.base, **self.variants}.items()
-                for claim in found
-                for check in claim.checks
-            ]
-        )
 
     def differing(self, claim: Claim, sign: int) -> list[tuple[str, Verdict]]:
         """The variants under which a claim fares better (``sign`` 1) or worse (-1) than ``claim`` does."""

@@ -9,9 +9,10 @@ import polars as pl
 
 from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.studies.hswa import claims
-from bentpipe.studies.hswa.sensitivity import Sensitivity, choice, implied
+from bentpipe.studies.hswa.sensitivity import choice, implied
 from bentpipe.studies.hswa.setup import BASE, BERS, SPAN_S
 from bentpipe.studies.page import plain
+from bentpipe.studies.sensitivity import Sensitivity
 
 
 def explain(claim: Claim, base: pl.DataFrame, under: Sensitivity) -> None:

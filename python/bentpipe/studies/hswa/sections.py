@@ -6,7 +6,7 @@ import polars as pl
 
 from bentpipe.studies.claim import interval
 from bentpipe.studies.hswa import claims
-from bentpipe.studies.hswa.sensitivity import Sensitivity, choice, growth, implied, law_window
+from bentpipe.studies.hswa.sensitivity import choice, growth, implied, law_window
 from bentpipe.studies.hswa.setup import (
     BASE,
     BERS,
@@ -21,6 +21,7 @@ from bentpipe.studies.hswa.setup import (
     bdp_packets,
 )
 from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.sensitivity import Sensitivity
 from bentpipe.studies.study import Plan, Section, Table, Tally
 
 NAME = {"scps": "SCPS-TP", "hswa": "HSWA"}

@@ -3,62 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
-from bentpipe.studies.claim import Claim, Verdict
+from bentpipe.studies.claim import Claim
 from bentpipe.studies.hswa import claims
 from bentpipe.studies.hswa.setup import PACKET_BYTES, RTT_S, VARIANTS
+from bentpipe.studies.sensitivity import Sensitivity
 from bentpipe.studies.study import Plan
-
-RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
-
-
-@dataclass
-class Sensitivity:
-    """The claims under the base and under each changed choice, over the same seeds."""
-
-    base: list[Claim]
-    variants: Mapping[str, list[Claim]]
-
-    def frame(self) -> pl.DataFrame:
-        """One row per variant, claim and check."""
-        return pl.DataFrame(
-            [
-                {
-                    "variant": name,
-                    "claim": claim.id,
-                    "verdict": str(claim.verdict),
-                    "check": check.what,
-                    "paper": str(check.paper),
-                    "mean": check.measured.mean,
-                    "low": check.measured.low,
-                    "high": check.measured.high,
-                    "holds": check.holds,
-                }
-                for name, found in {"base": self.base, **self.variants}.items()
-                for claim in found
-                for check in claim.checks
-            ]
-        )
-
-    def verdicts(self, claim_id: str) -> dict[str, Verdict]:
-        """The verdict of a claim under each variant."""
-        return {
-            name: next(c for c in found if c.id == claim_id).verdict for name, found in self.variants.items()
-        }
-
-    def better(self, claim: Claim) -> list[tuple[str, Verdict]]:
-        """The variants under which a claim fares better than ``claim`` does, with the verdict."""
-        found = self.verdicts(claim.id)
-        return [(name, v) for name, v in found.items() if RANK[v] > RANK[claim.verdict]]
-
-    def worse(self, claim: Claim) -> list[tuple[str, Verdict]]:
-        """The variants under which a claim fares worse than ``claim`` does, with the verdict."""
-        found = self.verdicts(claim.id)
-        return [(name, v) for name, v in found.items() if RANK[v] < RANK[claim.verdict]]
 
 
 def choice(name: str) -> str:

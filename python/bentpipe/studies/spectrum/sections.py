@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence_time, tradeoffs
-from bentpipe.studies.claim import Claim, Verdict, interval
+from bentpipe.studies import sensitivity as sensitivity_of
+from bentpipe.studies.claim import Verdict, interval
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.spectrum import claims, closed
 from bentpipe.studies.spectrum.runs import VARIANTS
 from bentpipe.studies.spectrum.setup import BASE, CHAIN, FIVE, label
 from bentpipe.studies.study import Plan, Section, Table, Tally
 
-RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
 CAPTION = (
     "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced, - not touched by the choice"
 )
@@ -88,32 +87,8 @@ CHOICES = (
 
 
 @dataclass
-class Sensitivity:
+class Sensitivity(sensitivity_of.Sensitivity):
     """The measured claims under the base and under each changed choice, over the same seeds."""
-
-    base: list[Claim]
-    variants: Mapping[str, list[Claim]]
-
-    def frame(self) -> pl.DataFrame:
-        """One row per variant, claim and check."""
-        return pl.DataFrame(
-            [
-                {
-                    "variant": name,
-                    "claim": claim.id,
-                    "verdict": str(claim.verdict),
-                    "check": check.what,
-                    "paper": str(check.paper),
-                    "mean": check.measured.mean,
-                    "low": check.measured.low,
-                    "high": check.measured.high,
-                    "holds": check.holds,
-                }
-                for name, found in {"base": self.base, **self.variants}.items()
-                for claim in found
-                for check in claim.checks
-            ]
-        )
 
     def changed(self, claim_id: str) -> dict[str, Verdict]:
         """The variants under which the verdict differs from the base's over the same seeds."""

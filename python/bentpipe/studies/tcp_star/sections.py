@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
 import polars as pl
 
-from bentpipe.studies.claim import Claim, Verdict, interval
+from bentpipe.studies import sensitivity as sensitivity_of
+from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.study import Plan, Section, Table, Tally
 from bentpipe.studies.tcp_star import claims
@@ -32,39 +32,15 @@ from bentpipe.studies.tcp_star.setup import (
     rto_name,
 )
 
-RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+RANK = sensitivity_of.RANK
 CAPTION = (
     "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced, - not touched by the choice"
 )
 
 
 @dataclass
-class Sensitivity:
+class Sensitivity(sensitivity_of.Sensitivity):
     """The claims under the base, and those that each changed choice touches, over the same seeds."""
-
-    base: list[Claim]
-    variants: Mapping[str, list[Claim]]
-
-    def frame(self) -> pl.DataFrame:
-        """One row per variant, claim and check."""
-        return pl.DataFrame(
-            [
-                {
-                    "variant": name,
-                    "claim": claim.id,
-                    "verdict": str(claim.verdict),
-                    "check": check.what,
-                    "paper": str(check.paper),
-                    "mean": check.measured.mean,
-                    "low": check.measured.low,
-                    "high": check.measured.high,
-                    "holds": check.holds,
-                }
-                for name, found in {"base": self.base, **self.variants}.items()
-                for claim in found
-                for check in claim.checks
-            ]
-        )
 
     def of(self, name: str, claim_id: str) -> Claim | None:
         """A claim under a variant, or under ``"base"``; None if it was not run."""

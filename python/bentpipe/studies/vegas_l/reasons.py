@@ -8,8 +8,9 @@ import polars as pl
 
 from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.studies.page import plain
+from bentpipe.studies.sensitivity import Sensitivity
 from bentpipe.studies.vegas_l import claims
-from bentpipe.studies.vegas_l.sections import RENO_CONSTANT, Sensitivity, choice, implied_rtt
+from bentpipe.studies.vegas_l.sections import RENO_CONSTANT, choice, implied_rtt
 from bentpipe.studies.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 
 #: Two means that differ by less than this share are called the same here.
