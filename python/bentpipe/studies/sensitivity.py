@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -56,3 +56,29 @@ class Sensitivity:
         """The variants under which a claim fares worse than ``claim`` does, with the verdict."""
         found = self.verdicts(claim.id)
         return [(name, v) for name, v in found.items() if RANK[v] < RANK[claim.verdict]]
+
+    def tell(self, claim: Claim, choice: Callable[[str], str]) -> None:
+        """Adds to a claim's note and detail under which other choices it fares better or worse.
+
+        Args:
+            claim: the claim, judged under the base.
+            choice: what a variant changes, in words.
+        """
+        tried = len(self.variants)
+        if claim.verdict == Verdict.REPRODUCED:
+            worse = self.worse(claim)
+            claim.note += f"; also under {tried - len(worse)} of {tried} other choices"
+            claim.detail.append(
+                "It fares worse with: " + "; ".join(f"{choice(n)} ({v})" for n, v in worse) + "."
+                if worse
+                else "It reproduces under every other choice tried."
+            )
+            return
+        better = self.better(claim)
+        claim.detail.append(
+            "Of the other choices tried, it fares better with: "
+            + "; ".join(f"{choice(n)} ({v})" for n, v in better)
+            + "."
+            if better
+            else "No other choice tried (last section) gives a better verdict."
+        )

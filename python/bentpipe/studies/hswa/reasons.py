@@ -7,7 +7,7 @@ from statistics import fmean
 
 import polars as pl
 
-from bentpipe.studies.claim import Claim, Verdict
+from bentpipe.studies.claim import Claim
 from bentpipe.studies.hswa import claims
 from bentpipe.studies.hswa.sensitivity import choice, implied
 from bentpipe.studies.hswa.setup import BASE, BERS, SPAN_S
@@ -27,24 +27,7 @@ def explain(claim: Claim, base: pl.DataFrame, under: Sensitivity) -> None:
     claim.detail += detail
     if claim.id == "H7":
         return  # the choices do not touch its runs
-    tried = len(under.variants)
-    if claim.verdict == Verdict.REPRODUCED:
-        worse = under.worse(claim)
-        claim.note += f"; also under {tried - len(worse)} of {tried} other choices"
-        claim.detail.append(
-            "It fares worse with: " + "; ".join(f"{choice(n)} ({v})" for n, v in worse) + "."
-            if worse
-            else "It reproduces under every other choice tried."
-        )
-        return
-    better = under.better(claim)
-    claim.detail.append(
-        "Of the other choices tried, it fares better with: "
-        + "; ".join(f"{choice(n)} ({v})" for n, v in better)
-        + "."
-        if better
-        else "No other choice tried (last section) gives a better verdict."
-    )
+    under.tell(claim, choice)
 
 
 def _mean(base: pl.DataFrame, cc: str, orbit: str, ber: float, column: str = "mbps") -> float:

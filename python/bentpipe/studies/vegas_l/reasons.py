@@ -6,7 +6,7 @@ from statistics import fmean
 
 import polars as pl
 
-from bentpipe.studies.claim import Claim, Verdict
+from bentpipe.studies.claim import Claim
 from bentpipe.studies.page import plain
 from bentpipe.studies.sensitivity import Sensitivity
 from bentpipe.studies.vegas_l import claims
@@ -24,24 +24,7 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
     if short and not all(c.holds for c in claim.checks):
         claim.note += f"; {short}"
     claim.detail += detail
-    if claim.verdict == Verdict.REPRODUCED:
-        worse = sensitivity.worse(claim)
-        tried = len(sensitivity.variants)
-        claim.note += f"; also under {tried - len(worse)} of {tried} other choices"
-        claim.detail.append(
-            "It fares worse with: " + "; ".join(f"{choice(n)} ({v})" for n, v in worse) + "."
-            if worse
-            else "It reproduces under every other choice tried."
-        )
-        return
-    better = sensitivity.better(claim)
-    claim.detail.append(
-        "Of the other choices tried, it fares better with: "
-        + "; ".join(f"{choice(n)} ({v})" for n, v in better)
-        + "."
-        if better
-        else "No other choice tried (last section) gives a better verdict."
-    )
+    sensitivity.tell(claim, choice)
 
 
 def _mean(base: pl.DataFrame, cc: str, per: float, column: str) -> float:
