@@ -52,13 +52,15 @@ fmt-check: setup
 	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 
-docs: setup ## docs/controllers.md, the figure of the README, and the Rust documentation
+docs: setup ## docs/controllers.md, docs/gallery.md, the figure of the README, and the Rust documentation
 	$(BIN)/python scripts/controllers_md.py
+	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/readme_figure.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
+	$(BIN)/python scripts/gallery.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 bench: setup ## data packets per CPU second, beside ns-2 on the same scenario

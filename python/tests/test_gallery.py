@@ -1,0 +1,90 @@
+"""The gallery of docs/gallery.md: it shows every controller, and what it marks is what happened."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bentpipe as bp
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def gallery(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return importlib.import_module("gallery")
+
+
+def test_every_controller_has_its_section_and_its_figure(gallery):
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    for entry in bp.controllers():
+        assert f"\n## {entry['label']} (`{entry['id']}`)\n" in text, entry["id"]
+        assert f"](gallery/{entry['id']}.svg)" in text
+        figure = ET.parse(ROOT / "docs" / "gallery" / f"{entry['id']}.svg").getroot()
+        drawn = " ".join("".join(t.itertext()) for t in figure.iter("{http://www.w3.org/2000/svg}text"))
+        assert all(panel.title in drawn for panel in gallery.PANELS), entry["id"]
+    figures = list((ROOT / "docs" / "gallery").iterdir())
+    assert len(figures) == len(bp.controllers())
+    assert sum(f.stat().st_size for f in figures) < 700_000
+    assert set(gallery.notes()) <= {entry["id"] for entry in bp.controllers()}
+
+
+def test_timeouts_are_found_where_they_are(gallery):
+    # Everything is lost from 10 s to 16 s. The last ACK of what was sent before comes at 10.5 s and starts
+    # the timer anew, whose least is 1 s: the first timeout is at 11.5 s, or little later; it doubles, so
+    # that others follow 2 s and 4 s after it. The last retransmission goes through.
+    outage = bp.Outage(from_="10 s", to="16 s")
+    link = bp.Link(rate="1 Mbit/s", delay="250 ms", queue=bp.DropTail("100 packets"), loss=outage)
+    flow = bp.Flow("reno", path=["sat"], initial_ssthresh=20, receive_window="30 segments")
+    scenario = bp.Scenario(links={"sat": link}, flows=[flow], duration="120 s")
+    total = bp.run(scenario).json["flows"][0]["timeouts"]
+    found = gallery.timeouts(scenario, total)
+    assert total == len(found) == 3
+    assert found == pytest.approx([11.6, 13.6, 17.6], abs=0.3)
+    assert gallery.timeouts(dataclasses.replace(scenario, duration="120 s"), 0) == []
+
+
+@given(st.lists(st.floats(0, 100), min_size=2, max_size=60), st.floats(0.01, 20))
+def test_a_thinned_line_is_as_near_as_asked(values, tolerance):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "scripts")
+        thinned = importlib.import_module("gallery").thinned
+    x, y = np.arange(float(len(values))), np.array(values)
+    kept = thinned(x, y, tolerance)
+    assert kept[0][0] == 0 and kept[0][-1] == len(values) - 1
+    assert set(zip(*kept, strict=True)) <= set(zip(x, y, strict=True))
+    # The distance to a line is its vertical part times the cosine of the slope.
+    steepest = np.max(np.abs(np.diff(kept[1]) / np.diff(kept[0])))
+    off = np.abs(np.interp(x, *kept) - y) / np.hypot(1, steepest)
+    assert np.all(off <= tolerance * (1 + 1e-9))
+
+
+def test_a_page_or_figure_that_shows_other_runs_is_found(gallery, tmp_path, monkeypatch):
+    entries = [entry for entry in bp.controllers() if entry["id"] in ("reno", "fast")]
+    monkeypatch.setattr(gallery, "PAGE", tmp_path / "gallery.md")
+    monkeypatch.setattr(gallery, "FIGURES", tmp_path / "gallery")
+    runs = gallery.run_all(entries)
+    gallery.write(entries, runs, None)
+    assert gallery.stale(entries, runs) == []
+    # One window a tenth of a segment wider.
+    other = {cc: list(curves) for cc, curves in runs.items()}
+    cwnd = runs["reno"][0].cwnd.copy()
+    cwnd[50] += 0.1
+    other["reno"][0] = dataclasses.replace(runs["reno"][0], cwnd=cwnd)
+    assert gallery.stale(entries, other) == ["docs/gallery/reno.svg shows other runs"]
+    (tmp_path / "gallery" / "fast.svg").rename(tmp_path / "gallery" / "fest.svg")
+    assert gallery.stale(entries, runs) == [
+        "docs/gallery/fast.svg is missing",
+        "docs/gallery/fest.svg is of no controller",
+    ]
+    (tmp_path / "gallery.md").write_text("")
+    assert gallery.stale(entries, runs)[0] == "docs/gallery.md does not agree with the runs"

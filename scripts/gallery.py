@@ -1,0 +1,393 @@
+"""Writes docs/gallery.md and its figures: the window of every registered controller over one GEO link.
+
+`--check` draws nothing: it runs everything again and says whether page and figures agree with it. With
+`--png DIR` the figures are also written there as pictures, to look at.
+"""
+
+import argparse
+import hashlib
+import re
+import sys
+import textwrap
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from controllers_md import anchor, reference
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import blended_transform_factory
+
+import bentpipe as bp
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = DOCS / "gallery.md"
+FIGURES = DOCS / "gallery"
+NOTES = Path(__file__).with_name("gallery_notes.toml")
+
+DURATION = 120.0
+INTERVAL = 0.1
+BDP = 10e6 * 0.5 / 8 / 1500
+BUFFER = 417
+TOP = 3 * BDP
+OTHERS = (60.0, 90.0)
+TIMEOUT_RESOLUTION = 0.5
+SLOT = 0.6
+
+# Packets of one size fall into step with the flow's own, and a full queue then drops only one of the two
+# (S. Floyd, V. Jacobson: Traffic Phase Effects in Packet-Switched Gateways, 1991). Ten sizes do not.
+CROSS = [(0.41 + 0.02 * i, 1500 - 70 * i) for i in range(10)]
+
+STYLE = {
+    "axes.linewidth": 0.6,
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 7.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bentpipe",
+}
+
+HEAD = """\
+<!-- Written by scripts/gallery.py from the registry and from runs. Use `make docs`. -->
+
+# Gallery
+
+Every controller alone on the same link: 10 Mbit/s, 250 ms one way, a drop-tail buffer of {buffer} packets
+(one bandwidth-delay product, BDP), profile `modern`, default parameters, seed 1, 120 s. Three runs each:
+
+- left: no errors. The start, what the flow does where the buffer overflows, and what it does while ten
+  constant-rate sources take {cross:.0f} of the 10 Mbit/s (from 60 to 90 s, shaded);
+- middle: bit error rate 1e-8, one packet in {every8};
+- right: bit error rate 1e-7, one packet in {every7}.
+
+The line is cwnd, the filled area the data in flight, both in segments. The dashed lines are the BDP
+({bdp:.0f} packets) and the BDP plus the buffer. Bars at the bottom are drops on the link, by errors and at
+the queue (of the other traffic, too); a cross is a timeout. The goodput is that of the whole run. What lies
+above {top:.0f} segments is cut off. All panels have the same axes and, packet by packet, the same errors.
+
+What can be seen in most of them: a start without a known threshold doubles until the buffer overflows, and
+hears of it one round trip later. By then cwnd is 1668 segments, twice what fits (BDP and buffer), and some
+830 packets are lost at once. Whoever cuts such a window by less than half overflows the buffer again. A lost
+retransmission costs a timeout, and a second timeout in the slow start after it leaves ssthresh at 2.
+`make docs` draws the page again.
+
+"""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of the three runs of a controller."""
+
+    title: str
+    ber: float
+    others: bool
+
+    def scenario(self, cc: str) -> bp.Scenario:
+        """The run of controller `cc`."""
+        link = bp.Link(
+            rate="10 Mbit/s",
+            delay="250 ms",
+            queue=bp.DropTail(f"{BUFFER} packets"),
+            loss=bp.BitError(self.ber) if self.ber else None,
+        )
+        when = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))
+        others = [
+            bp.Flow(traffic=bp.Cbr(f"{rate:.2f} Mbit/s", packet=f"{size} bytes"), path=["sat"], **when)
+            for rate, size in CROSS
+        ]
+        return bp.Scenario(
+            links={"sat": link},
+            flows=[bp.Flow(cc, path=["sat"], name="flow"), *(others if self.others else [])],
+            duration=f"{DURATION:g} s",
+            seed=1,
+            record=bp.Record(f"{INTERVAL:g} s", flows=True, links=True),
+        )
+
+
+PANELS = (
+    Panel("no errors, other traffic", 0.0, others=True),
+    Panel("bit error rate 1e-8", 1e-8, others=False),
+    Panel("bit error rate 1e-7", 1e-7, others=False),
+)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What one panel shows: columns over time, and the numbers printed."""
+
+    t: np.ndarray
+    cwnd: np.ndarray
+    in_flight: np.ndarray
+    drops: np.ndarray
+    timeouts: np.ndarray
+    goodput_mbps: float
+    timeout_count: int
+
+    def text(self) -> str:
+        """Everything that is drawn, in the precision that can be seen."""
+        columns = (self.t, self.cwnd, self.in_flight, self.drops, self.timeouts)
+        return "\n".join(" ".join(f"{v:.1f}" for v in column) for column in columns)
+
+
+def measure(panel: Panel, cc: str, result: bp.Result) -> Curves:
+    """The curves of a run."""
+    trace = result.trace.filter(result.trace["flow"] == "flow")
+    link = result.link_trace.filter(result.link_trace["link"] == "sat/forward")
+    dropped = np.diff(link["dropped_packets"].to_numpy().astype(float), prepend=0.0)
+    flow = result.json["flows"][0]
+    return Curves(
+        t=trace["t_s"].to_numpy(),
+        cwnd=trace["cwnd"].to_numpy(),
+        in_flight=trace["in_flight"].to_numpy(),
+        drops=link["t_s"].to_numpy()[dropped > 0],
+        timeouts=np.array(timeouts(panel.scenario(cc), flow["timeouts"])),
+        goodput_mbps=flow["goodput_bps"] / 1e6,
+        timeout_count=flow["timeouts"],
+    )
+
+
+def timeouts(scenario: bp.Scenario, total: int) -> list[float]:
+    """When the timeouts of a run were.
+
+    A trace does not hold them; but the same run over a shorter duration is its beginning, so its count of
+    timeouts says how many there had been by then. An interval is halved while the counts at its ends differ.
+    """
+    if total == 0:
+        return []
+    quiet = replace(scenario, record=None)
+
+    def count(until: float) -> int:
+        flows = bp.run(replace(quiet, duration=f"{until:g} s")).json["flows"]
+        return int(flows[0]["timeouts"])
+
+    found: list[float] = []
+
+    def search(low: float, high: float, before: int, after: int) -> None:
+        if after == before:
+            return
+        if high - low <= TIMEOUT_RESOLUTION:
+            found.append((low + high) / 2)
+            return
+        middle = (low + high) / 2
+        by_then = count(middle)
+        search(low, middle, before, by_then)
+        search(middle, high, by_then, after)
+
+    search(0.0, DURATION, 0, total)
+    return found
+
+
+def thinned(x: np.ndarray, y: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """The points of a line that are needed to draw it within `tolerance` (Douglas and Peucker 1973)."""
+    keep = np.zeros(len(x), dtype=bool)
+    keep[[0, -1]] = True
+    pieces = [(0, len(x) - 1)]
+    while pieces:
+        a, b = pieces.pop()
+        if b - a < 2:
+            continue
+        dx, dy = x[b] - x[a], y[b] - y[a]
+        inside = slice(a + 1, b)
+        off = np.abs(dx * (y[inside] - y[a]) - dy * (x[inside] - x[a])) / np.hypot(dx, dy)
+        worst = int(np.argmax(off))
+        if off[worst] > tolerance:
+            middle = a + 1 + worst
+            keep[middle] = True
+            pieces += [(a, middle), (middle, b)]
+    return x[keep], y[keep]
+
+
+def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
+    """The figure of one controller: its panels side by side."""
+    figure = Figure(figsize=(7.8, 1.75), facecolor="white")
+    figure.subplots_adjust(left=0.062, right=0.998, top=0.87, bottom=0.215, wspace=0.045)
+    axes = figure.subplots(1, len(PANELS), sharex=True, sharey=True)
+    # Points of a figure per second and per segment: what is thinner than the eye sees need not be drawn.
+    box = axes[0].get_position()
+    per_second = box.width * 7.8 * 72 / DURATION
+    per_segment = box.height * 1.75 * 72 / TOP
+    for ax, panel, curves in zip(axes, PANELS, found, strict=True):
+        line = thinned(curves.t * per_second, np.minimum(curves.cwnd, 2 * TOP) * per_segment, 0.35)
+        area = thinned(curves.t * per_second, np.minimum(curves.in_flight, 2 * TOP) * per_segment, 1.0)
+        x = np.concatenate([[0.0], area[0] / per_second, [DURATION]])
+        y = np.concatenate([[0.0], area[1] / per_segment, [0.0]])
+        ax.fill(x, y, color=entry["colour"], alpha=0.22, lw=0)
+        for level in (BDP, BDP + BUFFER):
+            ax.axhline(level, color="0.45", lw=0.5, ls=(0, (4, 3)))
+        if panel.others:
+            ax.axvspan(*OTHERS, color="0.5", alpha=0.13, lw=0)
+        ax.plot(
+            line[0] / per_second,
+            line[1] / per_segment,
+            color=entry["colour"],
+            lw=1.0,
+            solid_joinstyle="round",
+        )
+        ticks(ax, curves)
+        ax.set_title(f"{panel.title}: {curves.goodput_mbps:.2f} Mbit/s", fontsize=7.5, pad=3)
+        ax.set(xlim=(0, DURATION), ylim=(0, TOP), xticks=(0, 30, 60, 90), yticks=(0, 500, 1000))
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(length=2, labelsize=7, pad=2)
+        if ax is not axes[0]:
+            ax.tick_params(axis="y", left=False)
+    axes[0].set_ylabel("segments", fontsize=7, labelpad=1)
+    axes[1].set_xlabel("time in s", fontsize=7, labelpad=1)
+    return figure
+
+
+def ticks(ax: Axes, curves: Curves) -> None:
+    """Drops as ticks and timeouts as crosses at the bottom of a panel."""
+    place = blended_transform_factory(ax.transData, ax.transAxes)
+    x: list[float] = []
+    # Neighbours that would touch are one bar.
+    slots = np.unique((curves.drops / SLOT).astype(int))
+    for bar in np.split(slots, np.flatnonzero(np.diff(slots) > 1) + 1) if len(slots) else []:
+        x += [bar[0] * SLOT, (bar[-1] + 1) * SLOT, np.nan]
+    ax.plot(x, np.full(len(x), 0.028), color="#cc0000", lw=4.5, solid_capstyle="butt", transform=place)
+    ax.plot(
+        curves.timeouts,
+        np.full(len(curves.timeouts), 0.12),
+        "x",
+        color="#cc0000",
+        ms=3.2,
+        mew=0.8,
+        transform=place,
+    )
+
+
+def digest(found: list[Curves]) -> str:
+    """A fingerprint of what a figure shows, whatever version of matplotlib draws it."""
+    return hashlib.sha256("\n".join(curves.text() for curves in found).encode()).hexdigest()[:16]
+
+
+def save(figure: Figure, target: Path, fingerprint: str) -> None:
+    """Writes an SVG: the same bytes for the same figure, one decimal, no dates, no names of parts."""
+    figure.savefig(target, metadata={"Date": None, "Creator": None, "Description": f"shows {fingerprint}"})
+    text = target.read_text(encoding="utf-8")
+    text = re.sub(r"(\d+\.\d)\d+", r"\1", text)
+    text = re.sub(r' id="[a-z0-9.]+_[0-9]+"', "", text)
+    text = re.sub(r" *\n(?=([LM] |z\n|\"/>))", "", text)
+    target.write_text(re.sub(r"\n +", "\n", text), encoding="utf-8")
+
+
+def notes() -> dict[str, str]:
+    """What there is to see, by controller."""
+    with NOTES.open("rb") as file:
+        return {name: " ".join(text.split()) for name, text in tomllib.load(file).items()}
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines."""
+    return textwrap.fill(text, 110, break_on_hyphens=False, break_long_words=False)
+
+
+def section(entry: dict[str, Any]) -> list[str]:
+    """The lines on one controller."""
+    source = ", ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
+    lines = [f"## {entry['label']} (`{entry['id']}`)", "", entry["about"]]
+    if note := notes().get(entry["id"]):
+        lines += ["", wrapped(note)]
+    lines += ["", f"![{entry['label']}: window over time in the three runs](gallery/{entry['id']}.svg)"]
+    rules = f"Its rules and parameters: [controllers.md](controllers.md#{anchor(entry)})."
+    lines += ["", wrapped(f"{source}. {rules}"), ""]
+    return lines
+
+
+def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
+    """The whole page."""
+    lines = ["| controller | no errors, other traffic | 1e-8 | 1e-7 | timeouts |", "|---|---|---|---|---|"]
+    for entry in entries:
+        curves = found[entry["id"]]
+        link = f"[{entry['label']}](#{anchor(entry)})"
+        rates = [f"{c.goodput_mbps:.2f}" for c in curves]
+        lines.append(f"| {' | '.join([link, *rates, ', '.join(str(c.timeout_count) for c in curves)])} |")
+    lines.append("")
+    for entry in entries:
+        lines += section(entry)
+    head = HEAD.format(
+        buffer=BUFFER,
+        cross=sum(rate for rate, _ in CROSS),
+        bdp=BDP,
+        top=TOP,
+        every8=one_in(1e-8),
+        every7=one_in(1e-7),
+    )
+    return (
+        head + "Goodput in Mbit/s, and timeouts of the three runs:\n\n" + "\n".join(lines).rstrip("\n") + "\n"
+    )
+
+
+def one_in(ber: float) -> int:
+    """One packet of 1500 bytes in so many is lost at this bit error rate."""
+    return round(1 / -np.expm1(1500 * 8 * np.log1p(-ber)))
+
+
+def run_all(entries: list[dict[str, Any]]) -> dict[str, list[Curves]]:
+    """Every panel of every controller."""
+    asked = [(panel, entry["id"]) for entry in entries for panel in PANELS]
+    results = bp.run_many([panel.scenario(cc) for panel, cc in asked])
+    found: dict[str, list[Curves]] = {}
+    for (panel, cc), result in zip(asked, results, strict=True):
+        found.setdefault(cc, []).append(measure(panel, cc, result))
+    return found
+
+
+def stale(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> list[str]:
+    """What of the page does not agree with the runs, one line each."""
+    wrong = []
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page(entries, found):
+        wrong.append("docs/gallery.md does not agree with the runs")
+    for entry in entries:
+        file = FIGURES / f"{entry['id']}.svg"
+        if not file.exists():
+            wrong.append(f"docs/gallery/{file.name} is missing")
+        elif f"shows {digest(found[entry['id']])}" not in file.read_text(encoding="utf-8"):
+            wrong.append(f"docs/gallery/{file.name} shows other runs")
+    known = {f"{entry['id']}.svg" for entry in entries}
+    wrong += [
+        f"docs/gallery/{f.name} is of no controller" for f in sorted(FIGURES.glob("*")) if f.name not in known
+    ]
+    return wrong
+
+
+def write(entries: list[dict[str, Any]], found: dict[str, list[Curves]], png: Path | None) -> None:
+    """The page and its figures."""
+    FIGURES.mkdir(exist_ok=True)
+    for old in FIGURES.glob("*.svg"):
+        old.unlink()
+    PAGE.write_text(page(entries, found), encoding="utf-8")
+    for entry in entries:
+        curves = found[entry["id"]]
+        with mpl.rc_context(STYLE):
+            figure = draw(entry, curves)
+            save(figure, FIGURES / f"{entry['id']}.svg", digest(curves))
+            if png is not None:
+                png.mkdir(parents=True, exist_ok=True)
+                figure.savefig(png / f"{entry['id']}.png", dpi=160)
+
+
+def main() -> int:
+    """Writes or checks the page; 1 if a check fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    parser.add_argument("--png", type=Path, help="write the figures as pictures into this folder, too")
+    given = parser.parse_args()
+    known = bp.controllers()
+    unknown = sorted(set(notes()) - {entry["id"] for entry in known})
+    if unknown:
+        print(f"scripts/gallery_notes.toml: no controller is called {', '.join(unknown)}", file=sys.stderr)
+        return 1
+    found = run_all(known)
+    if not given.check:
+        write(known, found, given.png)
+        return 0
+    wrong = stale(known, found)
+    for line in wrong:
+        print(f"{line}: run `make docs`", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
