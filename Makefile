@@ -52,15 +52,17 @@ fmt-check: setup
 	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 
-docs: setup ## docs/controllers.md, docs/gallery.md, the figure of the README, and the Rust documentation
+docs: setup ## all pages and figures that are written by programs, and the Rust documentation (two minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/readme_figure.py
+	$(BIN)/python python/tests/witness/closed_forms.py --write
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	$(BIN)/python scripts/gallery.py --check
+	$(BIN)/python python/tests/witness/closed_forms.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 bench: setup ## data packets per CPU second, beside ns-2 on the same scenario

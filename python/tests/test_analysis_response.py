@@ -153,6 +153,22 @@ def test_the_constants_of_aimd(alpha, beta, constant):
     assert response.aimd_window(1e-4, alpha, beta) == pytest.approx(100 * constant, abs=1e-2)
 
 
+def test_aimd_under_independent_losses():
+    # Ott, Kemperman, Mathis 1996: 1.3098 for Reno. By hand, for beta = 1/2 and q = 1/4, the product is
+    # 7/6 * 31/30 * 127/126 * 511/510 * ... = 1.218300, times Gamma(3/2) and sqrt(2); 2 over that.
+    assert response.aimd_window_random(1.0) == pytest.approx(1.3098, abs=1e-4)
+    assert response.aimd_window_random(1e-4) == pytest.approx(
+        2 / (1.218300 * 0.886227 * 2**0.5) * 100, rel=1e-5
+    )
+    # Drawn at random by the rules: AIMD(1/5, 1/8) 124.8, AIMD(0.09677, 1/16) 123.8 at a loss rate of 1e-4.
+    found = response.aimd_window_random(1e-4, np.array([0.2, 0.09677]), np.array([1 / 8, 1 / 16]))
+    assert found == pytest.approx([124.8, 123.8], rel=0.01)
+    # For small decreases the pattern of the losses does not matter.
+    assert response.aimd_window_random(1e-4, 1.0, 1e-3) == pytest.approx(
+        response.aimd_window(1e-4, 1.0, 1e-3), rel=2e-4
+    )
+
+
 def test_delayed_acknowledgements_slow_reno():
     assert response.mathis(1e-4, 0.5, 1000, math.sqrt(3 / 4)) == pytest.approx(
         0.8660 * 1000 / 0.5 * 100, rel=1e-4

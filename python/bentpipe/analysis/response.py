@@ -181,6 +181,35 @@ def aimd_window(p: Value, alpha: Value = 1.0, beta: Value = 0.5) -> Value:
     return same(np.sqrt(up * (2 - down) / (2 * down * loss)))
 
 
+def aimd_window_random(p: Value, alpha: Value = 1.0, beta: Value = 0.5) -> Value:
+    """The mean window of AIMD(alpha, beta) under independent losses: 1.3098 / sqrt(p) for Reno.
+
+    The square of the window before a loss is 2 alpha times the sum of q^i E_i over i >= 0, with
+    q = (1 - beta)^2 and E_i the packets between losses, exponential with mean 1/p. The mean of its root is
+    sqrt(2 alpha / p) Gamma(3/2) times the product of (1 - q^(i+1/2)) / (1 - q^i) over i >= 1, and the mean
+    window, packets over round trips of an epoch, is alpha / (beta p) over that.
+    T. Ott, J. Kemperman, M. Mathis: The Stationary Behavior of Ideal TCP Congestion Avoidance, 1996, for
+    Reno; F. Guillemin, P. Robert, B. Zwart: AIMD Algorithms and Exponential Functionals, 2004, for any beta.
+
+    Args:
+        p: loss events per packet, above 0 and at most 1.
+        alpha: segments per round trip, above 0.
+        beta: share of the window that a loss takes, above 0 and below 1.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+    """
+    loss = array("p", p, above=0, at_most=1)
+    up, down = array("alpha", alpha, above=0), array("beta", beta, above=0, below=1)
+    root = 1 - down  # the root of q
+    # The factors fall as q^i: as many as it takes until they are 1 in double precision.
+    count = int(np.ceil(-20 / np.log(np.max(root)))) + 1
+    power = root[..., np.newaxis] ** (2 * np.arange(1, count + 1))
+    product = np.prod((1 - power * root[..., np.newaxis]) / (1 - power), axis=-1)
+    before = np.sqrt(2 * up / loss) * math.gamma(1.5) * product
+    return same(up / (down * loss * before))
+
+
 def aimd_friendly_alpha(beta: Value) -> Value:
     """The increase in segments per round trip that makes AIMD as fast as Reno: 3 beta / (2 - beta).
 
