@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from bentpipe.analysis import convergence, convergence_time
-from bentpipe.studies.claim import Claim, Verdict, interval
+from bentpipe.studies import tried
+from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.spectrum import claims, closed
 from bentpipe.studies.spectrum.sections import Sensitivity, choice
@@ -31,7 +32,9 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
     short, detail = _MEASURED[claim.id](base, sensitivity)
     if short and failing:
         claim.note += f"; {short}"
-    claim.detail += detail
+    if clause := tried.nearest(claim, sensitivity, choice):
+        claim.note += f"; {clause}"
+    claim.detail += [*detail, *tried.told(claim, sensitivity, choice)]
     changed = sensitivity.changed(claim.id)
     if not changed:
         claim.detail.append("No other choice that was tried changes the verdict (section on choices).")
@@ -41,8 +44,6 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
         + "; ".join(f"{choice(n)} ({v})" for n, v in changed.items())
         + "."
     )
-    if claim.verdict != Verdict.REPRODUCED and Verdict.REPRODUCED in changed.values():
-        claim.note += "; another choice reproduces it"
 
 
 def _k1() -> Reason:
@@ -108,16 +109,16 @@ def _share(cc: str) -> Callable[[pl.DataFrame, Sensitivity], Reason]:
                 for n in every
             ]
             detail.append(f"15 Mbit/s, {name}: {label(cc)} over TCP with {'; '.join(cells)}.")
-        tried = [
+        low = [
             f"{mean:.2f} with: {choice(n)}"
             for n in ("share-160s", "ss-half", "closed", "dumbbell-50ms")
             if (mean := sensitivity.low_share(n, cc)) is not None
         ]
-        if tried:
+        if low:
             detail.append(
                 f"Mean of {label(cc)} over TCP at low loss, RED and RED with ECN: "
                 f"{sensitivity.low_share('base', cc):.2f} in the base over the seeds of the last section; "
-                + "; ".join(tried)
+                + "; ".join(low)
                 + "."
             )
         detail.append(
@@ -149,9 +150,9 @@ def _k5(base: pl.DataFrame, sensitivity: Sensitivity) -> Reason:
     least = fmean(of["red"]["aimd"]["least"].to_list())
     detail = [f"Throughput over TCP's at 15 Mbit/s: {text}."]
     short = f"AIMD keeps its share at 15 Mbit/s ({text} of TCP's)"
-    tried = sensitivity.busy.filter(pl.col("cc") == "aimd") if sensitivity.busy.height else pl.DataFrame()
-    if tried.height:
-        means = tried.group_by("variant", maintain_order=True).agg(pl.col("ratio", "loss").mean())
+    busy = sensitivity.busy.filter(pl.col("cc") == "aimd") if sensitivity.busy.height else pl.DataFrame()
+    if busy.height:
+        means = busy.group_by("variant", maintain_order=True).agg(pl.col("ratio", "loss").mean())
         low, high = float(means["ratio"].min()), float(means["ratio"].max())  # type: ignore[arg-type]
         most = float(means["loss"].max())  # type: ignore[arg-type]
         others = means.height - 1
