@@ -71,7 +71,12 @@ ALL = ("friendly", *LOADS, *STEPS, "square", *CHAINS)
 OFTEN_LOST, LONGER = 0.1, 5
 
 VARIANTS = (
-    Variant("ss-half", "a loss in slow start halves the window", BASE.changed(ss_beta=0.5), ALL),
+    Variant(
+        "ss-half",
+        "a loss in slow start halves the window",
+        BASE.changed(ss_beta=0.5),
+        ("friendly", "share", "busy", *STEPS, "square", *CHAINS),
+    ),
     Variant(
         "closed",
         "SIMD and AIAD by equation 1, not per ACK",
@@ -149,11 +154,11 @@ SIZES = {
         _FULL,
         seeds=4,
         step_seeds=8,
-        load_seeds=4,
+        load_seeds=6,
         sensitivity_seeds=2,
         rounds=2000,
         loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
-        shares=((15.0, (2, 8, 32), 4),),
+        shares=((15.0, (2, 8, 32), 6),),
         share_s=180.0,
         smooth_s=100.0,
         busy_s=40.0,

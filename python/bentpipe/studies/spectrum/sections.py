@@ -25,7 +25,8 @@ CHOICES = (
     (
         "a loss in slow start",
         "the control's own cut",
-        "Appendix E gives one decrement rule and no exception for slow start.",
+        "Appendix E gives one decrement rule and no exception for slow start. ns-2.35 halves there, "
+        "whatever the constants; the version of 2001 is not known. Tried below.",
     ),
     (
         "SIMD's and AIAD's increase",

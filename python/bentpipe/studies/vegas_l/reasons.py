@@ -46,7 +46,7 @@ def _v1(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
         f"gets are {window:.0f} packets. The paper's window and throughput need a path of about two "
         "satellite hops."
     ]
-    for name in ("two-hops", "two-hops-no-acks", "washington-dc"):
+    for name in ("two-hops", "two-hops-no-acks", "washington-dc", "washington-dc-buffer-100"):
         if name in sensitivity.variants:
             of = next(c for c in sensitivity.variants[name] if c.id == "V1").checks
             detail.append(
