@@ -122,7 +122,7 @@ def printed() -> pl.DataFrame:
                     "per": run.per,
                     "seed": seed,
                     "mbps": (9.0 if best else falling) * noise,
-                    "share": (60.0 if best else 20.0) * noise,
+                    "share": (60.0 if best else 20.0) * (1 - 50 * run.per) * noise / 0.95,
                     "cwnd": (500.0 if best else 100.0) * noise,
                     "jain": 0.995,
                     "newreno_mbps": 8.0 * (1 - taken / 100) * noise,

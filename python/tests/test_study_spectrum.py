@@ -96,6 +96,56 @@ def test_measures_of_two_converging_flows():
     assert got["open"] == 0
 
 
+def test_a_window_that_a_timeout_throws_down_has_not_settled():
+    # 20 packets until 50 s, then down by one a second to 10; at 51 s a timeout costs half a second.
+    t = np.arange(0, 100, 0.1)
+    w = np.clip(20 - np.clip(t - 50, 0, None), 10, 20)
+    w[(t > 50.95) & (t < 51.45)] = 1.0
+    trace = made_up_trace(**{"x-1": (t, {"cwnd": w})})
+    keys = {"experiment": "load-doubles", "p": 50.0}
+    got = measure(Case(keys, {}), {"simulated_s": 100.0}, trace)
+    assert (got["before"], got["after"]) == (pytest.approx(20), pytest.approx(10))
+    assert got["fell"] == 1
+    # The mean of [t, t + 2) is 11 where the window is 12, 8 s after the change.
+    assert got["settle_s"] == pytest.approx(8, abs=0.2)
+
+
+def test_shares_are_those_of_the_last_minute():
+    # 1 Mbit/s each until 100 s, then 2 and 1.
+    t = np.arange(0, 161, 20.0)
+    x = np.where(t < 100, t, 100 + 2 * (t - 100)) * 1e6 / 8
+    trace = made_up_trace(
+        **{"x-1": (t, {"delivered_bytes": x}), "tcp-1": (t, {"delivered_bytes": t * 1e6 / 8})}
+    )
+    link = {"name": "out", "direction": "forward", "delivered_packets": 98, "dropped_queue": 1, "marked": 1}
+    flows = [{"name": n, "rtt_mean_s": 0.1, "timeouts": 3} for n in ("x-1", "tcp-1")]
+    result = {"simulated_s": 160.0, "flows": flows, "links": [link | {"utilisation": 1.0}]}
+    got = measure(Case({"experiment": "share"}, {}), result, trace)
+    assert (got["ratio"], got["least"]) == (pytest.approx(2), pytest.approx(2))
+    assert got["loss"] == pytest.approx(2 / 99)
+    # Over the second half, from 80 s on: 20 s at 1 and 60 s at 2 Mbit/s.
+    half = measure(Case({"experiment": "busy"}, {}), result, trace)
+    assert (half["ratio"], half["timeouts"]) == (pytest.approx(1.75), 3)
+
+
+def test_runs_of_figure_7_are_longer_where_a_flow_mostly_waits():
+    length = {
+        c.keys["p"]: float(c.scenario["duration"].split()[0])
+        for c in plans.plan("full").cases
+        if c.keys["experiment"] == "friendly" and c.keys["variant"] == "base"
+    }
+    assert length[0.05] == 300  # 3000 round trips of 100 ms, as in the paper
+    assert length[0.15] == 1500
+
+
+def test_the_analysis_of_a_run_starts_from_its_own_windows():
+    # Table 6, experiment 2: TCP from 8.8 and 13.8 of 110 packets needs (110 - 8.8 - 13.8) / 2 round trips.
+    runs = pl.DataFrame(
+        [{"experiment": "chain-2", "cc": "tcp", "seed": 1, "w1": 8.8, "w2": 13.8, "total": 110.0}]
+    )
+    assert claims.analysed(runs, 2, "tcp") == [pytest.approx(43.7)]
+
+
 def test_measures_need_a_trace():
     with pytest.raises(ValueError, match="trace"):
         measure(Case({"experiment": "square"}, {}), {"simulated_s": 1.0}, None)
@@ -163,19 +213,21 @@ def test_a_small_study_from_end_to_end(tmp_path):
         plans.SIZES["quick"],
         seeds=2,
         step_seeds=2,
+        load_seeds=2,
         sensitivity_seeds=2,
         loss_rates=(0.01, 0.15),
         rounds=200,
-        shares=((15.0, (2, 4)),),
+        shares=((15.0, (2, 4), 2),),
         share_s=8.0,
         smooth_mbps=(60.0, 15.0),
         smooth_s=22.0,
+        busy_s=8.0,
         step_at_s=12.0,
         step_after_s=6.0,
         cycles=4,
         switch_s=25.0,
         after_s=20.0,
-        variants=("square-sack",),
+        variants=("square-sack", "busy-8"),
     )
     plan = plans.plan_of("quick", size)
     result = studies.run_plan(spectrum.STUDY, plan, tmp_path)
@@ -191,6 +243,9 @@ def test_a_small_study_from_end_to_end(tmp_path):
     marked = share.filter(pl.col("queue") == "red-ecn")
     assert marked["loss"].min() >= 0
     sensitivity = pl.read_parquet(tmp_path / "sensitivity.parquet")
-    assert set(sensitivity["variant"]) == {"base", "square-sack"}
+    assert set(sensitivity["variant"]) == {"base", "square-sack"}  # "busy-8" touches no claim's runs
+    assert set(runs.filter(pl.col("experiment") == "busy")["variant"]) == {"base", "busy-8"}
     page = result.page.read_text(encoding="utf-8")
-    assert page.count("data:image/svg+xml") == 19
+    assert "and under 1 other choice" in page
+    assert "what was tried to make AIMD lose its share" in page
+    assert page.count("data:image/svg+xml") == 22

@@ -148,6 +148,7 @@ def made_up(**change: float) -> pl.DataFrame:
                     "restart_s": own.get("restart", 13.0),
                     "restart_window": 1.0,
                     "recovery_s": own["back"] * noise,
+                    "timeouts": own.get("timeouts", 40.0 if ber == 1e-5 else 2.0) + seed * 0.01,
                 }
             )
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -164,11 +165,13 @@ def test_runs_like_the_papers_reproduce_every_claim():
 def test_each_claim_can_fail():
     no = "not reproduced"
     assert verdicts(rate=0.5)["S1"] == no
-    assert verdicts(rate=2.0)["S2"] == no  # the best, but not alike
+    assert verdicts(rate=5.0)["S2"] == no  # the best, but 0.9 Mbit/s above the rest
+    assert verdicts(timeouts=3.0)["S2"] == no  # no more timeouts than at 1e-6
     assert verdicts(full=7.0)["S3"] == no
     assert verdicts(restart=14.0)["S4"] == "same order"
     assert verdicts(back=7.0)["S4"] == no
     assert verdicts(jain=0.9)["S5"] == no
+    assert verdicts(jain=0.77)["S5"] == "same order"  # every order holds, but it does not overlap TCP-J
     assert verdicts(drops=50.0)["S6"] == no
     assert verdicts(same=0.9)["S7"] == no
 

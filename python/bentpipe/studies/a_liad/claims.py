@@ -202,7 +202,8 @@ def _a6(runs: pl.DataFrame) -> list[Check]:
     mine = label("a-liad")
     return [
         number("A-LIAD, share of the bandwidth at 0.1 %", low[mine], LOSS_SHARE, unit="%"),
-        number("A-LIAD, share of the bandwidth at 1 %", high[mine], LOSS_SHARE, unit="%"),
+        # "Dramatically increased for a very high PER (e.g., 1 %)": so the 60 % are those at 0.1 %.
+        above("A-LIAD, share at 0.1 % above that at 1 %", low[mine], high[mine], unit="%"),
         highest("share at 0.1 %: A-LIAD above", low, mine, unit="%"),
         highest("share at 1 %: A-LIAD above", high, mine, unit="%"),
     ]
@@ -248,11 +249,7 @@ def _a9(runs: pl.DataFrame) -> list[Check]:
     top, _ = _extremes(rest)
     cubic = label("cubic")
     return [
-        alike("NewReno's loss to CUBIC, STCP and A-LIAD alike", three)
-        if min(fmean(v) for v in three.values()) > 0
-        else at_least(
-            "smallest of NewReno's losses to CUBIC, STCP, A-LIAD", min(three.values(), key=fmean), 0
-        ),
+        # "One of the highest values, along with STCP and A-LIAD": the three lead, no more is said.
         above(
             "CUBIC takes more at 600 ms than at 25 ms", cut[cubic], reductions(runs, SHORT_S)[cubic], unit="%"
         ),

@@ -18,6 +18,7 @@ from bentpipe.studies.a_liad import claims
 from bentpipe.studies.a_liad.measure import ELAPSED_S
 from bentpipe.studies.a_liad.setup import (
     ALGORITHMS,
+    BASE,
     GEO_S,
     HIGH,
     INTRA_FLOWS,
@@ -74,10 +75,22 @@ def line(ax: Axes, x: Sequence[float], got: Sequence[Mean], **options: Any) -> N
 
 
 def figure_1(plan: Plan, base: pl.DataFrame) -> Figure:
-    """LIAD's rate over the RTT, with the curve of eq 9."""
+    """LIAD's rate over the RTT: by eq 9, and in simulation."""
     style = registry.style("liad")
-    rows, fig, (ax,) = [], *draw.figure(2.4)
+    rows, fig, (law, ax) = [], *draw.figure(4.0, rows=2, sharex=True)
     with mpl.rc_context(draw.STYLE):
+        many = np.linspace(RTTS_S[0], RTTS_S[-1], 100)
+        window = float(analysis.window_at_loss(2.0))
+        rate = np.asarray(analysis.rate(2.0, window, many)) * BASE.wire_bytes * 8 / 1e9
+        rows += [
+            row({"series": "eq 9", "rtt_ms": float(r * 1e3)}, interval([v * 1e3] * 2))
+            for r, v in zip(many, rate, strict=True)
+        ]
+        law.plot(many * 1e3, rate, color="#777777")
+        law.set_ylim(bottom=0)
+        law.set_ylabel("sending rate (Gbit/s)")
+        draw.panel_title(law, "(a) equation 9, PER 1e-8")
+        draw.panel_title(ax, "(b) simulated, 10 Mbit/s")
         for per, dash, name in ((RARE, "-", "1e-8"), (LOW, "--", "0.1 %"), (HIGH, ":", "1 %")):
             got = [interval(claims.values(base, "fig1", "liad", "mbps", rtt_s=r, per=per)) for r in RTTS_S]
             rows += [row({"series": f"PER {name}", "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
@@ -101,11 +114,13 @@ def figure_1(plan: Plan, base: pl.DataFrame) -> Figure:
         fig.legend(loc="outside upper center", ncols=2, columnspacing=1.5, handlelength=3.2)
     return Figure(
         "figure-1",
-        "Figure 1. Throughput of LIAD over the RTT.",
-        f"One LIAD flow on 10 Mbit/s at three packet error rates (the paper's is 1e-8). {seeds(plan)} Grey: "
-        "the law of equation 9 at a constant loss rate, 1/RTT, through the value for 1 % at 600 ms.",
-        "A line chart of throughput over round-trip time, flat at low loss and falling like a hyperbola at "
-        "1 %.",
+        "Figure 1. Average sending rate of LIAD over the RTT.",
+        f"(a) Equation 9 with alpha = 2 and the window of {window:,.0f} packets at which one in 1e8 is "
+        "lost. (b) One LIAD flow on 10 Mbit/s at three packet error rates (the paper's is 1e-8). "
+        f"{seeds(plan)} Grey: the law of equation 9 at a constant loss rate, 1/RTT, through the value for 1 "
+        "% at 600 ms.",
+        "Two line charts over the round-trip time: a hyperbola, and throughputs that are flat at low loss "
+        "and fall like a hyperbola at 1 %.",
         fig,
         pl.DataFrame(rows),
     )

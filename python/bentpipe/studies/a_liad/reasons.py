@@ -8,6 +8,7 @@ from statistics import fmean
 import polars as pl
 
 from bentpipe.analysis import a_liad as analysis
+from bentpipe.studies import tried
 from bentpipe.studies.a_liad import claims
 from bentpipe.studies.a_liad.sensitivity import Sensitivity, choice
 from bentpipe.studies.a_liad.setup import BASE, GEO_S, HIGH, INTRA_S, LOW, NONE, RARE, RTTS_S, SHORT_S
@@ -27,6 +28,9 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
     claim.detail += detail
     if claim.id == "A10" or not sensitivity.variants:
         return
+    if clause := tried.nearest(claim, sensitivity, choice):
+        claim.note += f"; {clause}"
+    claim.detail += tried.told(claim, sensitivity, choice)
     if claim.verdict == Verdict.REPRODUCED:
         worse = sensitivity.differing(claim, -1)
         claim.detail.append(
@@ -95,9 +99,9 @@ def _a2(base: pl.DataFrame, s: Sensitivity) -> Reason:
         "buffer hold, so the queue goes on overflowing during the repair. Retransmissions are lost too, and "
         "SACK recovery repairs those only after a timeout (in figure 6 at 12 s).",
     ]
-    tried = _tried(s, "A2", 1, ("old-cubic", "buffer-two", "buffer-50", "delayed-ack"), " %")
-    if tried:
-        detail.append("CUBIC less A-LIAD: " + "; ".join(tried) + ".")
+    told = _tried(s, "A2", 1, ("old-cubic", "buffer-two", "buffer-50", "delayed-ack"), " %")
+    if told:
+        detail.append("CUBIC less A-LIAD: " + "; ".join(told) + ".")
     short = "A-LIAD's 80 % agrees; the others overshoot 1 BDP of buffer and lose time on repair"
     if (lead := s.check("delayed-ack", "A2", 1)) is not None:
         short += f"; with delayed ACKs CUBIC is {lead:+.1f} % from A-LIAD"
@@ -136,7 +140,7 @@ A4_TRIED = ("buffer-two", "buffer-half", "buffer-50", "delayed-ack", "no-sack", 
 def _a4(base: pl.DataFrame, s: Sensitivity) -> Reason:
     none = _mean(base, "intra", "a-liad", "jain", INTRA_S)
     fast, slow = (_mean(base, "intra", "a-liad", f"flow_{k}", INTRA_S) for k in (6, 1))
-    tried = _tried(s, "A4", 0, A4_TRIED, "")
+    told = _tried(s, "A4", 0, A4_TRIED, "")
     return (
         f"with random loss fair; without, J is {none:.2f}: flows that lose together keep their shares"
         if none < claims.FAIRNESS - claims.FAIRNESS_WITHIN
@@ -146,7 +150,7 @@ def _a4(base: pl.DataFrame, s: Sensitivity) -> Reason:
             "loss A-LIAD returns to the window that it lost at (Wmax), so a flow that has more keeps more; "
             "only losses that come at different times even the shares out. Random loss brings them, and so "
             "may whatever makes losses at the queue more frequent or less regular.",
-            *(["J without random loss: " + "; ".join(tried) + "."] if tried else []),
+            *(["J without random loss: " + "; ".join(told) + "."] if told else []),
         ],
     )
 
@@ -174,7 +178,7 @@ def _a6(base: pl.DataFrame, s: Sensitivity) -> Reason:
         for cc in ("a-liad", "westwood", "cubic")
     )
     low = _tried(s, "A6", 0, ("eq6", "lifetime", "literal"), " %")
-    high = _tried(s, "A6", 1, ("eq6", "lifetime", "literal"), " %")
+    fall = _tried(s, "A6", 1, ("eq6", "lifetime", "literal"), " %")
     west_tried = _tried(s, "A6", 2, ("westwood-ns2", "westwood-plus"), " %")
     return (
         f"Westwood is higher ({west[0]:.0f} and {west[1]:.0f} %); A-LIAD, {mine[0]:.0f} and {mine[1]:.0f} "
@@ -183,7 +187,8 @@ def _a6(base: pl.DataFrame, s: Sensitivity) -> Reason:
             "Westwood sets its window to the measured rate times RTTmin, which a random loss hardly "
             "lowers, so it keeps what its first slow start found. In the paper it does badly; its ns-2 "
             "module is not known.",
-            "60 % is one number for two packet error rates. A-LIAD at 1 % loses six packets in a window "
+            "60 % is one number for two packet error rates; it is read as that at 0.1 %, since the paper "
+            "says that 1 % is dramatically worse. A-LIAD at 1 % loses six packets in a window "
             "of the BDP and cannot hold it: a recovery takes a round trip or more, a lost retransmission "
             "a timeout.",
             "With RTTmax since the last loss, beta is near 0 while the queue is empty: a random loss "
@@ -193,7 +198,7 @@ def _a6(base: pl.DataFrame, s: Sensitivity) -> Reason:
             "paper's 60 % at 0.1 % lies between these two readings; a Wmax that outlives such losses, "
             "which it does not describe, would raise the second.",
             *(["A-LIAD at 0.1 %: " + "; ".join(low) + "."] if low else []),
-            *(["A-LIAD at 1 %: " + "; ".join(high) + "."] if high else []),
+            *(["A-LIAD's fall from 0.1 % to 1 %: " + "; ".join(fall) + "."] if fall else []),
             *(["A-LIAD less the best other at 0.1 %: " + "; ".join(west_tried) + "."] if west_tried else []),
         ],
     )
@@ -223,7 +228,7 @@ def _a7(base: pl.DataFrame, s: Sensitivity) -> Reason:
 
 def _a8(base: pl.DataFrame, s: Sensitivity) -> Reason:
     cut = {n: fmean(v) for n, v in claims.reductions(base, SHORT_S, (*claims.RANKED, "liad")).items()}
-    tried = _tried(s, "A8", 1, ("eq6", "buffer-half", "buffer-two", "buffer-50"), " %")
+    told = _tried(s, "A8", 1, ("eq6", "buffer-half", "buffer-two", "buffer-50"), " %")
     deep = s.check("buffer-50", "A8", 1)
     west, mine, liad = cut[claims.label("westwood")], cut[claims.label("a-liad")], cut[claims.label("liad")]
     return (
@@ -233,17 +238,18 @@ def _a8(base: pl.DataFrame, s: Sensitivity) -> Reason:
             f"At 25 ms alpha is {float(analysis.alpha(SHORT_S)):.2f}, below LIAD's 2, so A-LIAD is by "
             f"design gentler here than LIAD ({liad:.0f} %). How much it takes hangs on the buffer of a "
             "few dozen packets, which the paper does not give.",
-            *(["NewReno loses to A-LIAD: " + "; ".join(tried) + "."] if tried else []),
+            *(["NewReno loses to A-LIAD: " + "; ".join(told) + "."] if told else []),
             "Westwood's window after a loss is the measured rate times RTTmin, the others' a share of a "
             "window that filled the queue; here it takes what NewReno's halving leaves.",
         ],
     )
 
 
-def _a9(base: pl.DataFrame, _: Sensitivity) -> Reason:
+def _a9(base: pl.DataFrame, s: Sensitivity) -> Reason:
     cut = {n: fmean(v) for n, v in claims.reductions(base, GEO_S).items() if n != claims.label("reno")}
     order = ", ".join(f"{n} {v:.0f} %" for n, v in sorted(cut.items(), key=lambda item: -item[1]))
     mine, cubic = cut[claims.label("a-liad")], cut[claims.label("cubic")]
+    told = _tried(s, "A9", 3, ("eq6", "lifetime", "literal", "buffer-half", "buffer-two", "own-rtts"), " %")
     return (
         f"CUBIC takes by far more than at 25 ms ({cubic:.0f} %), more than A-LIAD ({mine:.0f} %)",
         [
@@ -252,6 +258,7 @@ def _a9(base: pl.DataFrame, _: Sensitivity) -> Reason:
             "A-LIAD's beta = 1 - RTTmin/RTTmax is large where the queue is full, and it returns to the "
             "window that it had, not beyond: it holds a share rather than taking more, beyond one packet "
             "per round trip.",
+            *(["A-LIAD less the next in order: " + "; ".join(told) + "."] if told else []),
         ],
     )
 

@@ -26,7 +26,7 @@ NUMBERS = (
     ("CUBIC less A-LIAD, %", "A2", 1, "3"),
     ("J, no loss", "A4", 0, "0.995"),
     ("A-LIAD at 0.1 %, %", "A6", 0, "60"),
-    ("at 1 %", "A6", 1, "60"),
+    ("less at 1 %", "A6", 1, "> 0"),
     ("NewReno loses to STCP, %", "A8", 0, "45"),
     ("to A-LIAD", "A8", 1, "38"),
     ("to CUBIC", "A8", 2, "11"),

@@ -7,6 +7,7 @@ from statistics import fmean
 
 import polars as pl
 
+from bentpipe.studies import tried
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.hswa import claims
 from bentpipe.studies.hswa.sensitivity import choice, implied
@@ -27,6 +28,9 @@ def explain(claim: Claim, base: pl.DataFrame, under: Sensitivity) -> None:
     claim.detail += detail
     if claim.id == "H7":
         return  # the choices do not touch its runs
+    if clause := tried.nearest(claim, under, choice):
+        claim.note += f"; {clause}"
+    claim.detail += tried.told(claim, under, choice)
     under.tell(claim, choice)
 
 

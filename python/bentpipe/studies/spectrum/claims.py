@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bentpipe.analysis import convergence_time
 from bentpipe.studies.claim import (
     Check,
     Claim,
@@ -19,6 +20,7 @@ from bentpipe.studies.claim import (
     number,
     ratio_at_least,
 )
+from bentpipe.studies.spectrum import closed
 from bentpipe.studies.spectrum.setup import CHAIN, FIVE, FRIENDLY, QUEUES, SMOOTH, label
 
 if TYPE_CHECKING:
@@ -33,9 +35,23 @@ LOW_LOSS = 0.05
 HIGH_LOSS = 0.10
 #: A share is close to TCP's if the ratio is this close to 1.
 CLOSE = 0.15
-#: Table 5: middles of the printed intervals (round trips to double, losses to halve).
-GROW = {"tcp": 13.45, "aimd": 109.4, "iiad": 174.4, "simd": 33.1, "aiad": 105.6}
-SHRINK = {"tcp": 1.585, "aimd": 4.52, "iiad": 5.01, "simd": 4.84, "aiad": 4.27}
+#: Table 5, simulation: the printed intervals (round trips to double, losses to halve), and their middles.
+GROW_PRINTED = {
+    "tcp": (12.8, 14.1),
+    "aimd": (108.1, 110.7),
+    "iiad": (172.8, 176.0),
+    "simd": (31.6, 34.6),
+    "aiad": (103.3, 107.9),
+}
+SHRINK_PRINTED = {
+    "tcp": (1.54, 1.63),
+    "aimd": (3.85, 5.19),
+    "iiad": (4.20, 5.82),
+    "simd": (4.21, 5.47),
+    "aiad": (3.73, 4.81),
+}
+GROW = {name: round((low + high) / 2, 4) for name, (low, high) in GROW_PRINTED.items()}
+SHRINK = {name: round((low + high) / 2, 4) for name, (low, high) in SHRINK_PRINTED.items()}
 #: Table 6, simulation.
 TO_FAIR = {"tcp": 68.0, "aimd": 776.0, "iiad": 4232.0, "simd": 218.0}
 TO_FULL = {"tcp": 55.0, "aimd": 349.0, "iiad": 1284.0, "simd": 90.0}
@@ -89,18 +105,18 @@ def friendliness(runs: pl.DataFrame) -> list[Check]:
     worst = min(rates, key=lambda p: float(np.mean(ratio[p])))
     ones = [1.0] * len(ratio[worst])
     at = min(rates, key=lambda p: abs(p - WORST_LOSS))
-    seeds = range(len(ones))
 
-    def worst_of(seed: int) -> float:
-        return min(rates, key=lambda p: ratio[p][seed])
+    def worst_without(seed: int) -> float:
+        # The paper's curve is one long run; the least of a single short one is mostly noise at high loss.
+        return min(rates, key=lambda p: fmean(v for i, v in enumerate(ratio[p]) if i != seed))
 
-    lowest_at = [worst_of(i) for i in seeds]
+    lowest_at = [worst_without(i) for i in range(len(ones))]
     same = {label(c): relative(runs, c, at) for c in FRIENDLY if c.startswith("simd")}
     return [
         ratio_at_least(
             f"{simd} over TCP where it is least (p = {worst:g})", ratio[worst], ones, LEAST_FRIENDLY
         ),
-        number("p where it is least", lowest_at, WORST_LOSS, within=0.05),
+        number("p where it is least, by all seeds but one", lowest_at, WORST_LOSS, within=0.05),
         *(
             near(f"{simd} over TCP at p = {p:g}, less 1", ratio[p], ones, CLOSE)
             for p in rates
@@ -192,6 +208,15 @@ def smoothness(runs: pl.DataFrame) -> list[Check]:
             if mbps == max(DROPS):
                 checks.append(highest(f"{where}: of the four {simd} varies more than", smooth, simd))
     checks.append(number("60 Mbit/s: mean window", of_cc(fast, "simd")["window"].to_list(), WINDOW))
+    # "The smoothness of all four algorithms becomes worse when the network becomes more congested."
+    for cc in SMOOTH:
+        slow, quick = (
+            [fmean(pair) for pair in zip(*(_cov(runs, cc, mbps, q) for q in ("red-ecn", "red")), strict=True)]
+            for mbps in (min(DROPS), max(DROPS))
+        )
+        checks.append(
+            above(f"throughput over 0.2 s: {label(cc)} varies more at 15 than at 60 Mbit/s", slow, quick)
+        )
     for queue in ("red-ecn", "red"):
         at = of(runs, "smooth", mbps=15.0, queue=queue)
         ratio = groups(at, "ratio", SMOOTH)
@@ -201,8 +226,18 @@ def smoothness(runs: pl.DataFrame) -> list[Check]:
             ratio_at_least(f"{where}: TCP over {aimd}, which degrades", _inverse(ratio[aimd]), ones, 1.25),
             above(f"{where}: ratio to TCP, {simd} above {aimd}", ratio[simd], ratio[aimd]),
             near(f"{where}: ratio of {simd} to TCP, less 1", ratio[simd], ones, CLOSE),
+            # "IIAD and AIAD also gets less than their fair share."
+            *(
+                above(f"{where}: {x} gets less than TCP, difference of the ratio", ones, ratio[x])
+                for x in (iiad, aiad)
+            ),
         ]
     return checks
+
+
+def _cov(runs: pl.DataFrame, cc: str, mbps: float, queue: str) -> list[float]:
+    found: list[float] = of(runs, "smooth", mbps=mbps, queue=queue, cc=cc)["x_cov"].to_list()
+    return found
 
 
 def _inverse(values: list[float]) -> list[float]:
@@ -249,16 +284,53 @@ def impulse(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
+def analysed(runs: pl.DataFrame, number: int, name: str) -> list[float]:
+    """T2 (experiment 1) or T1 (2) by the closed form from the windows of each run, ordered by seed."""
+    control, beta = closed.TIMED[name]
+    found = []
+    for w1, w2, total in of_cc(of(runs, f"chain-{number}"), name)["w1", "w2", "total"].iter_rows():
+        if number == 1:
+            rounds = convergence_time.fairness_rounds(control, beta, abs(w2 - w1), closed.EPSILON, total)
+        else:
+            rounds = convergence_time.efficiency_rounds(control, beta, w1, w2, max(total, w1 + w2 + 1))
+        found.append(float(np.asarray(rounds)))
+    return found
+
+
 def to_fairness(runs: pl.DataFrame) -> list[Check]:
     """K9."""
-    return _ordered(runs, "chain-1", "t2", TO_FAIR, "round trips to fairness")
+    measured = groups(of(runs, "chain-1"), "t2", CHAIN)
+    return [
+        *_ordered(runs, "chain-1", "t2", TO_FAIR, "round trips to fairness"),
+        # "All measured convergence times are smaller than the corresponding theoretical values."
+        *(
+            above(
+                f"round trips to fairness: {label(c)} less than by its closed form",
+                analysed(runs, 1, c),
+                measured[label(c)],
+                unit="RTT",
+            )
+            for c in CHAIN
+        ),
+    ]
 
 
 def to_efficiency(runs: pl.DataFrame) -> list[Check]:
     """K10."""
-    gap = groups(of(runs, "chain-2"), "gap", CHAIN)
+    at = of(runs, "chain-2")
+    gap, measured = groups(at, "gap", CHAIN), groups(at, "t1", CHAIN)
     return [
         *_ordered(runs, "chain-2", "t1", TO_FULL, "round trips to efficiency"),
+        # "Analytical results closely match the simulation results." The starts differ from run to run, so the
+        # means are compared.
+        *(
+            number(
+                f"round trips to efficiency over the closed form's mean: {label(c)}",
+                [t / fmean(analysed(runs, 2, c)) for t in measured[label(c)]],
+                1.0,
+            )
+            for c in CHAIN
+        ),
         *(number(f"difference then: {label(c)}", gap[label(c)], GAP[c], unit="packets") for c in CHAIN),
         above(
             f"difference then: {label('simd')} below {label('aimd')}",
@@ -328,9 +400,9 @@ TEXT: Mapping[str, tuple[str, str]] = {
         "Smoothness (figures 14 to 17)",
         "16 flows beside 16 of TCP: about 0.3 % of the packets dropped at 60 Mbit/s, nearly 5 % at 15 "
         "Mbit/s; "
-        "IIAD and AIAD vary least, then AIMD, then SIMD, all less than TCP. At 15 Mbit/s the throughput of "
-        "AIMD "
-        "degrades significantly while SIMD comes close to TCP's.",
+        "IIAD and AIAD vary least, then AIMD, then SIMD, all less than TCP, and all more at 15 Mbit/s. There "
+        "the throughput of AIMD degrades significantly, IIAD and AIAD get less than a fair share, and SIMD "
+        "comes close to TCP.",
     ),
     "K6": (
         "Responsiveness (figure 18a)",
@@ -357,12 +429,12 @@ TEXT: Mapping[str, tuple[str, str]] = {
     "K9": (
         "Convergence to fairness (figure 21, table 6)",
         "two flows with windows of 7 and 100 packets need 68 (TCP), 776 (AIMD), 4232 (IIAD) and 218 (SIMD) "
-        "round "
-        "trips until they differ by less than 10.",
+        "round trips until they differ by less than 10, each less than by its closed form.",
     ),
     "K10": (
         "Convergence to efficiency (figure 22, table 6)",
         "two flows with windows of about 10 and 30 packets fill 110 packets after 55 (TCP), 349 (AIMD), 1284 "
-        "(IIAD) and 90 (SIMD) round trips, and then differ by 5.8, 18.6, 8.1 and 13.6 packets.",
+        "(IIAD) and 90 (SIMD) round trips, close to the closed forms, and then differ by 5.8, 18.6, 8.1 and "
+        "13.6 packets.",
     ),
 }

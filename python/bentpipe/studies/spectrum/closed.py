@@ -29,14 +29,16 @@ GROW = {"tcp": 14.7, "aimd": 117.6, "iiad": 181.5, "simd": 41.5, "aiad": 121.0}
 SHRINK = {"tcp": 1.0, "aimd": 10.7, "iiad": 16.5, "simd": 10.7, "aiad": 16.5}
 NAMES = {"tcp": "TCP", "aimd": "AIMD", "iiad": "IIAD", "simd": "SIMD", "aiad": "AIAD"}
 
-_CONTROL: Mapping[str, tuple[tradeoffs.Control, float]] = {
+#: The controls of tables 3 and 5 with their betas.
+INDEXED: Mapping[str, tuple[tradeoffs.Control, float]] = {
     "tcp": ("aimd", 0.5),
     "aimd": ("aimd", BETA),
     "iiad": ("iiad", SUBTRACT),
     "simd": ("simd", BETA),
     "aiad": ("aiad", SUBTRACT),
 }
-_TIME: Mapping[str, tuple[convergence_time.Control, float]] = {
+#: The controls of tables 2 and 6 with their betas.
+TIMED: Mapping[str, tuple[convergence_time.Control, float]] = {
     "tcp": ("aimd", 0.5),
     "aimd": ("aimd", BETA),
     "iiad": ("iiad", SUBTRACT),
@@ -87,17 +89,17 @@ def constants() -> list[Check]:
 def indices() -> list[Check]:
     """K11: the analysis columns of tables 5 and 6, and figure 4c."""
     checks: list[Check] = []
-    for name, (control, beta) in _CONTROL.items():
+    for name, (control, beta) in INDEXED.items():
         grow = tradeoffs.rounds_to_grow(control, beta, LOW_WINDOW)
         checks.append(_printed(f"table 5, round trips to double: {NAMES[name]}", grow, GROW[name], "RTT"))
-    for name, (control, beta) in _CONTROL.items():
+    for name, (control, beta) in INDEXED.items():
         shrink = tradeoffs.losses_to_shrink(control, beta, HIGH_WINDOW)
         checks.append(_printed(f"table 5, losses to halve: {NAMES[name]}", shrink, SHRINK[name]))
-    for name, (timed, beta) in _TIME.items():
+    for name, (timed, beta) in TIMED.items():
         w1, w2 = CHAIN_1[name]
         fair = convergence_time.fairness_rounds(timed, beta, w2 - w1, EPSILON, TOTAL)
         checks.append(_printed(f"table 6, T2: {NAMES[name]}", fair, FAIR[name], "RTT"))
-    for name, (timed, beta) in _TIME.items():
+    for name, (timed, beta) in TIMED.items():
         w1, w2 = CHAIN_2[name]
         full = convergence_time.efficiency_rounds(timed, beta, w1, w2, TOTAL)
         gap = convergence_time.gap_at_efficiency(timed, w1, w2, TOTAL)

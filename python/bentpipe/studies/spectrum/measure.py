@@ -26,6 +26,11 @@ WITHIN = 1.0
 EPSILON = 10.0
 #: The interval of figures 14 to 17.
 SHORT_S = 0.2
+#: Figures 8 to 13 show the throughput of the last 60 s, or half of a shorter run.
+LAST_S = 60.0
+#: A window has settled when its mean over the next 20 round trips of 100 ms has: one that a timeout throws to
+#: a packet and that is back a second later has not.
+AHEAD_S = 2.0
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
@@ -75,15 +80,25 @@ def _group(of: Mapping[str, float], name: str) -> list[float]:
 
 
 def _share(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
-    """Flows "x" beside as many "tcp", over the second half of the run.
+    """Flows "x" beside as many "tcp", over the last `LAST_S` of the run: see `_beside`."""
+    return _beside(result, _kept(trace), LAST_S)
+
+
+def _busy(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """As `_share` over the second half of the run, and ``timeouts``: of a flow "x", mean."""
+    waits = [f["timeouts"] for f in result["flows"] if f["name"].startswith("x-")]
+    return _beside(result, _kept(trace), math.inf) | {"timeouts": fmean(waits)}
+
+
+def _beside(result: Mapping[str, Any], rows: pl.DataFrame, last_s: float) -> Measures:
+    """Flows "x" beside as many "tcp", over the last ``last_s`` or half of the run if that is shorter.
 
     ``x_mbps``, ``tcp_mbps``: mean per flow; ``ratio`` of them; ``x_spread``, ``tcp_spread``: standard
-    deviation over mean among the flows (0 for one flow); ``loss``: share dropped or marked at the bottleneck;
-    ``rtt_s``: mean over the flows.
+    deviation over mean among the flows (0 for one flow); ``least``: throughput of the slowest "x" over the
+    mean of "tcp"; ``loss``: share dropped or marked at the bottleneck; ``rtt_s``: mean over the flows.
     """
-    rows = _kept(trace)
     end = float(result["simulated_s"])
-    of = rates(rows, end / 2, end)
+    of = rates(rows, end - min(last_s, end / 2), end)
     x, tcp = _group(of, "x"), _group(of, "tcp")
     link = _bottleneck(result)
     forward = (f["rtt_mean_s"] for f in result["flows"] if not f["name"].startswith("back"))
@@ -94,6 +109,7 @@ def _share(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) ->
         "ratio": fmean(x) / fmean(tcp),
         "x_spread": float(np.std(x) / np.mean(x)),
         "tcp_spread": float(np.std(tcp) / np.mean(tcp)),
+        "least": min(x) / fmean(tcp),
         "loss": _loss(link),
         "rtt_s": fmean(trips),
         "utilisation": float(link["utilisation"]),
@@ -101,7 +117,7 @@ def _share(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) ->
 
 
 def _smooth(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
-    """As `_share`, and the variation over the second half of the run.
+    """As `_share` over the second half of the run, and the variation there.
 
     ``x_cov``, ``tcp_cov``: coefficient of variation of a flow's throughput over intervals of 0.2 s, mean over
     the flows; ``x_epoch``, ``tcp_epoch``: that of its window within an epoch, as table 3 defines it;
@@ -109,7 +125,7 @@ def _smooth(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     """
     rows = _kept(trace)
     end = float(result["simulated_s"])
-    found = _share(case, result, trace)
+    found = _beside(result, rows, math.inf)
     for name in ("x", "tcp"):
         short, epochs = [], []
         for flow in (f["name"] for f in result["flows"] if f["name"].rsplit("-", 1)[0] == name):
@@ -136,15 +152,26 @@ def _step(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> 
     steady = cwnd[(t >= change / 2) & (t < change)]
     before = float(steady.mean())
     after = float(cwnd[t >= (change + end) / 2].mean())
-    late = t >= change
-    there = cwnd[late] <= after + WITHIN if after < before else cwnd[late] >= after - WITHIN
-    settle = t[late][there][0] - change if there.any() else end - change
+    grid = np.arange(change, end - AHEAD_S, 0.1)
+    ahead = _ahead(t, cwnd, grid)
+    there = ahead <= after + WITHIN if after < before else ahead >= after - WITHIN
+    settle = grid[there][0] - change if there.any() else end - change
+    soon = (t >= change) & (t < change + 15)
     return {
         "before": before,
         "after": after,
         "cov": float(steady.std() / before),
         "settle_s": float(settle),
+        "fell": int(soon.any() and float(cwnd[soon].min()) <= 2.0),
     }
+
+
+def _ahead(t: Array, values: Array, at: Array) -> Array:
+    """Mean of a column over the `AHEAD_S` after each time; rows come at equal intervals."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    first, last = np.searchsorted(t, [at, at + AHEAD_S])
+    found: Array = (total[last] - total[first]) / np.maximum(last - first, 1)
+    return found
 
 
 def _square(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
@@ -256,6 +283,7 @@ _OF: Mapping[str, Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measu
     "friendly": _friendly,
     "share": _share,
     "smooth": _smooth,
+    "busy": _busy,
     "load-doubles": _step,
     "load-halves": _step,
     "square": _square,

@@ -27,16 +27,20 @@ class Size:
     seeds: int
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int
+    #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
+    load_seeds: int
     sensitivity_seeds: int
     #: Figure 7: loss rates, and length in round trips.
     loss_rates: tuple[float, ...]
     rounds: int
-    #: Figures 8 to 13: link rates in Mbit/s with the numbers of flows of each kind; length.
-    shares: tuple[tuple[float, tuple[int, ...]], ...]
+    #: Figures 8 to 13: link rates in Mbit/s with the numbers of flows of each kind and of seeds; length.
+    shares: tuple[tuple[float, tuple[int, ...], int], ...]
     share_s: float
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...]
     smooth_s: float
+    #: The runs that ask where AIMD loses its share: length.
+    busy_s: float
     #: Figure 18: when the load changes, and how long the run goes on.
     step_at_s: float
     step_after_s: float
@@ -58,19 +62,42 @@ class Variant:
     experiments: tuple[str, ...]
 
 
-ALL = ("friendly", "share", "smooth", "load-doubles", "load-halves", "square", "chain-1", "chain-2")
+LOADS = ("share", "smooth", "busy")
 STEPS = ("load-doubles", "load-halves")
 CHAINS = ("chain-1", "chain-2")
+ALL = ("friendly", *LOADS, *STEPS, "square", *CHAINS)
+#: From this loss rate on, a flow of figure 7 mostly waits for its timer and sends little: its runs are longer
+#: by a factor, else the ratio of two of them is noise.
+OFTEN_LOST, LONGER = 0.1, 5
 
 VARIANTS = (
-    Variant("ss-half", "a loss in slow start halves the window", BASE.changed(ss_beta=0.5), ALL),
+    Variant(
+        "ss-half",
+        "a loss in slow start halves the window",
+        BASE.changed(ss_beta=0.5),
+        ("friendly", "share", "busy", *STEPS, "square", *CHAINS),
+    ),
     Variant(
         "closed",
         "SIMD and AIAD by equation 1, not per ACK",
         BASE.changed(mode="closed"),
         ("friendly", "share", "square", *CHAINS),
     ),
-    Variant("min-rto-1s", "least timeout 1 s", BASE.changed(min_rto_s=1.0), ("friendly", "share", "square")),
+    Variant(
+        "share-160s",
+        "figures 8 to 13 from runs of 160 s",
+        BASE.changed(share_s=160.0),
+        ("share",),
+    ),
+    Variant("min-rto-1s", "least timeout 1 s", BASE.changed(min_rto_s=1.0), ("friendly", "busy", "square")),
+    Variant(
+        "tick-500ms", "timer of 0.5 s", BASE.changed(granularity_s=0.5, min_rto_s=1.0), ("friendly", "busy")
+    ),
+    Variant("newreno", "NewReno recovery", BASE.changed(recovery="newreno"), ("friendly", "busy")),
+    Variant("reno", "Reno recovery", BASE.changed(recovery="reno"), ("friendly", "busy")),
+    Variant("busy-8", "a link of 8 Mbit/s in place of 15", BASE.changed(busy_mbps=8.0), ("busy",)),
+    Variant("busy-ecn", "15 Mbit/s, RED with ECN", BASE.changed(busy_queue="red-ecn"), ("busy",)),
+    Variant("busy-drop-tail", "15 Mbit/s, drop-tail", BASE.changed(busy_queue="drop-tail"), ("busy",)),
     Variant(
         "rtt-200ms", "figure 7 with round trips of 200 ms", BASE.changed(friendly_rtt_s=0.2), ("friendly",)
     ),
@@ -78,13 +105,13 @@ VARIANTS = (
         "bdp-100ms",
         "limits of the queues by a round trip of 100 ms",
         BASE.changed(bdp_rtt_s=0.1),
-        ("share", "square", *CHAINS),
+        ("square", *CHAINS),
     ),
     Variant(
         "dumbbell-50ms",
         "dumbbell with 50 ms of propagation",
         BASE.changed(dumbbell_rtt_s=0.05),
-        ("share", "smooth", *STEPS),
+        ("share", "busy", *STEPS),
     ),
     Variant("step-30", "figure 18 with a link of 30 Mbit/s", BASE.changed(step_mbps=30.0), STEPS),
     Variant(
@@ -104,13 +131,15 @@ VARIANTS = (
 _FULL = Size(
     seeds=10,
     step_seeds=20,
+    load_seeds=6,
     sensitivity_seeds=3,
     loss_rates=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3),
     rounds=3000,
-    shares=((15.0, (1, 2, 4, 8, 16, 32, 64)), (60.0, (8, 32))),
-    share_s=160.0,
+    shares=((15.0, (1, 2, 4, 8, 16, 32, 64), 6), (60.0, (8, 32), 3)),
+    share_s=400.0,
     smooth_mbps=(60.0, 15.0),
-    smooth_s=80.0,
+    smooth_s=200.0,
+    busy_s=80.0,
     step_at_s=200.0,
     step_after_s=100.0,
     cycles=21,
@@ -124,19 +153,21 @@ SIZES = {
     "quick": replace(
         _FULL,
         seeds=4,
-        step_seeds=6,
+        step_seeds=8,
+        load_seeds=6,
         sensitivity_seeds=2,
         rounds=2000,
         loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
-        shares=((15.0, (2, 8, 32)),),
-        share_s=80.0,
-        smooth_s=32.0,
-        step_at_s=80.0,
-        step_after_s=50.0,
+        shares=((15.0, (2, 8, 32), 6),),
+        share_s=180.0,
+        smooth_s=100.0,
+        busy_s=40.0,
+        step_at_s=120.0,
+        step_after_s=60.0,
         cycles=11,
         switch_s=80.0,
         after_s=330.0,
-        variants=("ss-half",),
+        variants=("share-160s", "newreno", "busy-8"),
     ),
 }
 
@@ -148,21 +179,24 @@ def plan(mode: str) -> Plan:
 
 def plan_of(mode: str, size: Size) -> Plan:
     """The runs of a given size; ``mode`` only names it."""
-    cases = list(_cases("base", BASE, ALL, size, range(1, size.seeds + 1)))
-    more = range(size.seeds + 1, size.step_seeds + 1)
-    cases += _cases("base", BASE, STEPS, size, more)
+    rest = tuple(e for e in ALL if e not in (*LOADS, *STEPS))
+    cases = list(_cases("base", BASE, rest, size, range(1, size.seeds + 1)))
+    cases += _cases("base", BASE, LOADS, size, range(1, size.load_seeds + 1))
+    cases += _cases("base", BASE, STEPS, size, range(1, size.step_seeds + 1))
     few = range(1, size.sensitivity_seeds + 1)
     for variant in VARIANTS:
         if variant.name in size.variants:
             cases += _cases(variant.name, variant.setup, variant.experiments, size, few)
+    fast = "".join(f" ({most} at {mbps:g} Mbit/s)" for mbps, _, most in size.shares[1:])
     note = (
-        f"{size.seeds} seeds for every value, {max(size.seeds, size.step_seeds)} for figure 18 and "
-        f"{size.sensitivity_seeds} for each "
-        "changed choice. A seed draws when the flows start, their private delays, what the random queues and "
-        "links drop."
+        f"{size.seeds} seeds for every value, but {size.load_seeds}{fast} for figures 8 to 17, "
+        f"{size.step_seeds} for figure 18 and {size.sensitivity_seeds} for each changed choice. A seed draws "
+        "when the flows start, their private delays, what the random queues and links drop."
     )
     settings: dict[str, Key] = {
         "seeds": size.seeds,
+        "step_seeds": size.step_seeds,
+        "load_seeds": size.load_seeds,
         "sensitivity_seeds": size.sensitivity_seeds,
         "rounds": size.rounds,
         "share_s": size.share_s,
@@ -201,18 +235,20 @@ def _cases(
 
         if "friendly" in experiments:
             for p in size.loss_rates:
+                rounds = size.rounds * (LONGER if p >= OFTEN_LOST else 1)
                 for cc in FRIENDLY:
-                    yield case("friendly", cc, of.friendly(cc, p, seed, size.rounds), p=p, queue="none")
+                    yield case("friendly", cc, of.friendly(cc, p, seed, rounds), p=p, queue="none")
         if "share" in experiments:
             # A changed choice is tried where the paper's statement is made: the smaller link.
-            rates = size.shares if base else tuple((m, ns[1::2]) for m, ns in size.shares[:1])
-            for mbps, counts in rates:
-                for n in counts:
+            rates = size.shares if base else tuple((m, ns[1::2], most) for m, ns, most in size.shares[:1])
+            length = of.share_s or size.share_s
+            for mbps, counts, most in rates:
+                for n in counts if seed <= most else ():
                     for queue in QUEUES:
                         for cc in ("simd", "aiad"):
                             groups = [_of("x", cc, n), _of("tcp", "tcp", n), _of("back", "tcp", 4)]
-                            every = f"{size.share_s / 2:g} s"
-                            scenario = of.dumbbell(groups, queue, mbps, seed, size.share_s, every)
+                            every = f"{min(20.0, length / 2):g} s"
+                            scenario = of.dumbbell(groups, queue, mbps, seed, length, every)
                             yield case("share", cc, scenario, queue=queue, mbps=mbps, n=n)
         if "smooth" in experiments:
             for mbps in size.smooth_mbps:
@@ -221,6 +257,12 @@ def _cases(
                         groups = [_of("x", cc, 16), _of("tcp", "tcp", 16), _of("back", "tcp", 4)]
                         scenario = of.dumbbell(groups, queue, mbps, seed, size.smooth_s, "200 ms")
                         yield case("smooth", cc, scenario, queue=queue, mbps=mbps, n=16)
+        if "busy" in experiments:
+            for cc in ("aimd", "simd"):
+                groups = [_of("x", cc, 16), _of("tcp", "tcp", 16), _of("back", "tcp", 4)]
+                every = f"{size.busy_s / 2:g} s"
+                scenario = of.dumbbell(groups, of.busy_queue, of.busy_mbps, seed, size.busy_s, every)
+                yield case("busy", cc, scenario, queue=of.busy_queue, mbps=of.busy_mbps, n=16)
         for experiment, when in (("load-doubles", "start"), ("load-halves", "stop")):
             if experiment in experiments:
                 for cc in FIVE:

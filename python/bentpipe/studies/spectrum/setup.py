@@ -65,11 +65,19 @@ class Setup:
     ss_beta: float = 0.0
     #: ns-2 of 2001 bounds the timeout by two ticks of its timer.
     min_rto_s: float = 0.2
+    granularity_s: float = GRANULARITY_S
+    #: Loss recovery of all flows but those of figure 19; "" leaves the profile's, SACK.
+    recovery: str = ""
     #: Round trip of figure 7.
     friendly_rtt_s: float = 0.1
     #: Propagation of the dumbbell's round trips: mean and half the range of the flows.
     dumbbell_rtt_s: float = 0.07
     dumbbell_spread_s: float = 0.01
+    #: Length of the runs of figures 8 to 13, seconds; the mode's if 0.
+    share_s: float = 0.0
+    #: Link, Mbit/s, and queue of the runs that ask where AIMD loses its share (claim K5).
+    busy_mbps: float = 15.0
+    busy_queue: str = "red"
     #: The round trip by which the limits of table 4 are computed; the propagation of the bottleneck if 0.
     bdp_rtt_s: float = 0.0
     #: Link of figures 18a and 18b, Mbit/s.
@@ -98,13 +106,14 @@ class Setup:
 
     def common(self, packet: int = PACKET_BYTES, *, ecn: bool = False) -> dict[str, Any]:
         """The options of every TCP flow: table 4."""
-        return {
+        recovery = {"recovery": self.recovery} if self.recovery else {}
+        return recovery | {
             "profile": "paper",
             "mss": f"{packet - HEADER_BYTES} bytes",
             "header": f"{HEADER_BYTES} bytes",
             "ack_size": f"{HEADER_BYTES} bytes",
             "receive_window": f"{MAX_WINDOW} segments",
-            "granularity": f"{GRANULARITY_S:g} s",
+            "granularity": f"{self.granularity_s:g} s",
             "min_rto": f"{self.min_rto_s:g} s",
             "ecn": ecn,
         }

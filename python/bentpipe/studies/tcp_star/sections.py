@@ -290,7 +290,7 @@ def setup_section(base: pl.DataFrame) -> Section:
         [
             "Growth",
             "one segment per ACK in slow start, initial window 2",
-            "ns-2 of that time (no byte counting, windowInit_ 2)",
+            "ns-2 of that time (no byte counting, windowInit_ 2); 1 and 10 are tried below",
         ],
         [
             "Timer",

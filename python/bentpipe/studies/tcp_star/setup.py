@@ -45,6 +45,7 @@ class Setup:
     #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
     recovery: str = "sack"
     reno_recovery: str = "newreno"
+    initial_window: int = 2
     delayed_ack: bool = True
     byte_counting: bool = False
     min_rto_s: float = 1.0
@@ -75,7 +76,7 @@ class Setup:
             "header": f"{self.header_bytes} bytes",
             "ack_size": "52 bytes",
             "receive_window": f"{self.shared_sockets if shared else self.sockets} segments",
-            "initial_window": 2,
+            "initial_window": self.initial_window,
             "recovery": self.reno_recovery if cc == "reno" else self.recovery,
             "delayed_ack": self.delayed_ack,
             "byte_counting": self.byte_counting,
@@ -151,6 +152,8 @@ VARIANTS = (
     Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", BASE.changed(recovery="reno")),
     Variant("sack", "SACK for NewReno too", BASE.changed(reno_recovery="sack")),
     Variant("no-delayed-ack", "no delayed ACK", BASE.changed(delayed_ack=False), quick=True),
+    Variant("initial-1", "initial window 1", BASE.changed(initial_window=1), ALONE),
+    Variant("initial-10", "initial window 10", BASE.changed(initial_window=10), ALONE),
     Variant("byte-counting", "growth counts bytes (RFC 3465)", BASE.changed(byte_counting=True)),
     Variant("wire-1448", "1448 bytes on the wire (1396 of data)", BASE.changed(mss_bytes=1396)),
     Variant(

@@ -6,6 +6,7 @@ from statistics import fmean
 
 import polars as pl
 
+from bentpipe.studies import tried
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.page import plain
 from bentpipe.studies.sensitivity import Sensitivity
@@ -23,7 +24,9 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
     claim.note = claim.tally()
     if short and not all(c.holds for c in claim.checks):
         claim.note += f"; {short}"
-    claim.detail += detail
+    if clause := tried.nearest(claim, sensitivity, choice):
+        claim.note += f"; {clause}"
+    claim.detail += [*detail, *tried.told(claim, sensitivity, choice)]
     sensitivity.tell(claim, choice)
 
 
@@ -43,7 +46,7 @@ def _v1(base: pl.DataFrame, sensitivity: Sensitivity) -> tuple[str, list[str]]:
         f"gets are {window:.0f} packets. The paper's window and throughput need a path of about two "
         "satellite hops."
     ]
-    for name in ("two-hops", "two-hops-no-acks", "washington-dc"):
+    for name in ("two-hops", "two-hops-no-acks", "washington-dc", "washington-dc-buffer-100"):
         if name in sensitivity.variants:
             of = next(c for c in sensitivity.variants[name] if c.id == "V1").checks
             detail.append(

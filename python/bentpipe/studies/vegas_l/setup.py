@@ -219,6 +219,11 @@ VARIANTS = (
         "flow 2 to Washington, D.C., both flows by one hop",
         BASE.changed(destination="washington-dc"),
     ),
+    Variant(
+        "washington-dc-buffer-100",
+        "flow 2 to Washington, D.C.; both flows by two hops; buffer 100 packets",
+        BASE.changed(hops=(2, 2), destination="washington-dc", buffer_packets=100),
+    ),
     Variant("buffer-25", "buffer 25 packets", BASE.changed(buffer_packets=25)),
     Variant("buffer-100", "buffer 100 packets", BASE.changed(buffer_packets=100)),
     Variant("buffer-300", "buffer 300 packets (1 BDP)", BASE.changed(buffer_packets=300)),
