@@ -1,7 +1,7 @@
 """Writes docs/reproducing.md from a run of all studies: `scripts/reproducing_md.py OUT [--to FILE]`.
 
-OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of the
-page comes from there.
+OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
+the page comes from there.
 """
 
 import argparse
@@ -30,12 +30,14 @@ HEAD = """\
 INTRO = (
     "{claims} claims of {papers} papers, checked by repeating the papers' experiments in simulation: "
     "{counts}. A claim is one checkable sentence of a paper; it is made of one or more checks, and its "
-    "verdict follows from them by rule. Verdicts and numbers on this page come from the runs, none is typed in."
+    "verdict follows from them by rule. Verdicts and numbers on this page come from the runs, none is "
+    "typed in."
 )
 MADE = (
     "Bentpipe {version}, `bentpipe study run all --{mode}`, seeds as given with each paper: equal seeds give "
     "equal runs, on any machine and with any number of workers. `make reproducing` runs the studies and "
-    "writes this page again; `make study` writes the same as HTML, with every check, every figure and the data."
+    "writes this page again; `make study` writes the same as HTML, with every check, every figure and the "
+    "data."
 )
 
 
