@@ -83,7 +83,7 @@ def reasons(study: dict[str, Any]) -> list[str]:
     if not good:
         lines += ["No claim, by all of its checks.", ""]
     for claim in good:
-        text = f"- **{claim['id']} {safe(claim['title'])}.** {safe(claim['note']).capitalize()}."
+        text = f"- **{claim['id']} {safe(claim['title'])}.** {safe(claim['note'])}."
         lines.append(paragraph(text, "  "))
     lines += [""] if good else []
     rest = [c for c in study["claims"] if c["verdict"] != Verdict.REPRODUCED]

@@ -299,9 +299,8 @@ def study_run(
             show_claims(result.title, result.claims, result.page)
         if page is not None:
             show_counts(done, page)
-    for result in results:
-        if not isinstance(result, StudyResult):
-            terminal.error(f"study {result.name} failed: {result.why}; what is finished of it is kept")
+    for failure in (result for result in results if not isinstance(result, StudyResult)):
+        terminal.error(f"study {failure.name} failed: {failure.why}; what is finished of it is kept")
     if len(done) < len(results):
         raise typer.Exit(FAILED)
 

@@ -134,25 +134,28 @@ class StudiesBar(Bar):
         self._what = "; ".join(what) or self._what
         self(state.done, max(state.total, 1))
         if self._shown is not None:
-            left = "-:--" if state.remaining_s is None else _clock(state.remaining_s)
+            left = ""
+            if state.remaining_s is not None and state.done < state.total:
+                left = f"{_clock(state.remaining_s)} left"
             self._shown.update(self._shown.task_ids[0], description=self._what, left=left)
 
     def _show(self, total: float) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
         self._shown = Progress(
             TextColumn("{task.description}", table_column=Column(ratio=3, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=None, table_column=Column(ratio=2)),
             MofNCompleteColumn(),
-            TextColumn("runs, {task.fields[since]()}, {task.fields[left]} left"),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
             console=Console(file=sys.stderr),
             expand=True,
             transient=True,
         )
-        since = lambda: _clock(time.monotonic() - self._since)  # noqa: E731
-        self._shown.add_task(self._what, total=total, left="-:--", since=since)
+        self._shown.add_task(self._what, total=total, left="")
         self._shown.start()
 
 

@@ -1,7 +1,9 @@
 """Several studies as one job: the page about all, going on after interruptions, the same bits always."""
 
+import contextlib
 import json
 import os
+import pty
 import re
 import resource
 import shutil
@@ -267,6 +269,25 @@ def test_a_worker_that_dies_fails_its_study_only(tmp_path, monkeypatch):
     assert [type(result) for result in found].count(StudyResult) == 1
     (failure,) = (result for result in found if isinstance(result, Failure))
     assert failure.why == "a worker process ended (signal 9)"
+
+
+def test_the_display_fits_a_terminal_of_80_columns(tmp_path):
+    words, environment = command("all", "--out", tmp_path)
+    environment |= {"TOY_STUDIES": "toy other", "TOY_SLEEP": "0.03", "TERM": "xterm", "COLUMNS": "80"}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other side of a terminal is closed
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0
+    lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()))
+    assert max(map(len, lines)) <= 80
+    for text in ("toy, other ", "drawing ", "150/150 runs 0:00:"):
+        assert any(text in line for line in lines), text
+    assert any(re.search(r"[0-9]+/150 runs 0:00:[0-9]+ 0:[0-9]+ left", line) for line in lines)
 
 
 @pytest.fixture
