@@ -46,9 +46,9 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for connection in self._workers:
-            connection.close()  # a worker that loses its connection ends at once
-        for worker in self._workers.values():
+        for connection, worker in self._workers.items():
+            connection.close()
+            worker.process.kill()  # what it was writing has another name until it is whole
             worker.process.wait()
 
     @property
@@ -123,7 +123,7 @@ def serve(descriptor: int) -> None:
             try:
                 tasks.put(connection.recv())
             except (EOFError, OSError):
-                os._exit(0)  # whoever gave the tasks is gone, so nobody wants what is being worked on
+                os._exit(0)  # whoever gave the tasks was killed, so nobody wants what is being worked on
             except Exception as failure:  # the task's module or a class of it cannot be loaded
                 tasks.put(failure)
 

@@ -18,11 +18,11 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     for fig in report.figures:
         files += draw.save(fig.draw, out / "figures" / fig.name)
         path = out / f"{fig.name}.parquet"
-        fig.data.write_parquet(path)
+        replace(path, fig.data.write_parquet)
         files.append(path)
     for name, frame in {"runs": outcome.runs, **report.data}.items():
         path = out / f"{name}.parquet"
-        frame.write_parquet(path)
+        replace(path, frame.write_parquet)
         files.append(path)
     claims = [claim.as_dict() for claim in report.claims]
     claims_path = out / "claims.json"
