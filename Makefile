@@ -13,12 +13,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# The study that `make study` runs, and how much of it: --quick or --full.
-STUDY ?= vegas-l
+# The studies that `make study` runs, and how much of them: --quick or --full.
+STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check bench clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing bench clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -27,7 +27,7 @@ setup: .venv/.built ## .venv with every dependency, and the compiled extension i
 
 build: setup ## the same: build what has changed
 
-study: setup ## the main job: repeat a published experiment (STUDY=vegas-l MODE=--full)
+study: setup ## the main job: repeat the published experiments (STUDY=all MODE=--full); goes on if interrupted
 	$(BIN)/bentpipe study run $(STUDY) $(MODE) --out $(OUT)
 
 test: test-rust test-python ## every test, Rust and Python
@@ -58,6 +58,10 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/readme_figure.py
 	$(BIN)/python python/tests/witness/closed_forms.py --write
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+reproducing: setup ## docs/reproducing.md, from a full run of all studies
+	$(BIN)/bentpipe study run all --full --out $(OUT)
+	$(BIN)/python scripts/reproducing_md.py $(OUT)
 
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
+class Stopped(Exception):
+    """The user interrupted work that can go on later; the message says how."""
+
+
 class Verbs(TyperGroup):
     """The verbs, with one line on standard error and an exit status for everything that can go wrong."""
 
@@ -38,6 +42,9 @@ def _status(work: Callable[[], Any]) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         said = INTERRUPTED
+    except Stopped as stop:
+        terminal.error(f"interrupted; {stop}")
+        return INTERRUPTED
     except ScenarioError as wrong:
         terminal.error(str(wrong))
         return WRONG
@@ -246,14 +253,24 @@ def study_run(
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where to write; several studies get a directory each in it."),
+        typer.Option(
+            metavar="DIR",
+            help="Where to write; several studies get a directory each in it, and one page about all.",
+        ),
     ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
     json: Json = False,
 ) -> None:
-    """Repeat published experiments: figures, claims and a page for each."""
+    """Repeat published experiments: figures, claims and a page for each, and a page about all.
+
+    An interrupted job goes on where it was when the same command is given again.
+    """
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
-    from bentpipe.tables import show_claims
+    from bentpipe.studies.job import Interrupted
+    from bentpipe.studies.study import StudyResult
+    from bentpipe.tables import show_claims, show_counts
 
     if quick and full:
         raise _core.ScenarioError("--quick and --full exclude each other")
@@ -262,16 +279,30 @@ def study_run(
     for name in wanted:
         if name not in known:
             raise _core.ScenarioError(unknown("study", name, list(known)))
-    answers = []
-    for name in wanted:
-        where = Path("out/studies") / name if out is None else out if len(wanted) == 1 else out / name
-        with terminal.Bar(name) as bar:
-            done = studies.run(name, mode="full" if full else "quick", out=where, progress=bar)
-        answers.append({"name": name, "page": str(done.page), "claims": done.claims})
-        if not json:
-            show_claims(known[name], done.claims, done.page)
+    mode = "full" if full else "quick"
+    root = out or Path("out/studies")
+    page = None
+    try:
+        with terminal.StudiesBar() as bar:
+            if len(wanted) == 1:
+                place = out or root / wanted[0]
+                results = studies.run_each({wanted[0]: place}, mode, bar.at, workers=workers, fresh=fresh)
+            else:
+                results, page = studies.run_all(wanted, mode, root, bar.at, workers=workers, fresh=fresh)
+    except Interrupted as stop:
+        raise Stopped(str(stop)) from None
+    done = [result for result in results if isinstance(result, StudyResult)]
     if json:
-        terminal.answer(answers)
+        terminal.answer([{"name": r.name, "page": str(r.page), "claims": r.claims} for r in done])
+    else:
+        for result in done:
+            show_claims(result.title, result.claims, result.page)
+        if page is not None:
+            show_counts(done, page)
+    for failure in (result for result in results if not isinstance(result, StudyResult)):
+        terminal.error(f"study {failure.name} failed: {failure.why}; what is finished of it is kept")
+    if len(done) < len(results):
+        raise typer.Exit(FAILED)
 
 
 @cc_app.command("list")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import terminal, units
 from bentpipe.doctor import Check
 from bentpipe.registry import GRADES
 from bentpipe.result import LIMITS, Result
+
+if TYPE_CHECKING:
+    from bentpipe.studies.study import StudyResult
 
 _WORDS = {
     "cwnd": "cwnd",
@@ -198,6 +201,19 @@ def show_claims(title: str, claims: Sequence[dict[str, Any]], page: Path) -> Non
         shown.add_row(
             *(_cell(claim.get(key)) for key in ("id", "paper", "measured", "ci95", "verdict", "note"))
         )
+    console = terminal.console()
+    console.print(shown)
+    console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def show_counts(results: Sequence[StudyResult], page: Path) -> None:
+    """How many claims of each study have each verdict, and where the page about all is."""
+    verdicts = ("reproduced", "same order", "not reproduced")
+    shown = terminal.table("All studies", ["<study", *verdicts, "runs", "packets"])
+    for result in results:
+        found = [claim["verdict"] for claim in result.claims]
+        counts = (str(found.count(verdict)) for verdict in verdicts)
+        shown.add_row(result.name, *counts, f"{result.runs:,}", f"{result.packets:,}")
     console = terminal.console()
     console.print(shown)
     console.print(f"page: {page}", markup=False, soft_wrap=True)

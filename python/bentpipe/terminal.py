@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from bentpipe.studies.job import State
+
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
 
@@ -117,3 +119,48 @@ class Bar:
         )
         self._shown.add_task(self._what, total=total)
         self._shown.start()
+
+
+class StudiesBar(Bar):
+    """The bar of a job of studies: what is being worked on, the runs of all studies, and the time."""
+
+    def __init__(self) -> None:
+        super().__init__("starting")
+
+    def at(self, state: State) -> None:
+        """The job has come so far."""
+        what = [", ".join(state.running)] if state.running else []
+        what += [f"drawing {', '.join(state.drawing)}"] if state.drawing else []
+        self._what = "; ".join(what) or self._what
+        self(state.done, max(state.total, 1))
+        if self._shown is not None:
+            left = ""
+            if state.remaining_s is not None and state.done < state.total:
+                left = f"{_clock(state.remaining_s)} left"
+            self._shown.update(self._shown.task_ids[0], description=self._what, left=left)
+
+    def _show(self, total: float) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        self._shown = Progress(
+            TextColumn("{task.description}", table_column=Column(ratio=3, no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=None, table_column=Column(ratio=2)),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
+            console=Console(file=sys.stderr),
+            expand=True,
+            transient=True,
+        )
+        self._shown.add_task(self._what, total=total, left="")
+        self._shown.start()
+
+
+def _clock(seconds: float) -> str:
+    """A length of time: "4:07", "1:02:09"."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

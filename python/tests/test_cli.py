@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 from pathlib import Path
 
 import pytest
@@ -145,48 +144,80 @@ def test_study_list(cli):
 @pytest.fixture
 def two_studies(monkeypatch):
     """Two studies that take no time, in place of the real ones; the calls are kept."""
-    calls = []
+    from bentpipe.studies.job import Failure, Interrupted
+    from bentpipe.studies.study import StudyResult
 
-    def run(name, mode, out, progress):
-        calls.append((name, mode, out))
-        progress(1, 2)
-        if name == "b" and mode == "full":
-            raise RuntimeError("the sweep\nfailed")
-        claim = {
-            "id": "A1",
-            "paper": 2.0,
-            "measured": 2.1,
-            "ci95": [2.0, 2.2],
-            "verdict": "reproduced",
-            "note": "n",
-        }
-        return types.SimpleNamespace(claims=[claim], page=Path(out) / "index.html")
+    calls = []
+    claim = {
+        "id": "A1",
+        "title": "t",
+        "paper": 2.0,
+        "measured": 2.1,
+        "ci95": [2.0, 2.2],
+        "verdict": "reproduced",
+        "note": "n",
+        "checks": [
+            {
+                "what": "rate",
+                "paper": 2.0,
+                "measured": 2.1,
+                "ci95": [2.0, 2.2],
+                "n": 3,
+                "unit": "",
+                "holds": True,
+            }
+        ],
+    }
+
+    def run_each(places, mode, progress, *, workers, fresh):
+        if workers == 9:
+            raise Interrupted("7 of 8 runs are done")
+        results = []
+        for name, place in places.items():
+            calls.append((name, mode, place, workers, fresh))
+            title, page = f"Study {name.upper()}", Path(place) / "index.html"
+            result = StudyResult(name, title, "c", mode, "note", 1, 2, 3.0, [claim], [], page, [page])
+            failed = name == "b" and mode == "full"
+            results.append(Failure(name, "RuntimeError: the sweep\nfailed") if failed else result)
+        return results
 
     monkeypatch.setattr(bp.studies, "available", lambda: {"a": "Study A", "b": "Study B"})
-    monkeypatch.setattr(bp.studies, "run", run)
+    monkeypatch.setattr(bp.studies, "run_each", run_each)
     return calls
 
 
 def test_study_run(cli, two_studies, tmp_path):
-    ran = cli("study", "run", "a", "--full", "--out", tmp_path)
+    ran = cli("study", "run", "a", "--full", "--out", tmp_path, "--workers", 3)
     assert (ran.exit_code, ran.stderr) == (0, "")
     for word in ("Study A", "A1", "2.000", "2.100", "2.000 to 2.200", "reproduced", f"{tmp_path}/index.html"):
         assert word in ran.stdout
     found = answer(cli("study", "run", "all", "--json", "--out", tmp_path))
     assert [study["name"] for study in found] == ["a", "b"]
+    assert "All studies" in cli("study", "run", "all", "--out", tmp_path, "--fresh").stdout
     cli("study", "run", "b")
     assert two_studies == [
-        ("a", "full", tmp_path),
-        ("a", "quick", tmp_path / "a"),
-        ("b", "quick", tmp_path / "b"),
-        ("b", "quick", Path("out/studies/b")),
+        ("a", "full", tmp_path, 3, False),
+        ("a", "quick", tmp_path / "a", 0, False),
+        ("b", "quick", tmp_path / "b", 0, False),
+        ("a", "quick", tmp_path / "a", 0, True),
+        ("b", "quick", tmp_path / "b", 0, True),
+        ("b", "quick", Path("out/studies/b"), 0, False),
     ]
 
 
-def test_a_study_that_fails(cli, two_studies):
+def test_a_study_that_fails(cli, two_studies, tmp_path):
     ran = cli("study", "run", "b", "--full")
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert ran.stderr.count("\n") == 1 and "study b failed: RuntimeError: the sweep failed" in ran.stderr
+    ran = cli("study", "run", "all", "--full", "--out", tmp_path)
     assert ran.exit_code == 1
-    assert ran.stderr.count("\n") == 1 and "RuntimeError: the sweep failed" in ran.stderr
+    assert "A1" in ran.stdout and "study b failed" in ran.stderr
+
+
+def test_studies_that_are_interrupted(cli, two_studies):
+    ran = cli("study", "run", "a", "--workers", 9)
+    assert (ran.exit_code, ran.stdout) == (130, "")
+    assert ran.stderr == "bentpipe: interrupted; 7 of 8 runs are done\n"
 
 
 def test_doctor(cli):

@@ -10,7 +10,6 @@ from bentpipe import _core, studies
 from bentpipe.studies import a_liad
 from bentpipe.studies.a_liad import claims, sensitivity, setup
 from bentpipe.studies.a_liad.measure import measure
-from bentpipe.studies.execute import execute
 from bentpipe.studies.study import Case
 
 IDS = [f"A{i}" for i in range(1, 11)]
@@ -194,7 +193,8 @@ def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     flat = runs.filter((pl.col("experiment") == "no-sack") & (pl.col("cc") == "a-liad"))
     assert flat["drops"].to_list() == [0, 0]
     assert result.page.read_text(encoding="utf-8").count("data:image/svg+xml") == 11
-    again = execute(a_liad.STUDY, plan).runs
+    studies.run_plan(a_liad.STUDY, plan, tmp_path / "again")
+    again = pl.read_parquet(tmp_path / "again" / "runs.parquet")
     assert again.filter(pl.col("variant") == "base")["mbps"].equals(
         runs.filter(pl.col("variant") == "base")["mbps"]
     )

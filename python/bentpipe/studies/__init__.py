@@ -7,11 +7,13 @@ its name to `_MODULES`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from bentpipe.studies.job import Failure, State
     from bentpipe.studies.study import Plan, Study, StudyResult
 
 #: The modules of the studies, in the order in which they are listed.
@@ -19,7 +21,7 @@ _MODULES = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
 
 MODES = ("quick", "full")
 
-__all__ = ["MODES", "available", "get", "run"]
+__all__ = ["MODES", "Joined", "available", "get", "run", "run_all", "run_each"]
 
 
 def _all() -> dict[str, Study]:
@@ -45,25 +47,100 @@ def run(
     mode: str = "quick",
     out: Path | str = "study",
     progress: Callable[[int, int], None] | None = None,
+    *,
+    workers: int = 0,
+    fresh: bool = False,
 ) -> StudyResult:
     """Run the study ``name`` and write its page, claims, figures and data under ``out``.
 
     ``mode`` is ``"quick"`` (few seeds, under a minute on two cores) or ``"full"`` (the published form).
-    ``progress(done, total)`` counts runs. Raises KeyError for an unknown study, ValueError for an unknown
-    mode.
+    ``progress(done, total)`` counts runs. ``workers`` processes share the work, one per processor if 0;
+    the results do not depend on it. Runs that are under ``out`` from an earlier call, finished or not, are
+    not repeated unless ``fresh``. Raises KeyError for an unknown study, ValueError for an unknown mode,
+    StudyFailed if the study could not be finished.
     """
-    study = get(name)
-    if mode not in MODES:
-        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    return run_plan(study, study.plan(mode), Path(out), progress)
+    return run_plan(get(name), _plan(name, mode), Path(out), progress, workers=workers, fresh=fresh)
 
 
 def run_plan(
-    study: Study, plan: Plan, out: Path, progress: Callable[[int, int], None] | None = None
+    study: Study,
+    plan: Plan,
+    out: Path,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    workers: int = 0,
+    fresh: bool = False,
 ) -> StudyResult:
-    """Run ``plan`` of ``study`` and write everything under ``out``."""
-    from bentpipe.studies.execute import execute
-    from bentpipe.studies.write import write
+    """Run ``plan`` of ``study`` as `run` does, and write everything under ``out``."""
+    from bentpipe.studies.job import Failure, Job, StudyFailed, run_jobs
 
-    outcome = execute(study, plan, progress)
-    return write(study, plan, outcome, study.report(plan, outcome), out)
+    def tell(state: State) -> None:
+        if progress is not None:
+            progress(state.done, state.total)
+
+    (result,) = run_jobs([Job(study, plan, out)], workers=workers, fresh=fresh, progress=tell)
+    if isinstance(result, Failure):
+        raise StudyFailed(f"study {result.name}: {result.why}")
+    return result
+
+
+def run_each(
+    places: Mapping[str, Path],
+    mode: str = "quick",
+    progress: Callable[[State], None] | None = None,
+    *,
+    workers: int = 0,
+    fresh: bool = False,
+) -> list[StudyResult | Failure]:
+    """Run several studies as one job and write each in the folder that ``places`` gives for its name.
+
+    The results are in the order of the names; a study that fails does not stop the others. The rest is as
+    with `run`; ``progress`` is told the state of the whole job.
+    """
+    from bentpipe.studies.job import Job, run_jobs
+
+    jobs = [Job(get(name), _plan(name, mode), Path(place)) for name, place in places.items()]
+    return run_jobs(jobs, workers=workers, fresh=fresh, progress=progress)
+
+
+def run_all(
+    names: Sequence[str],
+    mode: str = "quick",
+    out: Path | str = "studies",
+    progress: Callable[[State], None] | None = None,
+    *,
+    workers: int = 0,
+    fresh: bool = False,
+) -> Joined:
+    """Run several studies as `run_each` does, each in ``out/NAME``, and write ``out/index.html`` about all.
+
+    ``out/claims.json`` has the claims of all.
+    """
+    from bentpipe.studies import summary
+
+    began = time.monotonic()
+    taken_over = 0
+
+    def tell(state: State) -> None:
+        nonlocal taken_over
+        taken_over = state.taken_over
+        if progress is not None:
+            progress(state)
+
+    out = Path(out)
+    results = run_each({n: out / n for n in names}, mode, tell, workers=workers, fresh=fresh)
+    page = summary.write(results, out, time.monotonic() - began, taken_over)
+    return Joined(results, page)
+
+
+class Joined(NamedTuple):
+    """Several studies that were run as one job, and the page about all of them."""
+
+    results: list[StudyResult | Failure]
+    page: Path
+
+
+def _plan(name: str, mode: str) -> Plan:
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    return get(name).plan(mode)

@@ -1,56 +1,55 @@
-"""Runs the cases of a study on all cores and collects one row of measures per run."""
+"""Runs a batch of a study's cases and measures each run."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from bentpipe import _core
-from bentpipe.studies.study import Case, Outcome, Plan, Study
+from bentpipe.studies.study import Case, Key, Study
 
 if TYPE_CHECKING:
     from bentpipe._core import RawResult
 
-#: Runs handed to the simulator at once: enough to keep many cores busy, few enough to bound memory.
-BATCH = 64
+
+@dataclass
+class Measured:
+    """A batch that is done: one row, one count of packets and one list of warnings per run."""
+
+    rows: list[dict[str, Key]]
+    packets: list[int]
+    warnings: list[list[str]]
+    #: The traces that are kept, with the keys of their cases; None if there are none.
+    traces: pl.DataFrame | None
+    #: Processor time of the whole batch, s.
+    cpu_s: float
 
 
-def execute(study: Study, plan: Plan, progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """Run every case of ``plan``; ``progress(done, total)`` is called as runs finish."""
-    started = time.monotonic()
-    total = len(plan.cases)
-    rows: list[dict[str, object]] = []
+def measure(study: Study, cases: Sequence[Case], advance: Callable[[int], None]) -> Measured:
+    """Runs the cases on one core; ``advance(done)`` is called as runs finish.
+
+    What comes out depends on the cases alone, not on what runs beside them.
+    """
+    began = time.process_time()
+    done = Measured([], [], [], None, 0.0)
     traces: list[pl.DataFrame] = []
-    packets = 0
-    warnings: dict[str, None] = {}
-    for first, batch in _batches(plan.cases):
-
-        def advance(done: int, first: int = first) -> None:
-            if progress is not None:
-                progress(first + done, total)
-
-        scenarios = [json.dumps(case.scenario) for case in batch]
-        for case, raw in zip(batch, _core.run_many(scenarios, progress=advance), strict=True):
-            result = json.loads(raw.json)
-            trace = trace_frame(raw) if case.scenario.get("record") else None
-            rows.append({**case.keys, **study.measure(case, result, trace)})
-            packets += int(result["packets"])
-            warnings.update(dict.fromkeys(result["warnings"]))
-            if case.keep_trace and trace is not None:
-                traces.append(trace.with_columns(**{k: pl.lit(v) for k, v in case.keys.items()}))
-    if progress is not None:
-        progress(total, total)
-    return Outcome(
-        runs=pl.DataFrame(rows, infer_schema_length=None),
-        traces=pl.concat(traces) if traces else pl.DataFrame(),
-        packets=packets,
-        wall_s=time.monotonic() - started,
-        warnings=list(warnings),
-    )
+    scenarios = [json.dumps(case.scenario) for case in cases]
+    for case, raw in zip(cases, _core.run_many(scenarios, 1, advance), strict=True):
+        result = json.loads(raw.json)
+        trace = trace_frame(raw) if case.scenario.get("record") else None
+        done.rows.append({**case.keys, **study.measure(case, result, trace)})
+        done.packets.append(int(result["packets"]))
+        done.warnings.append(result["warnings"])
+        if case.keep_trace and trace is not None:
+            traces.append(trace.with_columns(**{k: pl.lit(v) for k, v in case.keys.items()}))
+    done.traces = pl.concat(traces) if traces else None
+    done.cpu_s = time.process_time() - began
+    return done
 
 
 def trace_frame(raw: RawResult) -> pl.DataFrame:
@@ -59,8 +58,3 @@ def trace_frame(raw: RawResult) -> pl.DataFrame:
     names = pl.Series(list(raw.flow_names), dtype=pl.String)
     index = pl.Series(columns.pop("flow")).cast(pl.UInt32)
     return pl.DataFrame(columns).with_columns(names.gather(index).alias("flow"))
-
-
-def _batches(cases: Sequence[Case]) -> Iterator[tuple[int, Sequence[Case]]]:
-    for first in range(0, len(cases), BATCH):
-        yield first, cases[first : first + BATCH]

@@ -2,13 +2,15 @@
 
 A study is one module that defines ``STUDY: Study``. The framework (`bentpipe.studies.run`) does the rest: it
 runs the cases on all cores, calls ``measure`` on each, hands the table to ``report``, and writes figures,
-data, claims and page.
+data, claims and page. That happens in worker processes, so the functions of a study are functions of modules
+that can be imported, not local ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +50,8 @@ class Outcome:
     runs: pl.DataFrame
     traces: pl.DataFrame
     packets: int
-    wall_s: float
+    #: Processor time of all runs, s.
+    cpu_s: float
     warnings: list[str]
 
 
@@ -105,6 +108,18 @@ class Report:
 
 
 @dataclass(frozen=True)
+class ReportOf:
+    """The function ``build(plan, outcome)`` of a module; loaded, with matplotlib, when it is called."""
+
+    module: str
+
+    def __call__(self, plan: Plan, outcome: Outcome) -> Report:
+        """The report of the module."""
+        report: Report = import_module(self.module).build(plan, outcome)
+        return report
+
+
+@dataclass(frozen=True)
 class Study:
     """A published experiment.
 
@@ -120,6 +135,8 @@ class Study:
     plan: Callable[[str], Plan]
     measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures]
     report: Callable[[Plan, Outcome], Report]
+    #: Names of one or two figures that stand for the study beside others.
+    previews: Sequence[str] = ()
 
 
 @dataclass
@@ -128,8 +145,15 @@ class StudyResult:
 
     name: str
     title: str
+    citation: str
     mode: str
+    note: str
+    runs: int
+    packets: int
+    #: Processor time of the runs, s.
+    cpu_s: float
     claims: list[dict[str, Any]]
+    #: The figures that stand for the study where it is one of several: title, text alternative, SVG file.
+    previews: list[tuple[str, str, Path]]
     page: Path
     files: list[Path]
-    wall_s: float

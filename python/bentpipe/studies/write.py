@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from bentpipe.studies import draw, page
+from bentpipe.studies.store import replace
 from bentpipe.studies.study import Outcome, Plan, Report, Study, StudyResult
 
 
@@ -17,17 +18,42 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     for fig in report.figures:
         files += draw.save(fig.draw, out / "figures" / fig.name)
         path = out / f"{fig.name}.parquet"
-        fig.data.write_parquet(path)
+        replace(path, fig.data.write_parquet)
         files.append(path)
     for name, frame in {"runs": outcome.runs, **report.data}.items():
         path = out / f"{name}.parquet"
-        frame.write_parquet(path)
+        replace(path, frame.write_parquet)
         files.append(path)
     claims = [claim.as_dict() for claim in report.claims]
     claims_path = out / "claims.json"
-    claims_path.write_text(json.dumps(claims, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    html = page.render(study, plan, outcome, report, out)
+    save_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
     index = out / "index.html"
-    index.write_text(html, encoding="utf-8")
+    save_text(index, page.render(study, plan, outcome, report, out))
     files += [claims_path, index]
-    return StudyResult(study.name, study.title, plan.mode, claims, index, files, outcome.wall_s)
+    return StudyResult(
+        name=study.name,
+        title=study.title,
+        citation=study.citation,
+        mode=plan.mode,
+        note=str(plan.settings["note"]),
+        runs=outcome.runs.height,
+        packets=outcome.packets,
+        cpu_s=outcome.cpu_s,
+        claims=claims,
+        previews=[_preview(report, name, out) for name in study.previews],
+        page=index,
+        files=files,
+    )
+
+
+def save_text(path: Path, text: str) -> None:
+    """Writes a file that appears complete or not at all."""
+    replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+
+
+def _preview(report: Report, name: str, out: Path) -> tuple[str, str, Path]:
+    for figure in report.figures:
+        if figure.name == name:
+            return figure.title, figure.alt, out / "figures" / f"{name}.svg"
+    known = ", ".join(figure.name for figure in report.figures)
+    raise ValueError(f"the study names {name} as a preview, which is none of its figures: {known}")

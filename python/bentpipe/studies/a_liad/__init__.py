@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bentpipe.studies.a_liad.measure import measure
 from bentpipe.studies.a_liad.setup import BASE, VARIANTS, Run, Setup, Variant, experiments
-from bentpipe.studies.study import Case, Key, Outcome, Plan, Report, Study
+from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
 
 #: The seed whose windows the figures draw.
 TRACE_SEED = 1
@@ -75,13 +75,6 @@ def _cases(name: str, setup: Setup, runs: Iterable[Run], seeds: Iterable[int]) -
     return made
 
 
-def report(plan: Plan, outcome: Outcome) -> Report:
-    """Claims, figures and sections from the runs."""
-    from bentpipe.studies.a_liad.report import build  # draws, so matplotlib is loaded only here
-
-    return build(plan, outcome)
-
-
 STUDY = Study(
     name="a-liad",
     title="A-LIAD: adaptive logarithmic increase over a geostationary satellite",
@@ -98,5 +91,6 @@ STUDY = Study(
     ),
     plan=plan,
     measure=measure,
-    report=report,
+    report=ReportOf("bentpipe.studies.a_liad.report"),
+    previews=("figure-10",),
 )

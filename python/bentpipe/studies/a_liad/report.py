@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from bentpipe.studies.a_liad import claims, figures, reasons, sections, sensitivity, windows
+from bentpipe.studies.report import assemble, base_of
 from bentpipe.studies.study import Outcome, Plan, Report
 
 
 def build(plan: Plan, outcome: Outcome) -> Report:
     """The report of the study."""
-    base = outcome.runs.filter(pl.col("variant") == "base")
-    found = claims.evaluate(base)
+    base = base_of(outcome.runs)
     under = sensitivity.evaluate(plan, outcome.runs)
-    for claim in found:
-        reasons.explain(claim, base, under)
-    return Report(
-        claims=found,
-        figures=figures.figures(plan, base, windows.windows(plan, outcome.traces, base)),
-        sections=[sections.setup_section(), sections.runs_section(base), sensitivity.section(plan, under)],
-        data={"sensitivity": under.frame()},
+    return assemble(
+        claims.evaluate(base),
+        under,
+        sensitivity.choice,
+        lambda claim: reasons.explain(claim, base, under),
+        figures.figures(plan, base, windows.windows(plan, outcome.traces, base)),
+        [sections.setup_section(), sections.runs_section(base), sensitivity.section(plan, under)],
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.hswa.measure import increment, throughput
+from bentpipe.studies.hswa.measure import SETUPS, measure
 from bentpipe.studies.hswa.setup import (
-    BASE,
     BERS,
     BETWEEN,
     PAIRS,
@@ -16,14 +14,10 @@ from bentpipe.studies.hswa.setup import (
     Variant,
     increment_scenario,
 )
-from bentpipe.studies.study import Case, Key, Measures, Outcome, Plan, Report, Study
-
-if TYPE_CHECKING:
-    import polars as pl
+from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
 
 #: The variant that is run over as many seeds as the base, and drawn beside it.
 BESIDE = "byte"
-SETUPS = {"base": BASE, **{v.name: v.setup for v in VARIANTS}}
 
 
 @dataclass(frozen=True)
@@ -87,21 +81,6 @@ def _cases(name: str, seeds: Iterable[int], bers: Sequence[float]) -> list[Case]
     ]
 
 
-def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
-    """The scalars of one run; see `bentpipe.studies.hswa.measure`."""
-    if trace is None:
-        raise ValueError("this study measures what traces show, so its runs record one")
-    variant = str(case.keys["variant"])
-    return increment(trace) if variant == "increment" else throughput(SETUPS[variant], result, trace)
-
-
-def report(plan: Plan, outcome: Outcome) -> Report:
-    """Claims, figures and sections from the runs."""
-    from bentpipe.studies.hswa.report import build  # draws, so matplotlib is loaded only here
-
-    return build(plan, outcome)
-
-
 STUDY = Study(
     name="hswa",
     title="HSWA-TCP in high-speed satellite networks",
@@ -117,5 +96,6 @@ STUDY = Study(
     ),
     plan=plan,
     measure=measure,
-    report=report,
+    report=ReportOf("bentpipe.studies.hswa.report"),
+    previews=("figure-3",),
 )

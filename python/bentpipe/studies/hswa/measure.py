@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.studies.hswa.rounds import Growth, growths
-from bentpipe.studies.hswa.setup import HEADER_BYTES, WARM_UP, Setup
-from bentpipe.studies.study import Measures
+from bentpipe.studies.hswa.setup import BASE, HEADER_BYTES, VARIANTS, WARM_UP, Setup
+from bentpipe.studies.study import Case, Measures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +20,17 @@ NO_THROUGHPUT: Measures = dict.fromkeys(
     ("mbps", "cwnd", "rtt_s", "sent", "lost_error", "lost_queue", "timeouts"), math.nan
 )
 NO_INCREMENT: Measures = {**dict.fromkeys(("at_base", "zero", "linear", "beyond"), math.nan), "rounds": ""}
+
+#: The set-up of each variant by its name.
+SETUPS = {"base": BASE, **{v.name: v.setup for v in VARIANTS}}
+
+
+def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
+    """The scalars of one run: of `throughput` and of `increment`, NaN where it is of the other kind."""
+    if trace is None:
+        raise ValueError("this study measures what traces show, so its runs record one")
+    variant = str(case.keys["variant"])
+    return increment(trace) if variant == "increment" else throughput(SETUPS[variant], result, trace)
 
 
 def throughput(setup: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:

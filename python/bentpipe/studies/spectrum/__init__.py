@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from bentpipe.studies.spectrum.measure import measure
 from bentpipe.studies.spectrum.runs import plan
-from bentpipe.studies.study import Outcome, Plan, Report, Study
-
-
-def report(plan: Plan, outcome: Outcome) -> Report:
-    """Claims, figures and sections from the runs."""
-    from bentpipe.studies.spectrum.report import build  # draws, so matplotlib is loaded only here
-
-    return build(plan, outcome)
-
+from bentpipe.studies.study import ReportOf, Study
 
 STUDY = Study(
     name="spectrum",
@@ -30,5 +22,9 @@ STUDY = Study(
     ),
     plan=plan,
     measure=measure,
-    report=report,
+    report=ReportOf("bentpipe.studies.spectrum.report"),
+    previews=(
+        "figure-8",
+        "figure-21",
+    ),
 )

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from bentpipe.studies.claim import Claim
+from bentpipe.studies.report import assemble, base_of
 from bentpipe.studies.spectrum import claims, closed, curves, figures, reasons, sections, time_series
 from bentpipe.studies.study import Outcome, Plan, Report
 
 
 def build(plan: Plan, outcome: Outcome) -> Report:
     """The report of the study."""
-    base = outcome.runs.filter(pl.col("variant") == "base")
-    found = sorted([*closed.evaluate(), *claims.evaluate(base)], key=_number)
-    sensitivity = sections.sensitivity(plan, outcome.runs)
-    for claim in found:
-        reasons.explain(claim, base, sensitivity)
-    kept = outcome.traces
-    return Report(
-        claims=found,
-        figures=[
+    base, kept = base_of(outcome.runs), outcome.traces
+    under = sections.sensitivity(plan, outcome.runs)
+    return assemble(
+        sorted([*closed.evaluate(), *claims.evaluate(base)], key=_number),
+        under,
+        sections.choice,
+        lambda claim: reasons.explain(claim, base, under),
+        [
             *curves.figures(),
             figures.friendliness(plan, base),
             *figures.compatibility(plan, base, kept),
@@ -29,12 +27,11 @@ def build(plan: Plan, outcome: Outcome) -> Report:
             time_series.impulse(plan, kept),
             *time_series.convergence(plan, base, kept),
         ],
-        sections=[
+        [
             sections.analysis_section(base),
             sections.choices_section(),
-            sections.sensitivity_section(plan, sensitivity),
+            sections.sensitivity_section(plan, under),
         ],
-        data={"sensitivity": sensitivity.frame()},
     )
 
 

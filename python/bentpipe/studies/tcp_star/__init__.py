@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bentpipe.studies.study import Case, Key, Outcome, Plan, Report, Study
+from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
 from bentpipe.studies.tcp_star.measure import measure
 from bentpipe.studies.tcp_star.setup import (
     ACKS,
@@ -96,13 +96,6 @@ def _cases(
             )
 
 
-def report(plan: Plan, outcome: Outcome) -> Report:
-    """Claims, figures and sections from the runs."""
-    from bentpipe.studies.tcp_star.report import build  # draws, so matplotlib is loaded only here
-
-    return build(plan, outcome)
-
-
 STUDY = Study(
     name="tcp-star",
     title="TCP-STAR: throughput and fairness over a satellite link",
@@ -118,5 +111,6 @@ STUDY = Study(
     ),
     plan=plan,
     measure=measure,
-    report=report,
+    report=ReportOf("bentpipe.studies.tcp_star.report"),
+    previews=("figure-6",),
 )

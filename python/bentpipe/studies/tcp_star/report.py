@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import polars as pl
-
+from bentpipe.studies.report import assemble, base_of
 from bentpipe.studies.study import Outcome, Plan, Report
 from bentpipe.studies.tcp_star import claims, figures, reasons, sections
 
@@ -11,19 +10,18 @@ from bentpipe.studies.tcp_star import claims, figures, reasons, sections
 def build(plan: Plan, outcome: Outcome) -> Report:
     """The report of the study."""
     runs = outcome.runs
-    base = runs.filter(pl.col("variant") == "base")
-    found = claims.evaluate(base)
-    sensitivity = sections.sensitivity(plan, runs)
-    for claim in found:
-        reasons.explain(claim, runs, sensitivity)
-    return Report(
-        claims=found,
-        figures=figures.figures(plan, outcome, base),
-        sections=[
+    base = base_of(runs)
+    under = sections.sensitivity(plan, runs)
+    return assemble(
+        claims.evaluate(base),
+        under,
+        sections.choice,
+        lambda claim: reasons.explain(claim, runs, under),
+        figures.figures(plan, outcome, base),
+        [
             sections.runs_section(base),
             sections.setup_section(base),
             sections.rto_section(plan, runs),
-            sections.sensitivity_section(plan, sensitivity),
+            sections.sensitivity_section(plan, under),
         ],
-        data={"sensitivity": sensitivity.frame()},
     )

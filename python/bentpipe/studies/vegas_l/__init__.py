@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bentpipe.studies.study import Case, Key, Outcome, Plan, Report, Study
+from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
 from bentpipe.studies.vegas_l.measure import measure
 from bentpipe.studies.vegas_l.setup import ALGORITHMS, BASE, DURATION_S, HIGH, LOW, VARIANTS, Setup, Variant
 
@@ -68,13 +68,6 @@ def _cases(name: str, setup: Setup, seeds: Iterable[int], duration_s: float) -> 
     ]
 
 
-def report(plan: Plan, outcome: Outcome) -> Report:
-    """Claims, figures and sections from the runs."""
-    from bentpipe.studies.vegas_l.report import build  # draws, so matplotlib is loaded only here
-
-    return build(plan, outcome)
-
-
 STUDY = Study(
     name="vegas-l",
     title="TCP Vegas-L over a geostationary satellite",
@@ -90,5 +83,6 @@ STUDY = Study(
     ),
     plan=plan,
     measure=measure,
-    report=report,
+    report=ReportOf("bentpipe.studies.vegas_l.report"),
+    previews=("figure-4",),
 )

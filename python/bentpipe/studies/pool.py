@@ -1,0 +1,144 @@
+"""Worker processes with one task at a time. They end with the process that started them, however it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import Any, Literal, Self
+
+#: A function of a module that the worker can import; its first argument is what it reports its progress to.
+Task = Callable[..., Any]
+
+_START = "import sys; from bentpipe.studies.pool import serve; serve(int(sys.argv[1]))"
+
+
+@dataclass(frozen=True)
+class News:
+    """What a worker says of its task: how far it is, what it gave, or in one line why it failed."""
+
+    task: Any
+    kind: Literal["progress", "done", "failed"]
+    value: Any
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen[bytes]
+    task: Any = None
+
+
+class Pool:
+    """At most ``size`` worker processes, started when they are needed."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._workers: dict[Connection, _Worker] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for connection, worker in self._workers.items():
+            connection.close()
+            worker.process.kill()  # what it was writing has another name until it is whole
+            worker.process.wait()
+
+    @property
+    def free(self) -> int:
+        """How many tasks can be started now."""
+        return self._size - len(self.busy)
+
+    @property
+    def busy(self) -> list[Any]:
+        """The names of the tasks that are being worked on."""
+        return [worker.task for worker in self._workers.values() if worker.task is not None]
+
+    def start(self, name: Any, task: Task, *args: Any) -> None:
+        """Gives a task to a free worker; ``name`` is what news of it is called by."""
+        idle = (connection for connection, worker in self._workers.items() if worker.task is None)
+        connection = next(idle, None) or self._new()
+        self._workers[connection].task = name
+        connection.send((task, args))
+
+    def news(self) -> Iterator[News]:
+        """Waits until a worker has something to say."""
+        for connection in wait(list(self._workers)):
+            assert isinstance(connection, Connection)
+            worker = self._workers[connection]
+            name = worker.task
+            try:
+                kind, value = connection.recv()
+            except (EOFError, OSError):
+                del self._workers[connection]
+                connection.close()
+                yield News(name, "failed", f"a worker process ended ({_ending(worker.process.wait())})")
+                continue
+            if kind != "progress":
+                worker.task = None
+            yield News(name, kind, value)
+
+    def _new(self) -> Connection:
+        ours, theirs = Pipe()
+        # polars shares out its sums over its threads: their number must be the same on every machine.
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+            "POLARS_MAX_THREADS": "1",
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            env=environment,
+            process_group=0,  # Ctrl-C is for the process that the user started, which ends its workers
+        )
+        theirs.close()
+        self._workers[ours] = _Worker(process)
+        return ours
+
+
+def _ending(status: int) -> str:
+    return f"signal {-status}" if status < 0 else f"status {status}"
+
+
+def serve(descriptor: int) -> None:
+    """The life of a worker: tasks come over a connection, one at a time, and their news go back."""
+    from queue import SimpleQueue
+    from threading import Thread
+
+    connection = Connection(descriptor)
+    tasks: SimpleQueue[tuple[Task, tuple[Any, ...]] | Exception] = SimpleQueue()
+
+    def listen() -> None:
+        while True:
+            try:
+                tasks.put(connection.recv())
+            except (EOFError, OSError):
+                os._exit(0)  # whoever gave the tasks was killed, so nobody wants what is being worked on
+            except Exception as failure:  # the task's module or a class of it cannot be loaded
+                tasks.put(failure)
+
+    Thread(target=listen, daemon=True).start()
+    while True:
+        try:
+            given = tasks.get()
+            if isinstance(given, Exception):
+                raise given
+            task, args = given
+            answer = ("done", task(lambda value: connection.send(("progress", value)), *args))
+        except Exception as failure:
+            if "BENTPIPE_TRACEBACK" in os.environ:
+                import traceback
+
+                traceback.print_exc()
+            answer = ("failed", f"{type(failure).__name__}: {failure}")
+        connection.send(answer)

@@ -1,0 +1,85 @@
+"""The version of the code that a run's measures come from: a hash of all that they depend on.
+
+Two runs of one case have the same measures if this hash is the same. It covers the module that defines the
+study's ``measure``, every module of its package and of Bentpipe that this one imports, directly or not, the
+compiled simulator, and the versions of Python and of the libraries that compute. Comments and layout do not
+count. Nor does what draws and explains, as ``measure`` does not import it: a figure can be changed and drawn
+again without running anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import platform
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from bentpipe.studies.study import Study
+
+LIBRARIES = ("numpy", "polars", "scipy")
+
+
+def code_version(study: Study) -> str:
+    """The hash, in hexadecimal."""
+    found = hashlib.sha256()
+    for name, path in modules(study.measure.__module__, "bentpipe.studies.execute").items():
+        code = path.read_bytes()
+        code = ast.unparse(ast.parse(code)).encode() if path.suffix == ".py" else code
+        found.update(f"{name} {hashlib.sha256(code).hexdigest()}\n".encode())
+    found.update(f"{study.measure.__qualname__} python {platform.python_version()}\n".encode())
+    for library in LIBRARIES:
+        found.update(f"{library} {version(library)}\n".encode())
+    return found.hexdigest()
+
+
+def modules(*names: str) -> dict[str, Path]:
+    """The modules and all that they import from their own packages and from Bentpipe, with their files.
+
+    Raises:
+        ValueError: a module has no file whose contents could be compared.
+    """
+    tops = {"bentpipe", *(name.partition(".")[0] for name in names)}
+    found: dict[str, Path] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+            raise ValueError(f"the module {name} has no file, so a change of it could not be noticed")
+        found[name] = Path(spec.origin)
+        if found[name].suffix == ".py":
+            package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
+            waiting += [n for n in _imported(found[name], package) if n.partition(".")[0] in tops]
+    return dict(sorted(found.items()))
+
+
+def _imported(path: Path, package: str) -> Iterator[str]:
+    """The names of the modules that a file imports, wherever in it; not what only type checkers read."""
+    waiting: list[ast.AST] = [ast.parse(path.read_bytes(), str(path))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            base = importlib.util.resolve_name(base, package) if node.level else base
+            for alias in node.names:
+                part = f"{base}.{alias.name}"
+                yield part if _is_module(part, base) else base
+        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _is_module(name: str, parent: str) -> bool:
+    """Whether `name` is a module; asked only of packages, whose parts may be modules."""
+    spec = importlib.util.find_spec(parent)
+    if spec is None or spec.submodule_search_locations is None:
+        return False
+    return importlib.util.find_spec(name) is not None
