@@ -130,8 +130,15 @@ fn values(entry: &Entry, places: &[f64]) -> Vec<(String, Value)> {
     };
     // Every fourth place leaves the parameter out, so that defaults that depend on another parameter are met too.
     let given = |x: f64| !(0.25..0.5).contains(&x);
-    let places = entry.params.iter().zip(places.iter().cycle()).filter(|(_, x)| given(**x));
-    places.map(|(param, x)| (param.name.to_string(), value(param.kind, *x))).collect()
+    let places = entry.parameters().zip(places.iter().cycle()).filter(|(_, x)| given(**x));
+    let all: Vec<_> = places.map(|(param, x)| (param.name.to_string(), value(param.kind, *x))).collect();
+    // HyStart++ only where it has a place, and its constants only with it.
+    let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: 2.0 };
+    if registry::starts_with_hystart(&all) && registry::build(entry.id, &all, start).is_ok() {
+        return all;
+    }
+    let own = |name: &str| entry.params.iter().any(|param| param.name == name);
+    all.into_iter().filter(|(name, _)| own(name)).collect()
 }
 
 /// A controller and the flow that it is told about.

@@ -109,6 +109,10 @@ impl Policy for VegasL {
         }
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some("its slow start ends by a measure of the queue of its own, gamma")
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         self.start.grow(w, &mut self.gauge, ack.segments(flow))
     }
