@@ -193,8 +193,10 @@ fn those_with_a_start_of_their_own_refuse_and_say_why() {
         .filter(|e| registry::build(e.id, core::slice::from_ref(&chosen), start).is_err())
         .map(|e| e.id)
         .collect();
-    let expected =
-        ["star", "vegas-l", "vegas-a", "vegas", "a-liad", "liad", "fast", "yeah", "bbr", "bbr3", "copa"];
+    let expected = [
+        "star", "vegas-l", "vegas-a", "vegas", "a-liad", "liad", "fast", "yeah", "bbr", "bbr3", "copa",
+        "tfrc",
+    ];
     assert_eq!(refused, expected);
     let standard = ("start".to_string(), text("standard"));
     assert!(registry::build("a-liad", &[standard, chosen.clone()], start).is_ok());
