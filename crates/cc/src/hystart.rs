@@ -23,7 +23,7 @@
 //!  * a round ends with `Ack::round_end`, and the samples of that ACK belong to the round that it closes.
 //!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow start, not about the cut.
 
-use crate::registry::{Kind, Param, PathFact};
+use crate::registry::{Kind, Param, PathFact, number};
 use crate::report::{Ack, Flow};
 use crate::time::Span;
 
@@ -47,7 +47,7 @@ pub(crate) const PARAMS: &[Param] = &[
         about: "the first slow start: the algorithm's own, or with the exit of HyStart++ (RFC 9406)",
         from_path: None,
     },
-    constant(
+    number(
         "hystart_min_rtt_thresh",
         0.004,
         0.0,
@@ -55,15 +55,8 @@ pub(crate) const PARAMS: &[Param] = &[
         "s",
         "MIN_RTT_THRESH: least rise of the RTT that counts",
     ),
-    constant(
-        "hystart_max_rtt_thresh",
-        0.016,
-        0.0,
-        10.0,
-        "s",
-        "MAX_RTT_THRESH: a rise that counts on any path",
-    ),
-    constant(
+    number("hystart_max_rtt_thresh", 0.016, 0.0, 10.0, "s", "MAX_RTT_THRESH: a rise that counts on any path"),
+    number(
         "hystart_min_rtt_divisor",
         8.0,
         1.0,
@@ -71,7 +64,7 @@ pub(crate) const PARAMS: &[Param] = &[
         "1",
         "MIN_RTT_DIVISOR: between the two, 1/this of the RTT counts",
     ),
-    constant(
+    number(
         "hystart_n_rtt_sample",
         8.0,
         1.0,
@@ -79,7 +72,7 @@ pub(crate) const PARAMS: &[Param] = &[
         "samples",
         "N_RTT_SAMPLE: RTT samples that a round needs to be used",
     ),
-    constant(
+    number(
         "hystart_css_growth_divisor",
         4.0,
         2.0,
@@ -87,7 +80,7 @@ pub(crate) const PARAMS: &[Param] = &[
         "1",
         "CSS_GROWTH_DIVISOR: growth in conservative slow start is 1/this of slow start's",
     ),
-    constant(
+    number(
         "hystart_css_rounds",
         5.0,
         1.0,
@@ -97,7 +90,7 @@ pub(crate) const PARAMS: &[Param] = &[
     ),
     Param {
         from_path: Some(PathFact::Paced),
-        ..constant(
+        ..number(
             L,
             L_UNPACED,
             1.0,
@@ -107,17 +100,6 @@ pub(crate) const PARAMS: &[Param] = &[
         )
     },
 ];
-
-const fn constant(
-    name: &'static str,
-    default: f64,
-    min: f64,
-    max: f64,
-    unit: &'static str,
-    about: &'static str,
-) -> Param {
-    Param { name, kind: Kind::Number { default, min, max }, unit, about, from_path: None }
-}
 
 /// The constants of section 4.3.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,16 +121,16 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// From checked parameters: `number` gives the value of a name, `given` whether the user gave it.
-    pub(crate) fn new(number: impl Fn(&str) -> f64, given: impl Fn(&str) -> bool) -> Self {
+    /// From checked parameters: `value` gives the value of a name, `given` whether the user gave it.
+    pub(crate) fn new(value: impl Fn(&str) -> f64, given: impl Fn(&str) -> bool) -> Self {
         Self {
-            min_rtt_thresh: Span::from_secs(number("hystart_min_rtt_thresh")),
-            max_rtt_thresh: Span::from_secs(number("hystart_max_rtt_thresh")),
-            min_rtt_divisor: number("hystart_min_rtt_divisor"),
-            n_rtt_sample: number("hystart_n_rtt_sample") as u32,
-            css_growth_divisor: number("hystart_css_growth_divisor"),
-            css_rounds: number("hystart_css_rounds") as u32,
-            l: given(L).then(|| number(L)),
+            min_rtt_thresh: Span::from_secs(value("hystart_min_rtt_thresh")),
+            max_rtt_thresh: Span::from_secs(value("hystart_max_rtt_thresh")),
+            min_rtt_divisor: value("hystart_min_rtt_divisor"),
+            n_rtt_sample: value("hystart_n_rtt_sample") as u32,
+            css_growth_divisor: value("hystart_css_growth_divisor"),
+            css_rounds: value("hystart_css_rounds") as u32,
+            l: given(L).then(|| value(L)),
         }
     }
 

@@ -67,6 +67,18 @@ pub struct Param {
     pub from_path: Option<PathFact>,
 }
 
+/// A parameter that is a number.
+pub(crate) const fn number(
+    name: &'static str,
+    default: f64,
+    min: f64,
+    max: f64,
+    unit: &'static str,
+    about: &'static str,
+) -> Param {
+    Param { name, kind: Kind::Number { default, min, max }, unit, about, from_path: None }
+}
+
 /// How well an algorithm is pinned down by what could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {

@@ -37,10 +37,9 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::algorithms::bbr::number;
 use crate::algorithms::model::{LARGEST, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions, number};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;
