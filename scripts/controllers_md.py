@@ -37,6 +37,15 @@ The grade says how well the rules are pinned down:
 
 """
 
+SHARED = """\
+## Slow start
+
+Every algorithm with the slow start of RFC 5681 can leave the first one by HyStart++ (RFC 9406):
+`cc = { name = "cubic", slow_start = "hystart++" }`. It may also be told the constants below. Later slow
+starts, which lead to a known ssthresh, stay as they are. Algorithms that pace by a model of the path, end
+slow start by a measure of the queue of their own, or have a window rule of their own there, refuse it; each
+says so below."""
+
 
 def cell(text: str) -> str:
     """`text` as one cell of a Markdown table."""
@@ -78,11 +87,20 @@ def section(entry: dict[str, Any]) -> list[str]:
     asked = [SENDER[option] for option, on in entry["sender"].items() if on]
     if asked:
         lines += ["Asks of the sender, unless the flow says otherwise: " + "; ".join(asked) + ".", ""]
-    if entry["params"]:
+    if entry["refuses_hystart"]:
+        lines += [f"Cannot start with HyStart++: {entry['refuses_hystart']}.", ""]
+    lines += table([param for param in entry["params"] if not param["shared"]])
+    return lines
+
+
+def table(params: list[dict[str, Any]]) -> list[str]:
+    """The lines that list parameters."""
+    lines: list[str] = []
+    if params:
         lines += ["| parameter | default | allowed | unit | what it does |", "|---|---|---|---|---|"]
-        for param in entry["params"]:
+        for param in params:
             about = param["about"]
-            if param["from_path"]:
+            if param["from_path"] == "BitErrorRate":
                 fact = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", param["from_path"]).lower()
                 about += f"; unless given, the {fact} of the path"
             row = [f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about]
@@ -100,6 +118,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         row = [f"[`{entry['id']}`](#{anchor(entry)})", entry["label"], entry["grade"], entry["about"]]
         lines.append("| " + " | ".join(cell(part) for part in row) + " |")
     lines.append("")
+    shared = {p["name"]: p for entry in entries for p in entry["params"] if p["shared"]}
+    lines += [*SHARED.splitlines(), "", *table(list(shared.values()))]
     for entry in entries:
         lines += section(entry)
     return text + "\n".join(lines).rstrip("\n") + "\n"

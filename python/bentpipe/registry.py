@@ -25,9 +25,9 @@ def controllers() -> list[dict[str, Any]]:
     """Every algorithm, in the order of tables and legends.
 
     Each is a dict with id, label, about, source, reference, grade, colour, marker, sender (what it asks of
-    the
-    sender: aen, bulk_repeat, fixed_rto) and params (name, kind, default, min, max, choices, unit, about,
-        from_path).
+    the sender: aen, bulk_repeat, fixed_rto), params (name, kind, default, min, max, choices, unit, about,
+    from_path, and shared: is it one that all window algorithms take?) and refuses_hystart (why it cannot
+    start with HyStart++; None if it can).
     """
     return [dict(entry) for entry in _entries()]
 

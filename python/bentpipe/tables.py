@@ -163,17 +163,20 @@ def show_algorithm(entry: dict[str, Any]) -> None:
     console.print(f"Grade {entry['grade']}: {GRADES[entry['grade']]}.", markup=False)
     asked = [name.replace("_", " ") for name, on in entry["sender"].items() if on]
     console.print(f"Asks of the sender: {', '.join(asked) or 'nothing'}.", markup=False)
+    if entry["refuses_hystart"]:
+        console.print(f"Cannot start with HyStart++: {entry['refuses_hystart']}.", markup=False)
     if not entry["params"]:
         console.print("No parameters.")
         return
     shown = terminal.table("", ["<parameter", "<default", "~allowed", "<unit", "~what it does"])
     for param in entry["params"]:
+        from_path = param["from_path"] == "BitErrorRate"
         shown.add_row(
             param["name"],
             _plain(param["default"]),
             _allowed(param),
             param["unit"] or "-",
-            param["about"] + (" Taken from the path unless set." if param["from_path"] else ""),
+            param["about"] + (" Taken from the path unless set." if from_path else ""),
         )
     console.print(shown)
 

@@ -77,6 +77,14 @@ def test_parameters_are_part_of_the_label():
     assert row["label"].startswith(f"{entry['label']} {param['name']}=")
 
 
+def test_hystart_spares_the_queue():
+    long = bp.Link(rate="10 Mbit/s", delay="50 ms", queue=bp.DropTail("12 bdp"))
+    ccs = [{"name": "cubic", "slow_start": start} for start in ("standard", "hystart++")]
+    rows = {row["label"]: row for row in compare_rows(long, ccs, duration="4.5 s")}
+    assert rows["CUBIC slow_start=hystart++"]["loss"] == 0
+    assert rows["CUBIC slow_start=standard"]["loss"] > 0
+
+
 def test_a_scenario_of_several_links_cannot_be_changed_by_one_number(scenario_file):
     second = '[link.b]\nrate = "1 Mbit/s"\ndelay = "1 ms"\n[[flow]]'
     scenario_file.write_text(scenario_file.read_text().replace("[[flow]]", second))

@@ -6,6 +6,7 @@
 
 use core::fmt::Debug;
 
+use crate::hystart::Constants;
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Time};
 
@@ -99,6 +100,15 @@ pub trait Controller: Debug + Send {
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {
         Recovery::Sender
+    }
+    /// Asks for HyStart++ (RFC 9406) in the first slow start; called once, before the first event.
+    ///
+    /// # Errors
+    /// Why the algorithm cannot do that. Only algorithms hosted by [`crate::Windowed`] can.
+    fn use_hystart(&mut self, _constants: Constants) -> Result<(), &'static str> {
+        Err(
+            "it is not a window algorithm with the slow start of RFC 5681, and its start is part of its own model of the path",
+        )
     }
     /// Does the controller read `Ack::rate`? The sender keeps the state for rate samples only then.
     fn wants_rate(&self) -> bool {

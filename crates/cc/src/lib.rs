@@ -13,6 +13,7 @@ extern crate alloc;
 pub mod algorithms;
 mod controller;
 mod filter;
+mod hystart;
 pub mod registry;
 mod report;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 pub use filter::WindowedMin;
+pub use hystart::Constants as HystartConstants;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use round::{Measured, Round};
 pub use time::{Rate, Span, Time};

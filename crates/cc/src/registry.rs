@@ -8,6 +8,7 @@ use core::fmt;
 
 use crate::algorithms;
 use crate::controller::Controller;
+use crate::hystart::{self, Constants, HYSTART, SLOW_START};
 use crate::windowed::Start;
 
 /// A parameter's value, given or default.
@@ -42,11 +43,13 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-/// A fact about the path that a simulator or an operator may fill in when the user gives no value.
+/// A fact about the path, or the sender on it, that a simulator or an operator may fill in when the user gives no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathFact {
     /// Bit error rate of the path's data direction.
     BitErrorRate,
+    /// The sender spreads its segments in time. Where it does, the parameter takes its largest value.
+    Paced,
 }
 
 /// One parameter of an algorithm.
@@ -62,6 +65,18 @@ pub struct Param {
     pub about: &'static str,
     /// Filled in from the path unless the user sets it.
     pub from_path: Option<PathFact>,
+}
+
+/// A parameter that is a number.
+pub(crate) const fn number(
+    name: &'static str,
+    default: f64,
+    min: f64,
+    max: f64,
+    unit: &'static str,
+    about: &'static str,
+) -> Param {
+    Param { name, kind: Kind::Number { default, min, max }, unit, about, from_path: None }
 }
 
 /// How well an algorithm is pinned down by what could be read.
@@ -137,6 +152,30 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
+    /// The algorithm cannot start with HyStart++.
+    NoHystart {
+        /// The algorithm.
+        id: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A constant of HyStart++ without HyStart++.
+    StrayConstant {
+        /// The parameter.
+        name: &'static str,
+    },
+}
+
+impl Error {
+    /// The parameter that is to blame, where there is one.
+    pub fn parameter(&self) -> Option<&str> {
+        match self {
+            Error::UnknownAlgorithm { .. } => None,
+            Error::UnknownParameter { name, .. } => Some(name),
+            Error::BadValue { name, .. } | Error::StrayConstant { name } => Some(name),
+            Error::NoHystart { .. } => Some(SLOW_START),
+        }
+    }
 }
 
 impl core::error::Error for Error {}
@@ -147,15 +186,24 @@ impl fmt::Display for Error {
             Error::UnknownAlgorithm { id } => write!(f, "no congestion controller is called {id:?}"),
             Error::UnknownParameter { id, name } => {
                 write!(f, "{id} has no parameter {name:?}; ")?;
-                match find(id).map(|e| e.params) {
-                    None | Some([]) => write!(f, "it takes none"),
-                    Some(params) => {
-                        let names: Vec<&str> = params.iter().map(|p| p.name).collect();
-                        write!(f, "it takes {}", names.join(", "))
-                    }
+                let mut names: Vec<&str> =
+                    find(id).map_or(&[][..], |e| e.params).iter().map(|p| p.name).collect();
+                if find(id).is_some_and(|e| e.refuses_hystart().is_none()) {
+                    names.push(SLOW_START);
+                }
+                match names.is_empty() {
+                    true => write!(f, "it takes none"),
+                    false => write!(f, "it takes {}", names.join(", ")),
                 }
             }
             Error::BadValue { id, name, allowed } => write!(f, "parameter {name} of {id} must be {allowed}"),
+            Error::NoHystart { id, why } => write!(f, "{id} cannot start with {HYSTART:?}: {why}"),
+            Error::StrayConstant { name } => {
+                write!(
+                    f,
+                    "{name} is a constant of HyStart++; add {SLOW_START} = {HYSTART:?}, or leave it out"
+                )
+            }
         }
     }
 }
@@ -191,9 +239,29 @@ impl Args {
         *self.value(name) == Value::Flag(true)
     }
 
+    /// The constants of HyStart++.
+    fn hystart(&self) -> Constants {
+        Constants::new(|name| self.number(name), |name| self.given(name))
+    }
+
     /// Is the `Kind::Choice` parameter `name` set to `choice`?
     pub fn is(&self, name: &str, choice: &str) -> bool {
         matches!(self.value(name), Value::Text(t) if t == choice)
+    }
+}
+
+impl Entry {
+    /// Every parameter that a scenario may give: the algorithm's own, then those of HyStart++, which all algorithms share. Some
+    /// algorithms refuse to start with it ([`Entry::refuses_hystart`]).
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Param> + use<> {
+        self.params.iter().chain(hystart::PARAMS)
+    }
+
+    /// Why the algorithm, with its defaults, cannot start with HyStart++; `None` if it can.
+    pub fn refuses_hystart(&'static self) -> Option<&'static str> {
+        let args = check(self, &[]).ok()?;
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        (self.build)(&args, start).use_hystart(args.hystart()).err()
     }
 }
 
@@ -239,22 +307,34 @@ pub fn find(id: &str) -> Option<&'static Entry> {
 /// Builds the algorithm `id` with the given parameters; those not given take their defaults.
 ///
 /// # Errors
-/// An unknown name, an unknown parameter, or a value of the wrong type or out of range.
+/// An unknown name, an unknown parameter, a value of the wrong type or out of range, or HyStart++ where it has no place.
 pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dyn Controller>, Error> {
     let entry = find(id).ok_or_else(|| Error::UnknownAlgorithm { id: id.to_string() })?;
-    Ok((entry.build)(&check(entry, given)?, start))
+    let args = check(entry, given)?;
+    let mut built = (entry.build)(&args, start);
+    if starts_with_hystart(given) {
+        built.use_hystart(args.hystart()).map_err(|why| Error::NoHystart { id: entry.id, why })?;
+    } else if let Some(stray) = hystart::PARAMS.iter().skip(1).find(|p| args.given(p.name)) {
+        return Err(Error::StrayConstant { name: stray.name });
+    }
+    Ok(built)
+}
+
+/// Do these parameters ask for HyStart++?
+pub fn starts_with_hystart(given: &[(String, Value)]) -> bool {
+    given.iter().any(|(name, value)| name == SLOW_START && *value == Value::Text(HYSTART.to_string()))
 }
 
 /// Checks `given` against the entry's parameters and fills in the defaults.
 ///
 /// # Errors
-/// As for [`build`].
+/// As for [`build`], but each parameter is looked at alone.
 pub fn check(entry: &'static Entry, given: &[(String, Value)]) -> Result<Args, Error> {
-    if let Some((name, _)) = given.iter().find(|(name, _)| entry.params.iter().all(|p| p.name != name)) {
+    if let Some((name, _)) = given.iter().find(|(name, _)| entry.parameters().all(|p| p.name != name)) {
         return Err(Error::UnknownParameter { id: entry.id, name: name.clone() });
     }
-    let mut values = Vec::with_capacity(entry.params.len());
-    for param in entry.params {
+    let mut values = Vec::new();
+    for param in entry.parameters() {
         let found = given.iter().find(|(name, _)| name == param.name);
         let value = match found {
             Some((_, value)) if param.allows(value) => value.clone(),
@@ -305,7 +385,10 @@ mod tests {
             build(id, &[(name.to_string(), value)], START).expect_err("refused").to_string()
         };
         assert_eq!(refused("rono", "x", Value::Flag(true)), "no congestion controller is called \"rono\"");
-        assert_eq!(refused("hswa", "A", Value::Number(1.0)), "hswa has no parameter \"A\"; it takes ber, a");
+        assert_eq!(
+            refused("hswa", "A", Value::Number(1.0)),
+            "hswa has no parameter \"A\"; it takes ber, a, slow_start"
+        );
         for value in [Value::Number(1001.0), Value::Number(f64::NAN), Value::Flag(true)] {
             assert_eq!(refused("hswa", "a", value), "parameter a of hswa must be a number from 0 to 1000");
         }

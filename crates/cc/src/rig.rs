@@ -34,7 +34,8 @@ impl Rig {
     /// Starts algorithm `id` with a window of `w` and a threshold of `t` segments.
     pub(crate) fn new(id: &str, given: &[(&str, Value)], w: f64, t: f64) -> Self {
         let start = Start { mss: MSS, initial_window: w, initial_ssthresh: t };
-        let cc = (registry::find(id).expect("registered").build)(&args(id, given), start);
+        let given: Vec<_> = given.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let cc = registry::build(id, &given, start).expect("within its range");
         let flow = Flow { mss: MSS, rwnd: u64::MAX, cwnd_limited: true, ..Flow::default() };
         Self { cc, flow }
     }

@@ -4,6 +4,7 @@
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
+use crate::hystart::{Constants, Hystart};
 use crate::report::{Ack, Flow, Phase};
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
@@ -75,6 +76,12 @@ pub trait Policy: Debug + Send {
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 
+    /// Why HyStart++ must stay out of the algorithm's slow start; `None` where it may scale and end it. For algorithms that
+    /// end slow start by a measure of their own, or have a window rule of their own there.
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        None
+    }
+
     /// See [`Controller::wants_rate`].
     fn wants_rate(&self) -> bool {
         false
@@ -94,6 +101,7 @@ pub struct Windowed<P> {
     policy: P,
     w: Window,
     mss: u32,
+    hystart: Option<Hystart>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
@@ -106,7 +114,7 @@ impl<P: Policy> Windowed<P> {
     /// Hosts `policy` on a connection that begins as `start` says.
     pub fn new(policy: P, start: Start) -> Self {
         let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
-        let mut host = Self { policy, w, mss: start.mss.max(1), collapsed: false };
+        let mut host = Self { policy, w, mss: start.mss.max(1), hystart: None, collapsed: false };
         host.settle();
         host
     }
@@ -134,11 +142,12 @@ impl<P: Policy> Windowed<P> {
         let cut = self.policy.backoff(&self.w, flow, why);
         Cut { cwnd: cut.cwnd.clamp(1.0, LARGEST), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }
     }
-}
 
-impl<P: Policy> Controller for Windowed<P> {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.policy.observe(flow, ack);
+    fn slow(&self) -> bool {
+        self.w.cwnd < self.w.ssthresh
+    }
+
+    fn grow(&mut self, flow: &Flow, ack: &Ack) {
         if ack.acked == 0 {
             return;
         }
@@ -148,8 +157,10 @@ impl<P: Policy> Controller for Windowed<P> {
             return;
         }
         let counted = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
-        if self.w.cwnd < self.w.ssthresh {
-            let left = self.policy.slow_start(&mut self.w, flow, &counted);
+        if self.slow() {
+            let hystart = self.hystart.and_then(|hystart| hystart.counted(flow, ack));
+            let (counted, divisor) = hystart.unwrap_or((counted, 1.0));
+            let left = divisor * self.policy.slow_start(&mut self.w, flow, &counted);
             if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
                 let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
                 self.policy.avoid(&mut self.w, flow, &rest);
@@ -159,11 +170,26 @@ impl<P: Policy> Controller for Windowed<P> {
         }
         self.settle();
     }
+}
+
+impl<P: Policy> Controller for Windowed<P> {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.policy.observe(flow, ack);
+        self.grow(flow, ack);
+        let slow = self.slow();
+        if let Some(hystart) = &mut self.hystart
+            && hystart.on_ack(ack, slow)
+        {
+            self.w.ssthresh = self.w.cwnd; // RFC 9406 section 4.2
+            self.settle();
+        }
+    }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         let cut = self.cut(flow, why);
         if !self.collapsed {
             self.policy.on_congestion(&self.w, flow, why);
+            self.hystart.iter_mut().for_each(Hystart::on_congestion);
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
@@ -178,6 +204,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.settle();
         self.policy.on_undo(&mut self.w, flow);
         self.settle();
+        self.hystart.iter_mut().for_each(Hystart::on_undo);
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -199,6 +226,16 @@ impl<P: Policy> Controller for Windowed<P> {
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
         let cut = self.cut(flow, why);
         Backoff { cwnd: self.bytes(cut.cwnd), ssthresh: self.bytes(cut.ssthresh), repeat: cut.repeat }
+    }
+
+    fn use_hystart(&mut self, constants: Constants) -> Result<(), &'static str> {
+        match self.policy.refuses_hystart() {
+            Some(why) => Err(why),
+            None => {
+                self.hystart = Some(Hystart::new(constants));
+                Ok(())
+            }
+        }
     }
 
     fn wants_rate(&self) -> bool {

@@ -39,18 +39,21 @@ fn controllers() -> String {
     json!(entries).to_string()
 }
 
-fn entry(e: &registry::Entry) -> serde_json::Value {
-    let params: Vec<_> = e.params.iter().map(param).collect();
+fn entry(e: &'static registry::Entry) -> serde_json::Value {
+    let refused = e.refuses_hystart();
+    let offered = e.parameters().take(if refused.is_some() { e.params.len() } else { usize::MAX });
+    let params: Vec<_> = offered.enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
+        "refuses_hystart": refused,
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
         },
     })
 }
 
-fn param(p: &registry::Param) -> serde_json::Value {
+fn param(p: &registry::Param, shared: bool) -> serde_json::Value {
     let (kind, min, max, choices) = match p.kind {
         Kind::Number { min, max, .. } => ("number", Some(min), Some(max), None),
         Kind::Flag { .. } => ("flag", None, None, None),
@@ -64,6 +67,7 @@ fn param(p: &registry::Param) -> serde_json::Value {
     json!({
         "name": p.name, "kind": kind, "default": default, "min": min, "max": max, "choices": choices,
         "unit": p.unit, "about": p.about, "from_path": p.from_path.map(|f| format!("{f:?}")),
+        "shared": shared,
     })
 }
 

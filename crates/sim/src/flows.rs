@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bentpipe_cc::registry::{self, PathFact, Value};
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::registry::{self, Kind, PathFact, Value};
+use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
 
 use crate::error::{Error, Key, quoted, suggestion};
@@ -306,8 +306,14 @@ fn controller(
         let given = [(arg.clone(), value)];
         registry::check(entry, &given).map_err(|e| {
             let near = match &e {
-                registry::Error::UnknownParameter { .. } if !entry.params.is_empty() => {
-                    format!("; {}", suggestion(arg, entry.params.iter().map(|p| p.name)))
+                registry::Error::UnknownParameter { .. } => {
+                    // The constants that all share are offered to those who ask for one.
+                    let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
+                    let most = if shared { usize::MAX } else { entry.params.len() };
+                    match most {
+                        0 => String::new(),
+                        _ => format!("; {}", suggestion(arg, entry.parameters().take(most).map(|p| p.name))),
+                    }
                 }
                 _ => String::new(),
             };
@@ -323,13 +329,22 @@ fn controller(
         })?;
         args.extend(given);
     }
-    for param in entry.params {
+    // Whether they go together shows in building one, as for a run.
+    let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+    registry::build(entry.id, &args, start).map_err(|e| {
+        let blamed = e.parameter().map_or_else(|| name.clone(), |parameter| key.with(parameter));
+        work.error(&blamed, e.to_string())
+    })?;
+    let hystart = registry::starts_with_hystart(&args);
+    for param in entry.parameters() {
         let given = args.iter().any(|(name, _)| name == param.name);
-        let known = match param.from_path {
-            Some(PathFact::BitErrorRate) if !given => bit_error_rate(path, links),
-            Some(PathFact::BitErrorRate) | None => None,
+        let known = match (param.from_path, param.kind) {
+            _ if given => None,
+            (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
+            (Some(PathFact::Paced) | None, _) => None,
         };
-        args.extend(known.map(|rate| (param.name.to_owned(), Value::Number(rate))));
+        args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
     }
     registry::check(entry, &args).map_err(|e| work.error(&name, e.to_string()))?;
     options.aen = entry.sender.aen;

@@ -422,7 +422,10 @@ impl JsonSchema for Cc {
                 { "type": "string", "examples": ["reno"] },
                 {
                     "type": "object",
-                    "properties": { "name": { "type": "string", "examples": ["reno"] } },
+                    "properties": {
+                        "name": { "type": "string", "examples": ["reno"] },
+                        "slow_start": { "enum": ["standard", "hystart++"] },
+                    },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },
                 },

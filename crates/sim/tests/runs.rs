@@ -70,6 +70,39 @@ fn a_short_last_segment_is_neither_padded_nor_lost() {
     assert_eq!(r.flows[0].sent_packets, 69);
 }
 
+/// CUBIC on 10 Mbit/s, 100 ms and a buffer of twelve bandwidth-delay products: what was dropped by `duration`, and the largest
+/// window and the first finite ssthresh until then.
+fn first_slow_start(slow_start: &str, duration: &str) -> (u64, f64, Option<f64>) {
+    let outcome = outcome(&format!(
+        r#"
+        duration = "{duration}"
+        record = {{ interval = "10 ms" }}
+        [link.l]
+        rate = "10 Mbit/s"
+        delay = "50 ms"
+        queue = {{ kind = "drop-tail", limit = "12 bdp" }}
+        [[flow]]
+        path = ["l"]
+        cc = {{ name = "cubic", slow_start = "{slow_start}" }}
+        "#
+    ));
+    let most = outcome.flows.cwnd.iter().fold(0.0_f64, |most, cwnd| most.max(*cwnd));
+    let first = outcome.flows.ssthresh.iter().copied().find(|t| t.is_finite());
+    (outcome.report.links[0].dropped_queue, most, first)
+}
+
+/// RFC 9406: HyStart++ ends slow start while the queue still has room. Without it, slow start ends by filling the queue.
+#[test]
+fn hystart_leaves_slow_start_before_the_queue_overflows() {
+    let (dropped, most, ssthresh) = first_slow_start("hystart++", "4.5 s");
+    let ssthresh = ssthresh.expect("slow start is over");
+    assert_eq!(dropped, 0);
+    assert!(ssthresh <= most && ssthresh > 0.9 * most, "{ssthresh} of {most}");
+    let (dropped, most, ssthresh) = first_slow_start("standard", "4.5 s");
+    assert!(dropped > 0);
+    close(ssthresh.expect("slow start is over"), 0.7 * most, 0.01); // CUBIC's cut, RFC 9438 section 4.6
+}
+
 #[test]
 fn vegas_keeps_between_alpha_and_beta_segments_in_the_queue() {
     let r = report(&geo("1000 s", "", "cc = \"vegas\""));

@@ -234,6 +234,22 @@ fn parameter_out_of_range() {
 }
 
 #[test]
+fn hystart_where_it_has_no_place() {
+    let with = |cc: &str| message("cc = \"star\"", &format!("cc = {{ {cc} }}"));
+    let chosen = "slow_start = \"hystart++\"";
+    let wrong = with(&format!("name = \"bbr\", {chosen}"));
+    expect(&wrong, 19, "flow.0.cc.slow_start", &["bbr cannot start with", "not a window algorithm"]);
+    let wrong = with(&format!("name = \"vegas\", {chosen}"));
+    expect(&wrong, 19, "flow.0.cc.slow_start", &["vegas cannot start with", "gamma"]);
+    let wrong = with("name = \"cubic\", hystart_css_rounds = 3");
+    expect(&wrong, 19, "flow.0.cc.hystart_css_rounds", &["add slow_start = \"hystart++\""]);
+    let wrong = with("name = \"cubic\", slow_start = \"hystart\"");
+    expect(&wrong, 19, "flow.0.cc.slow_start", &["\"hystart\"", "did you mean hystart++?"]);
+    let wrong = with("name = \"cubic\", slow_strat = \"hystart++\"");
+    expect(&wrong, 19, "flow.0.cc.slow_strat", &["did you mean slow_start?"]);
+}
+
+#[test]
 fn count_zero() {
     expect(&message("name = \"star\"", "count = 0"), 18, "flow.0.count", &["0 is out of range", "from 1"]);
 }

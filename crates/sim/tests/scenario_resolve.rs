@@ -236,6 +236,26 @@ fn a_controller_learns_the_bit_error_rate_of_the_path() {
     assert_eq!(ber("{ kind = \"packet-error\", rate = 1.0 }", "\"hswa\""), Some(1.0));
 }
 
+/// RFC 9406 section 4.3: L is 8, but without a bound where the sender paces; nobody else is told of it.
+#[test]
+fn hystart_learns_whether_the_sender_paces() {
+    let l = |cc: &str, pacing: bool| {
+        let plan = plan(&format!("{HEAD}[[flow]]\ncc = {cc}\npacing = {pacing}\npath = [\"sat\"]\n"));
+        let Source::Tcp { cc: CcPlan::Registered { args, .. }, .. } = &plan.flows[0].source else {
+            panic!("no controller")
+        };
+        args.iter().find(|(name, _)| name == "hystart_l").map(|(_, value)| value.clone())
+    };
+    let chosen = "{ name = \"cubic\", slow_start = \"hystart++\" }";
+    assert_eq!(l(chosen, false), None);
+    assert_eq!(l(chosen, true), Some(Value::Number(1e6)));
+    assert_eq!(
+        l("{ name = \"cubic\", slow_start = \"hystart++\", hystart_l = 2 }", true),
+        Some(Value::Number(2.0))
+    );
+    assert_eq!(l("\"cubic\"", true), None);
+}
+
 #[test]
 fn a_link_between_stations_takes_its_delay_from_the_satellite() {
     let link = |ends: &str| {

@@ -19,8 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from string import Template
 
-from latest_veno import LatestVeno
-
 from bentpipe import _core, ns2
 from bentpipe.studies.vegas_l import setup
 
@@ -37,7 +35,7 @@ class Kind:
     size: int
     options: str
     begin: str
-    cc: str
+    cc: str | dict[str, str]
     seeds: int
 
 
@@ -54,7 +52,7 @@ VEGAS = Kind(
     36,
 )
 VENO = Kind("Veno", *_VENO, "veno", 12)
-LATEST_VENO = Kind("Veno, latest RTT", *_VENO, "python:latest", 12)
+LATEST_VENO = Kind("Veno, latest RTT", *_VENO, {"name": "veno", "rtt": "latest"}, 12)
 
 # A processing satellite with one downlink transmitter and one uplink per terminal; error models sit at the
 # terminals' receivers. LL/Sat adds 16 bytes to every packet. Agent/TCP/Vegas puts packetSize_ on the wire as
@@ -177,7 +175,7 @@ def here(kind: Kind, per: float, seed: int, duration_s: float = setup.DURATION_S
     """The same run in Bentpipe."""
     scenario = setup.BASE.scenario("vegas", per, seed, duration_s)
     scenario["flow"][0]["cc"] = kind.cc
-    result = json.loads(_core.run(json.dumps(scenario), {"latest": LatestVeno}).json)
+    result = json.loads(_core.run(json.dumps(scenario)).json)
     first, newreno = (
         Flow(f["goodput_bps"] / 1e6, f["retransmitted_packets"], f["timeouts"]) for f in result["flows"]
     )

@@ -193,6 +193,12 @@ impl Policy for Liad {
         }
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        self.hybrid.then_some(
+            "its hybrid slow start (eq. 2) approaches an ssthresh that it estimates; start = \"standard\" can be combined",
+        )
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         let n = ack.segments(flow);
         if !self.hybrid || self.epoch.stage != Stage::Start {

@@ -31,11 +31,11 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{Aggregation, LARGEST, RoundMax, pace, product, quantum, times};
+use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, SenderOptions, number};
 use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Span, Time};
+use crate::time::{Span, Time};
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -88,22 +88,8 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Box::new(Bbr::new(args, start)),
 };
 
-/// A parameter that is a number.
-pub(crate) const fn number(
-    name: &'static str,
-    default: f64,
-    min: f64,
-    max: f64,
-    unit: &'static str,
-    about: &'static str,
-) -> Param {
-    Param { name, kind: Kind::Number { default, min, max }, unit, about, from_path: None }
-}
-
 /// Phases of PROBE_BW.
 const PHASES: u64 = 8;
-/// Linux paces 1 % below the model, so that queues drain even if the estimate is a little high.
-const MARGIN: f64 = 0.99;
 /// STARTUP goes on while BtlBw rises by this factor within [`FULL_ROUNDS`] rounds.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
@@ -111,8 +97,6 @@ const FULL_ROUNDS: u32 = 3;
 const FLOOR: u64 = 4;
 /// ACK aggregation is remembered for this many rounds (Linux: five to ten).
 const AGGREGATION_ROUNDS: f64 = 10.0;
-/// RTT assumed before the first sample (Linux).
-const UNKNOWN_RTT: Span = Span::from_millis(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -153,17 +137,13 @@ pub(crate) struct Bbr {
     idle: bool,
     aggregation: Aggregation,
     cwnd: u64,
-    /// Window to come back to after recovery or PROBE_RTT.
-    prior: u64,
-    /// In fast recovery, or after a timeout until all data sent before it is acknowledged.
-    repairing: bool,
+    kept: KeptWindow,
     /// Fast recovery was reported, and its first ACK has yet to set the window.
     entering: bool,
     conserving: bool,
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
-    pacing: Rate,
-    paced_by_rtt: bool,
+    pacer: Pacer,
 }
 
 impl Bbr {
@@ -197,13 +177,11 @@ impl Bbr {
             idle: false,
             aggregation: Aggregation::new(AGGREGATION_ROUNDS),
             cwnd: initial,
-            prior: 0,
-            repairing: false,
+            kept: KeptWindow::default(),
             entering: false,
             conserving: false,
             collapsed: false,
-            pacing: pace(startup_gain, (initial as f64 / UNKNOWN_RTT.secs()) as u64),
-            paced_by_rtt: false,
+            pacer: Pacer::new(startup_gain, initial),
         }
     }
 
@@ -225,7 +203,7 @@ impl Bbr {
     fn inflight(&self, gain: f64) -> u64 {
         match self.rtprop {
             None => self.initial,
-            Some(rtt) => times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacing, self.mss),
+            Some(rtt) => times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacer.rate(), self.mss),
         }
     }
 
@@ -294,7 +272,7 @@ impl Bbr {
             self.rtprop_at = flow.now;
         }
         if expired && !self.idle && self.mode != Mode::ProbeRtt {
-            self.save_window();
+            self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
             self.mode = Mode::ProbeRtt;
             self.probe_rtt_end = None;
         }
@@ -320,7 +298,7 @@ impl Bbr {
 
     fn leave_probe_rtt(&mut self, flow: &Flow) {
         self.rtprop_at = flow.now;
-        self.cwnd = self.cwnd.max(self.prior);
+        self.cwnd = self.kept.back(self.cwnd);
         if self.filled {
             self.probe_bandwidth(flow);
         } else {
@@ -328,28 +306,10 @@ impl Bbr {
         }
     }
 
-    fn save_window(&mut self) {
-        let fresh = !self.repairing && self.mode != Mode::ProbeRtt;
-        self.prior = if fresh { self.cwnd } else { self.prior.max(self.cwnd) };
-    }
-
-    fn set_pacing(&mut self, flow: &Flow) {
-        if !self.paced_by_rtt
-            && let Some(rtt) = flow.rtt.filter(|rtt| rtt.smoothed > Span::ZERO)
-        {
-            self.paced_by_rtt = true;
-            self.pacing = pace(self.startup_gain, (self.cwnd as f64 / rtt.smoothed.secs()) as u64);
-        }
-        let rate = pace(MARGIN * self.pacing_gain(), self.bw.get());
-        if self.filled || rate > self.pacing {
-            self.pacing = rate;
-        }
-    }
-
     fn set_window(&mut self, flow: &Flow, ack: &Ack) {
         let conserved = flow.in_flight.saturating_add(ack.acked);
         self.cwnd = self.cwnd.saturating_sub(ack.lost).max(self.segments(1));
-        if self.repairing && flow.phase == Phase::Open && !self.entering {
+        if self.kept.repairing() && flow.phase == Phase::Open && !self.entering {
             self.restore(); // a timeout's repair is complete; the end of fast recovery is told by `on_life`
         }
         if core::mem::take(&mut self.entering) {
@@ -376,10 +336,8 @@ impl Bbr {
 
     /// Recovery is over: the window from before it comes back.
     fn restore(&mut self) {
-        if self.repairing {
-            self.cwnd = self.cwnd.max(self.prior);
-        }
-        (self.repairing, self.entering, self.conserving) = (false, false, false);
+        self.cwnd = self.kept.restore(self.cwnd);
+        (self.entering, self.conserving) = (false, false);
     }
 
     fn settle(&mut self) {
@@ -405,7 +363,7 @@ impl Controller for Bbr {
         self.advance_cycle(flow, ack);
         self.leave_startup(flow);
         self.learn_rtt(flow, ack, round_start);
-        self.set_pacing(flow);
+        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
         self.set_window(flow, ack);
     }
 
@@ -413,9 +371,9 @@ impl Controller for Bbr {
         if self.collapsed || why == Congestion::Ecn {
             return;
         }
-        self.save_window();
+        self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
         self.cwnd = self.answer(flow, why);
-        self.repairing = true;
+        self.kept.repair();
         self.entering = why == Congestion::Loss;
         self.conserving = false;
         if why == Congestion::Timeout {
@@ -438,7 +396,7 @@ impl Controller for Bbr {
                 self.idle = true;
                 self.aggregation.restart(flow.now);
                 if matches!(self.mode, Mode::ProbeBw(_)) {
-                    self.pacing = pace(MARGIN, self.bw.get());
+                    self.pacer.cruise(self.bw.get());
                 } else if self.mode == Mode::ProbeRtt && self.probe_rtt_end.is_some_and(|end| flow.now > end)
                 {
                     self.leave_probe_rtt(flow);
@@ -449,7 +407,7 @@ impl Controller for Bbr {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacing) }
+        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

@@ -36,12 +36,11 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::algorithms::bbr::number;
-use crate::algorithms::model::{Aggregation, LARGEST, RoundMax, pace, product, quantum, times};
+use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::registry::{Args, Entry, Grade, SenderOptions};
+use crate::registry::{Args, Entry, Grade, SenderOptions, number};
 use crate::report::{Ack, Flow, Phase, RateSample};
-use crate::time::{Rate, Span, Time};
+use crate::time::{Span, Time};
 use crate::windowed::Start;
 use cycle::{Acks, State};
 
@@ -84,8 +83,6 @@ pub(crate) const ENTRY: Entry = Entry {
 /// 4 ln 2: doubles the delivery rate each round with the least queue (draft, StartupPacingGain).
 const STARTUP_GAIN: f64 = 2.77;
 const DRAIN_GAIN: f64 = 0.5;
-/// Pacing stays 1 % below the model (draft, PacingMarginPercent).
-const MARGIN: f64 = 0.99;
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 /// Ranges of lost segments in a round that end Startup (draft, StartupFullLossCnt).
@@ -94,8 +91,6 @@ const DRAIN_ROUNDS: u64 = 3;
 /// The smallest window in segments (draft, MinPipeCwnd).
 const FLOOR: u64 = 4;
 const AGGREGATION_ROUNDS: f64 = 10.0;
-/// RTT assumed before the first sample (draft, InitPacingRate).
-const UNKNOWN_RTT: Span = Span::from_millis(1);
 /// A bound that does not bind.
 const NONE: u64 = u64::MAX;
 
@@ -172,11 +167,9 @@ struct Bbr3 {
     idle: bool,
     // What is decided.
     cwnd: u64,
-    prior: u64,
-    repairing: bool,
+    kept: KeptWindow,
     collapsed: bool,
-    pacing: Rate,
-    paced_by_rtt: bool,
+    pacer: Pacer,
 }
 
 impl Bbr3 {
@@ -237,11 +230,9 @@ impl Bbr3 {
             small_until: 0,
             idle: false,
             cwnd: initial,
-            prior: 0,
-            repairing: false,
+            kept: KeptWindow::default(),
             collapsed: false,
-            pacing: pace(STARTUP_GAIN, (initial as f64 / UNKNOWN_RTT.secs()) as u64),
-            paced_by_rtt: false,
+            pacer: Pacer::new(STARTUP_GAIN, initial),
         }
     }
 
@@ -255,7 +246,7 @@ impl Bbr3 {
 
     /// At least what offloading holds up on both ends (draft, BBRQuantizationBudget).
     fn budget(&self, bytes: u64) -> u64 {
-        let least = (3 * quantum(self.pacing, self.mss)).max(self.segments(FLOOR));
+        let least = (3 * quantum(self.pacer.rate(), self.mss)).max(self.segments(FLOOR));
         bytes.max(least) + if self.state == State::Up { self.segments(2) } else { 0 }
     }
 
@@ -334,7 +325,7 @@ impl Bbr3 {
             (self.min_rtt, self.min_rtt_at) = (Some(least), self.probe_min_at);
         }
         if due && !self.idle && self.state != State::ProbeRtt {
-            self.save_window();
+            self.kept.save(self.cwnd, self.state == State::ProbeRtt);
             self.state = State::ProbeRtt;
             self.probe_rtt_end = None;
             self.acks = Acks::Stopping;
@@ -370,7 +361,7 @@ impl Bbr3 {
 
     fn leave_probe_rtt(&mut self, flow: &Flow) {
         self.probe_min_at = flow.now;
-        self.cwnd = self.cwnd.max(self.prior);
+        self.cwnd = self.kept.back(self.cwnd);
         self.forget_lower_bounds();
         if self.filled {
             self.start_down(flow);
@@ -380,27 +371,9 @@ impl Bbr3 {
         }
     }
 
-    fn save_window(&mut self) {
-        let fresh = !self.repairing && self.state != State::ProbeRtt;
-        self.prior = if fresh { self.cwnd } else { self.prior.max(self.cwnd) };
-    }
-
-    fn set_pacing(&mut self, flow: &Flow) {
-        if !self.paced_by_rtt
-            && let Some(rtt) = flow.rtt.filter(|rtt| rtt.smoothed > Span::ZERO)
-        {
-            self.paced_by_rtt = true;
-            self.pacing = pace(STARTUP_GAIN, (self.cwnd as f64 / rtt.smoothed.secs()) as u64);
-        }
-        let rate = pace(MARGIN * self.state.pacing_gain(), self.bw);
-        if self.filled || rate > self.pacing {
-            self.pacing = rate;
-        }
-    }
-
     fn set_window(&mut self, flow: &Flow, ack: &Ack) {
-        if self.repairing && flow.phase == Phase::Open {
-            self.restore(); // a timeout's repair is complete
+        if self.kept.repairing() && flow.phase == Phase::Open {
+            self.cwnd = self.kept.restore(self.cwnd); // a timeout's repair is complete
         }
         if ack.acked > 0 {
             let extra = self.aggregation.get(self.bw);
@@ -413,13 +386,6 @@ impl Bbr3 {
             self.cwnd = self.cwnd.max(self.segments(FLOOR)).min(self.bound());
         }
         self.settle();
-    }
-
-    fn restore(&mut self) {
-        if self.repairing {
-            self.cwnd = self.cwnd.max(self.prior);
-        }
-        self.repairing = false;
     }
 
     fn settle(&mut self) {
@@ -458,7 +424,7 @@ impl Controller for Bbr3 {
             self.inflight_latest = flow.delivered.saturating_sub(sample.prior_delivered);
         }
         self.bw = self.max_bw.get().min(self.bw_lo);
-        self.set_pacing(flow);
+        self.pacer.follow(flow, self.cwnd, self.state.pacing_gain(), self.bw, self.filled);
         self.set_window(flow, ack);
     }
 
@@ -469,14 +435,15 @@ impl Controller for Bbr3 {
         let Self { state, bw_lo, inflight_lo, inflight_hi, .. } = *self;
         self.saved = Some(Saved { state, bw_lo, inflight_lo, inflight_hi });
         if why == Congestion::Timeout {
-            self.save_window();
+            self.kept.save(self.cwnd, self.state == State::ProbeRtt);
             self.cwnd = self.answer(why);
-            (self.repairing, self.collapsed) = (true, true);
+            self.kept.repair();
+            self.collapsed = true;
         }
     }
 
     fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        self.restore();
+        self.cwnd = self.kept.restore(self.cwnd);
         self.collapsed = false;
         self.undo_bounds(flow);
         self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
@@ -484,13 +451,13 @@ impl Controller for Bbr3 {
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
         match what {
-            Life::Recovered => self.restore(),
+            Life::Recovered => self.cwnd = self.kept.restore(self.cwnd),
             Life::MssChanged => self.mss = flow.mss.max(1),
             Life::IdleRestart => {
                 self.idle = true;
                 self.aggregation.restart(flow.now);
                 if self.state.is_probe_bw() {
-                    self.pacing = pace(MARGIN, self.bw);
+                    self.pacer.cruise(self.bw);
                 } else if self.state == State::ProbeRtt
                     && self.probe_rtt_end.is_some_and(|end| flow.now > end)
                 {
@@ -502,7 +469,7 @@ impl Controller for Bbr3 {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacing) }
+        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
     }
 
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {

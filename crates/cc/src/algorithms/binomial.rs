@@ -122,13 +122,18 @@ pub(crate) fn decreased(w: f64, beta: f64, l: f64) -> f64 {
     w - beta * libm::pow(w, l)
 }
 
+/// The cut of both: W - beta W^l, or the share `ss_beta` in slow start (eq. 3).
+pub(crate) fn cut(w: &Window, ss_beta: f64, beta: f64, l: f64, why: Congestion) -> Cut {
+    Cut::standard(after_loss(w, ss_beta, |cwnd| decreased(cwnd, beta, l)).max(1.0), why)
+}
+
 impl Policy for Binomial {
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
         w.cwnd += self.alpha * ack.segments(flow) / libm::pow(w.cwnd, self.k + 1.0);
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(after_loss(w, self.ss_beta, |cwnd| decreased(cwnd, self.beta, self.l)).max(1.0), why)
+        cut(w, self.ss_beta, self.beta, self.l, why)
     }
 }
 

@@ -21,10 +21,9 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::algorithms::bbr::number;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions, number};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;

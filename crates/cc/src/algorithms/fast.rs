@@ -108,6 +108,10 @@ impl Policy for Fast {
         self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some("its slow start ends by a measure of the queue of its own, start_queue")
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         let limit = self.gauge.base_secs() * (1.0 + self.start_queue);
         if self.gauge.close().is_some_and(|round| round.rtt.mean_secs() > limit) {

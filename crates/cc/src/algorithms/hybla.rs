@@ -26,6 +26,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::hystart::Constants;
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
@@ -217,6 +218,10 @@ impl Controller for Paced {
 
     fn recovery(&self) -> Recovery {
         self.host.recovery()
+    }
+
+    fn use_hystart(&mut self, constants: Constants) -> Result<(), &'static str> {
+        self.host.use_hystart(if self.on { constants.paced() } else { constants })
     }
 
     fn wants_rate(&self) -> bool {

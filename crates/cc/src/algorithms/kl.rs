@@ -21,8 +21,8 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::aimd::{SS_BETA, after_loss};
-use crate::algorithms::binomial::decreased;
+use crate::algorithms::aimd::SS_BETA;
+use crate::algorithms::binomial::{cut, decreased};
 use crate::controller::{Congestion, Controller};
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -231,15 +231,14 @@ impl Policy for History {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        let Family { beta, l, .. } = self.family;
-        Cut::standard(after_loss(w, self.ss_beta, |cwnd| decreased(cwnd, beta, l)).max(1.0), why) // eq. 3
+        cut(w, self.ss_beta, self.family.beta, self.family.l, why)
     }
 
     fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
         let avoids = w.cwnd >= w.ssthresh && why != Congestion::Timeout;
-        let cut = self.backoff(w, flow, why).cwnd;
+        let kept = self.backoff(w, flow, why).cwnd;
         self.before = self.epoch.take();
-        self.epoch = avoids.then(|| self.family.epoch(cut, w.cwnd));
+        self.epoch = avoids.then(|| self.family.epoch(kept, w.cwnd));
     }
 
     fn on_undo(&mut self, w: &mut Window, _flow: &Flow) {

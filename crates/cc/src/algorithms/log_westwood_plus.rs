@@ -26,7 +26,7 @@ pub(crate) const ENTRY: Entry = Entry {
     label: "LogWestwood+",
     about: "Westwood+ that returns to the window of the last loss in logarithmic steps.",
     source: "D. Kliazovich, F. Granelli, D. Miorandi: Logarithmic Window Increase for TCP Westwood+ for Improvement in High Speed, Long Distance Networks, Computer Networks 52(12), 2008",
-    reference: "Computer Networks 52(12), 2008",
+    reference: "Computer Networks 52(12), pp. 2395-2410",
     grade: Grade::B,
     params: &[
         Param {

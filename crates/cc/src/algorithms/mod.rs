@@ -28,6 +28,7 @@ mod scalable;
 mod scps;
 mod star;
 mod tcp_j;
+mod tfrc;
 mod vegas;
 mod vegas_a;
 mod vegas_l;
@@ -76,4 +77,5 @@ pub(crate) const ALL: &[Entry] = &[
     bbr::ENTRY,
     bbr3::ENTRY,
     copa::ENTRY,
+    tfrc::ENTRY,
 ];

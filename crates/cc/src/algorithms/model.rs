@@ -24,6 +24,88 @@ pub(crate) fn pace(gain: f64, rate: u64) -> Rate {
     Rate(((gain * rate as f64) as u64).clamp(1, LARGEST))
 }
 
+/// BBR paces 1 % below its model, so that queues drain even if the estimate is a little high (Linux; draft,
+/// PacingMarginPercent).
+const MARGIN: f64 = 0.99;
+/// RTT assumed before the first sample (Linux; draft, InitPacingRate).
+const UNKNOWN_RTT: Span = Span::from_millis(1);
+
+/// BBR's pacing rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    startup_gain: f64,
+    rate: Rate,
+    /// An RTT sample has set the rate.
+    by_rtt: bool,
+}
+
+impl Pacer {
+    /// Paces the `initial` window over an assumed RTT until there is a sample.
+    pub(crate) fn new(startup_gain: f64, initial: u64) -> Self {
+        let rate = pace(startup_gain, (initial as f64 / UNKNOWN_RTT.secs()) as u64);
+        Self { startup_gain, rate, by_rtt: false }
+    }
+
+    /// The rate.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// `gain` times `bw`. Until the pipe is known to be `filled` the rate only rises.
+    pub(crate) fn follow(&mut self, flow: &Flow, cwnd: u64, gain: f64, bw: u64, filled: bool) {
+        if !self.by_rtt
+            && let Some(rtt) = flow.rtt.filter(|rtt| rtt.smoothed > Span::ZERO)
+        {
+            self.by_rtt = true;
+            self.rate = pace(self.startup_gain, (cwnd as f64 / rtt.smoothed.secs()) as u64);
+        }
+        let rate = pace(MARGIN * gain, bw);
+        if filled || rate > self.rate {
+            self.rate = rate;
+        }
+    }
+
+    /// Exactly `bw`, whatever the gain was.
+    pub(crate) fn cruise(&mut self, bw: u64) {
+        self.rate = pace(MARGIN, bw);
+    }
+}
+
+/// The window that BBR comes back to after a repair or a visit to the smallest window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeptWindow {
+    cwnd: u64,
+    /// In fast recovery, or after a timeout until all data sent before it is acknowledged.
+    repairing: bool,
+}
+
+impl KeptWindow {
+    /// Remembers `cwnd`; while the window is `small`, or is being repaired, the larger one counts.
+    pub(crate) fn save(&mut self, cwnd: u64, small: bool) {
+        self.cwnd = if self.repairing || small { self.cwnd.max(cwnd) } else { cwnd };
+    }
+
+    /// A repair begins.
+    pub(crate) fn repair(&mut self) {
+        self.repairing = true;
+    }
+
+    /// Is a repair under way?
+    pub(crate) fn repairing(&self) -> bool {
+        self.repairing
+    }
+
+    /// The repair, if there was one, is over: the window from here on.
+    pub(crate) fn restore(&mut self, cwnd: u64) -> u64 {
+        if core::mem::take(&mut self.repairing) { self.back(cwnd) } else { cwnd }
+    }
+
+    /// At least what was remembered.
+    pub(crate) fn back(&self, cwnd: u64) -> u64 {
+        cwnd.max(self.cwnd)
+    }
+}
+
 /// Bytes that a sender hands to its device at once: 1 ms at the pacing rate, at least two segments (one below 1.2 Mbit/s) and
 /// at most 64 KiB (Linux tcp_bbr.c, `bbr_tso_segs_goal`).
 pub(crate) fn quantum(pacing: Rate, mss: u32) -> u64 {

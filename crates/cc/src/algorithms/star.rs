@@ -105,6 +105,12 @@ impl Policy for Star {
         }
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some(
+            "its window in slow start is not grown but set, to Reno's window plus the estimated bandwidth (LWC)",
+        )
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         self.grow(w, flow, ack);
         0.0

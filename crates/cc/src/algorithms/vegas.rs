@@ -279,6 +279,10 @@ impl Policy for Vegas {
         self.gauge.observe(flow, ack, paused);
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some("its slow start ends by a measure of the queue of its own, gamma")
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         let n = ack.segments(flow);
         if self.rules == Rules::Paper {

@@ -116,48 +116,89 @@ impl Thresholds {
     }
 }
 
+/// What Vegas-A and Vegas-L share beside the step at the end of a round: slow start, measurement, answer to congestion.
 #[derive(Debug)]
-struct VegasA {
-    gauge: Gauge,
-    start: AlternatingStart,
-    thresholds: Thresholds,
-    dead_band: f64,
+pub(crate) struct Frame {
+    pub(crate) gauge: Gauge,
+    pub(crate) start: AlternatingStart,
+    pub(crate) thresholds: Thresholds,
+    /// Changes of Th below this share of it are none.
+    pub(crate) dead_band: f64,
     /// Th of the last round, segments per second.
     th: Option<f64>,
-    /// Th grew in the round that this ACK closed.
-    th_grew: bool,
 }
 
-impl VegasA {
-    fn new(args: &Args) -> Self {
+impl Frame {
+    pub(crate) fn new(args: &Args) -> Self {
         Self {
             gauge: Gauge::new(args),
             start: AlternatingStart::new(args.number(GAMMA.name)),
             thresholds: Thresholds::new(args),
             dead_band: args.number(DEAD_BAND.name),
             th: None,
-            th_grew: false,
         }
+    }
+
+    /// Takes an ACK. If it closes a round that is not the first: Th of the one before, and of this one.
+    pub(crate) fn observe(&mut self, flow: &Flow, ack: &Ack) -> Option<(f64, f64)> {
+        self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
+        let round = self.gauge.closed()?;
+        let th = round.segments(flow) / round.rtt.mean_secs().max(1e-9); // Th_i
+        self.th.replace(th).map(|last| (last, th))
+    }
+
+    /// As [`Policy::slow_start`].
+    pub(crate) fn slow_start(&mut self, w: &mut Window, segments: f64) -> f64 {
+        self.start.grow(w, &mut self.gauge, segments)
+    }
+
+    /// As [`Policy::on_congestion`].
+    pub(crate) fn on_congestion(&mut self, why: Congestion) {
+        self.thresholds.on_congestion(why);
+        if why == Congestion::Timeout {
+            self.start.restart();
+        }
+    }
+
+    /// As [`Policy::probe`].
+    pub(crate) fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("alpha_segments", self.thresholds.alpha);
+        emit("base_rtt_s", self.gauge.base_secs());
+    }
+}
+
+#[derive(Debug)]
+struct VegasA {
+    frame: Frame,
+    /// Th grew in the round that this ACK closed.
+    th_grew: bool,
+}
+
+impl VegasA {
+    fn new(args: &Args) -> Self {
+        Self { frame: Frame::new(args), th_grew: false }
     }
 }
 
 impl Policy for VegasA {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
-        self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
-        if let Some(round) = self.gauge.closed() {
-            let th = round.segments(flow) / round.rtt.mean_secs().max(1e-9); // Th_i
-            self.th_grew = self.th.replace(th).is_some_and(|last| th - last > self.dead_band * last);
+        if let Some((last, th)) = self.frame.observe(flow, ack) {
+            self.th_grew = th - last > self.frame.dead_band * last;
         }
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some("its slow start ends by a measure of the queue of its own, gamma")
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
-        self.start.grow(w, &mut self.gauge, ack.segments(flow))
+        self.frame.slow_start(w, ack.segments(flow))
     }
 
     fn avoid(&mut self, w: &mut Window, _flow: &Flow, _ack: &Ack) {
-        if let Some(round) = self.gauge.close() {
-            let diff = self.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
-            self.thresholds.step(w, diff, self.th_grew, 1.0);
+        if let Some(round) = self.frame.gauge.close() {
+            let diff = self.frame.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
+            self.frame.thresholds.step(w, diff, self.th_grew, 1.0);
         }
     }
 
@@ -166,19 +207,15 @@ impl Policy for VegasA {
     }
 
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.thresholds.on_congestion(why);
-        if why == Congestion::Timeout {
-            self.start.restart();
-        }
+        self.frame.on_congestion(why);
     }
 
     fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.thresholds.on_undo();
+        self.frame.thresholds.on_undo();
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("alpha_segments", self.thresholds.alpha);
-        emit("base_rtt_s", self.gauge.base_secs());
+        self.frame.probe(emit);
     }
 }
 

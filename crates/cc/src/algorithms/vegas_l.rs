@@ -19,11 +19,11 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::vegas::{AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters};
-use crate::algorithms::vegas_a::{A1_DEC, DEAD_BAND, Thresholds};
+use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
+use crate::algorithms::vegas_a::{A1_DEC, DEAD_BAND, Frame};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
-use crate::report::{Ack, Flow, Phase};
+use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -67,12 +67,7 @@ fn multiplier(now: f64, before: f64) -> f64 {
 #[derive(Debug)]
 struct VegasL {
     flat: bool,
-    gauge: Gauge,
-    start: AlternatingStart,
-    thresholds: Thresholds,
-    dead_band: f64,
-    /// Th of the last round, segments per second.
-    th: Option<f64>,
+    frame: Frame,
     /// Diff_Now of the last round (eq. 5), segments per second.
     change: Option<f64>,
     /// Figure 2 for the round that this ACK closed, once there are three rounds.
@@ -81,21 +76,12 @@ struct VegasL {
 
 impl VegasL {
     fn new(args: &Args) -> Self {
-        Self {
-            flat: args.is("reading", "A"),
-            gauge: Gauge::new(args),
-            start: AlternatingStart::new(args.number(GAMMA.name)),
-            thresholds: Thresholds::new(args),
-            dead_band: args.number(DEAD_BAND.name),
-            th: None,
-            change: None,
-            case: None,
-        }
+        Self { flat: args.is("reading", "A"), frame: Frame::new(args), change: None, case: None }
     }
 
-    fn add(&mut self, th: f64) {
-        let Some(last) = self.th.replace(th) else { return };
-        let now = if (th - last).abs() > self.dead_band * last { th - last } else { 0.0 }; // eq. 5
+    /// Takes Th of the last round and of this one.
+    fn add(&mut self, last: f64, th: f64) {
+        let now = if (th - last).abs() > self.frame.dead_band * last { th - last } else { 0.0 }; // eq. 5
         let before = self.change.replace(now); // eq. 6
         self.case = before.map(|before| multiplier(now, before));
     }
@@ -103,24 +89,27 @@ impl VegasL {
 
 impl Policy for VegasL {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
-        self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
-        if let Some(round) = self.gauge.closed() {
-            self.add(round.segments(flow) / round.rtt.mean_secs().max(1e-9)); // Th_(i)
+        if let Some((last, th)) = self.frame.observe(flow, ack) {
+            self.add(last, th);
         }
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some("its slow start ends by a measure of the queue of its own, gamma")
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
-        self.start.grow(w, &mut self.gauge, ack.segments(flow))
+        self.frame.slow_start(w, ack.segments(flow))
     }
 
     fn avoid(&mut self, w: &mut Window, _flow: &Flow, _ack: &Ack) {
-        let Some(round) = self.gauge.close() else { return };
+        let Some(round) = self.frame.gauge.close() else { return };
         if !self.flat {
-            let diff = self.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
+            let diff = self.frame.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
             let th_grew = self.change.is_some_and(|now| now > 0.0);
-            self.thresholds.step(w, diff, th_grew, self.case.map_or(1.0, f64::abs));
+            self.frame.thresholds.step(w, diff, th_grew, self.case.map_or(1.0, f64::abs));
         } else if let Some(m) = self.case {
-            self.thresholds.shift(m);
+            self.frame.thresholds.shift(m);
             if m > 0.0 { w.cwnd += m } else { step_down(w, -m) }
         }
     }
@@ -130,20 +119,16 @@ impl Policy for VegasL {
     }
 
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.thresholds.on_congestion(why);
-        if why == Congestion::Timeout {
-            self.start.restart();
-        }
+        self.frame.on_congestion(why);
     }
 
     fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
-        self.thresholds.on_undo();
+        self.frame.thresholds.on_undo();
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("alpha_segments", self.thresholds.alpha);
         emit("step_segments", self.case.unwrap_or(0.0));
-        emit("base_rtt_s", self.gauge.base_secs());
+        self.frame.probe(emit);
     }
 }
 
@@ -168,9 +153,9 @@ mod tests {
         ] {
             assert_eq!(multiplier(th[2] - th[1], th[1] - th[0]), m, "{th:?}");
             let mut policy = VegasL::new(&args("vegas-l", &[]));
-            for x in th {
+            for rounds in th.windows(2) {
                 assert_eq!(policy.case, None);
-                policy.add(x);
+                policy.add(rounds[0], rounds[1]);
             }
             assert_eq!(policy.case, Some(m));
         }

@@ -6,11 +6,14 @@
 //! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per
 //! two round trips otherwise -> `avoid`; a loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
 //! Decisions:
-//!  * RTT is the smallest of the last whole round outside recovery. (Linux takes the smallest since the last ACK.)
+//!  * RTT is the smallest of the last whole round outside recovery. Linux takes the smallest since the last ACK, and so does the
+//!    module of ns-2.35, which is made from it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the first
+//!    hides it and the second shows it.
 //!  * N is real-valued; Linux's has a resolution of half a segment.
 //!  * one segment per two round trips is spread evenly: half a segment per round trip. The paper skips every other ACK,
 //!    Linux every other round; the mean is the same.
-//!  * a round with fewer than three RTT samples is not used; before the first usable one Veno is Reno, also at a loss.
+//!  * a round with fewer than three RTT samples is not used; before the first usable one Veno is Reno, also at a loss. With the
+//!    latest RTT three samples in all are enough.
 //!  * ECN says that there is congestion: half.
 //!  * a timeout sets ssthresh by the same rule; an idle restart forgets BaseRTT (Linux does both).
 
@@ -45,6 +48,13 @@ pub(crate) const ENTRY: Entry = Entry {
             about: "share of the window that stays after a loss without congestion",
             from_path: None,
         },
+        Param {
+            name: "rtt",
+            kind: Kind::Choice(&["round", "latest"]),
+            unit: "",
+            about: "which RTT N is computed with: the smallest of the last round, or that of the latest ACK as in Linux and ns-2",
+            from_path: None,
+        },
         BASE_WINDOW,
     ],
     sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
@@ -61,13 +71,22 @@ struct Veno {
     beta: f64,
     keep: f64,
     gauge: Gauge,
-    /// Smallest RTT of the last usable round, seconds.
+    /// RTT samples so far, if the RTT is that of the latest ACK.
+    latest: Option<u32>,
+    /// Smallest RTT of the last usable round, or that of the latest ACK; seconds.
     rtt: Option<f64>,
 }
 
 impl Veno {
     fn new(args: &Args) -> Self {
-        Self { beta: args.number("beta"), keep: args.number("keep"), gauge: Gauge::new(args), rtt: None }
+        let latest = args.is("rtt", "latest").then_some(0);
+        Self {
+            beta: args.number("beta"),
+            keep: args.number("keep"),
+            gauge: Gauge::new(args),
+            latest,
+            rtt: None,
+        }
     }
 
     /// N, the segments that a window of `cwnd` keeps queued; `None` before the first usable round.
@@ -79,7 +98,12 @@ impl Veno {
 impl Policy for Veno {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.gauge.observe(flow, ack, flow.phase != Phase::Open);
-        if let Some(round) = self.gauge.close().filter(|r| r.rtt.count >= SAMPLES) {
+        if let Some(samples) = &mut self.latest {
+            if let Some(rtt) = ack.rtt {
+                *samples = samples.saturating_add(rtt.count);
+                self.rtt = (*samples >= SAMPLES).then_some(rtt.min.secs());
+            }
+        } else if let Some(round) = self.gauge.close().filter(|r| r.rtt.count >= SAMPLES) {
             self.rtt = Some(round.rtt.min.secs());
         }
     }
@@ -97,6 +121,7 @@ impl Policy for Veno {
     fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: Life) {
         if what == Life::IdleRestart {
             self.gauge.restart();
+            self.latest = self.latest.map(|_| 0);
             self.rtt = None;
         }
     }
@@ -110,7 +135,7 @@ impl Policy for Veno {
 #[cfg(test)]
 mod tests {
     use crate::controller::{Congestion, Life};
-    use crate::rig::{Rig, near};
+    use crate::rig::{Rig, near, text};
 
     /// A flow of 100 segments of which `queued` stand in the queue.
     fn with_queue(queued: f64) -> Rig {
@@ -161,6 +186,31 @@ mod tests {
             }
             near(rig.w() - before, growth, 0.01);
         }
+    }
+
+    /// A queue of 20 segments that was there when the last round ended, and is gone: the round's RTT still says congestion (half
+    /// stays), the latest says none (4/5). And the other way round.
+    #[test]
+    fn the_latest_rtt_forgets_the_round() {
+        for (rtt, now, keep) in
+            [("round", 0.0, 0.5), ("latest", 0.0, 0.8), ("round", 20.0, 0.8), ("latest", 20.0, 0.5)]
+        {
+            let mut rig = Rig::new("veno", &[("rtt", text(rtt))], 100.0, 2.0);
+            let seconds = |queued: f64| 0.5 * 100.0 / (100.0 - queued);
+            rig.ack(0.001, 0.5, 0.5, true);
+            for i in 1..=3 {
+                rig.ack(0.001, 0.01, seconds(20.0 - now), i == 3);
+            }
+            rig.ack(0.001, 0.01, seconds(now), false);
+            let before = rig.w();
+            rig.congestion(Congestion::Loss);
+            near(rig.w(), before * keep, 1e-6);
+        }
+        // Reno until three samples are there.
+        let mut rig = Rig::new("veno", &[("rtt", text("latest"))], 100.0, 2.0);
+        (0..2).for_each(|_| rig.ack(0.001, 0.5, 0.5, false));
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), 50.0, 1e-4);
     }
 
     /// Linux: fewer than three samples in a round, or none since the restart after idleness, and Veno is Reno.

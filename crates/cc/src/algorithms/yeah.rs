@@ -135,6 +135,10 @@ impl Policy for Yeah {
         self.gauge.observe(flow, ack, flow.phase != Phase::Open);
     }
 
+    fn refuses_hystart(&self) -> Option<&'static str> {
+        Some("its slow start ends by a measure of the queue of its own, alpha")
+    }
+
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         let left = exponential(w, ack.segments(flow));
         if left <= 0.0 {

@@ -1,0 +1,257 @@
+//! HyStart++: P. Balasubramanian, Y. Huang, M. Olson: HyStart++: Modified Slow Start for TCP, RFC 9406, 2023. Slow start that
+//! ends when the RTT rises, with a guard against rises that pass.
+//!
+//! Unit: segments; times in nanoseconds. A state machine beside a [`crate::Policy`]: it scales what the policy's slow start is
+//! told to grow by, and says when slow start is over. The host ([`crate::Windowed`]) owns the window.
+//!
+//! | stage      | growth per ACK of N bytes           | left                                                               |
+//! |------------|-------------------------------------|--------------------------------------------------------------------|
+//! | slow start | min(N, L SMSS)                      | smallest RTT of this round >= that of the last round + threshold: to CSS |
+//! | CSS        | min(N, L SMSS) / CSS_GROWTH_DIVISOR | smallest RTT of this round < that on entry: back to slow start; after CSS_ROUNDS rounds: T = W, done |
+//! | done       | as without HyStart++                | never                                                              |
+//!
+//! threshold = max(MIN_RTT_THRESH, min(smallest RTT of the last round / MIN_RTT_DIVISOR, MAX_RTT_THRESH)). A round counts from
+//! N_RTT_SAMPLE samples on. Everything is from section 4.2; the constants, and what follows, from section 4.3:
+//!  * only the first slow start is changed (SHOULD). It ends with the first congestion, or when W reaches T. A congestion that
+//!    proves spurious brings it back, as it brings back T. Restarts after an idle time are RFC 5681's (the MAY is not used).
+//!  * L takes the place of the sender's own limit on what an ACK counts for (RFC 5681: 1, RFC 3465: 2). A merged report counts
+//!    L for each ACK in it.
+//!
+//! Decisions where the text leaves room:
+//!  * an ACK makes the window grow before its RTT is looked at, as the order of the text has it.
+//!  * one change of stage per ACK.
+//!  * a round ends with `Ack::round_end`, and the samples of that ACK belong to the round that it closes.
+//!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow start, not about the cut.
+
+use crate::registry::{Kind, Param, PathFact, number};
+use crate::report::{Ack, Flow};
+use crate::time::Span;
+
+/// Name of the parameter that chooses the slow start.
+pub(crate) const SLOW_START: &str = "slow_start";
+/// Its value that chooses HyStart++.
+pub(crate) const HYSTART: &str = "hystart++";
+
+const L: &str = "hystart_l";
+/// L of a sender that does not pace.
+const L_UNPACED: f64 = 8.0;
+/// L of a sender that paces: more than any ACK covers. (Section 4.3: infinity.)
+const L_PACED: f64 = 1e6;
+
+/// What every window algorithm with the standard slow start takes: the choice, then the constants of section 4.3.
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: SLOW_START,
+        kind: Kind::Choice(&["standard", HYSTART]),
+        unit: "",
+        about: "the first slow start: the algorithm's own, or with the exit of HyStart++ (RFC 9406)",
+        from_path: None,
+    },
+    number(
+        "hystart_min_rtt_thresh",
+        0.004,
+        0.0,
+        10.0,
+        "s",
+        "MIN_RTT_THRESH: least rise of the RTT that counts",
+    ),
+    number("hystart_max_rtt_thresh", 0.016, 0.0, 10.0, "s", "MAX_RTT_THRESH: a rise that counts on any path"),
+    number(
+        "hystart_min_rtt_divisor",
+        8.0,
+        1.0,
+        1000.0,
+        "1",
+        "MIN_RTT_DIVISOR: between the two, 1/this of the RTT counts",
+    ),
+    number(
+        "hystart_n_rtt_sample",
+        8.0,
+        1.0,
+        1000.0,
+        "samples",
+        "N_RTT_SAMPLE: RTT samples that a round needs to be used",
+    ),
+    number(
+        "hystart_css_growth_divisor",
+        4.0,
+        2.0,
+        1000.0,
+        "1",
+        "CSS_GROWTH_DIVISOR: growth in conservative slow start is 1/this of slow start's",
+    ),
+    number(
+        "hystart_css_rounds",
+        5.0,
+        1.0,
+        1000.0,
+        "rounds",
+        "CSS_ROUNDS: rounds of conservative slow start until ssthresh = cwnd",
+    ),
+    Param {
+        from_path: Some(PathFact::Paced),
+        ..number(
+            L,
+            L_UNPACED,
+            1.0,
+            L_PACED,
+            "segments",
+            "L: most that one ACK counts for; without a bound (the largest value) if the sender paces",
+        )
+    },
+];
+
+/// The constants of section 4.3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constants {
+    /// MIN_RTT_THRESH.
+    pub min_rtt_thresh: Span,
+    /// MAX_RTT_THRESH.
+    pub max_rtt_thresh: Span,
+    /// MIN_RTT_DIVISOR.
+    pub min_rtt_divisor: f64,
+    /// N_RTT_SAMPLE.
+    pub n_rtt_sample: u32,
+    /// CSS_GROWTH_DIVISOR.
+    pub css_growth_divisor: f64,
+    /// CSS_ROUNDS.
+    pub css_rounds: u32,
+    /// L in segments; `None`: as section 4.3 has it, by whether the sender paces.
+    pub l: Option<f64>,
+}
+
+impl Constants {
+    /// From checked parameters: `value` gives the value of a name, `given` whether the user gave it.
+    pub(crate) fn new(value: impl Fn(&str) -> f64, given: impl Fn(&str) -> bool) -> Self {
+        Self {
+            min_rtt_thresh: Span::from_secs(value("hystart_min_rtt_thresh")),
+            max_rtt_thresh: Span::from_secs(value("hystart_max_rtt_thresh")),
+            min_rtt_divisor: value("hystart_min_rtt_divisor"),
+            n_rtt_sample: value("hystart_n_rtt_sample") as u32,
+            css_growth_divisor: value("hystart_css_growth_divisor"),
+            css_rounds: value("hystart_css_rounds") as u32,
+            l: given(L).then(|| value(L)),
+        }
+    }
+
+    /// The same for an algorithm that paces whatever its sender does.
+    #[must_use]
+    pub(crate) fn paced(self) -> Self {
+        Self { l: self.l.or(Some(L_PACED)), ..self }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    SlowStart,
+    /// Conservative slow start.
+    Css {
+        /// cssBaselineMinRtt.
+        baseline: Span,
+        /// Rounds that have ended in it, the partial first one included.
+        rounds: u32,
+    },
+    Done,
+}
+
+/// See the head of this file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hystart {
+    constants: Constants,
+    stage: Stage,
+    /// The stage that the last congestion ended.
+    before: Option<Stage>,
+    /// lastRoundMinRTT.
+    last: Option<Span>,
+    /// currentRoundMinRTT.
+    current: Option<Span>,
+    /// rttSampleCount.
+    samples: u32,
+}
+
+impl Hystart {
+    pub(crate) fn new(constants: Constants) -> Self {
+        Self { constants, stage: Stage::SlowStart, before: None, last: None, current: None, samples: 0 }
+    }
+
+    /// What of `ack` slow start may grow by, and what it was divided by; `None` once the first slow start is over.
+    pub(crate) fn counted(&self, flow: &Flow, ack: &Ack) -> Option<(Ack, f64)> {
+        let divisor = match self.stage {
+            Stage::SlowStart => 1.0,
+            Stage::Css { .. } => self.constants.css_growth_divisor,
+            Stage::Done => return None,
+        };
+        let l = self.constants.l.unwrap_or(L_UNPACED);
+        let most = l * f64::from(flow.mss) * f64::from(ack.acks.max(1)); // L SMSS, for each ACK
+        let acked = (ack.acked as f64).min(most) / divisor;
+        Some((Ack { acked: acked as u64, ..*ack }, divisor))
+    }
+
+    /// Takes an ACK that has done its growing; `slow` says whether W is still below T. True if T must be set to W.
+    pub(crate) fn on_ack(&mut self, ack: &Ack, slow: bool) -> bool {
+        if self.stage == Stage::Done {
+            return false;
+        }
+        if !slow {
+            self.stage = Stage::Done;
+            return false;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.current = Some(self.current.map_or(rtt.min, |known| known.min(rtt.min)));
+            self.samples = self.samples.saturating_add(rtt.count);
+        }
+        if let Some(current) = self.current
+            && self.samples >= self.constants.n_rtt_sample
+        {
+            self.judge(current);
+        }
+        if ack.round_end {
+            (self.last, self.current, self.samples) = (self.current, None, 0);
+            if let Stage::Css { rounds, .. } = &mut self.stage {
+                *rounds += 1;
+                if *rounds >= self.constants.css_rounds {
+                    self.stage = Stage::Done;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Compares the smallest RTT of a round with enough samples.
+    fn judge(&mut self, current: Span) {
+        match self.stage {
+            Stage::SlowStart => {
+                if self.last.is_some_and(|last| current >= last + self.threshold(last)) {
+                    self.stage = Stage::Css { baseline: current, rounds: 0 };
+                }
+            }
+            Stage::Css { baseline, .. } => {
+                if current < baseline {
+                    self.stage = Stage::SlowStart;
+                }
+            }
+            Stage::Done => {}
+        }
+    }
+
+    /// RttThresh.
+    fn threshold(&self, last: Span) -> Span {
+        let Constants { min_rtt_thresh, max_rtt_thresh, min_rtt_divisor, .. } = self.constants;
+        let share = Span((last.0 as f64 / min_rtt_divisor) as u64);
+        min_rtt_thresh.max(share.min(max_rtt_thresh))
+    }
+
+    /// Congestion: the first slow start is over.
+    pub(crate) fn on_congestion(&mut self) {
+        self.before = Some(core::mem::replace(&mut self.stage, Stage::Done));
+    }
+
+    /// The last congestion was spurious.
+    pub(crate) fn on_undo(&mut self) {
+        self.stage = self.before.take().unwrap_or(self.stage);
+    }
+}
+
+#[cfg(test)]
+mod tests;
