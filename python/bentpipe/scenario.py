@@ -89,6 +89,10 @@ class Flow:
     initial_ssthresh: float | None = None
     receive_window: str | None = None
     recovery: str | None = None
+    rack: bool | None = None
+    tlp: bool | None = None
+    dsack: bool | None = None
+    newreno_exit: str | None = None
     prr: bool | None = None
     byte_counting: bool | None = None
     limited_transmit: bool | None = None

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
 use crate::error::Error;
 use crate::plan::{CcPlan, Source};
-use crate::scenario::{Arg, Cc, Flow, Link, Profile, Queue, Recovery, Reverse, Scenario, Spurious, Traffic};
+use crate::scenario::{
+    Arg, Cc, Flow, FullAck, Link, Profile, Queue, Recovery, Reverse, Scenario, Spurious, Traffic,
+};
 use crate::units::{Duration, Size, WindowSize};
 
 impl Scenario {
@@ -96,6 +98,16 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::NewReno => Recovery::NewReno,
         LossRecovery::Reno => Recovery::Reno,
     });
+    flow.rack.get_or_insert(o.rack);
+    flow.tlp.get_or_insert(o.tlp);
+    flow.dsack.get_or_insert(o.dsack);
+    // Only a recovery without SACK may say how it ends.
+    if o.recovery != LossRecovery::Sack {
+        flow.newreno_exit.get_or_insert(match o.newreno_exit {
+            NewRenoExit::FlightSize => FullAck::FlightSize,
+            NewRenoExit::Ssthresh => FullAck::Ssthresh,
+        });
+    }
     flow.prr.get_or_insert(o.prr);
     flow.byte_counting.get_or_insert(o.byte_counting);
     flow.limited_transmit.get_or_insert(o.limited_transmit);

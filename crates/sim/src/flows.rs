@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
 use crate::error::{Error, Key, quoted, suggestion};
 use crate::plan::{CcPlan, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::{Delays, PathPlan, Work};
-use crate::scenario::{Arg, Cc, Flow, Profile, Recovery, Spurious, Traffic};
+use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Spurious, Traffic};
 use crate::units::{Duration, Size, WindowSize};
 
 /// Most flows of a run.
@@ -396,6 +396,31 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     Ok(options)
 }
 
+/// How losses are found, and what needs SACK or the lack of it.
+fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
+    let with_sack = o.recovery == LossRecovery::Sack;
+    for (name, given, option) in
+        [("rack", flow.rack, &mut o.rack), ("tlp", flow.tlp, &mut o.tlp), ("dsack", flow.dsack, &mut o.dsack)]
+    {
+        if given == Some(true) && !with_sack {
+            let message = "needs selective acknowledgements; write recovery = \"sack\", or leave this out";
+            return Err(work.error(&key.with(name), message));
+        }
+        *option = given.unwrap_or(*option && with_sack);
+    }
+    o.newreno_exit = match flow.newreno_exit {
+        None => o.newreno_exit,
+        Some(_) if with_sack => {
+            let message =
+                "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
+            return Err(work.error(&key.with("newreno_exit"), message));
+        }
+        Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
+        Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
+    };
+    Ok(())
+}
+
 /// All options but those that follow from the controller.
 fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut o = sizes(work, flow, key)?;
@@ -419,6 +444,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Some(Recovery::NewReno) => LossRecovery::NewReno,
         Some(Recovery::Reno) => LossRecovery::Reno,
     };
+    detection(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);
     o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
     o.limited_transmit = flow.limited_transmit.unwrap_or(o.limited_transmit);

@@ -246,6 +246,19 @@ pub struct Flow {
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+    /// Loss detection by the times of sending (RACK, RFC 8985); needs SACK. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
+    /// Tail loss probe (RFC 8985); needs SACK. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlp: Option<bool>,
+    /// Duplicates are reported (RFC 2883), and a fast recovery that they show to be needless is undone; needs
+    /// SACK. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
+    /// Window at the end of a recovery without SACK (RFC 6582). Default "flight-size".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newreno_exit: Option<FullAck>,
     /// Proportional rate reduction (RFC 9937). Paper no, modern yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
@@ -345,6 +358,16 @@ pub enum Recovery {
     NewReno,
     /// Reno (RFC 5681).
     Reno,
+}
+
+/// The window when a recovery without SACK has acknowledged everything (RFC 6582 section 3.2 step 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullAck {
+    /// Option 1: ssthresh, or FlightSize and one segment if that is less.
+    FlightSize,
+    /// Option 2: ssthresh, as ns-2.
+    Ssthresh,
 }
 
 /// How a sender detects a timeout that was not needed.

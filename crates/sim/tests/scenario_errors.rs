@@ -332,6 +332,13 @@ fn odd_options() {
     expect(&option("max_rto = \"10 ms\""), 21, "flow.0.max_rto", &["min_rto = 1 s"]);
     expect(&option("granularity = \"0 s\""), 21, "flow.0.granularity", &["longer than zero"]);
     expect(&option("spurious = \"eifel\"\ntimestamps = false"), 21, "flow.0.spurious", &["timestamps"]);
+    for name in ["rack", "tlp", "dsack"] {
+        let wrong = option(&format!("recovery = \"newreno\"\n{name} = true"));
+        expect(&wrong, 22, &format!("flow.0.{name}"), &["selective", "recovery = \"sack\""]);
+    }
+    expect(&option("newreno_exit = \"ssthresh\""), 21, "flow.0.newreno_exit", &["recovery = \"newreno\""]);
+    let unknown = option("recovery = \"newreno\"\nnewreno_exit = \"cwnd\"");
+    expect(&unknown, 22, "flow.0.newreno_exit", &["cwnd", "flight-size", "ssthresh"]);
     expect(&option("receive_window = \"10 bytes\""), 21, "flow.0.receive_window", &["one segment of 1448"]);
     expect(&option("mss = \"64 KiB\""), 21, "flow.0.mss", &["65535"]);
     expect(&option("initial_window = 0"), 21, "flow.0.initial_window", &["from 1"]);

@@ -7,7 +7,7 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::plan::{CcPlan, Discipline, LossPlan, Plan, QueueLimit, RedPlan, Source};
 use bentpipe_sim::{Scenario, schema};
-use bentpipe_tcp::{LossRecovery, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
 const HEAD: &str = "duration = \"120 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n";
 
@@ -81,6 +81,27 @@ fn profiles_and_single_options() {
     assert_eq!(own, expected);
     // An acknowledgement of a size that was given keeps it.
     assert!(!options(&one("cc = \"reno\"\nack_size = \"52 bytes\"\n")).ack_grows);
+}
+
+#[test]
+fn loss_detection_follows_profile_and_recovery() {
+    let flags = |lines: &str| {
+        let o = options(&one(&format!("cc = \"reno\"\n{lines}\n")));
+        (o.rack, o.tlp, o.dsack)
+    };
+    assert_eq!(flags(""), (true, true, true));
+    assert_eq!(flags("profile = \"paper\""), (false, false, false));
+    assert_eq!(flags("tlp = false"), (true, false, true));
+    assert_eq!(flags("profile = \"paper\"\nrack = true"), (true, false, false));
+    // What the profile says goes when SACK goes; it need not be switched off one by one.
+    assert_eq!(flags("recovery = \"newreno\""), (false, false, false));
+    let exit = |lines: &str| {
+        options(&one(&format!("cc = \"reno\"\nrecovery = \"newreno\"\n{lines}\n"))).newreno_exit
+    };
+    assert_eq!(
+        (exit(""), exit("newreno_exit = \"ssthresh\"")),
+        (NewRenoExit::FlightSize, NewRenoExit::Ssthresh)
+    );
 }
 
 #[test]

@@ -7,15 +7,17 @@ mod bits;
 mod limits;
 mod options;
 mod prr;
+mod rack;
 mod receiver;
 mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
 mod spurious;
+mod tlp;
 
 pub use limits::{Limit, Limits};
-pub use options::{LossRecovery, Options, SpuriousTimeout};
+pub use options::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 pub use receiver::Receiver;
 pub use segment::{AckSegment, Block, Data, MAX_BLOCKS, Sack};
 pub use sender::{Counters, Sender};

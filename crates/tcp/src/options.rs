@@ -24,6 +24,15 @@ pub enum SpuriousTimeout {
     Eifel,
 }
 
+/// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewRenoExit {
+    /// Option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS), so that no burst follows.
+    FlightSize,
+    /// Option 2: ssthresh, as ns-2.
+    Ssthresh,
+}
+
 /// Options of one connection, both ends. Sizes in bytes, windows in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -43,6 +52,16 @@ pub struct Options {
     pub receive_window: Option<u64>,
     /// Loss recovery.
     pub recovery: LossRecovery,
+    /// RACK (RFC 8985 section 6): the times of sending tell what is lost, instead of three segments SACKed above it; needs
+    /// SACK.
+    pub rack: bool,
+    /// Tail loss probe (RFC 8985 section 7); needs SACK.
+    pub tlp: bool,
+    /// The receiver reports duplicates (RFC 2883), which widens RACK's reordering window and undoes a fast recovery that
+    /// was not needed (RFC 3708); needs SACK.
+    pub dsack: bool,
+    /// The window at the end of a recovery without SACK.
+    pub newreno_exit: NewRenoExit,
     /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
     pub prr: bool,
     /// Growth counts bytes, at most two segments an ACK in slow start (RFC 3465); else ACKs, each for one segment at most
@@ -91,6 +110,10 @@ impl Options {
             initial_ssthresh: f64::INFINITY,
             receive_window: None,
             recovery: LossRecovery::Sack,
+            rack: false,
+            tlp: false,
+            dsack: false,
+            newreno_exit: NewRenoExit::FlightSize,
             prr: false,
             byte_counting: false,
             limited_transmit: true,
@@ -109,8 +132,9 @@ impl Options {
         }
     }
 
-    /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with proportional rate reduction (RFC 9937), byte
-    /// counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323), minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682).
+    /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
+    /// proportional rate reduction (RFC 9937), byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
+    /// minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682).
     pub fn modern() -> Self {
         Self {
             mss: 1448,
@@ -118,6 +142,9 @@ impl Options {
             ack_size: 52,
             ack_grows: true,
             initial_window: 10.0,
+            rack: true,
+            tlp: true,
+            dsack: true,
             prr: true,
             byte_counting: true,
             delayed_ack: Some(Span::from_millis(200)),

@@ -1,7 +1,7 @@
 //! The receiving end: cumulative and selective acknowledgements, delayed or immediate, ECN echo, timestamp echo.
 //!
-//! RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (which blocks to report), RFC 3168 section 6.1.3 (ECN
-//! echo), RFC 7323 section 4.3 (which timestamp to echo).
+//! RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (which blocks to report), RFC 2883 section 4 (duplicates),
+//! RFC 3168 section 6.1.3 (ECN echo), RFC 7323 section 4.3 (which timestamp to echo).
 
 use bentpipe_cc::{Span, Time};
 
@@ -26,6 +26,7 @@ pub struct Receiver {
     /// Most recently changed runs of `early`, newest first (RFC 2018 section 4).
     recent: [Block; MAX_BLOCKS],
     sack: bool,
+    dsack: bool,
     ecn: bool,
     delay: Option<Span>,
     /// In-order segments not yet acknowledged.
@@ -48,6 +49,7 @@ impl Receiver {
             early_count: 0,
             recent: [Block::default(); MAX_BLOCKS],
             sack: options.recovery == LossRecovery::Sack,
+            dsack: options.dsack && options.recovery == LossRecovery::Sack,
             ecn: options.ecn,
             delay: options.delayed_ack,
             unacked: 0,
@@ -76,23 +78,24 @@ impl Receiver {
             self.echo = (self.echo && !data.cwr) || data.ce;
         }
         if data.probe {
-            return Some(self.acknowledge());
+            return Some(self.acknowledge(None));
         }
         self.keep_timestamp(now, data);
         if data.seq == self.next {
             self.in_order(now)
         } else {
+            let mut repeated = data.seq < self.next;
             if data.seq > self.next && data.seq - self.next < MAX_WINDOW {
-                self.out_of_order(data.seq);
+                repeated = !self.out_of_order(data.seq);
             }
             // RFC 5681 section 4.2: out of order or received before, acknowledge at once.
-            Some(self.acknowledge())
+            Some(self.acknowledge((repeated && self.dsack).then_some(data.seq)))
         }
     }
 
     /// The delayed acknowledgement is due.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
-        (self.deadline? <= now).then(|| self.acknowledge())
+        (self.deadline? <= now).then(|| self.acknowledge(None))
     }
 
     /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged, and never goes
@@ -122,16 +125,18 @@ impl Receiver {
                 self.deadline = Some(now + delay);
                 None
             }
-            _ => Some(self.acknowledge()),
+            _ => Some(self.acknowledge(None)),
         }
     }
 
-    fn out_of_order(&mut self, seq: u64) {
+    /// Keeps segment `seq`. True if it is new.
+    fn out_of_order(&mut self, seq: u64) -> bool {
         while seq - self.next >= self.early.capacity() {
             self.early.grow(self.next, self.high);
         }
         self.high = self.high.max(seq + 1);
-        if !self.early.get(seq) {
+        let new = !self.early.get(seq);
+        if new {
             self.early.set(seq);
             self.early_count += 1;
         }
@@ -139,6 +144,7 @@ impl Receiver {
             // The first block holds what led to this ACK, new or not (RFC 2018 section 4).
             self.remember(seq);
         }
+        new
     }
 
     /// Puts the run that holds `seq` first among the recent ones and joins those that it has grown into.
@@ -166,11 +172,16 @@ impl Receiver {
         self.recent = recent;
     }
 
-    fn acknowledge(&mut self) -> AckSegment {
+    /// The acknowledgement; `repeated` was received before, which its first block reports, the run around it following (RFC
+    /// 2883 section 4).
+    fn acknowledge(&mut self, repeated: Option<u64>) -> AckSegment {
         self.unacked = 0;
         self.deadline = None;
         self.last_ack = self.next;
         let mut sack = Sack::default();
+        if let Some(seq) = repeated {
+            sack.push(Block { start: seq, end: seq + 1 });
+        }
         if self.early_count > 0 {
             let live = |b: &&Block| b.start > self.next && b.end > b.start;
             self.recent.iter().filter(live).for_each(|b| sack.push(*b));

@@ -3,9 +3,14 @@
 //! RFC 6675 section 4: `IsLost(s)` holds when three segments above `s` have been selectively acknowledged (three
 //! discontiguous runs, or more than two full segments of bytes, come to the same when all segments are full). So every
 //! segment below the third-highest SACKed one that is not SACKed itself is lost, and one pointer that only moves up marks
-//! them. `pipe` follows from four counters.
+//! them. `pipe` follows from four counters. With RACK the times of sending decide instead (`scoreboard/order.rs`).
+
+mod order;
 
 use bentpipe_cc::Time;
+
+use order::Order;
+pub(crate) use order::{Heard, Marked, Sent};
 
 use crate::bits::Bits;
 use crate::segment::Sack;
@@ -51,6 +56,8 @@ pub(crate) struct Scoreboard {
     marked: u64,
     /// No lost segment without a retransmission in flight lies below.
     resend: u64,
+    /// With RACK.
+    order: Option<Box<Order>>,
 }
 
 /// What an acknowledgement did to the scoreboard.
@@ -69,7 +76,7 @@ pub(crate) struct Delivered {
 }
 
 impl Scoreboard {
-    pub(crate) fn new(stamps: bool) -> Self {
+    pub(crate) fn new(stamps: bool, rack: bool) -> Self {
         let bits = || Bits::new(64);
         Self {
             una: 0,
@@ -89,6 +96,7 @@ impl Scoreboard {
             top: [0; DUP_THRESH],
             marked: 0,
             resend: 0,
+            order: rack.then(Box::default),
         }
     }
 
@@ -154,6 +162,7 @@ impl Scoreboard {
             self.twice_count += 1;
         }
         self.stamp(seq, now, stamp);
+        self.note_resent(seq, now);
         if seq == self.resend {
             self.resend += 1;
         }
@@ -190,6 +199,11 @@ impl Scoreboard {
 
     /// The lowest lost segment that has no retransmission in flight.
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.order.is_some()
+            && let Some(seq) = self.next_lost_again()
+        {
+            return Some(seq);
+        }
         self.resend = self.resend.max(self.una);
         while let Some(seq) = self.lost.next_set(self.resend, self.lost_end) {
             self.resend = seq;
@@ -226,6 +240,7 @@ impl Scoreboard {
         if ack > self.una {
             self.advance(ack, &mut got);
         }
+        self.expect_selective();
         for block in sack.blocks() {
             let (start, end) = (block.start.max(self.una), block.end.min(self.next));
             // Most blocks repeat what the last ACK said, grown at one end.
@@ -234,7 +249,7 @@ impl Scoreboard {
                 None => self.sack(start, end, &mut got),
             }
         }
-        if self.sacked_count > 0 {
+        if self.sacked_count > 0 && self.order.is_none() {
             self.mark_lost(&mut got);
         }
         got
@@ -277,6 +292,9 @@ impl Scoreboard {
 
     /// Times and stamps of the newly delivered [`start`, `end`).
     fn note(&mut self, start: u64, end: u64, got: &mut Delivered) {
+        if self.order.is_some() {
+            self.note_in_order(start, end);
+        }
         let last = end - 1;
         let newest = self.sent_at[self.slot(last)];
         self.note_newest(last, got);
@@ -384,6 +402,7 @@ impl Scoreboard {
         self.resend = self.una;
         self.lost_end = self.next;
         self.doubt_end = self.una;
+        self.forget_lost_again();
         self.lost_count - before
     }
 
@@ -397,6 +416,7 @@ impl Scoreboard {
         self.resend = self.una;
         self.lost_end = self.una;
         self.doubt_end = self.una;
+        self.rebuild_order();
     }
 }
 
@@ -511,7 +531,7 @@ mod tests {
         /// RFC 6675 section 4: marks, pipe and the three searches of NextSeg.
         #[test]
         fn agrees_with_the_text_of_rfc_6675(ops in prop::collection::vec(op(), 1..80)) {
-            let (mut board, mut naive) = (Scoreboard::new(true), Naive::default());
+            let (mut board, mut naive) = (Scoreboard::new(true, false), Naive::default());
             let (mut known, mut clock) = (Sack::default(), 0);
             for op in ops {
                 clock += 1;

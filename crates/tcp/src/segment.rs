@@ -33,6 +33,15 @@ impl Sack {
         &self.blocks[..usize::from(self.len)]
     }
 
+    /// The duplicate that the first block reports if it lies below the cumulative acknowledgement `ack` or within the
+    /// second block (RFC 2883 section 4); `next` is the first segment never sent.
+    pub fn duplicate(&self, ack: u64, next: u64) -> Option<Block> {
+        let (first, rest) = self.blocks().split_first()?;
+        let within = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
+        let whole = first.start < first.end && first.end <= next;
+        (whole && (first.end <= ack || within)).then_some(*first)
+    }
+
     /// No blocks?
     pub fn is_empty(&self) -> bool {
         self.len == 0

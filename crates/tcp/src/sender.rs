@@ -1,25 +1,28 @@
 //! The sending end: what to send and when, what is lost, when to give up waiting.
 //!
 //! RFC 5681 (Reno), 6582 (NewReno), 6675 (SACK), 9937 (PRR), 3042 (limited transmit), 6298 (timer), 3168 (ECN), 7323
-//! (timestamps). Recovery's beginnings and ends are in `sender/recovery.rs`, spurious timeouts in `spurious.rs`.
+//! (timestamps), 8985 (RACK-TLP). Recovery's beginnings and ends are in `sender/recovery.rs`, RACK and the tail loss probe in
+//! `sender/detection.rs`, what an ACK delivered in `sender/delivery.rs`, spurious timeouts in `spurious.rs`.
 //!
 //! The controller owns the desired window, the sender the effective one. Order inside one ACK: scoreboard, RTT, rate and
 //! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
 //! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
 
+mod delivery;
+mod detection;
 mod recovery;
 
-use bentpipe_cc::{
-    Ack, Controller, Decision, Flow, Pacing, Phase, RateSample, Recovery, RttSample, Span, Time,
-};
+use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
 use crate::prr::Prr;
+use crate::rack::Rack;
 use crate::rto::Estimator;
-use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard, Stamp};
+use crate::scoreboard::{Scoreboard, Stamp};
 use crate::segment::{AckSegment, Data, Sack};
-use crate::spurious::Suspicion;
+use crate::spurious::{Repairs, Suspicion};
+use crate::tlp::Probing;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +37,10 @@ pub struct Counters {
     pub spurious_timeouts: u64,
     /// Fast recoveries.
     pub recoveries: u64,
+    /// Fast recoveries found needless: all that they sent again had arrived.
+    pub spurious_recoveries: u64,
+    /// Tail loss probes.
+    pub probes: u64,
 }
 
 /// AEN's probe (TCP-STAR section 3.3).
@@ -77,6 +84,16 @@ pub struct Sender {
     rto: Estimator,
     timer: Option<Time>,
     suspicion: Suspicion,
+    /// RACK, tail loss probe or D-SACK is on.
+    watchful: bool,
+    rack: Option<Box<Rack>>,
+    tlp: Probing,
+    /// What the present or the last fast recovery has sent again, while it may still prove spurious.
+    repairs: Option<Repairs>,
+    /// When the window was last reduced for a loss.
+    reduced_at: Time,
+    /// Bytes found lost without an ACK; the next one reports them.
+    lost_meanwhile: u64,
     probe: Probe,
     /// The round ends when this segment is delivered.
     round_mark: u64,
@@ -105,9 +122,12 @@ impl Sender {
         let mut flow = Flow::default();
         flow.mss = options.mss.max(1);
         flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
+        let sack = options.recovery == LossRecovery::Sack;
+        let rack = options.rack && sack;
+        let options = Options { tlp: options.tlp && sack, dsack: options.dsack && sack, ..options };
         Self {
             decision: cc.decision(),
-            board: Scoreboard::new(cc.wants_rate()),
+            board: Scoreboard::new(cc.wants_rate(), rack),
             cc,
             flow,
             limit,
@@ -125,6 +145,12 @@ impl Sender {
             rto: Estimator::new(&options),
             timer: None,
             suspicion: Suspicion::new(&options),
+            watchful: rack || options.tlp || options.dsack,
+            rack: rack.then(|| Box::new(Rack::new())),
+            tlp: Probing::default(),
+            repairs: None,
+            reduced_at: Time(0),
+            lost_meanwhile: 0,
             probe: Probe::No,
             round_mark: 0,
             limited_until: 0,
@@ -211,7 +237,8 @@ impl Sender {
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
         let paced = self.pacing_waits.then_some(self.pace_at);
-        [self.timer, paced, self.cc.deadline()].into_iter().flatten().min()
+        let timer = if self.watchful { self.loss_timer() } else { self.timer };
+        [timer, paced, self.cc.deadline()].into_iter().flatten().min()
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
@@ -224,7 +251,10 @@ impl Sender {
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
-        let got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
+        if self.watchful {
+            self.believe(seg);
+        }
+        let mut got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
         self.known_sack = sack;
         let advanced = seg.ack - before;
         let mut ack = Ack::default();
@@ -253,8 +283,20 @@ impl Sender {
         if seg.ece && self.options.ecn {
             ack.ce = ack.acked;
         }
+        let mut probe_repaired = false;
+        if self.watchful {
+            let found = self.detect(seg, rtt, got.high, got.segments);
+            self.declare_lost(found.lost, &mut ack);
+            ack.lost += found.earlier;
+            got.lost += found.lost;
+            probe_repaired = found.repaired;
+        }
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         let recovered = self.react(seg, advanced, &got, &mut ack);
+        let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
+        if probe_repaired {
+            self.react_to_repair();
+        }
         if self.flow.phase == Phase::Recovery || recovered {
             self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
         }
@@ -272,9 +314,12 @@ impl Sender {
         }
         if recovered {
             self.leave_recovery();
+        } else if probe_repaired {
+            self.cc.on_life(&self.flow, Life::Recovered);
         }
         self.decision = self.cc.decision();
         self.rearm(advanced);
+        self.tlp.anew |= advanced > 0;
         rtt
     }
 
@@ -287,6 +332,9 @@ impl Sender {
         }
         if self.pacing_waits && self.pace_at <= now {
             self.pacing_waits = false;
+        }
+        if self.watchful && self.on_early_timer(now) {
+            return;
         }
         if self.timer.is_some_and(|t| t <= now) {
             self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
@@ -316,8 +364,10 @@ impl Sender {
                 return Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) });
             }
         }
-        let choice = self.choose();
-        match choice {
+        if self.tlp.due {
+            return Some(self.loss_probe(now));
+        }
+        match self.choose() {
             Ok(seq) => Some(self.transmit(now, seq)),
             Err(limit) => {
                 if limit == Limit::Cwnd {
@@ -326,6 +376,9 @@ impl Sender {
                 if limit == Limit::App {
                     self.app_limited_until =
                         self.flow.delivered + (self.in_flight() * u64::from(self.flow.mss)).max(1);
+                }
+                if self.options.tlp {
+                    self.schedule_probe();
                 }
                 self.limits.pass(now, self.cwnd_segments());
                 self.limits.set(if self.flow.phase == Phase::Open || limit == Limit::App {
@@ -364,7 +417,8 @@ impl Sender {
         }
         let in_sack_recovery =
             self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::Sack;
-        if new.is_err() && in_sack_recovery {
+        // With RACK what is not marked may only be late, and what follows finds the losses at the end.
+        if new.is_err() && in_sack_recovery && self.rack.is_none() {
             if let Some(seq) = self.board.next_doubtful() {
                 return Ok(seq); // rule 3
             }
@@ -428,6 +482,7 @@ impl Sender {
         self.counters.sent += 1;
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
+            self.tlp.anew = true;
             self.board.send_new(now, stamp);
             self.suspicion.on_new_sent();
         } else {
@@ -439,7 +494,14 @@ impl Sender {
             }
             self.forced = false;
             self.suspicion.on_retransmit(data.tsval);
-            self.board.send_again(seq, now, stamp);
+            if self.tlp.due {
+                self.board.send_probe(seq, now, stamp);
+            } else {
+                self.board.send_again(seq, now, stamp);
+                if let Some(repairs) = &mut self.repairs {
+                    repairs.on_retransmit();
+                }
+            }
         }
         self.prr.on_sent();
         if self.timer.is_none() {
@@ -468,95 +530,5 @@ impl Sender {
         // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
         let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
         payload.map(|rate| rate * wire)
-    }
-
-    /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.
-    fn bytes(&self, segments: u64, ack: u64) -> u64 {
-        let full = segments * u64::from(self.flow.mss);
-        let short = u64::from(self.flow.mss - self.last_len.min(self.flow.mss));
-        if segments > 0 && ack == self.limit { full.saturating_sub(short) } else { full }
-    }
-
-    /// The most bytes of one ACK that may make the window grow.
-    fn growth_limit(&self) -> u64 {
-        let slow_start = self.decision.cwnd < self.decision.ssthresh;
-        let segments = match (self.options.byte_counting, slow_start) {
-            (false, _) => 1,   // RFC 5681 section 3.1, eq. 2 and 3
-            (true, true) => 2, // RFC 3465 section 2.2, L = 2
-            (true, false) => return u64::MAX,
-        };
-        segments * u64::from(self.flow.mss)
-    }
-
-    /// Newly delivered segments. Without SACK a duplicate ACK counts as one, and the ACK that follows as that much less.
-    fn count_deliveries(&mut self, seg: &AckSegment, advanced: u64, by_board: u64) -> u64 {
-        if advanced > 0 {
-            if self.options.recovery == LossRecovery::Sack {
-                return by_board;
-            }
-            self.unsacked_deliveries -= self.unsacked_deliveries.min(advanced - 1);
-            let most = self.board.outstanding().saturating_sub(1);
-            let credited = self.credited.saturating_sub(advanced - 1).min(most);
-            let before = core::mem::replace(&mut self.credited, credited);
-            return advanced + credited - before;
-        }
-        // RFC 5681 section 2: a duplicate ACK, with data outstanding. With SACK it must bring news (RFC 6675 section 2).
-        let duplicate = seg.ack == self.board.una() && self.board.outstanding() > 0;
-        if self.options.recovery == LossRecovery::Sack {
-            self.dupacks += u32::from(duplicate && by_board > 0);
-            by_board
-        } else if duplicate {
-            self.dupacks += 1;
-            // Before fast recovery the first duplicates count (RFC 3042 section 2), and the one that begins it.
-            let due = match self.flow.phase {
-                Phase::Loss => false,
-                Phase::Recovery => true,
-                Phase::Open => {
-                    let most = DUP_THRESH as u32 - u32::from(!self.may_enter(seg.ack));
-                    self.dupacks <= most
-                }
-            };
-            let room = due && self.board.pipe() > self.unsacked_deliveries + 1;
-            self.unsacked_deliveries += u64::from(room);
-            let credit = u64::from(room && self.credited + 1 < self.board.outstanding());
-            self.credited += credit;
-            credit
-        } else {
-            0
-        }
-    }
-
-    fn sample_rtt(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered) -> Option<Span> {
-        let now = self.flow.now;
-        let (rtt, for_timer) = match got.sent_once {
-            Some((first, last)) => (now.since(last), now.since(first)),
-            None if self.options.timestamps && advanced > 0 => {
-                // RFC 7323 section 4.1: an echoed timestamp tells the round trip of a retransmission too.
-                let echoed = Span(u64::from(((now.0 / 1000) as u32).wrapping_sub(seg.tsecr)) * 1000);
-                (echoed, echoed)
-            }
-            None => return None,
-        };
-        self.rto.sample(rtt, for_timer);
-        self.flow.rtt = self.rto.rtt();
-        Some(rtt)
-    }
-
-    /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.
-    fn rate(&self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
-        if !self.cc.wants_rate() {
-            return None;
-        }
-        let interval = sent.since(stamp.first_sent).max(self.delivered_at.since(stamp.delivered_at));
-        if interval.0 == 0 || self.flow.rtt.is_some_and(|r| interval < r.min) {
-            return None;
-        }
-        let bytes = self.flow.delivered - stamp.delivered;
-        Some(RateSample {
-            rate: bentpipe_cc::Rate((bytes as f64 / interval.secs()) as u64),
-            app_limited: stamp.app_limited,
-            prior_delivered: stamp.delivered,
-            prior_in_flight: stamp.in_flight,
-        })
     }
 }

@@ -1,8 +1,10 @@
-//! Was a retransmission timeout spurious? F-RTO (RFC 5682) and Eifel (RFC 3522).
+//! Was a retransmission timeout spurious? F-RTO (RFC 5682) and Eifel (RFC 3522). Was a fast recovery? D-SACK (RFC 3708).
 
 use bentpipe_cc::Decision;
 
 use crate::options::{Options, SpuriousTimeout};
+use crate::scoreboard::Scoreboard;
+use crate::segment::Block;
 
 /// What an acknowledgement says about the last timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +57,11 @@ impl Suspicion {
         self.resent = None;
         self.state =
             if before.is_some() && self.how != SpuriousTimeout::Off { State::First } else { State::Idle };
+    }
+
+    /// A fast recovery begins: the timeout before was genuine.
+    pub(crate) fn forget(&mut self) {
+        self.state = State::Idle;
     }
 
     pub(crate) fn on_retransmit(&mut self, tsval: u32) {
@@ -110,5 +117,36 @@ impl Suspicion {
 
     fn spurious(&mut self) -> Verdict {
         self.before.take().map_or(Verdict::Genuine, Verdict::Spurious)
+    }
+}
+
+/// What a fast recovery sent again. If all of it arrives twice, nothing had been lost (RFC 3708 section 3; as Linux does it).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repairs {
+    /// What the controller wanted before.
+    pub(crate) before: Decision,
+    /// The segments outstanding when it began.
+    from: u64,
+    to: u64,
+    sent: u64,
+    duplicates: u64,
+}
+
+impl Repairs {
+    pub(crate) fn new(before: Decision, board: &Scoreboard) -> Self {
+        Self { before, from: board.una(), to: board.next(), sent: 0, duplicates: 0 }
+    }
+
+    pub(crate) fn on_retransmit(&mut self) {
+        self.sent += 1;
+    }
+
+    /// A D-SACK reports `block`. True if it was the last one that was missing.
+    pub(crate) fn on_duplicate(&mut self, block: Block) -> bool {
+        if block.start < self.from || block.end > self.to || self.sent == 0 {
+            return false;
+        }
+        self.duplicates += block.end - block.start;
+        self.duplicates >= self.sent
     }
 }

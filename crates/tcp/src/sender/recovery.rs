@@ -3,11 +3,11 @@
 use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery};
 
 use super::{Probe, Sender};
-use crate::options::{LossRecovery, SpuriousTimeout};
+use crate::options::{LossRecovery, NewRenoExit, SpuriousTimeout};
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Delivered};
-use crate::segment::AckSegment;
-use crate::spurious::Verdict;
+use crate::segment::{AckSegment, Block};
+use crate::spurious::{Repairs, Verdict};
 
 impl Sender {
     /// Phase changes that this ACK brings about. True if it ends a fast recovery; the phase stays until the controller has
@@ -15,7 +15,7 @@ impl Sender {
     pub(super) fn react(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered, ack: &mut Ack) -> bool {
         if self.flow.phase == Phase::Loss {
             match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
-                Verdict::Spurious(before) => self.undo(&before),
+                Verdict::Spurious(before) => self.undo_timeout(&before),
                 Verdict::Resume => self.forced = true,
                 Verdict::Open | Verdict::Genuine => {}
             }
@@ -30,6 +30,10 @@ impl Sender {
                 }
                 // What was sent during this recovery is known to be lost: the next begins at once.
                 self.leave_recovery();
+                self.enter_recovery(got.segments);
+                false
+            }
+            Phase::Recovery | Phase::Loss if seg.ack < self.recover && self.is_second_congestion() => {
                 self.enter_recovery(got.segments);
                 false
             }
@@ -52,6 +56,7 @@ impl Sender {
                     self.enter_recovery(got.segments);
                 } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
                     self.window_reduced();
+                    self.repairs = None;
                     self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
                 }
                 false
@@ -74,7 +79,7 @@ impl Sender {
 
     /// The window was reduced, for whatever reason: no ECN echo counts before data sent from now on is acknowledged, and the
     /// next new segment says so (RFC 3168 section 6.1.2).
-    fn window_reduced(&mut self) {
+    pub(super) fn window_reduced(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();
             self.cwr = true;
@@ -96,7 +101,21 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, delivered: u64) {
+    /// The loss of a retransmission is a second indication of congestion (RFC 5681 section 4.3). Proportional rate reduction
+    /// takes it into account by itself (RFC 8985 section 9.3); so does a controller that sets the window during recovery.
+    pub(super) fn is_second_congestion(&self) -> bool {
+        let lost_again = self.rack.as_ref().and_then(|rack| rack.lost_again);
+        let since = lost_again.is_some_and(|sent| sent >= self.reduced_at);
+        let left_alone = self.options.prr || self.cc.recovery() == Recovery::Controller;
+        since && (self.flow.phase == Phase::Loss || !left_alone)
+    }
+
+    #[inline(never)]
+    pub(super) fn enter_recovery(&mut self, delivered: u64) {
+        self.repairs = self.options.dsack.then(|| Repairs::new(self.cc.decision(), &self.board));
+        self.reduced_at = self.flow.now;
+        self.tlp.reset();
+        self.suspicion.forget();
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         self.cc.on_congestion(&self.flow, Congestion::Loss);
         if order.repeat && self.options.bulk_repeat {
@@ -122,7 +141,10 @@ impl Sender {
         self.flow.phase = Phase::Open;
         self.unsacked_deliveries = 0;
         self.forced = false;
-        if self.options.recovery != LossRecovery::Sack && self.cc.recovery() == Recovery::Sender {
+        if self.options.recovery != LossRecovery::Sack
+            && self.options.newreno_exit == NewRenoExit::FlightSize
+            && self.cc.recovery() == Recovery::Sender
+        {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
             self.exit_clamp = Some(self.board.outstanding().max(1) + 1);
         }
@@ -140,6 +162,7 @@ impl Sender {
         let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
         if self.board.outstanding() == 0 {
             self.timer = None; // RFC 6298 section 5.2
+            self.tlp.deadline = None;
         } else if !impatient || first {
             self.timer = Some(self.flow.now + self.rto.rto()); // RFC 6298 section 5.3, RFC 6582 section 3.2
         }
@@ -158,13 +181,24 @@ impl Sender {
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         self.cc.on_congestion(&self.flow, Congestion::Timeout);
         self.decision = self.cc.decision();
-        self.flow.lost += self.board.mark_all() * u64::from(self.flow.mss);
+        let marked = match &self.rack {
+            // RFC 8985 section 6.3
+            Some(rack) => {
+                let patience = rack.patience(&self.situation(self.flow.phase != Phase::Open));
+                self.board.mark_expired(self.flow.now, patience)
+            }
+            None => self.board.mark_all(),
+        };
+        self.flow.lost += marked * u64::from(self.flow.mss);
+        self.tlp.reset();
+        self.repairs = None;
+        self.reduced_at = self.flow.now;
         self.flow.phase = Phase::Loss;
         self.recover = self.board.next();
         self.dupacks = 0;
         self.unsacked_deliveries = 0;
         self.exit_clamp = None;
-        self.forced = false;
+        self.forced = self.rack.is_some(); // what is not old enough to be lost is in flight still
         self.limited_until = self.board.next();
         self.window_reduced();
         if back_off && !self.options.fixed_rto {
@@ -175,9 +209,33 @@ impl Sender {
         self.suspicion.on_timeout(fresh.then_some(before));
     }
 
-    /// The last timeout was spurious: take back what it did (RFC 5682 section 2.1 step 3b, RFC 4015).
-    fn undo(&mut self, before: &Decision) {
+    /// The last timeout was spurious.
+    fn undo_timeout(&mut self, before: &Decision) {
         self.counters.spurious_timeouts += 1;
+        self.undo(before);
+    }
+
+    /// The last fast recovery was needless if the receiver has reported everything that it sent again as a duplicate (the
+    /// idea of RFC 3708).
+    #[cold]
+    pub(super) fn undo_if_needless(&mut self, duplicate: Block) {
+        let Some(repairs) = &mut self.repairs else { return };
+        if !repairs.on_duplicate(duplicate) {
+            return;
+        }
+        let before = repairs.before;
+        self.repairs = None;
+        self.counters.spurious_recoveries += 1;
+        if self.flow.phase == Phase::Recovery {
+            self.forced = false;
+            self.undo(&before);
+        } else {
+            self.cc.on_undo(&self.flow, &before); // it is over already
+        }
+    }
+
+    /// Takes back what a timeout or a fast recovery did (RFC 5682 section 2.1 step 3b, RFC 4015).
+    fn undo(&mut self, before: &Decision) {
         self.board.unmark_all();
         self.flow.phase = Phase::Open;
         self.recover = self.board.una().saturating_sub(1);

@@ -87,7 +87,8 @@ proptest! {
             before = expected;
             if let Some(answer) = answer {
                 prop_assert_eq!(answer.ack, expected);
-                for block in answer.sack.blocks() {
+                let repeated = answer.sack.duplicate(answer.ack, u64::MAX).filter(|_| options.dsack);
+                for block in answer.sack.blocks().iter().skip(usize::from(repeated.is_some())) {
                     let whole = (block.start..block.end).all(|seq| got.contains(&seq));
                     let edges = !got.contains(&(block.start - 1)) && !got.contains(&block.end);
                     prop_assert!(block.start > expected && block.start < block.end && whole && edges, "{:?}", block);

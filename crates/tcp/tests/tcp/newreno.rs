@@ -1,7 +1,7 @@
 //! RFC 6582: NewReno.
 
 use bentpipe_cc::{Congestion, Time};
-use bentpipe_tcp::LossRecovery;
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options};
 
 use crate::script::{Fixed, Script, plain, reno};
 
@@ -121,6 +121,23 @@ fn no_burst_after_recovery() {
         .sends("20-21");
     t.at(300).ack(21).sends("22-23").ack(22).sends("24-25");
     t.at(400).ack(23).sends("26-27").ack(24).sends("28-29").ack(25).sends("30-31").ack(26).sends("32-33");
+}
+
+/// RFC 6582 section 3.2 step 3, full acknowledgement, option 2: the window is ssthresh, and a burst of it follows.
+#[test]
+fn option_2_sends_the_whole_window() {
+    let options = Options { newreno_exit: NewRenoExit::Ssthresh, ..plain(LossRecovery::NewReno) };
+    let mut t = Script::new(options, reno(20.0, 20.0), None);
+    t.sends("0-19")
+        .at(100)
+        .ack(0)
+        .ack(0)
+        .ack(0)
+        .sends("r0")
+        .at(200)
+        .ack(20)
+        .window(10.0, 10.0)
+        .sends("20-29");
 }
 
 /// RFC 6582 section 3.2 step 1: right after recovery, duplicates of exactly `recover` start nothing.

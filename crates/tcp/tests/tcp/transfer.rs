@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{Controller, Pacing, Rate, Span, Start, Time};
-use bentpipe_tcp::{AckSegment, Data, LossRecovery, Options, Receiver, Sender, SpuriousTimeout};
+use bentpipe_tcp::{AckSegment, Data, LossRecovery, NewRenoExit, Options, Receiver, Sender, SpuriousTimeout};
 use proptest::prelude::*;
 
 use crate::script::{Fixed, MSS, ms};
@@ -153,11 +153,14 @@ prop_compose! {
         delayed_ack in prop::option::of(1_u64..500),
         receive_window in prop::option::of(1_u64..40),
         flags in prop::array::uniform8(any::<bool>()),
+        [rack, tlp, dsack, deflate] in prop::array::uniform4(any::<bool>()),
         min_rto in 200_u64..1500,
     ) -> Options {
         let [prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto] = flags;
         Options {
             mss: MSS, recovery, spurious, prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto,
+            rack, tlp, dsack,
+            newreno_exit: if deflate { NewRenoExit::Ssthresh } else { NewRenoExit::FlightSize },
             delayed_ack: delayed_ack.map(ms), receive_window, min_rto: ms(min_rto), max_rto: ms(8000),
             ..Options::paper()
         }

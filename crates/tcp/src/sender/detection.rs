@@ -1,0 +1,176 @@
+//! RACK and the tail loss probe at work (RFC 8985): what an ACK or a timer shows to be lost, and the timers.
+//!
+//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe's never expires after the
+//! retransmission timer (section 7.2); the reordering timer suspends it, and it starts anew when that is gone.
+
+use bentpipe_cc::{Congestion, Phase, Span, Time};
+
+use super::Sender;
+use crate::limits::Limit;
+use crate::rack::Situation;
+use crate::scoreboard::Marked;
+use crate::segment::{AckSegment, Data};
+use crate::tlp::{Answer, MAX_ACK_DELAY};
+
+/// What an ACK shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Segments newly found lost.
+    pub(super) lost: u64,
+    /// Bytes that the reordering timer found lost before.
+    pub(super) earlier: u64,
+    /// A tail loss probe has repaired a loss.
+    pub(super) repaired: bool,
+}
+
+impl Sender {
+    /// The timer that is armed, if any.
+    #[inline(never)]
+    pub(super) fn loss_timer(&self) -> Option<Time> {
+        self.rack.as_ref().and_then(|rack| rack.deadline).or(self.tlp.deadline).or(self.timer)
+    }
+
+    /// Before the scoreboard takes an ACK: which retransmissions it may answer (RFC 8985 section 6.2 step 2).
+    #[inline(never)]
+    pub(super) fn believe(&mut self, seg: &AckSegment) {
+        let Some(rack) = self.rack.as_ref().filter(|_| self.board.any_resent()) else { return };
+        let now = self.flow.now;
+        let latest = rack.believable(now);
+        let mut of_echo = Time::MAX;
+        if self.options.timestamps {
+            let micros = now.0 / 1000;
+            let age = u64::from((micros as u32).wrapping_sub(seg.tsecr));
+            of_echo = Time(micros.saturating_sub(age) * 1000 + 999);
+        }
+        self.board.believe(latest.min(of_echo), latest);
+    }
+
+    /// RFC 8985 sections 6.2 and 7.4: what this ACK shows to be lost, and RFC 2883: what it shows not to have been. `high` lies
+    /// behind what it newly delivered, `segments` in number.
+    #[inline(never)]
+    pub(super) fn detect(&mut self, seg: &AckSegment, rtt: Option<Span>, high: u64, segments: u64) -> Found {
+        let duplicate =
+            if self.options.dsack { seg.sack.duplicate(seg.ack, self.board.next()) } else { None };
+        let of_probe = duplicate.is_some_and(|block| self.tlp.is_probe(block.end));
+        let mut found =
+            Found { lost: 0, earlier: core::mem::take(&mut self.lost_meanwhile), repaired: false };
+        if let Some(rack) = &mut self.rack {
+            rack.on_delivered(self.flow.now, rtt, &self.board.take_heard(), high);
+            let exiting = self.flow.phase != Phase::Open && seg.ack >= self.recover;
+            rack.adapt(duplicate.is_some() && !of_probe, self.board.una(), self.board.next(), exiting);
+            found.lost = self.mark_by_time(self.flow.phase != Phase::Open && !exiting);
+        }
+        if self.options.tlp {
+            if rtt.is_some() {
+                self.tlp.on_rtt_sample();
+            }
+            let bare_duplicate = segments == 0 && seg.sack.is_empty();
+            let dsack_end = duplicate.map(|block| block.end);
+            found.repaired = self.tlp.on_ack(Answer { ack: seg.ack, dsack_end, bare_duplicate });
+        }
+        if let Some(block) = duplicate.filter(|_| !of_probe) {
+            self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+            self.undo_if_needless(block);
+        }
+        found
+    }
+
+    pub(super) fn situation(&self, recovering: bool) -> Situation {
+        let srtt = self.flow.rtt.map_or(Span::ZERO, |rtt| rtt.smoothed);
+        Situation { recovering, sacked: self.board.sacked(), srtt }
+    }
+
+    /// RFC 8985 section 6.2 step 5, and its timer. Returns how many segments are newly lost.
+    fn mark_by_time(&mut self, recovering: bool) -> u64 {
+        let now = self.situation(recovering);
+        let Some(rack) = &mut self.rack else { return 0 };
+        let marked = if self.board.is_plainly_after(rack.newest()) {
+            Marked::default()
+        } else {
+            self.board.mark_sent_before(rack.newest(), self.flow.now, rack.patience(&now))
+        };
+        rack.lost_again = marked.lost_again;
+        let was_armed = core::mem::replace(&mut rack.deadline, marked.due).is_some();
+        if was_armed && marked.due.is_none() && self.board.outstanding() > 0 {
+            self.timer = Some(self.flow.now + self.rto.rto());
+        }
+        marked.lost
+    }
+
+    /// The reordering timer or the probe timer, whichever suspends the retransmission timer. True if one of them did.
+    #[inline(never)]
+    pub(super) fn on_early_timer(&mut self, now: Time) -> bool {
+        if let Some(at) = self.rack.as_ref().and_then(|rack| rack.deadline) {
+            if at <= now {
+                self.limits.pass(now, self.cwnd_segments());
+                self.on_reordering_timer();
+            }
+            return true;
+        }
+        if let Some(at) = self.tlp.deadline {
+            if at <= now {
+                self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+                self.tlp.on_deadline();
+                self.timer = Some(now + self.rto.rto()); // RFC 8985 section 7.3
+            }
+            return true;
+        }
+        false
+    }
+
+    #[cold]
+    fn on_reordering_timer(&mut self) {
+        let lost = self.mark_by_time(self.flow.phase != Phase::Open);
+        let bytes = lost * u64::from(self.flow.mss);
+        self.flow.lost += bytes;
+        self.lost_meanwhile += bytes;
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        if (self.flow.phase == Phase::Open && lost > 0) || self.is_second_congestion() {
+            self.enter_recovery(0);
+            self.prr.on_ack(0, self.in_flight(), false);
+        }
+    }
+
+    /// RFC 8985 section 7.2: when nothing more can be sent, starts the probe timer if data was sent or acknowledged since the
+    /// last time, and stops it when losses are found otherwise.
+    #[inline(never)]
+    pub(super) fn schedule_probe(&mut self) {
+        let anew = core::mem::take(&mut self.tlp.anew);
+        let wanted = self.flow.phase == Phase::Open
+            && self.board.sacked() == 0
+            && self.board.outstanding() > 0
+            && self.tlp.may_schedule();
+        match (self.flow.rtt, self.timer) {
+            (Some(rtt), Some(timer)) if wanted => {
+                if anew {
+                    let known = self.options.delayed_ack.unwrap_or(MAX_ACK_DELAY);
+                    let delay = if self.board.pipe() == 1 { known.max(MAX_ACK_DELAY) } else { Span::ZERO };
+                    self.tlp.schedule(self.flow.now, rtt.smoothed, delay, timer);
+                }
+            }
+            _ => self.tlp.deadline = None,
+        }
+    }
+
+    /// RFC 8985 section 7.3: new data if there is any and the receiver takes it, else the last segment once more; the
+    /// congestion window does not matter.
+    #[cold]
+    pub(super) fn loss_probe(&mut self, now: Time) -> Data {
+        let next = self.board.next();
+        let room = self.options.receive_window.is_none_or(|w| self.board.outstanding() < w);
+        let seq = if next < self.limit && room { next } else { next - 1 };
+        let data = self.transmit(now, seq);
+        self.tlp.on_sent(self.board.next(), data.retransmission);
+        self.counters.probes += 1;
+        data
+    }
+
+    /// RFC 8985 section 7.4.2: the probe has repaired a loss, which is congestion as any other; there is nothing to recover.
+    #[cold]
+    pub(super) fn react_to_repair(&mut self) {
+        self.repairs = None;
+        self.reduced_at = self.flow.now;
+        self.window_reduced();
+        self.cc.on_congestion(&self.flow, Congestion::Loss);
+    }
+}
