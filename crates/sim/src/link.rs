@@ -1,15 +1,19 @@
 //! One direction of a link: a queue, a transmitter, losses, propagation.
 //!
 //! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs one event: its
-//! arrival at the far end. A discipline decides on arrival and keeps that true. The queue's length is found by a second cursor into the same ring.
+//! arrival at the far end. RED and PIE decide on arrival and keep that true. The queue's length is found by a second cursor
+//! into the same ring. What decides at departure (`scheduled.rs`) holds its packets back until the transmitter is free, and is
+//! to the link an arrival that need not wait.
 
 use bentpipe_cc::{Span, Time};
 
 use crate::loss::Loss;
 use crate::packet::{CE, ECT, LOST, Packet};
-use crate::plan::{self, Channel, QueueLimit};
+use crate::pie::{Offered, Pie};
+use crate::plan::{self, Channel, FlowPlan, QueueLimit};
 use crate::random::Stream;
 use crate::red::{Arrival, Red, Verdict};
+use crate::scheduled::Scheduled;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -52,11 +56,27 @@ pub(crate) enum Passed {
     At(Time),
 }
 
-/// Which packets the queue takes.
+/// Which packets the queue takes, of those that find it on arrival.
 #[derive(Debug)]
 enum Discipline {
     DropTail,
     Red(Box<Red>),
+    Pie(Box<Pie>),
+    /// A pure delay that holds each packet for a random time of its own.
+    Jitter(Box<Jitter>),
+}
+
+/// A packet that arrives, as its queue's discipline sees it.
+enum Found {
+    Red(Arrival),
+    Pie(Offered),
+}
+
+/// A random delay, uniform from 0 to `most`, excluded.
+#[derive(Debug)]
+struct Jitter {
+    most: Span,
+    stream: Stream,
 }
 
 /// One direction of a link at work.
@@ -80,27 +100,47 @@ pub(crate) struct Link {
     last_work: u64,
     last_time: (u64, u64),
     losses: Vec<Loss>,
+    /// What waits, if that is decided at departure.
+    pub(crate) scheduled: Option<Box<Scheduled>>,
     pub(crate) counts: Counts,
 }
 
 impl Link {
-    /// A link as `plan` says; its losses and its queue draw from streams named after `name`.
-    pub(crate) fn new(plan: &Channel, seed: u64, name: &str) -> Self {
+    /// A link as `plan` says in a run of `flows`; its losses and its queue draw from streams named after `name`.
+    pub(crate) fn new(plan: &Channel, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
         let discipline = match plan.discipline {
-            plan::Discipline::DropTail => Discipline::DropTail,
             plan::Discipline::Red(red) => {
                 let stream = Stream::new(seed, &format!("{name}/red"));
                 Discipline::Red(Box::new(Red::new(red, plan.rate_bps, stream)))
             }
+            plan::Discipline::Pie(pie) => {
+                let stream = Stream::new(seed, &format!("{name}/pie"));
+                Discipline::Pie(Box::new(Pie::new(pie, stream)))
+            }
+            // What decides at departure hands over a packet only when the transmitter is free.
+            _ => Discipline::DropTail,
         };
-        Self { losses, limit: plan.queue, discipline, ..Self::pure_delay(plan.delay, plan.rate_bps) }
+        let scheduled = Scheduled::new(plan, seed, name, flows);
+        Self {
+            losses,
+            limit: plan.queue,
+            discipline,
+            scheduled,
+            ..Self::pure_delay(plan.delay, plan.rate_bps)
+        }
     }
 
     /// A link that delays and neither queues nor loses.
     pub(crate) fn private(delay: Span) -> Self {
         Self::pure_delay(delay, 0)
+    }
+
+    /// A link that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
+    pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
+        let discipline = Discipline::Jitter(Box::new(Jitter { most, stream }));
+        Self { discipline, ..Self::pure_delay(Span::ZERO, 0) }
     }
 
     fn pure_delay(delay: Span, rate: u64) -> Self {
@@ -119,6 +159,7 @@ impl Link {
             last_work: 0,
             last_time: (0, 0),
             losses: Vec::new(),
+            scheduled: None,
             counts: Counts::default(),
         }
     }
@@ -126,6 +167,11 @@ impl Link {
     /// Bits per second.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.rate
+    }
+
+    /// When the transmitter will have sent all that it has taken.
+    pub(crate) fn free_at(&self) -> Time {
+        Time(self.free_at)
     }
 
     fn slot(&self, i: u64) -> &Slot {
@@ -146,6 +192,12 @@ impl Link {
 
     /// Packets waiting at `now`, the one in transmission not counted.
     pub(crate) fn waiting(&mut self, now: Time) -> u64 {
+        if self.scheduled.is_some() {
+            self.catch_up(now);
+        }
+        if let Some(scheduled) = &self.scheduled {
+            return scheduled.waiting();
+        }
         self.drain(now.0);
         (self.tail - self.queued).saturating_sub(1)
     }
@@ -192,15 +244,29 @@ impl Link {
         }
     }
 
+    /// The same, as PIE sees it.
+    fn offered(&self, packet: &Packet) -> Offered {
+        let inside = self.tail - self.queued;
+        let sending = if inside > 0 { u64::from(self.slot(self.queued).packet.size) } else { 0 };
+        Offered {
+            ect: packet.has(ECT),
+            waiting_bytes: self.queued_bytes - sending,
+            free_at: self.free_at(),
+            full: !self.has_room(packet.size),
+        }
+    }
+
     /// Does the queue take the packet? Marks it, if the discipline wants that.
     fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let arrival = match self.discipline {
-            Discipline::DropTail => return self.has_room(packet.size),
-            Discipline::Red(_) => self.arrival(now, packet),
+        let found = match self.discipline {
+            Discipline::DropTail | Discipline::Jitter(_) => return self.has_room(packet.size),
+            Discipline::Red(_) => Found::Red(self.arrival(now, packet)),
+            Discipline::Pie(_) => Found::Pie(self.offered(packet)),
         };
-        let verdict = match &mut self.discipline {
-            Discipline::DropTail => Verdict::Pass,
-            Discipline::Red(red) => red.judge(&arrival),
+        let verdict = match (&mut self.discipline, found) {
+            (Discipline::Red(red), Found::Red(arrival)) => red.judge(&arrival),
+            (Discipline::Pie(pie), Found::Pie(offered)) => pie.judge(now, &offered),
+            _ => Verdict::Pass,
         };
         if verdict == Verdict::Mark {
             packet.flags |= CE;
@@ -209,10 +275,23 @@ impl Link {
         verdict != Verdict::Drop
     }
 
+    /// Until when a pure delay holds a packet that comes at `now`, besides its delay.
+    fn held(&mut self, now: Time) -> u64 {
+        if let Discipline::Jitter(jitter) = &mut self.discipline {
+            // A draw is in (0, 1], so this is less than `most`.
+            let part = (1.0 - jitter.stream.uniform()) * jitter.most.0 as f64;
+            self.free_at = self.free_at.max(now.0.saturating_add(part as u64));
+            return self.free_at;
+        }
+        now.0
+    }
+
     /// Takes a packet into the queue at `now`, if it may: when it is fully sent, and is it lost?
     fn admit(&mut self, now: Time, packet: &mut Packet) -> Option<(u64, bool)> {
         let size = packet.size;
-        let Some((time, carry)) = self.transmission_time(size) else { return Some((now.0, false)) };
+        let Some((time, carry)) = self.transmission_time(size) else {
+            return Some((self.held(now), false));
+        };
         self.drain(now.0);
         if !self.takes(now, packet) {
             self.counts.dropped_queue += 1;
@@ -309,6 +388,9 @@ impl Link {
         if end.0 == 0 {
             return 0.0;
         }
+        if let Some(scheduled) = &mut self.scheduled {
+            return scheduled.queue_mean(end);
+        }
         self.drain(end.0);
         // Packets still waiting have been charged beyond the end: their transmission begins when the one before departs.
         let begins = (self.queued..self.tail.saturating_sub(1)).map(|i| self.slot(i).at - self.delay);
@@ -325,7 +407,7 @@ mod tests {
         let delay = Span::from_millis(delay_ms);
         let plan =
             Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-        Link::new(&plan, 1, "test")
+        Link::new(&plan, 1, "test", &[])
     }
 
     fn packet(size: u16) -> Packet {
