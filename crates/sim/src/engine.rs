@@ -239,14 +239,12 @@ impl Engine {
         let mut packet = self.links[i].pop();
         // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
         if let Some(mut top) = self.events.peek_mut() {
-            let mut next = self.links[i].next();
-            if next.is_none() && self.roles[i] == Role::Decides {
-                self.links[i].catch_up(self.now);
-                next = self.links[i].next();
-            }
-            match next {
+            match self.links[i].next() {
                 Some(next) => *top = Reverse(key(next, i as u64)),
-                None => drop(PeekMut::pop(top)),
+                None => match self.links[i].refill(self.now) {
+                    Some(next) => *top = Reverse(key(next, i as u64)),
+                    None => drop(PeekMut::pop(top)),
+                },
             }
         }
         if packet.has(LOST) {
@@ -278,27 +276,27 @@ impl Engine {
                     }
                     Passed::At(_) => return, // still under way when the run ends
                 },
-                Role::Holds => return self.hold(i, at, packet),
+                Role::Holds => {
+                    match self.links[i].push(at, packet) {
+                        Pushed::Full => self.dropped(&packet, true),
+                        Pushed::Taken { lost, first } => {
+                            if first {
+                                let next = self.links[i].next().unwrap_or(NEVER);
+                                self.schedule(next, i as u64);
+                            }
+                            if lost {
+                                self.dropped(&packet, false);
+                            }
+                        }
+                    }
+                    return;
+                }
                 Role::Decides => return self.offer(i, at, packet),
             }
         }
     }
 
-    fn hold(&mut self, i: usize, at: Time, packet: Packet) {
-        match self.links[i].push(at, packet) {
-            Pushed::Full => self.dropped(&packet, true),
-            Pushed::Taken { lost, first } => {
-                if first {
-                    let next = self.links[i].next().unwrap_or(NEVER);
-                    self.schedule(next, i as u64);
-                }
-                if lost {
-                    self.dropped(&packet, false);
-                }
-            }
-        }
-    }
-
+    #[inline(never)]
     fn offer(&mut self, i: usize, at: Time, packet: Packet) {
         if self.links[i].offer(at, packet) {
             let next = self.links[i].next().unwrap_or(NEVER);

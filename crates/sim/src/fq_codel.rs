@@ -287,17 +287,13 @@ mod tests {
     #[test]
     fn a_flow_does_not_stay_new_by_sending_one_packet_at_a_time() {
         let mut bench = Bench::new(10_240);
-        (0..100).for_each(|_| bench.push(0, 1000));
-        bench.flows(10);
-        let mut of_b = 0;
-        for _ in 0..60 {
-            if bench.fq.queues[bench.fq.queue_of[2] as usize].fifo.packets == 0 {
-                bench.push(1, 1000);
-            }
-            of_b += bench.flows(1)[0];
-        }
-        // It gets its half and no more.
-        assert!((25..=32).contains(&of_b), "{of_b} of 60");
+        (0..100).for_each(|_| bench.push(0, 500));
+        assert_eq!(bench.flows(4), [0; 4]);
+        // New, b goes first; found empty, it goes behind a, which has 2 x 1514 - 5 x 500 = 528 bytes left: two packets.
+        bench.push(1, 300);
+        assert_eq!(bench.flows(2), [1, 0]);
+        bench.push(1, 300);
+        assert_eq!(bench.flows(4), [0, 0, 1, 0]);
     }
 
     #[test]

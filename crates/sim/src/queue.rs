@@ -108,7 +108,7 @@ pub enum Queue {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quantum: Option<Size>,
         /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Default no, as for
-        /// every queue here (RFC 8290 section 5.2.6: yes).
+        /// every queue here (RFC 8290 section 5.2: yes).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ecn: Option<bool>,
     },

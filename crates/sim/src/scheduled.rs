@@ -110,16 +110,11 @@ impl Scheduled {
 }
 
 impl Link {
-    /// Does it decide at departure?
-    pub(crate) fn decides_at_departure(&self) -> bool {
-        self.scheduled.is_some()
-    }
-
     /// Offers a packet at `now` to a link that decides at departure. Is its next event new?
     pub(crate) fn offer(&mut self, now: Time, packet: Packet) -> bool {
         let first = self.next().is_none();
         self.catch_up(now);
-        let Some(scheduled) = &mut self.scheduled else { return false };
+        let Some(scheduled) = self.scheduled() else { return false };
         scheduled.enqueue(now, packet);
         if scheduled.idle {
             self.transmit(now);
@@ -128,9 +123,16 @@ impl Link {
         first && self.next().is_some()
     }
 
+    /// When the next packet reaches the far end, nothing being under way as far as the link knows at `now`.
+    pub(crate) fn refill(&mut self, now: Time) -> Option<Time> {
+        self.scheduled()?;
+        self.catch_up(now);
+        self.next()
+    }
+
     /// Makes the choices that were due by `now`.
     pub(crate) fn catch_up(&mut self, now: Time) {
-        while self.free_at() <= now && self.scheduled.as_ref().is_some_and(|s| !s.idle) {
+        while self.free_at() <= now && self.scheduled().is_some_and(|s| !s.idle) {
             self.transmit(self.free_at());
         }
         self.count();
@@ -138,24 +140,26 @@ impl Link {
 
     /// The transmitter is free at `now` and takes the next packet.
     fn transmit(&mut self, now: Time) {
-        let Some(packet) = self.scheduled.as_mut().and_then(|s| s.dequeue(now)) else { return };
+        let Some(packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
         if let Pushed::Taken { lost: true, .. } = self.push(now, packet)
-            && let Some(scheduled) = &mut self.scheduled
+            && let Some(scheduled) = self.scheduled()
         {
             scheduled.verdicts.untold.push(Packet { flags: packet.flags | LOST, ..packet });
         }
     }
 
     fn count(&mut self) {
-        let Some(scheduled) = &self.scheduled else { return };
-        self.counts.dropped_queue = scheduled.verdicts.dropped;
-        self.counts.marked = scheduled.verdicts.marked;
-        self.counts.queue_max = self.counts.queue_max.max(scheduled.waiting());
+        let Some(scheduled) = self.scheduled() else { return };
+        let (dropped, marked) = (scheduled.verdicts.dropped, scheduled.verdicts.marked);
+        let waiting = scheduled.waiting();
+        self.counts.dropped_queue = dropped;
+        self.counts.marked = marked;
+        self.counts.queue_max = self.counts.queue_max.max(waiting);
     }
 
     /// A packet of whose end its flow has not been told: dropped, or, with [`LOST`], under way without ever arriving.
     pub(crate) fn take_untold(&mut self) -> Option<Packet> {
-        self.scheduled.as_mut()?.verdicts.untold.pop()
+        self.scheduled()?.verdicts.untold.pop()
     }
 }
 
@@ -218,7 +222,7 @@ mod tests {
             while link.next().is_some() {
                 if link.pop().has(LOST) { lost += 1 } else { under_way += 1 }
             }
-            let waiting = link.scheduled.as_ref().unwrap().waiting();
+            let waiting = link.scheduled().unwrap().waiting();
             let all = packets.len() as u64;
             prop_assert_eq!(all, taken_out + counts.dropped_queue + lost + under_way + waiting);
             prop_assert_eq!(counts.dropped_error, lost);
@@ -232,7 +236,7 @@ mod tests {
             while link.next().is_some() {
                 link.pop();
             }
-            prop_assert_eq!((link.scheduled.as_ref().unwrap().waiting(), link.counts.delivered + link.counts.dropped_queue + link.counts.dropped_error), (0, all));
+            prop_assert_eq!((link.scheduled().unwrap().waiting(), link.counts.delivered + link.counts.dropped_queue + link.counts.dropped_error), (0, all));
         }
     }
 

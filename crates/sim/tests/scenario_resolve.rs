@@ -170,7 +170,7 @@ fn queues_that_govern_the_delay_have_the_defaults_of_their_rfcs() {
     };
     let ms = Span::from_millis;
     let bdp = QueueLimit::Packets(417);
-    // RFC 8289 sections 4.2 and 4.3; RFC 8290 section 5.2; RFC 8033 sections 4.2, 4.4 and 5.1.
+    // RFC 8289 section 4; RFC 8290 section 5.2; RFC 8033 sections 4.2, 4.4 and 5.1.
     let codel = CodelPlan { target: ms(5), interval: ms(100), ecn: false, mtu: 1500 };
     assert_eq!(of("\"codel\""), (bdp, Discipline::Codel(codel)));
     let fq = FqCodelPlan { codel, queues: 1024, quantum: 1514 };
