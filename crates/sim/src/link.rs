@@ -343,7 +343,8 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`.
+    /// Offers a packet at `now`. Inlined, although links that decide at departure call it too: it is a step of every hop.
+    #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
         let Some((sent, lost)) = self.admit(now, &mut packet) else { return Pushed::Full };
         packet.flags |= if lost { LOST } else { 0 };
