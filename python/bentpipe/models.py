@@ -74,6 +74,89 @@ class Red(Model):
 
 
 @dataclass(frozen=True)
+class Codel(Model):
+    """Controlled delay (RFC 8289): drops or marks at the head once waits were too long for an interval.
+
+    Args:
+        limit: room, as for `DropTail`.
+        target: waiting time that may stand, default "5 ms".
+        interval: for how long a longer one is taken for a burst, default "100 ms"; about the longest
+            round-trip time of the flows.
+        ecn: mark packets of flows with `ecn` instead of dropping them, default false.
+    """
+
+    kind = "codel"
+    limit: str = "1 bdp"
+    target: str | None = None
+    interval: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True)
+class FqCodel(Model):
+    """Queues by flow, served byte by byte in turn, each governed by CoDel (RFC 8290).
+
+    Args:
+        limit: room of all queues together, as for `DropTail`.
+        target: as for `Codel`.
+        interval: as for `Codel`.
+        queues: number of queues that flows are hashed into, default 1024.
+        quantum: what a queue may send in a round, default "1514 bytes".
+        ecn: as for `Codel`.
+    """
+
+    kind = "fq-codel"
+    limit: str = "10240 packets"
+    target: str | None = None
+    interval: str | None = None
+    queues: int | None = None
+    quantum: str | None = None
+    ecn: bool | None = None
+
+
+@dataclass(frozen=True)
+class Pie(Model):
+    """Proportional integral controller enhanced (RFC 8033).
+
+    It drops or marks on arrival with a probability that follows the waiting time.
+
+    Args:
+        limit: room, as for `DropTail`.
+        target: waiting time that it aims at, default "15 ms".
+        update: time between two computations of the probability, default "15 ms".
+        alpha: weight of the distance from the target, per second, default 0.125.
+        beta: weight of the change between two computations, per second, default 1.25.
+        burst: how long a burst passes without drops, default "150 ms".
+        ecn: mark packets of flows with `ecn` instead of dropping them, default false.
+        mark_p: drop even those at this probability or more, default 0.1.
+    """
+
+    kind = "pie"
+    limit: str = "1 bdp"
+    target: str | None = None
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    burst: str | None = None
+    ecn: bool | None = None
+    mark_p: float | None = None
+
+
+@dataclass(frozen=True)
+class Priority(Model):
+    """Strict priorities: a band sends only while all before it are empty; `Flow.priority` is a flow's band.
+
+    Args:
+        limit: room of each band, as for `DropTail`; what finds none is dropped.
+        bands: number of bands, default 2.
+    """
+
+    kind = "priority"
+    limit: str = "1 bdp"
+    bands: int | None = None
+
+
+@dataclass(frozen=True)
 class PacketError(Model):
     """Loses each packet on its own with probability `rate` (0 to 1)."""
 
@@ -173,9 +256,27 @@ class Record(Model):
 
 KINDS: dict[str, type[Model]] = {
     str(m.kind): m
-    for m in (DropTail, Red, PacketError, BitError, GilbertElliott, Outage, LossTrace, Bulk, Cbr)
+    for m in (
+        DropTail,
+        Red,
+        Codel,
+        FqCodel,
+        Pie,
+        Priority,
+        PacketError,
+        BitError,
+        GilbertElliott,
+        Outage,
+        LossTrace,
+        Bulk,
+        Cbr,
+    )
 }
 """Every model with a kind, by the kind's name in a scenario."""
+
+
+Queue = DropTail | Red | Codel | FqCodel | Pie | Priority
+"""Any of the queues."""
 
 
 def to_plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import check_controller
-from bentpipe.models import Bulk, Cbr, DropTail, Model, Record, Red, from_plain, to_plain
+from bentpipe.models import Bulk, Cbr, Model, Queue, Record, from_plain, to_plain
 from bentpipe.registry import unknown
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -55,7 +55,7 @@ class Link:
     from_: str | None = None
     to: str | None = None
     satellite: dict[str, Any] | None = None
-    queue: DropTail | Red | dict[str, Any] | None = None
+    queue: Queue | dict[str, Any] | None = None
     loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
     reverse: dict[str, Any] | None = None
 
@@ -82,6 +82,8 @@ class Flow:
     profile: str | None = None
     ack_path: Sequence[str] | None = None
     extra_delay: str | None = None
+    ack_jitter: str | None = None
+    priority: int | None = None
     mss: str | None = None
     header: str | None = None
     ack_size: str | None = None

@@ -99,9 +99,45 @@ def test_finite_and_constant_rate_traffic():
 def test_models_survive_being_written_and_read():
     red = bp.Red("2.5 bdp", min=0.15, max="60 packets", ecn=True)
     others = (bp.Outage(from_="1 s", to="2 s"), bp.GilbertElliott(0.1, 0.2), bp.DropTail("3 packets"))
-    for part in (red, *others):
+    codel = bp.Codel("2 bdp", target="30 ms", interval="600 ms", ecn=True)
+    pie = bp.Pie(target="20 ms", update="10 ms", alpha=0.2, beta=2.0, burst="0 s", ecn=True, mark_p=0.5)
+    queues = (codel, pie, bp.FqCodel(queues=8, quantum="300 bytes"), bp.Priority("9 packets", bands=3))
+    for part in (red, *others, *queues):
         assert from_plain(to_plain(part)) == part
-    assert set(KINDS) >= {"drop-tail", "red", "bit-error", "cbr"}
+    assert set(KINDS) >= {"drop-tail", "red", "bit-error", "cbr", "codel", "fq-codel", "pie", "priority"}
+
+
+@pytest.mark.parametrize("queue", [bp.Codel("300 packets"), bp.FqCodel("300 packets"), bp.Pie("300 packets")])
+def test_a_queue_that_governs_the_delay_is_shorter_than_a_full_one(queue):
+    scenario = one_link()
+    scenario.flows = [bp.Flow("reno", path=["sat"])]
+    scenario.duration = "60 s"
+
+    def queued(kind):
+        scenario.links["sat"].queue = kind
+        return bp.run(scenario).json["links"][0]["queue_mean_packets"]
+
+    assert queued(queue) < 0.2 * queued(bp.DropTail("300 packets"))
+
+
+def test_a_flow_of_the_second_band_waits_for_the_first():
+    scenario = one_link()
+    scenario.links["sat"].queue = bp.Priority("50 packets")
+    noise = {"path": ["sat"], "traffic": bp.Cbr("15 Mbit/s")}
+    scenario.flows = [bp.Flow(**noise, name="last", priority=1), bp.Flow(**noise, name="first")]
+    last, first = bp.run(scenario).json["flows"]
+    assert last["delivered_bytes"] <= 2 * 1000 < 1_000_000 < first["delivered_bytes"]
+
+
+def test_random_delays_of_acknowledgements_lengthen_the_round_trip():
+    scenario = one_link()
+    scenario.duration = "60 s"
+
+    def rtt(**options):
+        scenario.flows = [bp.Flow("reno", path=["sat"], receive_window="1 segments", **options)]
+        return bp.run(scenario).json["flows"][0]["rtt_mean_s"]
+
+    assert 0.02 < rtt(ack_jitter="100 ms") - rtt() < 0.08
 
 
 def test_a_red_queue_marks_flows_with_ecn_and_drops_from_others():
@@ -135,6 +171,9 @@ def wrong(change, tmp_path: Path):
         (lambda s: setattr(s.links["sat"], "loss", bp.PacketError(2.0)), "link.sat.loss"),
         (lambda s: setattr(s.links["sat"], "queue", bp.DropTail("many")), "link.sat.queue"),
         (lambda s: setattr(s.links["sat"], "queue", bp.Red(min=0.5, max=0.4)), "link.sat.queue.max"),
+        (lambda s: setattr(s.links["sat"], "queue", bp.Codel(interval="1 ms")), "link.sat.queue.interval"),
+        (lambda s: setattr(s.links["sat"], "queue", bp.Pie(update="0 s")), "link.sat.queue.update"),
+        (lambda s: setattr(s.links["sat"], "queue", bp.FqCodel(queues=0)), "link.sat.queue.queues"),
         (lambda s: setattr(s.links["sat"], "loss", bp.LossTrace("/nowhere/lost")), "/nowhere/lost"),
         (lambda s: setattr(s, "duration", "5"), "duration"),
         (lambda s: setattr(s, "flows", []), "flow"),

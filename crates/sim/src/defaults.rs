@@ -33,6 +33,7 @@ impl Scenario {
             flow.start.get_or_insert(Duration(since_start(first.start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(first.extra_delay));
+            flow.priority.get_or_insert(first.priority);
             match &first.source {
                 Source::Cbr { packet, .. } => {
                     if let Some(Traffic::Cbr { packet: size, .. }) = &mut flow.traffic {
@@ -40,6 +41,7 @@ impl Scenario {
                     }
                 }
                 Source::Tcp { cc, options, .. } => {
+                    flow.ack_jitter.get_or_insert(Duration(first.ack_jitter));
                     flow.traffic.get_or_insert(Traffic::Bulk { size: None });
                     fill_controller(flow, cc);
                     fill_options(flow, options);

@@ -72,13 +72,23 @@ struct Engine {
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
     routes: Vec<u32>,
-    /// Links all of whose packets go on to one other link that no one else feeds. They need no event: what happens at the
-    /// next link follows, in order, from what happens here.
-    hands_on: Vec<bool>,
+    roles: Vec<Role>,
     flows: Vec<Flow>,
     sacks: SackStore,
     recorder: Recorder,
     packets: u64,
+}
+
+/// What becomes of a packet that a link takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Its arrival at the far end is known, and an event.
+    Holds,
+    /// All packets go on to one other link that no one else feeds. They need no event: what happens at the next link
+    /// follows, in order, from what happens here.
+    HandsOn,
+    /// It waits until the transmitter chooses it.
+    Decides,
 }
 
 /// What an event's number stands for.
@@ -94,8 +104,10 @@ impl Engine {
     fn new(plan: &Plan, supply: &mut Supply<'_>) -> Result<Self, RunError> {
         let mut links = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
-            links.push(Link::new(&link.forward, plan.seed, &format!("link/{}/forward", link.name)));
-            links.push(Link::new(&link.reverse, plan.seed, &format!("link/{}/reverse", link.name)));
+            for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
+                let name = format!("link/{}/{direction}", link.name);
+                links.push(Link::new(channel, plan.seed, &name, &plan.flows));
+            }
         }
         let mut engine = Self {
             now: Time(0),
@@ -104,7 +116,7 @@ impl Engine {
             public_links: links.len(),
             links,
             routes: Vec::new(),
-            hands_on: Vec::new(),
+            roles: Vec::new(),
             flows: Vec::with_capacity(plan.flows.len()),
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -134,15 +146,23 @@ impl Engine {
                 Some(links) => links.iter().map(|l| 2 * l).collect(),
                 None => flow_plan.path.iter().rev().map(|l| 2 * l + 1).collect(),
             };
-            flow.ack_route = engine.add_route(back.into_iter().chain(private.map(|p| p + 1)));
+            let jitter = (flow_plan.ack_jitter.0 > 0).then(|| {
+                let stream = Stream::new(plan.seed, &format!("flow/{}/ack-jitter", flow_plan.name));
+                engine.links.push(Link::jitter(flow_plan.ack_jitter, stream));
+                engine.links.len() - 1
+            });
+            let back = jitter.into_iter().chain(back).chain(private.map(|p| p + 1));
+            flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
         let seen_between_links = plan.record.is_some_and(|r| r.links);
-        engine.hands_on = if seen_between_links {
-            vec![false; engine.links.len()]
-        } else {
-            chained(&engine.routes, engine.links.len())
+        let chained = chained(&engine.routes, engine.links.len());
+        let role = |(link, chained): (&Link, bool)| match (link.decides_at_departure(), chained) {
+            (true, _) => Role::Decides,
+            (false, true) if !seen_between_links => Role::HandsOn,
+            (false, _) => Role::Holds,
         };
+        engine.roles = engine.links.iter().zip(chained).map(role).collect();
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow, engine.flows[flow].start);
             if engine.flows[flow].stop < NEVER {
@@ -221,7 +241,10 @@ impl Engine {
         if let Some(mut top) = self.events.peek_mut() {
             match self.links[i].next() {
                 Some(next) => *top = Reverse(key(next, i as u64)),
-                None => drop(PeekMut::pop(top)),
+                None => match self.links[i].refill(self.now) {
+                    Some(next) => *top = Reverse(key(next, i as u64)),
+                    None => drop(PeekMut::pop(top)),
+                },
             }
         }
         if packet.has(LOST) {
@@ -243,30 +266,49 @@ impl Engine {
         let mut at = self.now;
         loop {
             let i = self.routes[packet.hop as usize] as usize;
-            if !self.hands_on[i] {
-                match self.links[i].push(at, packet) {
-                    Pushed::Full => self.dropped(&packet, true),
-                    Pushed::Taken { lost, first } => {
-                        if first {
-                            let next = self.links[i].next().unwrap_or(NEVER);
-                            self.schedule(next, i as u64);
-                        }
-                        if lost {
-                            self.dropped(&packet, false);
+            match self.roles[i] {
+                Role::HandsOn => match self.links[i].pass(at, &mut packet) {
+                    Passed::Full | Passed::Lost => return self.dropped(&packet, true),
+                    Passed::At(arrival) if arrival <= self.end => {
+                        self.links[i].counts.delivered += 1;
+                        packet.hop += 1;
+                        at = arrival;
+                    }
+                    Passed::At(_) => return, // still under way when the run ends
+                },
+                Role::Holds => {
+                    match self.links[i].push(at, packet) {
+                        Pushed::Full => self.dropped(&packet, true),
+                        Pushed::Taken { lost, first } => {
+                            if first {
+                                let next = self.links[i].next().unwrap_or(NEVER);
+                                self.schedule(next, i as u64);
+                            }
+                            if lost {
+                                self.dropped(&packet, false);
+                            }
                         }
                     }
+                    return;
                 }
-                return;
+                Role::Decides => return self.offer(i, at, packet),
             }
-            match self.links[i].pass(at, &mut packet) {
-                Passed::Full | Passed::Lost => return self.dropped(&packet, true),
-                Passed::At(arrival) if arrival <= self.end => {
-                    self.links[i].counts.delivered += 1;
-                    packet.hop += 1;
-                    at = arrival;
-                }
-                Passed::At(_) => return, // still under way when the run ends
-            }
+        }
+    }
+
+    #[inline(never)]
+    fn offer(&mut self, i: usize, at: Time, packet: Packet) {
+        if self.links[i].offer(at, packet) {
+            let next = self.links[i].next().unwrap_or(NEVER);
+            self.schedule(next, i as u64);
+        }
+        self.settle(i);
+    }
+
+    /// Tells flows of the packets that link `i` has decided against since the last time.
+    fn settle(&mut self, i: usize) {
+        while let Some(packet) = self.links[i].take_untold() {
+            self.dropped(&packet, !packet.has(LOST));
         }
     }
 
@@ -406,6 +448,12 @@ impl Engine {
 
     fn finish(mut self, plan: &Plan) -> Outcome {
         let end = self.end;
+        for i in 0..self.links.len() {
+            if self.roles[i] == Role::Decides {
+                self.links[i].catch_up(end);
+                self.settle(i);
+            }
+        }
         let flows =
             self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
         let flows = flows.collect();
@@ -479,5 +527,38 @@ fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<
     match cc {
         CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
         CcPlan::Supplied { key } => supply(key, start),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    #[test]
+    fn sack_blocks_of_dropped_acknowledgements_are_freed() {
+        // Lossy data, and ACKs that queue at 30 kbit/s and are dropped there.
+        for queue in [
+            "kind = \"codel\", limit = \"20 packets\", target = \"5 ms\"",
+            "kind = \"fq-codel\", limit = \"20 packets\"",
+            "kind = \"pie\", limit = \"20 packets\", burst = \"0 s\"",
+            "kind = \"priority\", limit = \"20 packets\"",
+            "kind = \"drop-tail\", limit = \"20 packets\"",
+        ] {
+            let text = format!(
+                "duration = \"60 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ {queue} }}\n\
+                 loss = {{ kind = \"packet-error\", rate = 0.02 }}\n\
+                 [link.x.reverse]\nrate = \"30 kbit/s\"\nloss = {{ kind = \"packet-error\", rate = 0.05 }}\n\
+                 [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
+            );
+            let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+            let mut engine = Engine::new(&plan, &mut no_supply).unwrap();
+            engine.run(&mut |_| true).unwrap();
+            let back = engine.links[1].counts;
+            assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
+            // What is still taken belongs to ACKs under way or waiting, of which there are few.
+            let taken = engine.sacks.taken();
+            assert!(taken <= 20 + 10, "{queue}: {taken}");
+        }
     }
 }

@@ -100,6 +100,8 @@ pub(crate) fn expand(
         let key = key_of(index);
         let source = source(work, flow, &key, &paths[index], links)?;
         let (start, stop) = times(work, flow, &key)?;
+        let ack_jitter = ack_jitter(work, flow, &key)?;
+        let priority = priority(work, flow, &paths[index], links, &key)?;
         for copy in 1..=flow.count {
             plans.push(FlowPlan {
                 name: names.next(work, flow, copy, &key)?,
@@ -109,6 +111,8 @@ pub(crate) fn expand(
                 start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                 stop: stop.map(|stop| Time(stop.0)),
                 extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
+                ack_jitter,
+                priority,
                 source: source.clone(),
             });
         }
@@ -185,6 +189,55 @@ fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Sp
     Ok((start, flow.stop.map(|d| d.0)))
 }
 
+/// Longest random delay of an acknowledgement.
+fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
+    let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
+    let key = key.with("ack_jitter");
+    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
+        let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
+        return Err(work.error(&key, message));
+    }
+    work.check_delay(jitter, &key)?;
+    Ok(jitter)
+}
+
+/// The flow's band, which every priority queue that it meets must have.
+fn priority(
+    work: &mut Work<'_>,
+    flow: &Flow,
+    path: &PathPlan,
+    links: &[LinkPlan],
+    key: &Key,
+) -> Result<u8, Error> {
+    let priority = flow.priority.unwrap_or(0);
+    let there = path.links.iter().map(|i| (&links[*i], false));
+    let back = match (&path.ack_links, &flow.traffic) {
+        (_, Some(Traffic::Cbr { .. })) => Vec::new(),
+        (Some(ack_links), _) => ack_links.iter().map(|i| (&links[*i], false)).collect(),
+        (None, _) => path.links.iter().map(|i| (&links[*i], true)).collect(),
+    };
+    let mut met = false;
+    for (link, reverse) in there.chain(back) {
+        let channel = if reverse { &link.reverse } else { &link.forward };
+        let Discipline::Priority { bands } = channel.discipline else { continue };
+        met = true;
+        if priority >= bands {
+            let message = format!(
+                "{priority} is out of range: the queue of link {} has {bands} bands; it must be at most {}",
+                link.name,
+                bands - 1
+            );
+            return Err(work.error(&key.with("priority"), message));
+        }
+    }
+    if priority > 0 && !met {
+        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        work.warnings
+            .push(format!("flow {name}: priority has no effect, since no queue on its path has priorities"));
+    }
+    Ok(priority)
+}
+
 fn source(
     work: &mut Work<'_>,
     flow: &Flow,
@@ -233,7 +286,7 @@ fn source(
         return Err(work.error(&key.with("cc"), message));
     };
     let mut options = options(work, flow, key)?;
-    let marks = |i: &usize| matches!(links[*i].forward.discipline, Discipline::Red(red) if red.ecn);
+    let marks = |i: &usize| links[*i].forward.discipline.marks();
     if options.ecn && !path.links.iter().any(marks) {
         let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));

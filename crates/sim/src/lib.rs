@@ -2,18 +2,22 @@
 //!
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
+mod codel;
 mod defaults;
 mod engine;
 pub mod error;
 mod flow;
 mod flows;
+mod fq_codel;
 pub mod geometry;
 mod histogram;
 mod link;
 mod loss;
 mod many;
 mod packet;
+mod pie;
 pub mod plan;
+mod priority;
 mod queue;
 mod random;
 mod recorder;
@@ -21,10 +25,12 @@ mod red;
 pub mod report;
 mod resolve;
 pub mod scenario;
+mod scheduled;
 mod shape;
 pub mod stations;
 mod text;
 pub mod units;
+mod waiting;
 
 pub use engine::{RunError, Supply, Watch, no_supply, run};
 pub use error::Error;

@@ -1,15 +1,19 @@
 //! One direction of a link: a queue, a transmitter, losses, propagation.
 //!
 //! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs one event: its
-//! arrival at the far end. A discipline decides on arrival and keeps that true. The queue's length is found by a second cursor into the same ring.
+//! arrival at the far end. RED and PIE decide on arrival and keep that true. The queue's length is found by a second cursor
+//! into the same ring. What decides at departure (`scheduled.rs`) holds its packets back until the transmitter is free, and is
+//! to the link an arrival that need not wait.
 
 use bentpipe_cc::{Span, Time};
 
 use crate::loss::Loss;
 use crate::packet::{CE, ECT, LOST, Packet};
-use crate::plan::{self, Channel, QueueLimit};
+use crate::pie::{Offered, Pie};
+use crate::plan::{self, Channel, FlowPlan, QueueLimit};
 use crate::random::Stream;
 use crate::red::{Arrival, Red, Verdict};
+use crate::scheduled::Scheduled;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -52,11 +56,28 @@ pub(crate) enum Passed {
     At(Time),
 }
 
-/// Which packets the queue takes.
+/// What a link does besides taking all packets for which there is room.
 #[derive(Debug)]
 enum Discipline {
-    DropTail,
-    Red(Box<Red>),
+    Red(Red),
+    Pie(Pie),
+    /// Packets wait elsewhere and come when the transmitter is free.
+    Scheduled(Box<Scheduled>),
+    /// A pure delay that holds each packet for a random time of its own.
+    Jitter(Jitter),
+}
+
+/// A packet that arrives, as its queue's discipline sees it.
+enum Found {
+    Red(Arrival),
+    Pie(Offered),
+}
+
+/// A random delay, uniform from 0 to `most`, excluded.
+#[derive(Debug)]
+struct Jitter {
+    most: Span,
+    stream: Stream,
 }
 
 /// One direction of a link at work.
@@ -72,7 +93,8 @@ pub(crate) struct Link {
     rate: u64,
     delay: u64,
     limit: QueueLimit,
-    discipline: Discipline,
+    /// `None` for drop-tail, so that a link is no larger, and takes no more looks, for what others do.
+    discipline: Option<Box<Discipline>>,
     free_at: u64,
     /// Remainder of the last transmission time, in 1/rate nanoseconds, so that rounding does not add up.
     carry: u64,
@@ -84,23 +106,37 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// A link as `plan` says; its losses and its queue draw from streams named after `name`.
-    pub(crate) fn new(plan: &Channel, seed: u64, name: &str) -> Self {
+    /// A link as `plan` says in a run of `flows`; its losses and its queue draw from streams named after `name`.
+    pub(crate) fn new(plan: &Channel, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
-        let discipline = match plan.discipline {
-            plan::Discipline::DropTail => Discipline::DropTail,
-            plan::Discipline::Red(red) => {
-                let stream = Stream::new(seed, &format!("{name}/red"));
-                Discipline::Red(Box::new(Red::new(red, plan.rate_bps, stream)))
-            }
-        };
-        Self { losses, limit: plan.queue, discipline, ..Self::pure_delay(plan.delay, plan.rate_bps) }
+        let (mut limit, mut discipline) = (plan.queue, None);
+        if let Some(scheduled) = Scheduled::new(plan, seed, name, flows) {
+            // What it hands over has waited already.
+            limit = QueueLimit::Packets(u64::MAX);
+            discipline = Some(Discipline::Scheduled(scheduled));
+        }
+        if let plan::Discipline::Red(red) = plan.discipline {
+            let stream = Stream::new(seed, &format!("{name}/red"));
+            discipline = Some(Discipline::Red(Red::new(red, plan.rate_bps, stream)));
+        }
+        if let plan::Discipline::Pie(pie) = plan.discipline {
+            let stream = Stream::new(seed, &format!("{name}/pie"));
+            discipline = Some(Discipline::Pie(Pie::new(pie, stream)));
+        }
+        let discipline = discipline.map(Box::new);
+        Self { losses, limit, discipline, ..Self::pure_delay(plan.delay, plan.rate_bps) }
     }
 
     /// A link that delays and neither queues nor loses.
     pub(crate) fn private(delay: Span) -> Self {
         Self::pure_delay(delay, 0)
+    }
+
+    /// A link that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
+    pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
+        let discipline = Some(Box::new(Discipline::Jitter(Jitter { most, stream })));
+        Self { discipline, ..Self::pure_delay(Span::ZERO, 0) }
     }
 
     fn pure_delay(delay: Span, rate: u64) -> Self {
@@ -113,7 +149,7 @@ impl Link {
             rate,
             delay: delay.0,
             limit: QueueLimit::Packets(u64::MAX),
-            discipline: Discipline::DropTail,
+            discipline: None,
             free_at: 0,
             carry: 0,
             last_work: 0,
@@ -126,6 +162,24 @@ impl Link {
     /// Bits per second.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.rate
+    }
+
+    /// What waits, if that is decided at departure.
+    pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
+        match self.discipline.as_deref_mut() {
+            Some(Discipline::Scheduled(scheduled)) => Some(scheduled),
+            _ => None,
+        }
+    }
+
+    /// Does it decide at departure?
+    pub(crate) fn decides_at_departure(&self) -> bool {
+        matches!(self.discipline.as_deref(), Some(Discipline::Scheduled(_)))
+    }
+
+    /// When the transmitter will have sent all that it has taken.
+    pub(crate) fn free_at(&self) -> Time {
+        Time(self.free_at)
     }
 
     fn slot(&self, i: u64) -> &Slot {
@@ -146,6 +200,12 @@ impl Link {
 
     /// Packets waiting at `now`, the one in transmission not counted.
     pub(crate) fn waiting(&mut self, now: Time) -> u64 {
+        if self.decides_at_departure() {
+            self.catch_up(now);
+        }
+        if let Some(scheduled) = self.scheduled() {
+            return scheduled.waiting();
+        }
         self.drain(now.0);
         (self.tail - self.queued).saturating_sub(1)
     }
@@ -192,15 +252,38 @@ impl Link {
         }
     }
 
+    /// The same, as PIE sees it.
+    fn offered(&self, packet: &Packet) -> Offered {
+        let inside = self.tail - self.queued;
+        let sending = if inside > 0 { u64::from(self.slot(self.queued).packet.size) } else { 0 };
+        Offered {
+            ect: packet.has(ECT),
+            waiting_bytes: self.queued_bytes - sending,
+            free_at: self.free_at(),
+            full: !self.has_room(packet.size),
+        }
+    }
+
     /// Does the queue take the packet? Marks it, if the discipline wants that.
     fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let arrival = match self.discipline {
-            Discipline::DropTail => return self.has_room(packet.size),
-            Discipline::Red(_) => self.arrival(now, packet),
+        if self.discipline.is_none() {
+            return self.has_room(packet.size);
+        }
+        self.judge(now, packet)
+    }
+
+    /// The same where a discipline has its say; out of the way of drop-tail.
+    #[inline(never)]
+    fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
+        let found = match self.discipline.as_deref() {
+            Some(Discipline::Red(_)) => Found::Red(self.arrival(now, packet)),
+            Some(Discipline::Pie(_)) => Found::Pie(self.offered(packet)),
+            Some(Discipline::Scheduled(_) | Discipline::Jitter(_)) | None => return true,
         };
-        let verdict = match &mut self.discipline {
-            Discipline::DropTail => Verdict::Pass,
-            Discipline::Red(red) => red.judge(&arrival),
+        let verdict = match (self.discipline.as_deref_mut(), found) {
+            (Some(Discipline::Red(red)), Found::Red(arrival)) => red.judge(&arrival),
+            (Some(Discipline::Pie(pie)), Found::Pie(offered)) => pie.judge(now, &offered),
+            _ => Verdict::Pass,
         };
         if verdict == Verdict::Mark {
             packet.flags |= CE;
@@ -209,10 +292,23 @@ impl Link {
         verdict != Verdict::Drop
     }
 
+    /// Until when a pure delay holds a packet that comes at `now`, besides its delay.
+    fn held(&mut self, now: Time) -> u64 {
+        if let Some(Discipline::Jitter(jitter)) = self.discipline.as_deref_mut() {
+            // A draw is in (0, 1], so this is less than `most`.
+            let part = (1.0 - jitter.stream.uniform()) * jitter.most.0 as f64;
+            self.free_at = self.free_at.max(now.0.saturating_add(part as u64));
+            return self.free_at;
+        }
+        now.0
+    }
+
     /// Takes a packet into the queue at `now`, if it may: when it is fully sent, and is it lost?
     fn admit(&mut self, now: Time, packet: &mut Packet) -> Option<(u64, bool)> {
         let size = packet.size;
-        let Some((time, carry)) = self.transmission_time(size) else { return Some((now.0, false)) };
+        let Some((time, carry)) = self.transmission_time(size) else {
+            return Some((self.held(now), false));
+        };
         self.drain(now.0);
         if !self.takes(now, packet) {
             self.counts.dropped_queue += 1;
@@ -247,7 +343,8 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`.
+    /// Offers a packet at `now`. Inlined, although links that decide at departure call it too: it is a step of every hop.
+    #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, mut packet: Packet) -> Pushed {
         let Some((sent, lost)) = self.admit(now, &mut packet) else { return Pushed::Full };
         packet.flags |= if lost { LOST } else { 0 };
@@ -309,6 +406,9 @@ impl Link {
         if end.0 == 0 {
             return 0.0;
         }
+        if let Some(scheduled) = self.scheduled() {
+            return scheduled.queue_mean(end);
+        }
         self.drain(end.0);
         // Packets still waiting have been charged beyond the end: their transmission begins when the one before departs.
         let begins = (self.queued..self.tail.saturating_sub(1)).map(|i| self.slot(i).at - self.delay);
@@ -325,7 +425,7 @@ mod tests {
         let delay = Span::from_millis(delay_ms);
         let plan =
             Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-        Link::new(&plan, 1, "test")
+        Link::new(&plan, 1, "test", &[])
     }
 
     fn packet(size: u16) -> Packet {
@@ -383,5 +483,34 @@ mod tests {
         assert_eq!(l.utilisation(Time(3_000_000)), 1.0);
         assert_eq!(l.utilisation(Time(8_000_000)), 0.5);
         assert!((l.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn random_delays_are_uniform_unless_that_would_change_the_order() {
+        let most = Span::from_millis(10);
+        // Far apart, each packet has its own delay: mean 5 ms, standard error 2.89 ms / 100.
+        let mut l = Link::jitter(most, Stream::new(1, "jitter"));
+        let mut sum = 0;
+        for i in 0..10_000 {
+            let now = Time(i * 20_000_000);
+            l.push(now, packet(40));
+            let held = l.next().unwrap() - now;
+            assert!(held < most);
+            sum += held.0;
+            l.pop();
+        }
+        assert!((sum as f64 / 10_000.0 - 5e6).abs() < 4.0 * 28_900.0, "{sum}");
+        // Close to each other they would overtake: they come out in order, not late, and some together.
+        let (mut last, mut together) = (Time(0), 0);
+        for i in 0..10_000 {
+            let now = Time(1_000_000_000_000 + i * 1_000_000);
+            l.push(now, packet(40));
+            let out = l.next().unwrap();
+            assert!(out >= last && out >= now && out < now.max(last) + most, "{out:?} after {last:?}");
+            together += u32::from(out == last);
+            last = out;
+            l.pop();
+        }
+        assert!(together > 1_000, "{together}");
     }
 }

@@ -79,6 +79,12 @@ impl SackStore {
         self.free.push(handle);
         self.slots[handle as usize - 1]
     }
+
+    /// Handles in use.
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
 }
 
 #[cfg(test)]

@@ -69,13 +69,37 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// Which packets a queue takes. All are first in, first out.
+/// Which packets a queue takes, and in which order it sends them: first in, first out, unless the kind says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
     /// All for which there is room.
     DropTail,
     /// Random early detection.
     Red(RedPlan),
+    /// Proportional integral controller enhanced.
+    Pie(PiePlan),
+    /// Controlled delay.
+    Codel(CodelPlan),
+    /// Queues by flow, each with CoDel.
+    FqCodel(FqCodelPlan),
+    /// This many bands, the lowest number first; each is drop-tail with the channel's limit.
+    Priority {
+        /// Number of bands.
+        bands: u8,
+    },
+}
+
+impl Discipline {
+    /// Does it mark packets of flows with ECN?
+    pub fn marks(&self) -> bool {
+        match self {
+            Discipline::DropTail | Discipline::Priority { .. } => false,
+            Discipline::Red(red) => red.ecn,
+            Discipline::Pie(pie) => pie.ecn,
+            Discipline::Codel(codel) => codel.ecn,
+            Discipline::FqCodel(fq) => fq.codel.ecn,
+        }
+    }
 }
 
 /// Random early detection, by the rules of ns-2.
@@ -101,6 +125,51 @@ pub struct RedPlan {
     pub mark_p: Option<f64>,
     /// Bytes of the packets by which the average falls while the transmitter is idle.
     pub mean_packet: u32,
+}
+
+/// PIE (RFC 8033).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PiePlan {
+    /// Delay that it aims at: QDELAY_REF.
+    pub target: Span,
+    /// Time between two computations of the probability: T_UPDATE.
+    pub update: Span,
+    /// Weight of the delay's distance from the target, per second.
+    pub alpha: f64,
+    /// Weight of the delay's change, per second.
+    pub beta: f64,
+    /// How long a burst passes without drops: MAX_BURST.
+    pub burst: Span,
+    /// Marks rather than drops packets whose transport understands it.
+    pub ecn: bool,
+    /// Drops them nevertheless at this probability or more.
+    pub mark_p: f64,
+    /// Bytes of a full packet; with no more than two waiting nothing is dropped.
+    pub mtu: u32,
+}
+
+/// CoDel (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodelPlan {
+    /// Delay that may stand: TARGET.
+    pub target: Span,
+    /// For how long a delay above it is taken for a burst: INTERVAL.
+    pub interval: Span,
+    /// Marks rather than drops packets whose transport understands it.
+    pub ecn: bool,
+    /// Bytes of a full packet; with no more than one waiting nothing is dropped: MAXPACKET.
+    pub mtu: u32,
+}
+
+/// FQ-CoDel (RFC 8290).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FqCodelPlan {
+    /// What governs each queue.
+    pub codel: CodelPlan,
+    /// Number of queues that flows are hashed into.
+    pub queues: u32,
+    /// Bytes that a queue may send in a round.
+    pub quantum: u32,
 }
 
 /// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.
@@ -160,6 +229,10 @@ pub struct FlowPlan {
     pub stop: Option<Time>,
     /// Private one-way delay in front of the path, in both directions.
     pub extra_delay: Span,
+    /// Each acknowledgement is held for a uniform random part of this, in order.
+    pub ack_jitter: Span,
+    /// Band in links with priority queueing, 0 first.
+    pub priority: u8,
     /// What it sends.
     pub source: Source,
 }

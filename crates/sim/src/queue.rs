@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use bentpipe_cc::Span;
 
 use crate::error::{Error, Key};
-use crate::plan::{Discipline, QueueLimit, RedPlan};
+use crate::plan::{CodelPlan, Discipline, FqCodelPlan, PiePlan, QueueLimit, RedPlan};
 use crate::resolve::Work;
-use crate::units::{BitRate, QueueSize, Size};
+use crate::units::{BitRate, Duration, QueueSize, Size};
 
 /// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
 /// loss.
@@ -73,6 +73,87 @@ pub enum Queue {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_packet: Option<Size>,
     },
+    /// Controlled delay (RFC 8289): first in, first out, and packets are dropped or marked at the head when they have
+    /// waited too long for a whole interval.
+    Codel {
+        /// Room, the packet in transmission not counted. Default "1 bdp".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<QueueSize>,
+        /// Waiting time that may stand. Default "5 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<Duration>,
+        /// For how long a longer one is taken for a burst; about the longest round-trip time of the flows. Default "100 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval: Option<Duration>,
+        /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops. Default no.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ecn: Option<bool>,
+    },
+    /// Queues by flow, served byte by byte in turn, each governed by CoDel (RFC 8290).
+    FqCodel {
+        /// Room of all queues together, the packet in transmission not counted. Default "10240 packets".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<QueueSize>,
+        /// Waiting time that may stand. Default "5 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<Duration>,
+        /// For how long a longer one is taken for a burst; about the longest round-trip time of the flows. Default "100 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval: Option<Duration>,
+        /// Number of queues that flows are hashed into. Default 1024.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1, max = 65_536))]
+        queues: Option<u32>,
+        /// What a queue may send in a round. Default "1514 bytes".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quantum: Option<Size>,
+        /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Default no, as for
+        /// every queue here (RFC 8290 section 5.2: yes).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ecn: Option<bool>,
+    },
+    /// Proportional integral controller enhanced (RFC 8033): first in, first out, and packets are dropped or marked on
+    /// arrival with a probability that follows the waiting time.
+    Pie {
+        /// Room, the packet in transmission not counted. Default "1 bdp".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<QueueSize>,
+        /// Waiting time that it aims at. Default "15 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<Duration>,
+        /// Time between two computations of the probability. Default "15 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        update: Option<Duration>,
+        /// Weight of the distance from the target, per second. Default 0.125.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        alpha: Option<f64>,
+        /// Weight of the change between two computations, per second. Default 1.25.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        beta: Option<f64>,
+        /// How long a burst passes without drops. Default "150 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst: Option<Duration>,
+        /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops. Default no.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ecn: Option<bool>,
+        /// Drops even packets of flows with `ecn` at this probability or more. Default 0.1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        mark_p: Option<f64>,
+    },
+    /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
+    /// in, first out, and what finds no room in it is lost.
+    Priority {
+        /// Room of each band, the packet in transmission not counted. Default "1 bdp".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<QueueSize>,
+        /// Number of bands. Default 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1, max = 64))]
+        bands: Option<u8>,
+    },
 }
 
 /// A length of a queue.
@@ -132,9 +213,39 @@ impl Queue {
                 ecn.get_or_insert(false);
                 mean_packet.get_or_insert(Size(1_000));
             }
+            Queue::Codel { limit, target, interval, ecn } => {
+                limit.get_or_insert(QueueSize::Bdp(1.0));
+                fill_codel(target, interval, ecn);
+            }
+            Queue::FqCodel { limit, target, interval, queues, quantum, ecn } => {
+                limit.get_or_insert(QueueSize::Packets(10_240));
+                fill_codel(target, interval, ecn);
+                queues.get_or_insert(1_024);
+                quantum.get_or_insert(Size(1_514));
+            }
+            Queue::Pie { limit, target, update, alpha, beta, burst, ecn, mark_p } => {
+                limit.get_or_insert(QueueSize::Bdp(1.0));
+                target.get_or_insert(Duration(Span::from_millis(15)));
+                update.get_or_insert(Duration(Span::from_millis(15)));
+                alpha.get_or_insert(0.125);
+                beta.get_or_insert(1.25);
+                burst.get_or_insert(Duration(Span::from_millis(150)));
+                ecn.get_or_insert(false);
+                mark_p.get_or_insert(0.1);
+            }
+            Queue::Priority { limit, bands } => {
+                limit.get_or_insert(QueueSize::Bdp(1.0));
+                bands.get_or_insert(2);
+            }
         }
         queue
     }
+}
+
+fn fill_codel(target: &mut Option<Duration>, interval: &mut Option<Duration>, ecn: &mut Option<bool>) {
+    target.get_or_insert(Duration(Span::from_millis(5)));
+    interval.get_or_insert(Duration(Span::from_millis(100)));
+    ecn.get_or_insert(false);
 }
 
 impl Work<'_> {
@@ -165,14 +276,7 @@ impl Work<'_> {
                 mark_p,
                 mean_packet: Some(mean),
             } => {
-                let mean_packet = match u32::try_from(mean.0) {
-                    Ok(bytes) if (1..=MAX_PACKET).contains(&mean.0) => bytes,
-                    _ => {
-                        let message =
-                            format!("{mean} is out of range; it must be from 1 to {MAX_PACKET} bytes");
-                        return Err(self.error(&key.with("mean_packet"), message));
-                    }
-                };
+                let mean_packet = self.packet_size(mean, &key.with("mean_packet"))?;
                 let room = self.room(link, limit, rate, share);
                 let level = |threshold| level(threshold, room, rate, share, mean_packet);
                 let plan = RedPlan {
@@ -190,7 +294,102 @@ impl Work<'_> {
                 self.check_red(&plan, room, key)?;
                 Ok((room, Discipline::Red(plan)))
             }
-            Queue::Red { .. } => Err(self.error(key, "a default is missing")),
+            Queue::Codel {
+                limit: Some(limit),
+                target: Some(target),
+                interval: Some(interval),
+                ecn: Some(ecn),
+            } => {
+                let room = self.room(link, limit, rate, share);
+                self.check_room(room, "CoDel", key)?;
+                let codel = self.codel(target, interval, ecn, share, key)?;
+                Ok((room, Discipline::Codel(codel)))
+            }
+            Queue::FqCodel {
+                limit: Some(limit),
+                target: Some(target),
+                interval: Some(interval),
+                queues: Some(queues),
+                quantum: Some(quantum),
+                ecn: Some(ecn),
+            } => {
+                let room = self.room(link, limit, rate, share);
+                self.check_room(room, "FQ-CoDel", key)?;
+                let codel = self.codel(target, interval, ecn, share, key)?;
+                let quantum = self.packet_size(quantum, &key.with("quantum"))?;
+                Ok((room, Discipline::FqCodel(FqCodelPlan { codel, queues, quantum })))
+            }
+            Queue::Pie {
+                limit: Some(limit),
+                target: Some(target),
+                update: Some(update),
+                alpha: Some(alpha),
+                beta: Some(beta),
+                burst: Some(Duration(burst)),
+                ecn: Some(ecn),
+                mark_p: Some(mark_p),
+            } => {
+                let room = self.room(link, limit, rate, share);
+                self.check_room(room, "PIE", key)?;
+                let (target, update) = (
+                    self.longer_than_zero(target, "target", key)?,
+                    self.longer_than_zero(update, "update", key)?,
+                );
+                let mtu = share.wire;
+                let plan = PiePlan { target, update, alpha, beta, burst, ecn, mark_p, mtu };
+                Ok((room, Discipline::Pie(plan)))
+            }
+            Queue::Priority { limit: Some(limit), bands: Some(bands) } => {
+                Ok((self.room(link, limit, rate, share), Discipline::Priority { bands }))
+            }
+            _ => Err(self.error(key, "a default is missing")),
+        }
+    }
+
+    fn codel(
+        &self,
+        target: Duration,
+        interval: Duration,
+        ecn: bool,
+        share: &Share,
+        key: &Key,
+    ) -> Result<CodelPlan, Error> {
+        let target = self.longer_than_zero(target, "target", key)?;
+        if interval.0 <= target {
+            let message = format!("{interval} is not longer than target = {}; it must be", Duration(target));
+            return Err(self.error(&key.with("interval"), message));
+        }
+        Ok(CodelPlan { target, interval: interval.0, ecn, mtu: share.wire })
+    }
+
+    fn longer_than_zero(&self, given: Duration, name: &str, key: &Key) -> Result<Span, Error> {
+        match given.0 {
+            Span::ZERO => Err(self.error(&key.with(name), "must be longer than zero; write e.g. \"15 ms\"")),
+            fine => Ok(fine),
+        }
+    }
+
+    /// A size that a packet can have, in bytes.
+    fn packet_size(&self, size: Size, key: &Key) -> Result<u32, Error> {
+        match u32::try_from(size.0) {
+            Ok(bytes) if (1..=MAX_PACKET).contains(&size.0) => Ok(bytes),
+            _ => {
+                let message = format!("{size} is out of range; it must be from 1 to {MAX_PACKET} bytes");
+                Err(self.error(key, message))
+            }
+        }
+    }
+
+    /// Some queues need to be long to do anything.
+    fn check_room(&self, room: QueueLimit, kind: &str, key: &Key) -> Result<(), Error> {
+        match room {
+            QueueLimit::Packets(0) | QueueLimit::Bytes(0) => {
+                let message = format!(
+                    "a {kind} queue drops by its delay and cannot be without room; write e.g. \"2.5 bdp\""
+                );
+                Err(self.error(&key.with("limit"), message))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -222,6 +222,13 @@ pub struct Flow {
     /// Private propagation delay in front of the path, one way, both directions. Default "0 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_delay: Option<Duration>,
+    /// Each acknowledgement is held for a random time, uniform from 0 to this, and none overtakes another. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_jitter: Option<Duration>,
+    /// Band of its packets in queues of kind "priority", data and acknowledgements alike; 0 goes first. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 63))]
+    pub priority: Option<u8>,
     /// Payload of a full segment. Paper 1460 bytes, modern 1448 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,

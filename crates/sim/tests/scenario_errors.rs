@@ -118,7 +118,9 @@ fn missing_key() {
 #[test]
 fn unknown_kind() {
     expect(&message("\"bit-error\"", "\"bit-eror\""), 12, "link.sat.loss.kind", &["bit-eror", "bit-error"]);
-    expect(&message("drop-tail", "codl"), 11, "link.sat.queue.kind", &["codl", "drop-tail", "red"]);
+    expect(&message("drop-tail", "codl"), 11, "link.sat.queue.kind", &["codl", "did you mean codel"]);
+    let all = ["drop-tail", "red", "codel", "fq-codel", "pie", "priority"];
+    expect(&message("drop-tail", "stochastic"), 11, "link.sat.queue.kind", &all);
     expect(&message("\"bulk\"", "\"ftp\""), 22, "flow.0.traffic.kind", &["ftp", "bulk", "cbr"]);
 }
 
@@ -154,6 +156,65 @@ fn red_queues() {
         "[link.sat.reverse]\nqueue = { kind = \"red\", min = 0.5, max = 0.4 }\n",
     );
     expect(&back, 15, "link.sat.reverse.queue.max", &["not above min"]);
+}
+
+#[test]
+fn queues_that_govern_the_delay() {
+    let queue = |kind: &str, keys: &str| {
+        message(
+            "\"drop-tail\", limit = \"432 packets\"",
+            &format!("\"{kind}\", limit = \"100 packets\"{keys}"),
+        )
+    };
+    let at = |key: &str| format!("link.sat.queue.{key}");
+    for kind in ["codel", "fq-codel"] {
+        expect(&queue(kind, ", target = 5"), 11, &at("target"), &["5 has no unit"]);
+        expect(&queue(kind, ", target = \"0 ms\""), 11, &at("target"), &["longer than zero"]);
+        let short = queue(kind, ", interval = \"5 ms\"");
+        expect(&short, 11, &at("interval"), &["5 ms is not longer than target = 5 ms"]);
+        expect(&queue(kind, ", ecn = 1"), 11, &at("ecn"), &["true or false"]);
+    }
+    expect(&queue("codel", ", queues = 3"), 11, &at("queues"), &["unknown key"]);
+    expect(&queue("fq-codel", ", queues = 0"), 11, &at("queues"), &["0 is out of range", "from 1 to 65536"]);
+    expect(
+        &queue("fq-codel", ", quantum = \"70 kB\""),
+        11,
+        &at("quantum"),
+        &["70000 bytes", "from 1 to 65535 bytes"],
+    );
+    expect(&queue("pie", ", update = \"0 s\""), 11, &at("update"), &["longer than zero"]);
+    expect(&queue("pie", ", target = \"0 s\""), 11, &at("target"), &["longer than zero"]);
+    expect(&queue("pie", ", alpha = -1"), 11, &at("alpha"), &["-1 is out of range", "from 0 to 1000"]);
+    expect(&queue("pie", ", mark_p = 2"), 11, &at("mark_p"), &["2 is out of range", "from 0 to 1"]);
+    for kind in ["codel", "fq-codel", "pie"] {
+        let none =
+            message("\"drop-tail\", limit = \"432 packets\"", &format!("\"{kind}\", limit = \"0 packets\""));
+        expect(&none, 11, &at("limit"), &["without room", "2.5 bdp"]);
+    }
+}
+
+#[test]
+fn priorities_and_random_delays_of_acknowledgements() {
+    let many = message("\"drop-tail\", limit = \"432 packets\"", "\"priority\", bands = 65");
+    expect(&many, 11, "link.sat.queue.bands", &["65 is out of range", "from 1 to 64"]);
+    let band = |priority: u32| {
+        let text = GOOD.replace("\"drop-tail\", limit = \"432 packets\"", "\"priority\", bands = 3");
+        text.replacen("[[flow]]", &format!("[[flow]]\npriority = {priority}"), 1)
+    };
+    load(&band(2)).unwrap();
+    let message_of = |text: &str| load(text).unwrap_err().to_string();
+    let words = ["3 is out of range", "the queue of link sat has 3 bands; it must be at most 2"];
+    expect(&message_of(&band(3)), 18, "flow.0.priority", &words);
+    let vain = Scenario::from_toml(&GOOD.replacen("[[flow]]", "[[flow]]\npriority = 1", 1), "my.toml", &[]);
+    let warnings = vain.unwrap().resolve().unwrap().warnings;
+    assert_eq!(warnings, ["flow star: priority has no effect, since no queue on its path has priorities"]);
+    let late = message_of(&GOOD.replacen("[[flow]]", "[[flow]]\nack_jitter = \"2 d\"", 1));
+    expect(&late, 18, "flow.0.ack_jitter", &["172800 s is too long", "at most 1 d"]);
+    let cbr = message_of(
+        "duration = \"9 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\npath = [\"sat\"]\n\
+         ack_jitter = \"1 ms\"\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n",
+    );
+    expect(&cbr, 7, "flow.0.ack_jitter", &["nobody acknowledges"]);
 }
 
 #[test]

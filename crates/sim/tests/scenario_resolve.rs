@@ -5,7 +5,9 @@ use std::path::Path;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_sim::plan::{CcPlan, Discipline, LossPlan, Plan, QueueLimit, RedPlan, Source};
+use bentpipe_sim::plan::{
+    CcPlan, CodelPlan, Discipline, FqCodelPlan, LossPlan, PiePlan, Plan, QueueLimit, RedPlan, Source,
+};
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
@@ -181,6 +183,38 @@ fn red_thresholds_are_in_the_unit_of_the_limit() {
 }
 
 #[test]
+fn queues_that_govern_the_delay_have_the_defaults_of_their_rfcs() {
+    let of = |keys: &str| {
+        let text = format!("{HEAD}queue = {{ kind = {keys} }}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        let channel = plan(&text).links[0].forward.clone();
+        (channel.queue, channel.discipline)
+    };
+    let ms = Span::from_millis;
+    let bdp = QueueLimit::Packets(417);
+    // RFC 8289 section 4; RFC 8290 section 5.2; RFC 8033 sections 4.2, 4.4 and 5.1.
+    let codel = CodelPlan { target: ms(5), interval: ms(100), ecn: false, mtu: 1500 };
+    assert_eq!(of("\"codel\""), (bdp, Discipline::Codel(codel)));
+    let fq = FqCodelPlan { codel, queues: 1024, quantum: 1514 };
+    assert_eq!(of("\"fq-codel\""), (QueueLimit::Packets(10_240), Discipline::FqCodel(fq)));
+    let pie = PiePlan {
+        target: ms(15),
+        update: ms(15),
+        alpha: 0.125,
+        beta: 1.25,
+        burst: ms(150),
+        ecn: false,
+        mark_p: 0.1,
+        mtu: 1500,
+    };
+    assert_eq!(of("\"pie\""), (bdp, Discipline::Pie(pie)));
+    assert_eq!(of("\"priority\""), (bdp, Discipline::Priority { bands: 2 }));
+    // A satellite's round trip asks for a longer interval.
+    let slow = CodelPlan { target: ms(30), interval: ms(600), ecn: true, mtu: 1500 };
+    let given = "\"codel\", limit = \"2 MB\", target = \"30 ms\", interval = \"600 ms\", ecn = true";
+    assert_eq!(of(given), (QueueLimit::Bytes(2_000_000), Discipline::Codel(slow)));
+}
+
+#[test]
 fn ecn_is_in_vain_only_where_no_queue_marks() {
     let queue = |name: &str, keys: &str| {
         format!("[link.{name}]\nrate = \"10 Mbit/s\"\ndelay = \"1 ms\"\nqueue = {{ kind = {keys} }}\n")
@@ -194,6 +228,11 @@ fn ecn_is_in_vain_only_where_no_queue_marks() {
     let in_vain = ["flow f: ecn has no effect, since no queue on its path marks"];
     assert_eq!(warnings("\"lan\", \"sat\"", "\"drop-tail\""), in_vain);
     assert_eq!(warnings("\"lan\", \"sat\"", "\"red\", limit = \"50 packets\""), in_vain);
+    for kind in ["codel", "fq-codel", "pie"] {
+        assert_eq!(warnings("\"lan\", \"sat\"", &format!("\"{kind}\"")), in_vain);
+        assert!(warnings("\"lan\", \"sat\"", &format!("\"{kind}\", ecn = true")).is_empty());
+    }
+    assert_eq!(warnings("\"lan\", \"sat\"", "\"priority\""), in_vain);
     assert_eq!(warnings("\"lan\"", "\"red\", limit = \"50 packets\", ecn = true"), in_vain);
     assert!(warnings("\"lan\", \"sat\"", "\"red\", limit = \"50 packets\", ecn = true").is_empty());
 }

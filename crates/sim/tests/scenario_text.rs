@@ -33,10 +33,22 @@ rate = "1 Gbit/s"
 delay = "30 us"
 queue = { kind = "red", limit = "2.5 bdp", min = 0.15, max = "1 bdp", weight = 0.002, max_p = 0.1, gentle = true, wait = true, by_size = false, ecn = true, mark_p = 0.5, mean_packet = "1000 bytes" }
 loss = { kind = "gilbert-elliott", p = 0.001, r = 0.1, good_loss = 0.0, bad_loss = 0.5 }
+[link.codel]
+rate = "20 Mbit/s"
+delay = "1 ms"
+queue = { kind = "codel", limit = "1 MB", target = "30 ms", interval = "600 ms", ecn = true }
+[link.codel.reverse]
+queue = { kind = "pie", limit = "2 bdp", target = "20 ms", update = "10 ms", alpha = 0.25, beta = 2.5, burst = "0 s", ecn = true, mark_p = 0.2 }
+[link.fq]
+rate = "20 Mbit/s"
+delay = "1 ms"
+queue = { kind = "fq-codel", limit = "3 bdp", target = "30 ms", interval = "600 ms", queues = 64, quantum = "300 bytes", ecn = true }
+[link.fq.reverse]
+queue = { kind = "priority", limit = "20 packets", bands = 3 }
 [[flow]]
 name = "a"
 cc = { name = "hswa", a = 5.0 }
-path = ["lan", "sat"]
+path = ["lan", "codel", "fq", "sat"]
 start = "1 s"
 stop = "100 s"
 start_jitter = "1 s"
@@ -44,6 +56,8 @@ count = 3
 traffic = { kind = "bulk", size = "10 MB" }
 profile = "paper"
 extra_delay = "10 ms"
+ack_jitter = "5 ms"
+priority = 1
 mss = "1000 bytes"
 header = "40 bytes"
 ack_size = "40 bytes"
