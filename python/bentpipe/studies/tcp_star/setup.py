@@ -45,6 +45,8 @@ class Setup:
     #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
     recovery: str = "sack"
     reno_recovery: str = "newreno"
+    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 1, or with "ssthresh" option 2.
+    newreno_exit: str = "flight-size"
     initial_window: int = 2
     delayed_ack: bool = True
     byte_counting: bool = False
@@ -85,6 +87,8 @@ class Setup:
             "granularity": f"{self.granularity_s * 1e3:g} ms",
             "start_jitter": "1 s" if shared else "100 ms",
         }
+        if flow["recovery"] == "newreno":
+            flow["newreno_exit"] = self.newreno_exit
         if self.delayed_ack:
             flow["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
@@ -150,6 +154,11 @@ VARIANTS = (
         quick=True,
     ),
     Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", BASE.changed(recovery="reno")),
+    Variant(
+        "newreno-exit",
+        "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)",
+        BASE.changed(newreno_exit="ssthresh"),
+    ),
     Variant("sack", "SACK for NewReno too", BASE.changed(reno_recovery="sack")),
     Variant("no-delayed-ack", "no delayed ACK", BASE.changed(delayed_ack=False), quick=True),
     Variant("initial-1", "initial window 1", BASE.changed(initial_window=1), ALONE),

@@ -238,6 +238,12 @@ VARIANTS = (
         "Vegas-A and Vegas-L step down on delay at alpha = 1 too",
         BASE.changed(options={"vegas-a": {"a1_dec": True}, "vegas-l": {"a1_dec": True}}),
     ),
+    Variant(
+        "veno-latest",
+        "Veno judges by the RTT of the latest ACK, as in ns-2",
+        BASE.changed(options={"veno": {"rtt": "latest"}}),
+        quick=True,
+    ),
     Variant("newreno", "flow 1 recovers as NewReno does", BASE.changed(recovery="newreno")),
     Variant("header-40", "no link-layer header", BASE.changed(header_bytes=TCP_IP_BYTES)),
     Variant("loss-data", "no ACK lost at random", BASE.changed(lossy="data")),
