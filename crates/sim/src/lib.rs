@@ -2,17 +2,20 @@
 //!
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
+mod control;
 mod defaults;
 mod engine;
 pub mod error;
 mod flow;
 mod flows;
+mod frame;
 pub mod geometry;
 mod histogram;
 mod link;
 mod loss;
 mod many;
 mod packet;
+pub mod pcap;
 pub mod plan;
 mod queue;
 mod random;
@@ -23,10 +26,11 @@ mod resolve;
 pub mod scenario;
 mod shape;
 pub mod stations;
+mod tap;
 mod text;
 pub mod units;
 
-pub use engine::{RunError, Supply, Watch, no_supply, run};
+pub use engine::{RunError, Supply, Watch, no_supply, run, run_captured};
 pub use error::Error;
 pub use many::run_many;
 pub use scenario::{Scenario, schema};

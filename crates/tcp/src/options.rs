@@ -113,7 +113,8 @@ impl Options {
     }
 
     /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with proportional rate reduction (RFC 9937), byte
-    /// counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323), minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682), handshake and teardown (RFC 9293).
+    /// counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323), minimum RTO 1 s (RFC 6298),
+    /// F-RTO (RFC 5682), handshake and teardown (RFC 9293).
     pub fn modern() -> Self {
         Self {
             mss: 1448,

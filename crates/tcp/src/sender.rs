@@ -7,13 +7,13 @@
 //! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
 //! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
 
+mod opening;
 mod recovery;
 
 use bentpipe_cc::{
     Ack, Controller, Decision, Flow, Pacing, Phase, RateSample, Recovery, RttSample, Span, Time,
 };
 
-use crate::handshake::{Active, Opened};
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
 use crate::prr::Prr;
@@ -149,27 +149,6 @@ impl Sender {
         self.delivered_at = now;
         self.first_sent = now;
         self.limits.begin(now);
-    }
-
-    /// The handshake is done, and this is what it told: the first RTT sample (RFC 6298 section 2.2).
-    pub fn on_opened(&mut self, now: Time, opened: &Opened) {
-        self.flow.now = now;
-        if let Some(rtt) = opened.rtt {
-            self.rto.sample(rtt, rtt);
-            self.flow.rtt = self.rto.rtt();
-        }
-        if opened.repeats > 0 {
-            self.rto.begin_data();
-        }
-        if opened.repeats > 1 {
-            // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
-            self.exit_clamp = Some(1);
-        }
-    }
-
-    /// The application closes the connection: `end` sends a FIN, repeated by this sender's timeout.
-    pub fn close(&self, end: &mut Active) {
-        end.close(&self.rto);
     }
 
     /// The application will send nothing more than what has been sent.
