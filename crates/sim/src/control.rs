@@ -12,6 +12,7 @@ const SIGNALS: [Signal; 6] =
     [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck];
 
 /// The control segment as a packet at hop `hop`.
+#[cold]
 pub(crate) fn packet(control: Control, options: &Options, flow: u32, hop: u32) -> Packet {
     let number = SIGNALS.iter().position(|s| *s == control.signal).unwrap_or_default() as u16 + 1;
     let answer = matches!(control.signal, Signal::SynAck | Signal::FinAck);

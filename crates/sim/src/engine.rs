@@ -258,7 +258,7 @@ impl Engine {
             return self.forward(packet);
         }
         if let Some(tap) = &mut self.tap {
-            tap.arrives(self.now, &packet, &self.sacks);
+            tap.arrives(self.now, &packet, &mut self.sacks);
         }
         if packet.has(CONTROL) {
             self.on_control(packet);
@@ -270,7 +270,17 @@ impl Engine {
     }
 
     /// A packet leaves its host.
-    fn depart(&mut self, mut packet: Packet) {
+    #[inline]
+    fn depart(&mut self, packet: Packet) {
+        if self.tap.is_some() {
+            return self.depart_seen(packet);
+        }
+        self.forward(packet);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn depart_seen(&mut self, mut packet: Packet) {
         if let Some(tap) = &mut self.tap {
             tap.departs(self.now, &mut packet, &mut self.sacks);
         }
@@ -324,7 +334,6 @@ impl Engine {
     }
 
     fn on_data(&mut self, packet: Packet) {
-        self.sacks.take(packet.sack); // its mark, if there is a capture
         self.packets += 1;
         let f = packet.flow as usize;
         match &mut self.flows[f].kind {
@@ -358,16 +367,18 @@ impl Engine {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn on_control(&mut self, packet: Packet) {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
             tcp.on_control(self.now, &packet);
-            self.sacks.take(packet.sack);
             if packet.has(ACK) { self.send(f) } else { self.answer(f) }
         }
     }
 
     /// Sends what the receiving end of flow `f` has to say of the connection and sets its timer.
+    #[inline(never)]
     fn answer(&mut self, f: usize) {
         let hop = self.flows[f].ack_route;
         let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
@@ -385,7 +396,11 @@ impl Engine {
     fn send(&mut self, f: usize) {
         let hop = self.flows[f].data_route;
         while let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-            let Some(packet) = tcp.poll(self.now, f as u32, hop) else {
+            if let Some(packet) = tcp.poll_end(self.now, f as u32, hop) {
+                self.depart(packet);
+                continue;
+            }
+            let Some(data) = tcp.poll(self.now) else {
                 let deadline = tcp.deadline();
                 self.recorder.on_change(self.now, f, tcp);
                 if let Some(at) = deadline {
@@ -393,6 +408,7 @@ impl Engine {
                 }
                 break;
             };
+            let packet = tcp.data_packet(&data, f as u32, hop);
             self.depart(packet);
         }
     }

@@ -108,6 +108,7 @@ impl Tcp {
         self.ends.is_some()
     }
 
+    #[cold]
     fn close(&mut self) {
         if let Some(ends) = &mut self.ends {
             self.sender.close(&mut ends.0);
@@ -124,8 +125,11 @@ impl Tcp {
 
     /// When [`Tcp::on_deadline`] must be called.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let opening = self.ends.as_ref().and_then(|ends| ends.0.deadline());
-        [self.sender.deadline(), opening].into_iter().flatten().min()
+        let sender = self.sender.deadline();
+        match &self.ends {
+            Some(ends) => sender.into_iter().chain(ends.0.deadline()).min(),
+            None => sender,
+        }
     }
 
     /// A timer of the sending end may be due.
@@ -138,21 +142,27 @@ impl Tcp {
         }
     }
 
-    /// The next packet that the sending end sends at `now`, at hop `hop`.
-    pub(crate) fn poll(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
-        if let Some(ends) = &mut self.ends {
-            if let Some(segment) = ends.0.poll(now) {
-                return Some(control::packet(segment, self.sender.options(), flow, hop));
-            }
-            if !ends.0.is_open() {
-                return None;
-            }
+    /// What the sending end says of the connection at `now`, at hop `hop`.
+    #[inline]
+    pub(crate) fn poll_end(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
+        let end = &mut self.ends.as_mut()?.0;
+        if end.is_quiet() {
+            return None;
         }
-        let data = self.sender.poll(now)?;
-        Some(self.data_packet(&data, flow, hop))
+        Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
+    }
+
+    /// The next data segment at `now`, if the connection is open.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
+        match &self.ends {
+            Some(ends) if !ends.0.is_open() => None,
+            _ => self.sender.poll(now),
+        }
     }
 
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
+    #[cold]
     pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
         let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
         let segment = Control { signal, ts: packet.ts };
@@ -168,8 +178,11 @@ impl Tcp {
 
     /// When [`Tcp::on_receiver_deadline`] must be called.
     pub(crate) fn receiver_deadline(&self) -> Option<Time> {
-        let closing = self.ends.as_ref().and_then(|ends| ends.1.deadline());
-        [self.receiver.deadline(), closing].into_iter().flatten().min()
+        let receiver = self.receiver.deadline();
+        match &self.ends {
+            Some(ends) => receiver.into_iter().chain(ends.1.deadline()).min(),
+            None => receiver,
+        }
     }
 
     /// A timer of the receiving end may be due.
@@ -203,7 +216,7 @@ impl Tcp {
     }
 
     /// The data segment as a packet at hop `hop`.
-    fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
+    pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
         let options = self.sender.options();
         let ecn = if options.ecn && !data.retransmission { ECT } else { 0 };
         let cwr = if data.cwr { CWR } else { 0 };

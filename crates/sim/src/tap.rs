@@ -1,13 +1,13 @@
 //! What is written down of single packets, if someone asked for it: a capture, and the trace of segments.
 //!
 //! The engine calls it where a packet departs from a host, enters a link, arrives at a host, or is lost. A run without it pays a
-//! branch at each of these.
+//! branch at each of these; to keep it at that, none of this is made part of the event loop's code (`cold`).
 
 use bentpipe_cc::Time;
 
 use crate::error::suggestion;
 use crate::frame::Conversation;
-use crate::packet::{ACK, Packet, RESENT, SackStore};
+use crate::packet::{ACK, CONTROL, Packet, RESENT, SackStore};
 use crate::pcap::{Capture, Error, Place, Writer};
 use crate::plan::Plan;
 use crate::report::{SegmentEvent, SegmentTrace};
@@ -53,6 +53,8 @@ impl Tap {
     }
 
     /// A packet departs from its host.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
         let conversation = &mut self.conversations[packet.flow as usize];
         packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
@@ -64,7 +66,9 @@ impl Tap {
     }
 
     /// A packet arrives at the host it was meant for.
-    pub(crate) fn arrives(&mut self, now: Time, packet: &Packet, store: &SackStore) {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn arrives(&mut self, now: Time, packet: &Packet, store: &mut SackStore) {
         let conversation = &mut self.conversations[packet.flow as usize];
         if let (Some(trace), Some((ack, edge))) = (&mut self.segments, conversation.acknowledged(packet)) {
             trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);
@@ -75,6 +79,9 @@ impl Tap {
         }
         conversation.arrive(packet, store.mark_of(packet.sack));
         self.at_host(now, packet, store, !packet.has(ACK));
+        if !packet.has(ACK) || packet.has(CONTROL) {
+            store.take(packet.sack); // those of an acknowledgement are still to be read
+        }
     }
 
     fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
@@ -84,6 +91,8 @@ impl Tap {
     }
 
     /// A packet is offered to the direction `link` of a link.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &SackStore) {
         if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Link(link / 2)) {
             self.write(now, packet, store, (link % 2) as u32);
@@ -91,6 +100,8 @@ impl Tap {
     }
 
     /// A packet is lost.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn loses(&mut self, now: Time, packet: &Packet) {
         let data = self.conversations[packet.flow as usize].data(packet);
         if let (Some(trace), Some((from, to))) = (&mut self.segments, data) {

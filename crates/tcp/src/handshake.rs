@@ -148,6 +148,11 @@ impl Active {
         self.state == ActiveState::Established
     }
 
+    /// May data be sent, and is there nothing else to say?
+    pub fn is_quiet(&self) -> bool {
+        self.is_open() && self.pending.is_none()
+    }
+
     /// A control segment of the other end arrived. What the opening told, when it is done.
     pub fn on_segment(&mut self, now: Time, segment: Control) -> Option<Opened> {
         match (segment.signal, self.state) {

@@ -260,7 +260,7 @@ def test_more_than_four_gigabytes(tmp_path):
     path = tmp_path / "out.pcapng"
     result = bp.run(given, pcap=path)
     assert result.json["flows"][0]["completion_s"] is not None
-    assert path.stat().st_size < 20e6  # headers alone, some 110 bytes of the file for each packet
+    assert path.stat().st_size < 20e6  # headers alone, at most 112 bytes of the file for each packet
     command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-e", "tcp.len", "-e", "tcp.seq"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lengths, numbers = zip(*((int(n) for n in row.split("\t")) for row in said.splitlines()), strict=True)
@@ -303,8 +303,8 @@ def test_lost_segments_of_the_handshake_come_again(tmp_path):
     )  # fmt: skip
     result, packets = captured(tmp_path, scenario("20 s", link=link, traffic=bp.Bulk("100 kB")))
     syns = packets.filter(pl.col("syn"))
-    # The second SYN goes at 1 s. Its answer is lost, too, but the timer of that, from 1.1 s, sends it again at
-    # 2.1 s, before the SYN's, which has doubled (RFC 6298 section 5.5), is due at 3 s.
+    # The second SYN goes at 1 s. Its answer is lost, too, but the timer of that, from 1.1 s, sends it again
+    # at 2.1 s, before the SYN's, which has doubled (RFC 6298 section 5.5), is due at 3 s.
     assert syns.filter(~pl.col("ack"))["frame.time_epoch"].to_list() == pytest.approx([0, 1], abs=1e-6)
     assert syns.filter(pl.col("ack"))["frame.time_epoch"][0] == pytest.approx(2.2, abs=1e-2)
     assert result.json["flows"][0]["retransmitted_packets"] == 0
