@@ -49,6 +49,23 @@ def test_a_capture_changes_nothing(tmp_path, at):
     assert len(kinds) > 1000
 
 
+def test_every_link_of_a_chain_is_seen(tmp_path):
+    """Links that nobody else feeds hand on without an event at each, but not while one is looked at."""
+    link = bp.Link(rate="4 Mbit/s", delay="50 ms", queue=bp.DropTail("1000 packets"))
+    links = {"a": bp.Link(rate="100 Mbit/s", delay="1 ms"), "b": link, "c": link}
+    chain = scenario(links=links, flows=[bp.Flow("reno", path=["a", "b", "c"], traffic=bp.Bulk("500 kB"))])
+    counts = []
+    for at in links:
+        result = bp.run(chain, pcap=bp.Capture(tmp_path / f"{at}.pcapng", at=at))
+        counts.append(blocks(tmp_path / f"{at}.pcapng").count(6))
+    sent = result.links.filter(result.links["direction"] == "forward")
+    assert result.links["dropped_queue"].sum() == 0
+    assert counts == [
+        result.links.filter(result.links["name"] == at)["delivered_packets"].sum() for at in links
+    ]
+    assert sent["delivered_packets"].min() > 300
+
+
 def test_segments_change_nothing_and_add_up():
     plain = bp.run(scenario())
     traced = bp.run(scenario(record=bp.Record(segments=True)))

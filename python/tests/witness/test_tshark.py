@@ -134,9 +134,9 @@ def agrees(result, packets, total=None):
 
 def test_a_transfer_without_losses(tmp_path):
     total = 3_000_001
-    result, packets = captured(
-        tmp_path, scenario(traffic=bp.Bulk(f"{total} bytes"), initial_ssthresh=60), whole=True
-    )
+    link = bp.Link(rate="3.7 Mbit/s", delay="100 ms", queue=bp.DropTail("400 packets"))
+    given = scenario(link=link, traffic=bp.Bulk(f"{total} bytes"), initial_ssthresh=60)
+    result, packets = captured(tmp_path, given, whole=True)
     (flow,) = result.json["flows"]
     agrees(result, packets, total)
     assert flow["retransmitted_packets"] == 0
