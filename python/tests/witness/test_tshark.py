@@ -314,6 +314,23 @@ def test_lost_segments_of_the_handshake_come_again(tmp_path):
     assert result.json["flows"][0]["completion_s"] > 2.2
 
 
+@pytest.mark.parametrize("cc", ["cubic", "star"])
+def test_timeouts_and_probes(tmp_path, cc):
+    """No acknowledgement for 3 s, then for 5 s; TCP-STAR sends probes of one byte, not counted as sent."""
+    outages = [bp.Outage(from_="6 s", to="9 s"), bp.Outage(from_="20 s", to="25 s")]
+    link = bp.Link(
+        rate="4 Mbit/s", delay="150 ms", queue=bp.DropTail("60 packets"), loss=bp.PacketError(0.005),
+        reverse={"loss": outages},
+    )  # fmt: skip
+    result, packets = captured(tmp_path, scenario("100 s", cc=cc, link=link, traffic=bp.Bulk("9 MB")))
+    (flow,) = result.json["flows"]
+    probes = (sent(packets)["tcp.len"] == 1).sum()
+    assert (probes > 0) == (cc == "star") and flow["timeouts"] > 0
+    assert sent(packets).height - probes == flow["sent_packets"]
+    assert again(packets).height - probes == flow["retransmitted_packets"] > 0
+    assert not packets["ack_lost_segment"].any() and packets["_ws.malformed"].str.len_chars().sum() == 0
+
+
 def test_a_source_that_stops_closes_the_connection(tmp_path):
     result, packets = captured(tmp_path, scenario("20 s", stop="5.01 s"))
     agrees(result, packets)
