@@ -635,7 +635,7 @@ mod tests {
                  [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
             );
             let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-            let mut engine = Engine::new(&plan, &mut no_supply).unwrap();
+            let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
             engine.run(&mut |_| true).unwrap();
             let back = engine.links[1].counts;
             assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");

@@ -324,6 +324,8 @@ mod tests {
             start_jitter: Span::ZERO,
             stop: None,
             extra_delay: Span::ZERO,
+            ack_jitter: Span::ZERO,
+            priority: 0,
             source: Source::Tcp { cc, bytes: Some(100_000), options },
         }
     }
