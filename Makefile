@@ -18,7 +18,7 @@ STUDY ?= vegas-l
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check bench clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check validate bench clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,9 @@ docs: setup ## docs/controllers.md, the figure of the README, and the Rust docum
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+validate: setup ## all witnesses in full, a quarter of an hour; writes the tables of docs/validation.md
+	$(BIN)/python scripts/validate.py
 
 bench: setup ## data packets per CPU second, beside ns-2 on the same scenario
 	$(BIN)/python -m bentpipe.bench

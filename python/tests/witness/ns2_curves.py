@@ -35,7 +35,6 @@ STEP = "100 ms"
 
 LOOSER = {
     ("highspeed-native", False): 0.05,
-    ("veno", True): 0.10,
     ("htcp", True): 0.10,
     ("vegas-native", True): 0.12,
 }
@@ -162,7 +161,7 @@ def draw(found: list[Compared]) -> Figure:
                 "o",
                 color="black",
                 markersize=1.6,
-                markevery=2,
+                markevery=5,
                 label="ns-2",
             )
             ax.plot(one.plain.times, one.plain.ours, color="#4477aa", label="Bentpipe")
@@ -185,6 +184,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="The window over time beside ns-2.")
     parser.add_argument("--figure", type=Path, help="draw the windows to this file")
     given = parser.parse_args(arguments)
+    if not ns2.available():
+        print(ns2.MISSING, file=sys.stderr)
+        return 3
     print(
         "| sender | curve | apart, segments | with ns-2's rule | tolerated | verdict |\n" + "|---" * 6 + "|"
     )

@@ -183,6 +183,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Many flows on one queue beside ns-2.")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     given = parser.parse_args(arguments)
+    if not ns2.available():
+        print(ns2.MISSING, file=sys.stderr)
+        return 3
     print("| quantity | ns-2 | Bentpipe | difference | tolerated | verdict |\n|---|---|---|---|---|---|")
     bad = 0
     for setup in SETUPS:

@@ -231,6 +231,7 @@ def compare(kind: Kind, per: float) -> list[Comparison]:
 
 
 if __name__ == "__main__":
+    print("| flow | ns-2 | Bentpipe | difference | retransmitted | timeouts |\n" + "|---" * 6 + "|")
     for kind in (VEGAS, VENO, LATEST_VENO):
         for per in (setup.LOW, setup.HIGH):
             for comparison in compare(kind, per):
