@@ -86,10 +86,6 @@ def _count(text: str, unit: str, key: str) -> int:
     return round(_value(text))
 
 
-def _bool(value: bool) -> str:  # noqa: FBT001
-    return "true" if value else "false"
-
-
 @dataclass
 class _Direction:
     """One direction of a link and the nodes between which it runs."""
@@ -188,10 +184,10 @@ def _queue(d: _Direction, limit: Mapping[str, Any]) -> list[str]:
         "maxthresh_": f"{threshold('max'):.9g}",
         "q_weight_": f"{limit['weight']:.9g}",
         "linterm_": f"{1.0 / limit['max_p']:.9g}",
-        "gentle_": _bool(limit["gentle"]),
-        "wait_": _bool(limit["wait"]),
-        "bytes_": _bool(limit["by_size"]),
-        "setbit_": _bool(limit["ecn"]),
+        "gentle_": str(limit["gentle"]).lower(),
+        "wait_": str(limit["wait"]).lower(),
+        "bytes_": str(limit["by_size"]).lower(),
+        "setbit_": str(limit["ecn"]).lower(),
         "mean_pktsize_": f"{_value(limit['mean_packet']):.0f}",
     }
     if limit.get("mark_p") is not None:
@@ -254,7 +250,7 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
     if "stop" in flow:
         _refuse(f"{key}.stop", "this script lets flows run to the end")
     if agent.timestamps is not None and flow["timestamps"] != agent.timestamps:
-        _refuse(f"{key}.timestamps", f"{agent.tcl} needs {_bool(agent.timestamps)}")
+        _refuse(f"{key}.timestamps", f"{agent.tcl} needs {str(agent.timestamps).lower()}")
     if "ack_size" not in flow:
         _refuse(f"{key}.ack_size", "ns-2 has acknowledgements of one size; write it")
     window, ceiling = _ENDLESS, 0
@@ -269,7 +265,7 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
         # ns-2 adds its base header, and 10 bytes for timestamps; on the wire those are 12 (RFC 7323, padded).
         "tcpip_base_hdr_size_": f"{header - stamp}",
         "ts_option_size_": "12",
-        "timestamps_": _bool(flow["timestamps"]),
+        "timestamps_": str(flow["timestamps"]).lower(),
         "windowInit_": f"{flow['initial_window']:g}",
         "window_": f"{window}",
         # Without it cwnd goes on growing while window_ limits the sender.
