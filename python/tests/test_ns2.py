@@ -64,6 +64,8 @@ def test_what_a_scenario_says_stands_in_the_script() -> None:
         "set windowInit_ 2",
         "set ssthresh_ 40",
         "set window_ 60",
+        # Without it ns-2's cwnd grows while window_ limits the sender.
+        "set maxcwnd_ 60",
         "set minrto_ 0.5",
         "$ns at 20.000000000 {",
     ):
@@ -124,7 +126,7 @@ def test_what_ns2_cannot_follow_is_refused_by_its_key(flow: Any, link: Any, mess
 def test_a_path_that_ns2_would_not_take_is_refused() -> None:
     links = {
         name: bp.Link(rate="1 Mbit/s", delay="1 ms", queue=ENDLESS)
-        for name in ("up", "a", "b", "short", "down")
+        for name in ("up", "a", "b", "c", "d", "short", "down")
     }
 
     def flow(name: str, *path: str) -> bp.Flow:
@@ -132,9 +134,13 @@ def test_a_path_that_ns2_would_not_take_is_refused() -> None:
 
     alone = bp.Scenario(links=links, flows=[flow("long", "a", "b")])
     assert "begin_0" in ns2.script(alone)
-    both = bp.Scenario(links=links, flows=[flow("short", "short"), flow("long", "a", "b")])
-    with pytest.raises(bp.ScenarioError, match=r"flow\.1\.path: ns-2 sends packets over the fewest links"):
-        ns2.script(both)
+    shorter, equal = flow("other", "short"), flow("other", "c", "d")
+    for other in (shorter, equal):
+        both = bp.Scenario(links=links, flows=[flow("long", "a", "b"), other])
+        with pytest.raises(
+            bp.ScenarioError, match=r"flow\.0\.path: ns-2 sends packets over the fewest links"
+        ):
+            ns2.script(both)
 
 
 def test_a_controller_in_python_needs_an_agent_to_stand_for_it() -> None:
