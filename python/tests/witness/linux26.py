@@ -121,16 +121,22 @@ class Westwood(Module):
 
     The threshold is half the window, as Reno's; the window goes to rate times RTTmin, up as well as down.
     Both stages of the filter round down, so that each comes to rest up to 7 bytes per millisecond below a
-    rate that has risen.
+    rate that has risen. Growth counts bytes (RFC 3465) without a limit per ACK, and the ACK that ends a
+    recovery brings all that was sent meanwhile: the window grows at each of the next one or two ACKs.
     """
 
     def __init__(self, mss: int, initial_window: float) -> None:
         super().__init__(mss, initial_window)
         self.rough = self.rate = self.acked = 0
+        self.beyond = self.counted = 0
         self.since: int | None = None
         self.least = 0
 
     def observe(self, flow: FlowState, ack: AckReport) -> None:
+        if flow["phase"] == "recovery":
+            self.counted += ack["acked"]
+        else:
+            self.beyond = self.beyond + ack["acked"] if ack["acked"] <= ack["uncounted"] else 0
         if flow["srtt_s"] is None:
             return
         now, srtt = int(flow["now_s"] * 1000), int(flow["srtt_s"] * 1000)
@@ -149,14 +155,23 @@ class Westwood(Module):
         self.acked += ack["acked"]
         self.least = min(self.least, srtt)
 
+    def start_slowly(self, flow: FlowState) -> None:
+        self.counted = 0
+        super().start_slowly(flow)
+
     def avoid(self, flow: FlowState, ack: AckReport) -> None:
-        self.grow(int(self.cwnd))
+        self.counted += ack["acked"]
+        if self.counted >= self.cwnd * self.mss:
+            self.counted -= int(self.cwnd) * self.mss
+            self.cwnd += 1
 
     def cut(self, flow: FlowState, why: str) -> int:
         return int(self.cwnd) // 2
 
     def on_congestion(self, flow: FlowState, why: str) -> None:
         super().on_congestion(flow, why)
+        # What was selectively acknowledged before the loss was known comes with the last ACK, too.
+        self.counted = self.beyond
         self.lowest = max(2, self.rate * self.least // self.mss)
 
 
