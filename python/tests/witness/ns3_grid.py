@@ -38,7 +38,7 @@ SEEDS = 6
 FEW_SEEDS = 2
 """For senders that losses hardly slow down: a run of theirs costs ns-3 a minute, and they scatter little."""
 TOLERANCE = 0.10
-OPEN = ("vegas",)
+OPEN = ("vegas", "hybla")
 """Senders that differ, not all of it for a known reason (docs/validation.md)."""
 
 
