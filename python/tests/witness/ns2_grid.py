@@ -245,7 +245,7 @@ def summary(found: list[Verdict]) -> str:
     text += "."
     if loose:
         text += (
-            f" In {len(loose)} cells three standard errors are more than the tolerance, up to {worst:.0%}."
+            f"\nIn {len(loose)} cells three standard errors are more than the tolerance, up to {worst:.0%}."
         )
     return text
 
