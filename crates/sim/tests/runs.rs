@@ -461,6 +461,14 @@ fn marks_cut_the_window_once_in_a_window() {
     assert!(closest > base, "two cuts {closest} s apart, within one round trip of {base} s");
 }
 
+/// `busy`, without the errors: a drop-tail link counts them when it takes a packet, one that decides at departure when it sends it,
+/// so packets that still wait at the end make a difference.
+fn without_errors(queue: &str) -> Report {
+    let mut report = busy(queue);
+    report.links.iter_mut().for_each(|link| link.dropped_error = 0);
+    report
+}
+
 /// Four flows over a bottleneck with losses in both directions and a queue of this kind, ACKs crossing one, too.
 fn busy(queue: &str) -> Report {
     report(&format!(
@@ -504,12 +512,17 @@ fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
             sat.iter().any(|l| l.dropped_queue > 50) && sat.iter().any(|l| l.dropped_error > 1),
             "{sat:?}"
         );
-        assert_eq!(busy(&format!("kind = \"priority\", bands = 1, limit = \"{limit}\"")), plain, "{limit}");
+        let plain = without_errors(&format!("kind = \"drop-tail\", limit = \"{limit}\""));
+        assert_eq!(
+            without_errors(&format!("kind = \"priority\", bands = 1, limit = \"{limit}\"")),
+            plain,
+            "{limit}"
+        );
         if limit != "0 packets" {
             let lax = format!("kind = \"codel\", target = \"1 h\", interval = \"2 h\", limit = \"{limit}\"");
-            assert_eq!(busy(&lax), plain, "{limit}");
+            assert_eq!(without_errors(&lax), plain, "{limit}");
             let lax = format!("kind = \"pie\", target = \"1 h\", limit = \"{limit}\"");
-            assert_eq!(busy(&lax), plain, "{limit}");
+            assert_eq!(without_errors(&lax), plain, "{limit}");
         }
     }
     // With room for all, flows that share one queue of FQ-CoDel share a first-in-first-out queue. (Without losses: drop-tail
