@@ -222,6 +222,7 @@ fn run(
 fn run_error(error: RunError) -> PyErr {
     match error {
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        bug @ RunError::Law { .. } => PyRuntimeError::new_err(bug.to_string()),
         other => wrong(other),
     }
 }

@@ -12,6 +12,7 @@ use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
 use bentpipe_tcp::{AckSegment, Options};
 
+use crate::audit::{self, Breach};
 use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Link, Passed, Pushed};
 use crate::packet::{ACK, LOST, Packet, SackStore};
@@ -40,6 +41,16 @@ pub enum RunError {
         /// What is wrong.
         why: String,
     },
+    /// A law that holds in every run was broken: a bug of the simulator.
+    #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
+    Law {
+        /// What ought to hold.
+        law: &'static str,
+        /// Where it does not, and by which numbers.
+        numbers: String,
+        /// Seed of the run.
+        seed: u64,
+    },
 }
 
 /// Builds the controllers of [`CcPlan::Supplied`]: given the key and how the connection starts.
@@ -51,11 +62,11 @@ pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 /// Runs `plan` to its end.
 ///
 /// # Errors
-/// A controller that cannot be built, or `watch` returning false.
+/// A controller that cannot be built, `watch` returning false, or a law broken by a bug.
 pub fn run(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(plan, supply)?;
     engine.run(watch)?;
-    Ok(engine.finish(plan))
+    engine.finish(plan)
 }
 
 /// A [`Supply`] for plans that use only registered controllers.
@@ -67,6 +78,7 @@ pub fn no_supply(key: &str, _start: Start) -> Result<Box<dyn Controller>, String
 struct Engine {
     now: Time,
     end: Time,
+    seed: u64,
     events: BinaryHeap<Reverse<u128>>,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
@@ -112,6 +124,7 @@ impl Engine {
         let mut engine = Self {
             now: Time(0),
             end: Time(plan.duration.0),
+            seed: plan.seed,
             events: BinaryHeap::new(),
             public_links: links.len(),
             links,
@@ -215,6 +228,9 @@ impl Engine {
             if at > self.end {
                 break;
             }
+            if at < self.now {
+                return Err(self.back_in_time(at));
+            }
             self.now = at;
             if (number as usize) < self.links.len() {
                 self.on_arrival(number as usize);
@@ -274,7 +290,7 @@ impl Engine {
                         packet.hop += 1;
                         at = arrival;
                     }
-                    Passed::At(_) => return, // still under way when the run ends
+                    Passed::At(_) => return self.beyond(i, &packet),
                 },
                 Role::Holds => {
                     match self.links[i].push(at, packet) {
@@ -314,7 +330,9 @@ impl Engine {
 
     /// A packet will not arrive; `gone`: nothing of it is left in the network.
     fn dropped(&mut self, packet: &Packet, gone: bool) {
-        self.flows[packet.flow as usize].dropped += u64::from(!packet.has(ACK));
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.dropped += u64::from(!packet.has(ACK));
+        flow.acks.dropped += u64::from(packet.has(ACK));
         if gone {
             self.sacks.take(packet.sack);
         }
@@ -323,6 +341,7 @@ impl Engine {
     fn on_data(&mut self, packet: Packet) {
         self.packets += 1;
         let f = packet.flow as usize;
+        self.flows[f].data.arrived += 1;
         match &mut self.flows[f].kind {
             Kind::Cbr(cbr) => cbr.delivered(),
             Kind::Tcp(tcp) => {
@@ -342,12 +361,14 @@ impl Engine {
         let hop = self.flows[f].ack_route;
         if let Kind::Tcp(tcp) = &self.flows[f].kind {
             let packet = tcp.ack_packet(ack, f as u32, hop, &mut self.sacks);
+            self.flows[f].acks.sent += 1;
             self.forward(packet);
         }
     }
 
     fn on_ack(&mut self, packet: Packet) {
         let f = packet.flow as usize;
+        self.flows[f].acks.arrived += 1;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
             tcp.on_ack(self.now, &packet, &mut self.sacks);
             self.send(f);
@@ -367,6 +388,7 @@ impl Engine {
                 break;
             };
             let packet = tcp.data_packet(&data, f as u32, hop);
+            self.flows[f].data.sent += 1;
             self.forward(packet);
         }
     }
@@ -401,6 +423,7 @@ impl Engine {
                     Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
                 cbr.send();
                 let due = cbr.due();
+                flow.data.sent += 1;
                 self.forward(packet);
                 self.arm_sender(f, due);
             }
@@ -446,7 +469,22 @@ impl Engine {
         }
     }
 
-    fn finish(mut self, plan: &Plan) -> Outcome {
+    /// The packet that link `i` has handed on will arrive after the end of the run.
+    #[cold]
+    fn beyond(&mut self, i: usize, packet: &Packet) {
+        self.links[i].counts.beyond += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        let books = if packet.has(ACK) { &mut flow.acks } else { &mut flow.data };
+        books.beyond += 1;
+    }
+
+    #[cold]
+    fn back_in_time(&self, at: Time) -> RunError {
+        let numbers = format!("{} ns after {} ns", at.0, self.now.0);
+        RunError::Law { law: "time never goes back", numbers, seed: self.seed }
+    }
+
+    fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
         let end = self.end;
         for i in 0..self.links.len() {
             if self.roles[i] == Role::Decides {
@@ -454,6 +492,9 @@ impl Engine {
                 self.settle(i);
             }
         }
+        let hands_on: Vec<bool> = self.roles.iter().map(|role| *role == Role::HandsOn).collect();
+        let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
+        audit::check(plan, end, &mut self.links, &hands_on, &self.flows).map_err(law)?;
         let flows =
             self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
         let flows = flows.collect();
@@ -483,7 +524,7 @@ impl Engine {
             warnings: plan.warnings.clone(),
         };
         let (flows, links) = self.recorder.finish();
-        Outcome { report, flows, links }
+        Ok(Outcome { report, flows, links })
     }
 }
 
