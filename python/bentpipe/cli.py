@@ -55,6 +55,12 @@ def _status(work: Callable[[], Any]) -> int:
     except BrokenPipeError:  # the reader, head for example, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as failure:
+        if "BENTPIPE_TRACEBACK" in os.environ:
+            raise
+        where = f"{failure.filename}: " if failure.filename else ""
+        terminal.error(f"{where}{failure.strerror or failure}")
+        return FAILED
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
@@ -121,22 +127,26 @@ def run_verb(
     json: Json = False,
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
+    from bentpipe.result import check_place
     from bentpipe.runs import run
 
     scenario = _scenario(file, set_ or [], cc)
+    if out is not None:
+        check_place(out)  # before the run, which may be long
     with terminal.Bar(scenario.title or file) as bar:
         result = run(scenario, seed, progress=bar)
-    if out is not None:
-        result.save(out)
     terminal.warn(result.json["warnings"])
+    # Shown first: the disk may be full.
     if json:
         terminal.answer(result.json)
-        return
-    from bentpipe.tables import show_run
+    else:
+        from bentpipe.tables import show_run
 
-    show_run(result)
+        show_run(result)
     if out is not None:
-        terminal.line(f"written to {out}")
+        result.save(out)
+        if not json:
+            terminal.line(f"written to {out}")
 
 
 def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
