@@ -18,7 +18,7 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench fuzz clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +74,14 @@ validate: setup ## all witnesses in full, a quarter of an hour; writes the table
 
 bench: setup ## data packets per CPU second, beside ns-2 on the same scenario
 	$(BIN)/python -m bentpipe.bench
+
+fuzz: ## attack parser, receiver and sender with libFuzzer (SECONDS_EACH=60); needs nightly Rust and cargo-fuzz
+	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs: rustup toolchain install nightly"; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs: cargo install cargo-fuzz --locked"; exit 1; }
+	for t in scenario receiver sender; do \
+		mkdir -p fuzz/corpus/$$t; \
+		cargo +nightly fuzz run --fuzz-dir fuzz $$t -- -max_total_time=$(or $(SECONDS_EACH),60); \
+	done
 
 clean: ## remove what was built, .venv and out included
 	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')

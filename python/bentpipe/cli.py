@@ -55,6 +55,12 @@ def _status(work: Callable[[], Any]) -> int:
     except BrokenPipeError:  # the reader, head for example, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as failure:
+        if "BENTPIPE_TRACEBACK" in os.environ:
+            raise
+        where = f"{failure.filename}: " if failure.filename else ""
+        terminal.error(f"{where}{failure.strerror or failure}")
+        return FAILED
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
@@ -133,25 +139,29 @@ def run_verb(
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
     from bentpipe import _core
+    from bentpipe.result import check_place
     from bentpipe.runs import Capture, run
 
     if pcap is None and (pcap_at != "sender" or pcap_whole):
         raise _core.ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
     capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
     scenario = _scenario(file, set_ or [], cc)
+    if out is not None:
+        check_place(out)  # before the run, which may be long
     with terminal.Bar(scenario.title or file) as bar:
         result = run(scenario, seed, pcap=capture, progress=bar)
-    if out is not None:
-        result.save(out)
     terminal.warn(result.json["warnings"])
+    # Shown first: the disk may be full.
     if json:
         terminal.answer(result.json)
-        return
-    from bentpipe.tables import show_run
+    else:
+        from bentpipe.tables import show_run
 
-    show_run(result)
+        show_run(result)
+    if out is not None:
+        result.save(out)
     for written in (out, pcap):
-        if written is not None:
+        if written is not None and not json:
             terminal.line(f"written to {written}")
 
 

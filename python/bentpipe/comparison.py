@@ -18,6 +18,9 @@ from bentpipe.runs import run_many
 from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
 from bentpipe.units import seconds, spaced
 
+MOST_RUNS = 1_000_000
+"""Runs of one comparison; all scenarios are in memory at once."""
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -104,6 +107,8 @@ def compare_rows(
     for value, what in ((flows, "flows"), (seeds, "seeds"), (len(cc), "cc")):
         if value < 1:
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
+    if seeds * len(cc) > MOST_RUNS:
+        raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
     algorithms = [_algorithm(a) for a in cc]
     base, model = _base(link)
     if rate is not None or rtt is not None or buffer is not None or ber is not None or per is not None:

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from bentpipe import _core
+from bentpipe import _core, terminal
 from bentpipe.registry import style, unknown
 from bentpipe.result import Result
 
@@ -293,9 +293,14 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
             "color": known["colour"],
             "marker": known["marker"],
             "linestyle": _DASHES[nth % len(_DASHES)],
-            "label": known["label"] if flow["name"] == flow["cc"] else flow["name"],
+            "label": known["label"] if flow["name"] == flow["cc"] else _text(flow["name"]),
         }
         yield look, rows
+
+
+def _text(name: str) -> str:
+    """A name as a label: dollars are no mathematics, control characters are written out."""
+    return terminal.plain(name).replace("$", r"\$")
 
 
 def _finish(axes: Axes, label: str, *, zero: bool = True) -> None:

@@ -151,9 +151,7 @@ class Result:
             OSError: it cannot be written.
         """
         target = Path(directory)
-        if target.exists() and (not target.is_dir() or {p.name for p in target.iterdir()} - _FILES):
-            raise _core.ScenarioError(f"{target} exists and is not a result directory; choose another")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        check_place(target)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
             new = work / "new"
@@ -211,6 +209,20 @@ class Result:
             if file.exists():
                 result.__dict__[name] = pl.read_parquet(file)
         return result
+
+
+def check_place(directory: str | Path) -> None:
+    """Makes sure that a result can be written to `directory`, and makes the directory that it stands in.
+
+    Raises:
+        ScenarioError: it exists and holds something that is not a result.
+        OSError: nothing can be written there.
+    """
+    target = Path(directory)
+    if target.exists() and (not target.is_dir() or {p.name for p in target.iterdir()} - _FILES):
+        raise _core.ScenarioError(f"{target} exists and is not a result directory; choose another")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.rmdir(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
 
 
 def _nest(row: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -199,8 +199,15 @@ class Scenario:
         Raises:
             ScenarioError: it is not correct; the message names the key and what would be right.
         """
+        tree = self.to_dict()
+        for key, value in _numbers(tree, ""):
+            # JSON has no word for the first, and larger ones would be read as floating point.
+            if value != value or abs(value) == float("inf"):
+                raise _core.ScenarioError(f"{key}: {value} is not a finite number")
+            if isinstance(value, int) and not -(2**63) <= value < 2**64:
+                raise _core.ScenarioError(f"{key}: too large; whole numbers go up to {2**64 - 1}")
         try:
-            text = json.dumps(self.to_dict())
+            text = json.dumps(tree)
         except (TypeError, ValueError) as error:
             raise _core.ScenarioError(f"a value cannot be written as JSON: {error}") from None
         return _core.check(text)
@@ -278,3 +285,17 @@ def read_table(path: Path) -> dict[str, Any]:
                 if "file" in loss:
                     loss["file"] = str((path.parent / loss["file"]).resolve())
     return table
+
+
+def _numbers(value: Any, key: str) -> Iterator[tuple[str, int | float]]:
+    """The numbers of a tree, each with its dotted key."""
+    if isinstance(value, dict):
+        members: Iterable[tuple[Any, Any]] = value.items()
+    elif isinstance(value, (list, tuple)):
+        members = enumerate(value)
+    else:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield key, value
+        return
+    for name, member in members:
+        yield from _numbers(member, f"{key}.{name}" if key else str(name))

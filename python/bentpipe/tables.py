@@ -43,7 +43,7 @@ def show_run(result: Result) -> None:
     """Flows and links of one run."""
     console = terminal.console()
     data = result.json
-    title = result.scenario.get("title")
+    title = terminal.plain(result.scenario.get("title") or "")
     console.print(
         f"{title + ': ' if title else ''}{units.digits(data['simulated_s'])} s simulated in "
         f"{data['wall_s']:.2f} s, seed {data['seed']}, {data['packets']:,} packets delivered",
@@ -61,13 +61,13 @@ def show_run(result: Result) -> None:
     ]
     finite = any(flow["completion_s"] is not None for flow in data["flows"])
     flows = terminal.table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"])
-    for flow in data["flows"]:
+    for flow in data["flows"][: terminal.MOST_ROWS]:
         sent = flow["sent_packets"] or 1
         cc = flow["cc"] or "cbr"
         name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
         done = flow["completion_s"]
         flows.add_row(
-            name,
+            terminal.plain(name),
             units.digits(flow["goodput_bps"] / 1e6),
             units.milliseconds(flow["rtt_p50_s"]),
             units.milliseconds(flow["rtt_p95_s"]),
@@ -79,6 +79,7 @@ def show_run(result: Result) -> None:
             _reasons(flow["limited"]),
         )
     console.print(flows)
+    terminal.rest(terminal.MOST_ROWS, len(data["flows"]), "flows")
     links = terminal.table(
         "",
         [
@@ -92,9 +93,9 @@ def show_run(result: Result) -> None:
             "queue\nmax",
         ],
     )
-    for link in data["links"]:
+    for link in data["links"][: terminal.MOST_ROWS]:
         links.add_row(
-            f"{link['name']} {'->' if link['direction'] == 'forward' else '<-'}",
+            f"{terminal.plain(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
             units.rate(link["rate_bps"]),
             units.percent(link["utilisation"]),
             f"{link['delivered_packets']:,}",
@@ -104,6 +105,7 @@ def show_run(result: Result) -> None:
             f"{link['queue_max_packets']:.0f}",
         )
     console.print(links)
+    terminal.rest(terminal.MOST_ROWS, len(data["links"]), "rows of links")
 
 
 def show_comparison(rows: Sequence[dict[str, Any]], link: str) -> None:

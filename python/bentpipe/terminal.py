@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
 
+MOST_ROWS = 1000
+"""Rows of a table, and lines of warnings, beyond which the rest is counted and not shown: a table is laid out
+as a whole, which takes a minute for 100,000 rows."""
+
 
 def console() -> Console:
     """Where tables go: standard output."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
-    return Console(width=width, highlight=False, soft_wrap=False)
+    # Names come from scenarios: square brackets in them are no markup.
+    return Console(width=width, highlight=False, soft_wrap=False, markup=False)
 
 
 def table(title: str, columns: Sequence[str]) -> Table:
@@ -55,6 +60,17 @@ def table(title: str, columns: Sequence[str]) -> Table:
     return made
 
 
+def plain(text: str) -> str:
+    """Text whose control characters are written out: a name in a scenario cannot steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def rest(shown: int, there: int, what: str) -> None:
+    """Says how many rows were left out, if any were."""
+    if there > shown:
+        line(f"... and {there - shown:,} {what} more; --json prints and --out writes all")
+
+
 def line(text: str = "") -> None:
     """One line on standard output."""
     print(text)
@@ -62,13 +78,15 @@ def line(text: str = "") -> None:
 
 def error(text: str) -> None:
     """One line on standard error, however the text was broken."""
-    print("bentpipe: " + " ".join(text.split()), file=sys.stderr)
+    print("bentpipe: " + plain(" ".join(text.split())), file=sys.stderr)
 
 
 def warn(warnings: Sequence[str]) -> None:
     """Each warning as one line on standard error."""
-    for text in warnings:
+    for text in warnings[:MOST_ROWS]:
         error(f"warning: {text}")
+    if len(warnings) > MOST_ROWS:
+        error(f"warning: and {len(warnings) - MOST_ROWS:,} more; --json prints and --out writes all")
 
 
 def answer(value: Any) -> None:

@@ -252,6 +252,7 @@ fn run_error(error: RunError) -> PyErr {
             let kind = source.kind();
             std::io::Error::new(kind, CaptureError::Write { path, source }).into()
         }
+        bug @ RunError::Law { .. } => PyRuntimeError::new_err(bug.to_string()),
         other => wrong(other),
     }
 }

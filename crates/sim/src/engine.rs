@@ -4,6 +4,9 @@
 //! timer, and the recorder's tick: never one per packet. Events at the same instant are taken in the order of their
 //! numbers (links first, in order of name), so the order does not depend on who was inserted when.
 
+mod ending;
+mod folding;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -19,7 +22,7 @@ use crate::pcap::{self, Capture};
 use crate::plan::{CcPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::Recorder;
-use crate::report::{LinkReport, Outcome, Report, SCHEMA, SegmentTrace};
+use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
 
 /// Ends a route.
@@ -45,6 +48,16 @@ pub enum RunError {
     /// Packets could not be captured.
     #[error(transparent)]
     Capture(#[from] pcap::Error),
+    /// A law that holds in every run was broken: a bug of the simulator.
+    #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
+    Law {
+        /// What ought to hold.
+        law: &'static str,
+        /// Where it does not, and by which numbers.
+        numbers: String,
+        /// Seed of the run.
+        seed: u64,
+    },
 }
 
 /// Builds the controllers of [`CcPlan::Supplied`]: given the key and how the connection starts.
@@ -56,7 +69,7 @@ pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 /// Runs `plan` to its end.
 ///
 /// # Errors
-/// A controller that cannot be built, or `watch` returning false.
+/// A controller that cannot be built, `watch` returning false, or a law broken by a bug.
 pub fn run(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Result<Outcome, RunError> {
     run_captured(plan, None, supply, watch)
 }
@@ -77,7 +90,7 @@ pub fn run_captured(
         return Err(RunError::Interrupted); // a controller may have failed since the last look
     }
     let segments = engine.tap.as_mut().map_or(Ok(SegmentTrace::default()), |tap| tap.finish())?;
-    Ok(Outcome { segments, ..engine.finish(plan) })
+    Ok(Outcome { segments, ..engine.finish(plan)? })
 }
 
 /// A [`Supply`] for plans that use only registered controllers.
@@ -89,6 +102,7 @@ pub fn no_supply(key: &str, _start: Start) -> Result<Box<dyn Controller>, String
 struct Engine {
     now: Time,
     end: Time,
+    seed: u64,
     events: BinaryHeap<Reverse<u128>>,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
@@ -135,6 +149,7 @@ impl Engine {
         let mut engine = Self {
             now: Time(0),
             end: Time(plan.duration.0),
+            seed: plan.seed,
             events: BinaryHeap::new(),
             public_links: links.len(),
             links,
@@ -180,7 +195,7 @@ impl Engine {
             engine.flows.push(flow);
         }
         let seen_between_links = plan.record.is_some_and(|r| r.links) || engine.tap.is_some();
-        let chained = chained(&engine.routes, engine.links.len());
+        let chained = folding::chained(&engine.routes, engine.links.len());
         let role = |(link, chained): (&Link, bool)| match (link.decides_at_departure(), chained) {
             (true, _) => Role::Decides,
             (false, true) if !seen_between_links => Role::HandsOn,
@@ -238,6 +253,9 @@ impl Engine {
             let (at, number) = (Time((top.0 >> 64) as u64), top.0 as u64);
             if at > self.end {
                 break;
+            }
+            if at < self.now {
+                return Err(self.back_in_time(at));
             }
             self.now = at;
             if (number as usize) < self.links.len() {
@@ -323,7 +341,7 @@ impl Engine {
                         packet.hop += 1;
                         at = arrival;
                     }
-                    Passed::At(_) => return, // still under way when the run ends
+                    Passed::At(_) => return self.beyond(i, &packet),
                 },
                 Role::Holds => {
                     if let Some(tap) = &mut self.tap {
@@ -372,7 +390,9 @@ impl Engine {
         if let Some(tap) = &mut self.tap {
             tap.loses(self.now, packet);
         }
-        self.flows[packet.flow as usize].dropped += u64::from(!packet.has(ACK | CONTROL));
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.dropped += u64::from(!packet.has(ACK | CONTROL));
+        flow.acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
         if gone {
             self.sacks.take(packet.sack);
         }
@@ -381,6 +401,7 @@ impl Engine {
     fn on_data(&mut self, packet: Packet) {
         self.packets += 1;
         let f = packet.flow as usize;
+        self.flows[f].data.arrived += 1;
         match &mut self.flows[f].kind {
             Kind::Cbr(cbr) => cbr.delivered(),
             Kind::Tcp(tcp) => {
@@ -400,12 +421,14 @@ impl Engine {
         let hop = self.flows[f].ack_route;
         if let Kind::Tcp(tcp) = &self.flows[f].kind {
             let packet = tcp.ack_packet(ack, f as u32, hop, &mut self.sacks);
+            self.flows[f].acks.sent += 1;
             self.depart(packet);
         }
     }
 
     fn on_ack(&mut self, packet: Packet) {
         let f = packet.flow as usize;
+        self.flows[f].acks.arrived += 1;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
             tcp.on_ack(self.now, &packet, &mut self.sacks);
             self.send(f);
@@ -454,6 +477,7 @@ impl Engine {
                 break;
             };
             let packet = tcp.data_packet(&data, f as u32, hop);
+            self.flows[f].data.sent += 1;
             self.depart(packet);
         }
     }
@@ -490,6 +514,7 @@ impl Engine {
                     Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
                 cbr.send();
                 let due = cbr.due();
+                flow.data.sent += 1;
                 self.depart(packet);
                 self.arm_sender(f, due);
             }
@@ -529,76 +554,26 @@ impl Engine {
         }
     }
 
-    fn finish(mut self, plan: &Plan) -> Outcome {
-        let end = self.end;
-        for i in 0..self.links.len() {
-            if self.roles[i] == Role::Decides {
-                self.links[i].catch_up(end);
-                self.settle(i);
-            }
+    /// The packet that link `i` has handed on will arrive after the end of the run.
+    #[cold]
+    fn beyond(&mut self, i: usize, packet: &Packet) {
+        self.links[i].counts.beyond += 1;
+        if !packet.has(CONTROL) {
+            let flow = &mut self.flows[packet.flow as usize];
+            let books = if packet.has(ACK) { &mut flow.acks } else { &mut flow.data };
+            books.beyond += 1;
         }
-        let flows =
-            self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
-        let flows = flows.collect();
-        let mut links = Vec::with_capacity(self.public_links);
-        for (i, link) in self.links[..self.public_links].iter_mut().enumerate() {
-            links.push(LinkReport {
-                name: plan.links[i / 2].name.clone(),
-                direction: if i % 2 == 0 { "forward" } else { "reverse" },
-                rate_bps: link.rate_bps(),
-                utilisation: link.utilisation(end),
-                delivered_packets: link.counts.delivered,
-                dropped_queue: link.counts.dropped_queue,
-                dropped_error: link.counts.dropped_error,
-                marked: link.counts.marked,
-                queue_mean_packets: link.queue_mean(end),
-                queue_max_packets: link.counts.queue_max,
-            });
-        }
-        let report = Report {
-            schema: SCHEMA,
-            seed: plan.seed,
-            simulated_s: end.secs(),
-            wall_s: 0.0,
-            packets: self.packets,
-            flows,
-            links,
-            warnings: plan.warnings.clone(),
-        };
-        let (flows, links) = self.recorder.finish();
-        Outcome { report, flows, links, segments: SegmentTrace::default() }
     }
-}
 
-/// Which links hand all their packets on to one other link that is fed by nobody else.
-fn chained(routes: &[u32], links: usize) -> Vec<bool> {
-    // Behind and before each link: nothing seen yet, always the same link, or several (or an end of a route).
-    let several = END - 1;
-    let (mut behind, mut before) = (vec![END; links], vec![END; links]);
-    let meet = |side: &mut Vec<u32>, link: u32, other: u32| {
-        let known = &mut side[link as usize];
-        *known = if *known == END || *known == other { other } else { several };
-    };
-    for route in routes.split(|&hop| hop == END) {
-        for (i, &link) in route.iter().enumerate() {
-            meet(&mut before, link, if i == 0 { several } else { route[i - 1] });
-            meet(&mut behind, link, route.get(i + 1).copied().unwrap_or(several));
-        }
+    #[cold]
+    fn back_in_time(&self, at: Time) -> RunError {
+        let numbers = format!("{} ns after {} ns", at.0, self.now.0);
+        RunError::Law { law: "time never goes back", numbers, seed: self.seed }
     }
-    let hands_on = |i: usize| behind[i] < several && before[behind[i] as usize] == i as u32;
-    (0..links).map(hands_on).collect()
 }
 
 fn key(at: Time, number: u64) -> u128 {
     u128::from(at.0) << 64 | u128::from(number)
-}
-
-fn cc_name(plan: &crate::plan::FlowPlan) -> &str {
-    match &plan.source {
-        Source::Cbr { .. } => "cbr",
-        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
-        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,
-    }
 }
 
 fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {
@@ -614,34 +589,4 @@ fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Scenario;
-
-    #[test]
-    fn sack_blocks_of_dropped_acknowledgements_are_freed() {
-        // Lossy data, and ACKs that queue at 30 kbit/s and are dropped there.
-        for queue in [
-            "kind = \"codel\", limit = \"20 packets\", target = \"5 ms\"",
-            "kind = \"fq-codel\", limit = \"20 packets\"",
-            "kind = \"pie\", limit = \"20 packets\", burst = \"0 s\"",
-            "kind = \"priority\", limit = \"20 packets\"",
-            "kind = \"drop-tail\", limit = \"20 packets\"",
-        ] {
-            let text = format!(
-                "duration = \"60 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ {queue} }}\n\
-                 loss = {{ kind = \"packet-error\", rate = 0.02 }}\n\
-                 [link.x.reverse]\nrate = \"30 kbit/s\"\nloss = {{ kind = \"packet-error\", rate = 0.05 }}\n\
-                 [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
-            );
-            let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-            let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
-            engine.run(&mut |_| true).unwrap();
-            let back = engine.links[1].counts;
-            assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
-            // What is still taken belongs to ACKs under way or waiting, of which there are few.
-            let taken = engine.sacks.taken();
-            assert!(taken <= 20 + 10, "{queue}: {taken}");
-        }
-    }
-}
+mod tests;

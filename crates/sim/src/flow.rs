@@ -3,6 +3,7 @@
 use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{AckSegment, Active, Control, Data, Limit, Options, Passive, Receiver, Sender};
 
+use crate::audit::{Books, Watch};
 use crate::control;
 use crate::histogram::Histogram;
 use crate::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT, SackStore, unwrap};
@@ -23,6 +24,7 @@ pub(crate) struct Tcp {
     rtts: Histogram,
     /// When the last byte was acknowledged.
     done_at: Time,
+    pub(crate) watch: Watch,
 }
 
 /// A constant-rate source that answers to nothing.
@@ -60,6 +62,9 @@ pub(crate) struct Flow {
     pub(crate) sender_armed: Time,
     pub(crate) receiver_armed: Time,
     pub(crate) dropped: u64,
+    /// Packets by kind, for the audit; dropped data is in `dropped`.
+    pub(crate) data: Books,
+    pub(crate) acks: Books,
 }
 
 impl Tcp {
@@ -73,6 +78,7 @@ impl Tcp {
             bytes,
             rtts: Histogram::default(),
             done_at: NEVER,
+            watch: Watch::default(),
         }
     }
 
@@ -89,9 +95,11 @@ impl Tcp {
             tsecr: packet.ts,
             ece: packet.has(ECE),
         };
+        self.watch.ack(ack.ack, self.sender.next());
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }
+        self.watch.sender(&self.sender);
         if self.done_at == NEVER && self.sender.is_done() {
             self.done_at = now;
             self.close();
@@ -306,6 +314,8 @@ impl Flow {
             sender_armed: NEVER,
             receiver_armed: NEVER,
             dropped: 0,
+            data: Books::default(),
+            acks: Books::default(),
         }
     }
 

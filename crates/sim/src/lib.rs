@@ -2,6 +2,7 @@
 //!
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
+mod audit;
 mod codel;
 mod control;
 mod defaults;

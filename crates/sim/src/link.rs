@@ -7,6 +7,7 @@
 
 use bentpipe_cc::{Span, Time};
 
+use crate::audit::Ledger;
 use crate::loss::Loss;
 use crate::packet::{CE, ECT, LOST, Packet};
 use crate::pie::{Offered, Pie};
@@ -25,11 +26,15 @@ struct Slot {
 /// What one direction of a link has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
+    /// Packets that came; what decides at departure counts those that were chosen.
+    pub(crate) offered: u64,
     pub(crate) delivered: u64,
     pub(crate) dropped_queue: u64,
     pub(crate) dropped_error: u64,
     pub(crate) marked: u64,
     pub(crate) queue_max: u64,
+    /// Handed on ahead of time to arrive after the end of the run.
+    pub(crate) beyond: u64,
     /// Sum of all waiting times, packet-nanoseconds.
     waited: u128,
     /// Time spent transmitting, including what has been promised beyond the present.
@@ -306,6 +311,7 @@ impl Link {
     /// Takes a packet into the queue at `now`, if it may: when it is fully sent, and is it lost?
     fn admit(&mut self, now: Time, packet: &mut Packet) -> Option<(u64, bool)> {
         let size = packet.size;
+        self.counts.offered += 1;
         let Some((time, carry)) = self.transmission_time(size) else {
             return Some((self.held(now), false));
         };
@@ -389,6 +395,34 @@ impl Link {
         self.head += 1;
         self.counts.delivered += u64::from(!packet.has(LOST));
         packet
+    }
+
+    /// The packets that have not reached the far end, lost ones included.
+    pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
+        (self.head..self.tail).map(|i| &self.slot(i).packet)
+    }
+
+    /// What the audit balances; `hands_on`: the ring only holds what waits, and the engine counts what has gone on.
+    pub(crate) fn ledger(&mut self, hands_on: bool) -> Ledger {
+        let counts = self.counts;
+        let (waiting, came) = match self.scheduled() {
+            Some(scheduled) => (scheduled.packets().len() as u64, scheduled.came()),
+            None => (0, counts.offered),
+        };
+        let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() as u64;
+        let sizes = (self.queued..self.tail).map(|i| u64::from(self.slot(i).packet.size));
+        let queued = if self.rate > 0 { sizes.sum() } else { 0 };
+        Ledger {
+            offered: came,
+            dropped_queue: counts.dropped_queue,
+            dropped_error: counts.dropped_error,
+            delivered: counts.delivered,
+            waiting,
+            under_way: if hands_on { counts.beyond } else { there },
+            queued_bytes: (self.queued_bytes, queued),
+            sending: if self.queued < self.tail { u64::from(self.slot(self.queued).packet.size) } else { 0 },
+            queue_max: counts.queue_max,
+        }
     }
 
     /// Share of the time until `end` in which the transmitter was busy.

@@ -134,8 +134,11 @@ mod tests {
 
     #[test]
     fn numbers_unwrap_around_four_thousand_million() {
-        for near in [0_u64, 5, u64::from(u32::MAX) - 2, 1 << 32, (7 << 32) + 100] {
-            for offset in [-3_i64, 0, 1, 70_000] {
+        for near in
+            [0_u64, 5, u64::from(u32::MAX) - 2, 1 << 32, (1 << 32) + 2, (7 << 32) + 100, u64::MAX - (1 << 31)]
+        {
+            // The furthest that a window can reach: half of the numbers, less one, either way.
+            for offset in [-(1_i64 << 31), -70_000, -3, 0, 1, 70_000, (1 << 31) - 1] {
                 let Some(n) = near.checked_add_signed(offset) else { continue };
                 assert_eq!(unwrap(n as u32, near), n);
             }

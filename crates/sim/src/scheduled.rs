@@ -69,6 +69,16 @@ impl Scheduled {
         self.came - self.sent - self.verdicts.dropped
     }
 
+    /// The packets that wait, found one by one, in no order.
+    pub(crate) fn packets(&self) -> Vec<Packet> {
+        self.store.packets()
+    }
+
+    /// Packets that came.
+    pub(crate) fn came(&self) -> u64 {
+        self.came
+    }
+
     /// Time-average of the packets waiting until `end`.
     pub(crate) fn queue_mean(&mut self, end: Time) -> f64 {
         self.watch(end);

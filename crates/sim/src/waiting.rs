@@ -78,6 +78,17 @@ impl Store {
         fifo.bytes += u64::from(packet.size);
     }
 
+    /// The packets that wait in any queue, in no order.
+    pub(crate) fn packets(&self) -> Vec<Packet> {
+        let mut taken = vec![true; self.slots.len()];
+        let mut free = self.free;
+        while free != NONE {
+            taken[free as usize] = false;
+            free = self.slots[free as usize].next;
+        }
+        self.slots.iter().zip(taken).filter(|(_, taken)| *taken).map(|(slot, _)| slot.packet).collect()
+    }
+
     /// Takes the packet at the head of `fifo`, and since when it has waited.
     pub(crate) fn pop(&mut self, fifo: &mut Fifo) -> Option<(Time, Packet)> {
         if fifo.head == NONE {

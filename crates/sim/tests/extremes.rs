@@ -1,0 +1,94 @@
+//! The ends of the ranges: each gives the number that arithmetic by hand gives, or one clear error.
+
+use bentpipe_sim::report::Report;
+use bentpipe_sim::{Scenario, no_supply, run};
+
+fn report(text: &str) -> Report {
+    let plan =
+        Scenario::from_toml(text, "extreme.toml", &[]).and_then(|s| s.resolve()).expect("a valid scenario");
+    run(&plan, &mut no_supply, &mut |_| true).expect("a run that keeps the laws").report
+}
+
+fn refusal(text: &str) -> String {
+    let plan = Scenario::from_toml(text, "extreme.toml", &[]).and_then(|s| s.resolve());
+    plan.expect_err("out of range").to_string()
+}
+
+fn one(duration: &str, rate: &str, delay: &str, link: &str, flow: &str) -> String {
+    format!(
+        "duration = \"{duration}\"\n[link.l]\nrate = \"{rate}\"\ndelay = \"{delay}\"\n{link}\n[[flow]]\npath = [\"l\"]\n{flow}\n"
+    )
+}
+
+#[test]
+fn one_bit_per_second_carries_one_packet_in_its_time() {
+    // 1000 bytes take 8000 s: by 30 d = 2,592,000 s, 324 have been sent, and the delay puts off none of the first 323.
+    let cbr = "traffic = { kind = \"cbr\", rate = \"1 bit/s\", packet = \"1000 bytes\" }";
+    let r = report(&one("30 d", "1 bit/s", "1 us", "", cbr));
+    assert_eq!((r.packets, r.links[0].utilisation), (323, 1.0));
+}
+
+#[test]
+fn a_round_trip_may_take_a_hundred_seconds_or_a_microsecond() {
+    for (rate, delay, seconds) in [("100 Tbit/s", "500 ns", 1e-6), ("100 Tbit/s", "50 s", 100.0)] {
+        let flow = "cc = \"reno\"\nreceive_window = \"1 segments\"\ndelayed_ack = false\ntraffic = { kind = \"bulk\", size = \"3 kB\" }";
+        let r = report(&one("1000 s", rate, delay, "", flow));
+        // Transmission at 100 Tbit/s takes 0.12 ns.
+        assert!((r.flows[0].rtt_min_s.unwrap() - seconds).abs() <= 2e-9, "{:?}", r.flows[0]);
+        assert_eq!(r.flows[0].delivered_bytes, 3000);
+    }
+}
+
+#[test]
+fn where_nothing_arrives_the_timer_backs_off_for_a_month() {
+    let link = "loss = { kind = \"packet-error\", rate = 1.0 }";
+    let r = report(&one("30 d", "10 Mbit/s", "250 ms", link, "cc = \"cubic\"\nhandshake = false"));
+    // At 60 s or 120 s between attempts; the first few minutes of doubling are no matter.
+    let f = &r.flows[0];
+    assert_eq!((f.delivered_bytes, f.goodput_bps, f.rtt_min_s), (0, 0.0, None));
+    assert!((21_590..43_250).contains(&f.timeouts), "{}", f.timeouts);
+    assert_eq!(f.dropped_packets, f.sent_packets);
+}
+
+#[test]
+fn without_a_buffer_only_the_packet_in_transmission_passes() {
+    let link = "queue = { kind = \"drop-tail\", limit = \"0 packets\" }";
+    let flow = "cc = \"reno\"\ninitial_window = 10000\nprofile = \"paper\"";
+    let r = report(&one("0.15 s", "10 Mbit/s", "100 ms", link, flow));
+    // All 10,000 come at once.
+    let l = &r.links[0];
+    assert_eq!((l.delivered_packets, l.dropped_queue, l.queue_max_packets), (1, 9_999, 0));
+}
+
+#[test]
+fn more_than_four_gibibytes_cross_in_one_flow() {
+    let flow =
+        "cc = \"cubic\"\nmss = \"60000 bytes\"\ntraffic = { kind = \"bulk\", size = \"6000000001 bytes\" }";
+    let r = report(&one("100 s", "100 Gbit/s", "1 ms", "", flow));
+    assert_eq!(r.flows[0].delivered_bytes, 6_000_000_001);
+    assert!(r.flows[0].completion_s.is_some());
+}
+
+#[test]
+fn ten_years_pass() {
+    // One packet of 12500 bytes every 100,000 s at 1 bit/s: 3652 x 86,400 s / 100,000 s = 3155.3.
+    let cbr = "traffic = { kind = \"cbr\", rate = \"1 bit/s\", packet = \"12500 bytes\" }";
+    let r = report(&one("3652 d", "100 Tbit/s", "1 d", "", cbr));
+    // The first leaves at 0; the last day's are under way: those sent by 3651 d, 3154.4 periods after the first.
+    assert_eq!((r.flows[0].sent_packets, r.packets), (3_156, 3_155));
+}
+
+#[test]
+fn the_ends_of_the_clock_and_of_the_counters_are_refused() {
+    for (duration, flow, key) in [
+        ("3653 d", "cc = \"reno\"", "duration"),
+        ("18446744073709551615 ns", "cc = \"reno\"", "duration"),
+        ("18446744073709551616 ns", "cc = \"reno\"", "duration"),
+        ("1 s", "cc = \"reno\"\nextra_delay = \"25 h\"", "extra_delay"),
+        ("1 s", "cc = \"reno\"\ncount = 100001", "count"),
+    ] {
+        let said = refusal(&one(duration, "1 Mbit/s", "1 ms", "", flow));
+        assert!(said.starts_with("extreme.toml:") && said.contains(key), "{said}");
+    }
+    assert!(refusal(&one("1 s", "101 Tbit/s", "1 ms", "", "cc = \"reno\"")).contains("100 Tbit/s"));
+}

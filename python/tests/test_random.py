@@ -1,0 +1,147 @@
+"""Random scenarios through the command line: what is valid runs, what is not gets one line with file and key.
+
+That any valid scenario keeps the laws is tested in Rust (crates/sim/tests/random.rs); here is what a user
+sees.
+"""
+
+import json
+import math
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bentpipe as bp
+from bentpipe import _core
+from bentpipe.scenario import Scenario
+
+NUMBERS = st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.just(0))
+TEXTS = st.one_of(
+    st.text(max_size=20),
+    st.builds(
+        "{} {}".format,
+        st.one_of(st.integers(-5, 10**25), st.floats(width=32)),
+        st.sampled_from(["bit/s", "Mbit/s", "ms", "s", "d", "bytes", "packets", "bdp", "segments", "GB", ""]),
+    ),
+)
+VALUES = st.recursive(
+    st.one_of(st.booleans(), NUMBERS, TEXTS, st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def _keys(schema: dict) -> list[list[str]]:
+    """Every path of keys that the schema knows, to a depth of four."""
+    found: list[list[str]] = []
+
+    def walk(node: dict, path: list[str]) -> None:
+        if len(path) > 4:
+            return
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+        for part in (*node.get("anyOf", []), *node.get("oneOf", []), *node.get("allOf", [])):
+            walk(part, path)
+        for name, member in node.get("properties", {}).items():
+            found.append([*path, name])
+            if isinstance(member, dict):
+                walk(member, [*path, name])
+        if isinstance(node.get("items"), dict):
+            walk(node["items"], [*path, "0"])
+        if isinstance(node.get("additionalProperties"), dict):
+            walk(node["additionalProperties"], [*path, "sat"])
+
+    walk(schema, [])
+    return sorted({tuple(p): p for p in found}.values())
+
+
+KEYS = _keys(json.loads(_core.schema()))
+
+BASE = {
+    "duration": "500 ms",
+    "link": {"sat": {"rate": "1 Mbit/s", "delay": "10 ms"}},
+    "flow": [{"cc": "reno", "path": ["sat"]}],
+}
+
+
+def put(tree, path, value):
+    """Sets the value at a path, making what is missing on the way."""
+    *way, last = path
+    for part in way:
+        if isinstance(tree, list):
+            tree = tree[0] if tree else {}
+        elif isinstance(tree, dict):
+            tree = tree.setdefault(part, {})
+        else:
+            return
+    if isinstance(tree, dict):
+        tree[last] = value
+
+
+def test_the_schema_gives_many_keys():
+    assert len(KEYS) > 60 and ["flow", "0", "cc"] in KEYS and ["link", "sat", "queue", "limit"] in KEYS
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(KEYS), VALUES), min_size=1, max_size=4))
+def test_any_tree_is_a_scenario_or_is_refused_in_one_line(changes):
+    tree = json.loads(json.dumps(BASE))
+    for path, value in changes:
+        put(tree, path, value)
+    try:
+        full = _core.check(json.dumps(tree))
+    except _core.ScenarioError as wrong:
+        said = str(wrong)
+        assert said and "\n" not in said and "panicked" not in said and len(said) < 2000
+        return
+    assert json.loads(_core.check(full)) == json.loads(full)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(KEYS), TEXTS), min_size=1, max_size=2))
+def test_the_command_line_says_what_is_wrong_or_runs(cli, scenario_file, changes):
+    words = ["--set=duration=100 ms"]
+    words += [f"--set={'.'.join(path)}={text}" for path, text in changes if path[-1] != "count"]
+    # Without these a random value may ask for a run of hours.
+    words += ["--set=link.sat.rate=1 Mbit/s", "--set=duration=100 ms"]
+    ran = cli("run", str(scenario_file), "--json", *words)
+    assert ran.exit_code in (0, 2), (words, ran.output)
+    if ran.exit_code == 2:
+        assert ran.stdout == "" and ran.stderr.count("\n") == 1 and ran.stderr.startswith("bentpipe: ")
+        assert "sat.toml" in ran.stderr, ran.stderr
+    else:
+        finite(json.loads(ran.stdout))
+
+
+def finite(value):
+    """Every number is one, and none is below zero."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for member in value:
+            finite(member)
+    elif isinstance(value, float | int):
+        assert math.isfinite(value) and value >= 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rate=st.integers(1_000, 10**8),
+    delay=st.integers(0, 400),
+    seed=st.integers(0, 2**64 - 1),
+    per=st.floats(0, 1),
+    cc=st.sampled_from([entry["id"] for entry in bp.controllers()]),
+    threads=st.integers(1, 4),
+)
+def test_a_run_is_the_same_alone_and_among_others(rate, delay, seed, per, cc, threads):
+    scenario = Scenario(
+        links={"a": bp.Link(rate=f"{rate} bit/s", delay=f"{delay} ms", loss=bp.PacketError(per))},
+        flows=[bp.Flow(cc, path=["a"], count=2, start_jitter="1 s")],
+        duration="3 s",
+        seed=seed,
+    )
+    alone = {**bp.run(scenario).json, "wall_s": 0}
+    finite(alone)
+    for other in bp.run_many([scenario] * 3, threads):
+        assert {**other.json, "wall_s": 0} == alone
