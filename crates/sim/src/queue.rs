@@ -13,6 +13,8 @@ use crate::units::{BitRate, Duration, QueueSize, Size};
 /// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
 /// loss.
 const MIN_BDP_PACKETS: u64 = 5;
+/// Shortest time between two updates of PIE: each is computed, even while nothing arrives.
+const MIN_UPDATE: Span = Span(100_000);
 /// Largest packet of IPv4, bytes.
 const MAX_PACKET: u64 = 65_535;
 
@@ -121,7 +123,7 @@ pub enum Queue {
         /// Waiting time that it aims at. Default "15 ms".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<Duration>,
-        /// Time between two computations of the probability. Default "15 ms".
+        /// Time between two computations of the probability, at least 100 us. Default "15 ms".
         #[serde(default, skip_serializing_if = "Option::is_none")]
         update: Option<Duration>,
         /// Weight of the distance from the target, per second. Default 0.125.
@@ -331,10 +333,12 @@ impl Work<'_> {
             } => {
                 let room = self.room(link, limit, rate, share);
                 self.check_room(room, "PIE", key)?;
-                let (target, update) = (
-                    self.longer_than_zero(target, "target", key)?,
-                    self.longer_than_zero(update, "update", key)?,
-                );
+                let target = self.longer_than_zero(target, "target", key)?;
+                if update.0 < MIN_UPDATE {
+                    let message = format!("{update} is out of range; it must be 100 us or longer");
+                    return Err(self.error(&key.with("update"), message));
+                }
+                let update = update.0;
                 let mtu = share.wire;
                 let plan = PiePlan { target, update, alpha, beta, burst, ecn, mark_p, mtu };
                 Ok((room, Discipline::Pie(plan)))

@@ -182,7 +182,7 @@ fn queues_that_govern_the_delay() {
         &at("quantum"),
         &["70000 bytes", "from 1 to 65535 bytes"],
     );
-    expect(&queue("pie", ", update = \"0 s\""), 11, &at("update"), &["longer than zero"]);
+    expect(&queue("pie", ", update = \"1 ns\""), 11, &at("update"), &["1 ns", "100 us or longer"]);
     expect(&queue("pie", ", target = \"0 s\""), 11, &at("target"), &["longer than zero"]);
     expect(&queue("pie", ", alpha = -1"), 11, &at("alpha"), &["-1 is out of range", "from 0 to 1000"]);
     expect(&queue("pie", ", mark_p = 2"), 11, &at("mark_p"), &["2 is out of range", "from 0 to 1"]);
