@@ -21,8 +21,6 @@ macro_rules! scripts {
 
 scripts! {
     cubic { seven_tenths, timeout }
-    dsack { needless_recovery_undone }
-    ecn { echo_halves_once, not_negotiated, receiver_echoes_until_cwr, retransmission_without_ect }
     f_rto { everything_acknowledged_decides_nothing, genuine, spurious }
     limited_transmit { not_done, reordering, without_sack }
     newreno { partial_ack, reno_leaves_at_the_first_new_ack }
@@ -58,7 +56,7 @@ fn a_difference_names_line_expectation_and_what_came() {
     let error = drill::run(&text, Strictness::Exact).expect_err("the probe is early").to_string();
     assert!(
         error.contains("line 12: differs")
-            && error.contains("at 2.500000 s")
+            && error.contains("line 13: differs") && error.contains("at 2.500000 s")
             && error.contains("at 2.400000 s"),
         "{error}"
     );
