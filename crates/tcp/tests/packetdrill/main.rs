@@ -21,6 +21,7 @@ macro_rules! scripts {
 
 scripts! {
     cubic { seven_tenths, timeout }
+    ecn { echo_halves_once, not_negotiated, receiver_echoes_until_cwr, retransmission_without_ect }
     f_rto { everything_acknowledged_decides_nothing, genuine, spurious }
     limited_transmit { not_done, reordering, without_sack }
     newreno { partial_ack, reno_leaves_at_the_first_new_ack }
@@ -55,8 +56,9 @@ fn a_difference_names_line_expectation_and_what_came() {
     let text = include_str!("scripts/tlp/two_round_trips.pkt").replace("+1.2 ", "+1.3 ");
     let error = drill::run(&text, Strictness::Exact).expect_err("the probe is early").to_string();
     assert!(
-        error.contains("line 12: differs")
-            && error.contains("line 13: differs") && error.contains("at 2.500000 s")
+        error.contains("line 13: differs")
+            && error.contains("line 13: differs")
+            && error.contains("at 2.500000 s")
             && error.contains("at 2.400000 s"),
         "{error}"
     );
