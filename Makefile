@@ -18,7 +18,7 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing bench clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,6 +68,9 @@ docs-check: setup
 	$(BIN)/python scripts/gallery.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+validate: setup ## all witnesses in full, a quarter of an hour; writes the tables of docs/validation.md
+	$(BIN)/python scripts/validate.py
 
 bench: setup ## data packets per CPU second, beside ns-2 on the same scenario
 	$(BIN)/python -m bentpipe.bench

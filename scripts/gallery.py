@@ -69,8 +69,9 @@ above {top:.0f} segments is cut off. All panels have the same axes and, packet b
 
 What can be seen in most of them: a start without a known threshold doubles until the buffer overflows, and
 hears of it one round trip later. By then cwnd is 1668 segments, twice what fits (BDP and buffer), and some
-830 packets are lost at once. Whoever cuts such a window by less than half overflows the buffer again. A lost
-retransmission costs a timeout, and a second timeout in the slow start after it leaves ssthresh at 2.
+830 packets are lost at once. Whoever cuts such a window by less than half overflows the buffer again. What
+a retransmission came to is known one round trip later. Behind a full buffer that is 1.02 s, longer than the
+smallest timeout of 1 s, which holds as long as the round trip varies little: hence the timeouts.
 `make docs` draws the page again.
 
 """

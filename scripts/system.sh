@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, and ns-2 for the witness test.
+# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, and ns-2 and tshark for the witness
+# tests.
 # As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
 set -euo pipefail
 
@@ -36,6 +37,7 @@ else
     required+=(python3 python3-venv)
 fi
 command -v ns >/dev/null || optional+=(ns2)
+command -v tshark >/dev/null || optional+=(tshark)
 
 install() {
     echo "installing Debian packages: $*"
@@ -48,7 +50,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         install "${required[@]}" || { echo "could not install ${required[*]}" >&2; exit 1; }
     fi
     if [ ${#optional[@]} -gt 0 ]; then
-        install "${optional[@]}" || echo "could not install ${optional[*]}: the tests that need it will be skipped"
+        install "${optional[@]}" || echo "could not install ${optional[*]}: the tests that need them will be skipped"
     fi
 else
     if [ ${#required[@]} -gt 0 ]; then
@@ -56,7 +58,7 @@ else
         exit 1
     fi
     if [ ${#optional[@]} -gt 0 ]; then
-        echo "not installed, so the tests that need it will be skipped: ${optional[*]} (as root: apt-get install ${optional[*]})"
+        echo "not installed, so the tests that need them will be skipped: ${optional[*]} (as root: apt-get install ${optional[*]})"
     fi
 fi
 

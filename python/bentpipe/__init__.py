@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from bentpipe.registry import controllers
     from bentpipe.result import Result
-    from bentpipe.runs import run, run_many
+    from bentpipe.runs import Capture, run, run_many
     from bentpipe.scenario import Flow, Link, Scenario
 
     __version__: str
@@ -45,6 +45,7 @@ _HOME = {
     "AckReport": "bentpipe.controller",
     "BitError": "bentpipe.models",
     "Bulk": "bentpipe.models",
+    "Capture": "bentpipe.runs",
     "Cbr": "bentpipe.models",
     "Codel": "bentpipe.models",
     "Controller": "bentpipe.controller",
@@ -75,6 +76,7 @@ __all__ = [
     "AckReport",
     "BitError",
     "Bulk",
+    "Capture",
     "Cbr",
     "Codel",
     "Controller",

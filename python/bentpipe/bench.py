@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import ns2
+from bentpipe.ns2.dumbbell import packets
+from bentpipe.scenario import Scenario
 
 TARGET = 5.0
 """Packets per CPU second that Bentpipe owes, as a multiple of ns-2's."""
@@ -50,17 +52,19 @@ class Pair:
     single: Timing
 
 
-def scenario_a(duration: float) -> ns2.Dumbbell:
-    """One flow, 100 Mbit/s, 500 ms, buffer of one BDP, no window limit to speak of."""
-    bdp = int(100e6 * 0.5 / 8 / 1500)
-    return ns2.Dumbbell(rate=100e6, rtt=0.5, buffer=bdp, window=1_000_000, duration=duration)
+def scenario_a(duration: float, *, access: bool = True) -> Scenario:
+    """One flow, 100 Mbit/s, 500 ms, buffer of one BDP, no window limit; with or without the access links."""
+    bdp = packets(100e6, 0.5)
+    return ns2.dumbbell(
+        ns2.AGENTS["sack"], rate=100e6, rtt=0.5, buffer=bdp - 1, duration=duration, access=access
+    )
 
 
-def time_bentpipe(scenario: dict[str, Any]) -> Timing:
+def time_bentpipe(scenario: Scenario) -> Timing:
     """CPU time of one call of the simulator."""
     from bentpipe import _core
 
-    text = json.dumps(scenario)
+    text = scenario.to_json()
     begin = time.process_time()
     raw = _core.run(text)
     cpu = time.process_time() - begin
@@ -69,17 +73,14 @@ def time_bentpipe(scenario: dict[str, Any]) -> Timing:
 
 def measure(pairs: int, duration: float) -> list[Pair]:
     """`pairs` alternations; the ns-2 side is absent when ns-2 is not installed."""
-    dumbbell = scenario_a(duration)
-    sender = ns2.SENDERS["reno"]
-    three = ns2.scenario(dumbbell, sender)
-    one = ns2.scenario(dumbbell, sender, single_link=True)
+    three, one = scenario_a(duration), scenario_a(duration, access=False)
     witness = ns2.available()
     result = []
     for _ in range(pairs):
         theirs = None
         if witness:
-            run = ns2.run(dumbbell, sender)
-            theirs = Timing(run.delivered, run.cpu_s)
+            run = ns2.run(three)
+            theirs = Timing(run.flows[0].delivered, run.cpu_s)
         result.append(Pair(theirs, time_bentpipe(three), time_bentpipe(one)))
     return result
 

@@ -75,8 +75,10 @@ app = typer.Typer(
 )
 study_app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
+plot_app = typer.Typer(help="Figures of results.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
+app.add_typer(plot_app, name="plot")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -118,14 +120,27 @@ def run_verb(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write run.json and Parquet tables there.")
     ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+    ] = None,
+    pcap_at: Annotated[
+        str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
+    ] = "sender",
+    pcap_whole: Annotated[
+        bool, typer.Option("--pcap-whole", help="Keep the payload (zeros), not only the headers.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
-    from bentpipe.runs import run
+    from bentpipe import _core
+    from bentpipe.runs import Capture, run
 
+    if pcap is None and (pcap_at != "sender" or pcap_whole):
+        raise _core.ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
+    capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
     scenario = _scenario(file, set_ or [], cc)
     with terminal.Bar(scenario.title or file) as bar:
-        result = run(scenario, seed, progress=bar)
+        result = run(scenario, seed, pcap=capture, progress=bar)
     if out is not None:
         result.save(out)
     terminal.warn(result.json["warnings"])
@@ -135,8 +150,9 @@ def run_verb(
     from bentpipe.tables import show_run
 
     show_run(result)
-    if out is not None:
-        terminal.line(f"written to {out}")
+    for written in (out, pcap):
+        if written is not None:
+            terminal.line(f"written to {written}")
 
 
 def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
@@ -331,6 +347,27 @@ def cc_show(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = F
     from bentpipe.tables import show_algorithm
 
     show_algorithm(entry)
+
+
+@plot_app.command("sequence")
+def plot_sequence(
+    directory: Annotated[
+        Path, typer.Argument(metavar="RESULT_DIR", help="What run --out wrote, with record.segments=true.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Default: the first.")] = None,
+    unit: Annotated[str, typer.Option(metavar="UNIT", help='"bytes" or "segments".')] = "bytes",
+    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
+    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
+) -> None:
+    """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
+    from bentpipe import _core, plot
+    from bentpipe.result import Result
+
+    if out.suffix not in (".svg", ".pdf", ".png"):
+        raise _core.ScenarioError(f"-o {out}: the name must end in .svg, .pdf or .png")
+    drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
+    terminal.line(f"written to {plot.save(drawn, out)}")
 
 
 @app.command("doctor")

@@ -110,7 +110,7 @@ class Controller(ABC):
     cwnd: float
     """Congestion window in segments, at least 1."""
     ssthresh: float
-    """Slow-start threshold in segments; infinite before the first congestion."""
+    """Slow-start threshold in segments; at first infinite, or the `initial_ssthresh` of the flow."""
     pacing_rate: float | None = None
     """Rate to send at, in bytes per second; None leaves pacing to the sender."""
 

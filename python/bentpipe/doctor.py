@@ -39,7 +39,7 @@ class Check:
 
 def examine() -> list[Check]:
     """Looks for everything that Bentpipe uses."""
-    return [_python(), _core(), *_packages(), _ns2(), _chromium(), _root()]
+    return [_python(), _core(), *_packages(), _ns2(), _tshark(), _chromium(), _root()]
 
 
 def _python() -> Check:
@@ -83,6 +83,12 @@ def _ns2() -> Check:
             found = f"{said or 'found'} at {path}"
             break
     return Check("ns-2", found, False, "comparing results and speed with ns-2", "apt install ns2")
+
+
+def _tshark() -> Check:
+    path = shutil.which("tshark")
+    found = (_output([path, "--version"], "") or path) if path is not None else None
+    return Check("tshark", found, False, "comparing captures with results", "apt install tshark")
 
 
 def _chromium() -> Check:

@@ -244,14 +244,17 @@ class Record(Model):
     """What a run records over time.
 
     Args:
-        interval: time between rows, "100 ms", or "change": a row whenever cwnd or ssthresh changes.
+        interval: time between rows, "100 ms", or "change" (the default): a row whenever cwnd or ssthresh
+            changes.
         flows: record each flow (`Result.trace`).
         links: record each link (`Result.link_trace`); needs an interval of time.
+        segments: record each segment sent, lost and acknowledged (`Result.segments`), about 30 bytes each.
     """
 
-    interval: str
+    interval: str | None = None
     flows: bool | None = None
     links: bool | None = None
+    segments: bool | None = None
 
 
 KINDS: dict[str, type[Model]] = {

@@ -15,9 +15,10 @@ import matplotlib as mpl
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from bentpipe import _core
-from bentpipe.registry import style
+from bentpipe.registry import style, unknown
 from bentpipe.result import Result
 
 WIDTH = 3.5
@@ -159,6 +160,97 @@ def goodput(result: Result, *, window_s: float = 1.0) -> Figure:
             axes.axhline(min(rates) / 1e6, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
         _finish(axes, "goodput / Mbit/s")
     return fig
+
+
+def sequence(
+    result: Result,
+    *,
+    flow: str | None = None,
+    unit: str = "bytes",
+    between: tuple[float, float] | None = None,
+) -> Figure:
+    """Time-sequence plot of one flow as its sender sees it, after tcptrace.
+
+    Each segment is a vertical bar over the bytes that it carries, at the time when it is sent;
+    retransmissions, SACK blocks and losses have their own colours. The line below is what is acknowledged,
+    the one above (if the receive window is finite) what the window allows.
+
+    Args:
+        result: a result whose scenario records segments.
+        flow: the flow's name; by default the first that has segments.
+        unit: "bytes" or "segments" (full ones).
+        between: show only this interval of time, in seconds.
+
+    Raises:
+        ScenarioError: the result has no segments, or there is no such flow, interval or unit.
+    """
+    frame = result.segments
+    if frame.height == 0:
+        raise _core.ScenarioError(
+            "the result has no segments; write record = { segments = true } in the scenario"
+        )
+    names = frame["flow"].cast(pl.String).unique(maintain_order=True).to_list()
+    name = names[0] if flow is None else flow
+    if name not in names:
+        raise _core.ScenarioError(unknown("flow with segments", name, names))
+    if unit not in ("bytes", "segments"):
+        raise _core.ScenarioError(f"unit {unit!r}: write bytes or segments")
+    rows = frame.filter(pl.col("flow").cast(pl.String) == name)
+    if between is not None:
+        rows = rows.filter(pl.col("t_s").is_between(*between))
+    if rows.height == 0:
+        raise _core.ScenarioError(f"flow {name} has no segments between {between} s")
+    scale = 1.0
+    if unit == "segments":
+        scale = float((frame["to_bytes"] - frame["from_bytes"]).filter(frame["event"] == "sent").max())
+    rows = rows.with_columns(pl.col("from_bytes", "to_bytes").cast(pl.Float64) / scale)
+    fig, axes = figure(2 * WIDTH, 1.6 * HEIGHT)
+    with styled():
+        _sequence(axes, {key: rows.filter(pl.col("event") == key) for key in _events(rows)})
+        axes.set_xlabel("time / s")
+        axes.set_ylabel(f"sequence number / {unit}")
+        axes.set_title(name, loc="left")
+        axes.margins(x=0.01)
+        axes.yaxis.set_major_formatter(EngFormatter())
+        if between is not None and between[1] < float("inf"):
+            axes.set_xlim(*between)
+        axes.legend(loc="upper left")
+    return fig
+
+
+def _events(rows: pl.DataFrame) -> list[str]:
+    return list(cast(pl.Enum, rows.schema["event"]).categories)
+
+
+_BARS = {"sack": ("SACK", "#c5b0d5"), "sent": ("sent", "0.25"), "resent": ("sent again", "#d62728")}
+_VECTORS = 20_000
+
+
+def _sequence(axes: Axes, rows: dict[str, pl.DataFrame]) -> None:
+    """Draws the rows of each event; more than a viewer copes with as vectors become one picture."""
+    many = sum(part.height for part in rows.values()) > _VECTORS
+    for event, (label, colour) in _BARS.items():
+        part = rows[event]
+        if part.height:
+            axes.vlines(
+                part["t_s"], part["from_bytes"], part["to_bytes"],
+                color=colour, linewidth=1.2, label=label, rasterized=many,
+            )  # fmt: skip
+    middle = {name: (rows[name]["from_bytes"] + rows[name]["to_bytes"]) / 2 for name in ("resent", "lost")}
+    # A bar of one segment is too short to be seen among thousands; what went wrong shall be seen.
+    dot = {"linestyle": "", "rasterized": many}
+    axes.plot(rows["resent"]["t_s"], middle["resent"], marker=".", markersize=1.5, color="#d62728", **dot)
+    if rows["lost"].height:
+        axes.plot(
+            rows["lost"]["t_s"], middle["lost"],
+            marker="x", markersize=3, markeredgewidth=0.6, color="#ff7f0e", label="lost", **dot,
+        )  # fmt: skip
+    acks = rows["ack"]
+    line: dict[str, Any] = {"drawstyle": "steps-post", "linewidth": 0.8, "rasterized": many}
+    if acks.height:
+        axes.plot(acks["t_s"], acks["from_bytes"], color="#2ca02c", label="acknowledged", **line)
+    if (acks["to_bytes"] > acks["from_bytes"]).any():
+        axes.plot(acks["t_s"], acks["to_bytes"], color="#1f77b4", label="receive window", **line)
 
 
 def bdp_segments(result: Result) -> float | None:

@@ -50,7 +50,8 @@ _LINK_TYPES = {
     "queue_mean_packets": "Float64",
     "queue_max_packets": "Float64",
 }
-_FILES = {"run.json", "flows.parquet", "links.parquet", "trace.parquet", "link_trace.parquet"}
+_TRACES = ("trace", "link_trace", "segments")
+_FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
 
 class Result:
@@ -106,6 +107,27 @@ class Result:
             "link_trace", "link", [f"{k['name']}/{k['direction']}" for k in self.json["links"]]
         )
 
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """Every segment, as the senders see them, in order of time.
+
+        Columns t_s; flow; event, one of sent, resent, lost (at the link that it entered then), ack and sack
+        (a block of that acknowledgement); from_bytes and to_bytes. For an ack these are the byte expected
+        next and the right edge of the receive window, the same byte if there is none.
+
+        Empty unless the scenario records segments.
+        """
+        import polars as pl
+
+        if self._raw is None:
+            return pl.DataFrame()
+        frame = pl.DataFrame(self._raw.segments())
+        names, events = [f["name"] for f in self.json["flows"]], self._raw.event_names
+        return frame.with_columns(
+            pl.Series("flow", names, dtype=pl.Enum(names)).gather(frame["flow"]),
+            pl.Series("event", events, dtype=pl.Enum(events)).gather(frame["event"]),
+        )
+
     def _columns(self, table: str, key: str, names: list[str]) -> pl.DataFrame:
         import polars as pl
 
@@ -120,7 +142,7 @@ class Result:
         return frame.with_columns(pl.Series(key, names, dtype=pl.Enum(names)).gather(frame[key]))
 
     def save(self, directory: str | Path) -> Path:
-        """Writes run.json, flows.parquet, links.parquet and, if traced, trace.parquet and link_trace.parquet.
+        """Writes run.json, flows.parquet, links.parquet, and what was traced.
 
         The directory appears complete or not at all; an earlier result in its place is replaced.
 
@@ -150,7 +172,8 @@ class Result:
         (directory / "run.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         self.flows.write_parquet(directory / "flows.parquet")
         self.links.write_parquet(directory / "links.parquet")
-        for name, frame in (("trace", self.trace), ("link_trace", self.link_trace)):
+        for name in _TRACES:
+            frame = getattr(self, name)
             if frame.height > 0:
                 frame.write_parquet(directory / f"{name}.parquet")
 
@@ -183,7 +206,7 @@ class Result:
         result.json["warnings"] = warnings
         result.flows = flows
         result.links = links
-        for name in ("trace", "link_trace"):
+        for name in _TRACES:
             file = source / f"{name}.parquet"
             if file.exists():
                 result.__dict__[name] = pl.read_parquet(file)

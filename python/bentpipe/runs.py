@@ -4,29 +4,56 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from bentpipe import _core
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
 
 
+@dataclass(frozen=True)
+class Capture:
+    """The packets of a run as a file in the format pcapng.
+
+    Args:
+        path: the file; it appears when the run is complete.
+        at: where the packets are seen: "sender" (the hosts that send data), "receiver", or the name of a link
+            (what is offered to it, both directions).
+        whole: keep the payload, which is zeros, and not only the headers.
+    """
+
+    path: str | Path
+    at: str = "sender"
+    whole: bool = False
+
+
 def run(
-    scenario: Scenario, seed: int | None = None, *, progress: Callable[[float], None] | None = None
+    scenario: Scenario,
+    seed: int | None = None,
+    *,
+    pcap: str | Path | Capture | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Simulates one scenario.
 
     Args:
         scenario: what to simulate.
         seed: used instead of the scenario's own.
+        pcap: write the packets to this file, as the senders see them; or a `Capture`, which says where.
         progress: called now and then with the simulated share of the duration, 0 to 1.
 
     Raises:
-        ScenarioError: the scenario is not correct.
+        ScenarioError: the scenario is not correct, or its packets cannot be captured as asked for.
+        OSError: the capture cannot be written; nothing is left of it.
     """
+    if isinstance(pcap, str | Path):
+        pcap = Capture(pcap)
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
     text = scenario.to_json()
-    return Result(_core.run(text, scenario.controllers() or None, progress))
+    capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
+    return Result(_core.run(text, scenario.controllers() or None, progress, capture))
 
 
 def run_many(

@@ -149,3 +149,14 @@ def test_what_is_no_controller(my, scenario_file, cli, name, said):
     ran = cli("run", scenario_file, "--cc", my.parent / name)
     assert ran.exit_code == 2
     assert ran.stderr.count("\n") == 1 and said in ran.stderr
+
+
+def test_it_starts_with_the_initial_ssthresh_of_its_flow(my):
+    flow = bp.Flow(load_controller(f"{my}:MyReno"), path=["sat"], initial_ssthresh=8, profile="paper")
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms", queue=bp.DropTail("1000 packets"))
+    run = bp.run(
+        bp.Scenario(links={"sat": link}, flows=[flow], duration="3 s", record=bp.Record(interval="1 s"))
+    )
+    # Four round trips to 8 segments, then one a round trip.
+    assert run.trace["ssthresh"].to_list() == [8.0] * 4
+    assert 12 < run.trace["cwnd"][-1] < 20

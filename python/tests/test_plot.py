@@ -46,3 +46,57 @@ def test_a_result_without_trace_is_refused():
     plain = bp.run(bp.Scenario(links={"s": link}, flows=[bp.Flow("reno", path="s")], duration="1 s"))
     with pytest.raises(bp.ScenarioError, match="no trace"):
         bp.plot.cwnd(plain)
+
+
+@pytest.fixture(scope="module")
+def segments():
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms", loss=bp.PacketError(0.02))
+    flows = [bp.Flow("reno", path=["sat"]), bp.Flow("cubic", path=["sat"], receive_window="30 segments")]
+    record = bp.Record(segments=True)
+    return bp.run(bp.Scenario(links={"sat": link}, flows=flows, duration="20 s", record=record))
+
+
+def test_a_sequence_plot_shows_every_segment(segments):
+    flow = segments.json["flows"][0]
+    (axes,) = bp.plot.sequence(segments, flow="reno").axes
+    bars = {c.get_label(): len(c.get_segments()) for c in axes.collections}
+    assert bars["sent"] == flow["sent_packets"] - flow["retransmitted_packets"]
+    assert bars["sent again"] == flow["retransmitted_packets"] > 0
+    assert bars["SACK"] > 0
+    lines = {line.get_label(): line for line in axes.lines}
+    assert len(lines["lost"].get_xdata()) == flow["dropped_packets"] > 0
+    assert lines["acknowledged"].get_ydata()[-1] <= flow["delivered_bytes"]
+    assert "receive window" not in lines
+
+
+def test_a_sequence_plot_shows_the_window_in_its_unit(segments):
+    (axes,) = bp.plot.sequence(segments, flow="cubic", unit="segments", between=(5, 10)).axes
+    lines = {line.get_label(): line for line in axes.lines}
+    room = lines["receive window"].get_ydata() - lines["acknowledged"].get_ydata()
+    assert set(room) == {30.0}
+    assert axes.get_xlim() == (5, 10) and axes.get_ylabel() == "sequence number / segments"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"flow": "rena"}, "rena"), ({"unit": "bits"}, "bytes or segments"), ({"between": (30, 40)}, "between")],
+)
+def test_a_wrong_sequence_plot_is_refused(segments, given, words):
+    with pytest.raises(bp.ScenarioError, match=words):
+        bp.plot.sequence(segments, **given)
+
+
+def test_a_sequence_plot_needs_segments(traced):
+    with pytest.raises(bp.ScenarioError, match="segments = true"):
+        bp.plot.sequence(traced)
+
+
+def test_the_command_draws_a_saved_result(cli, segments, tmp_path):
+    saved = segments.save(tmp_path / "r")
+    done = cli(
+        "plot", "sequence", saved, "-o", tmp_path / "s.svg", "--flow", "cubic", "--from", "2", "--to", "4"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "acknowledged" in (tmp_path / "s.svg").read_text()
+    assert cli("plot", "sequence", saved, "-o", tmp_path / "s.gif").exit_code == 2
+    assert cli("plot", "sequence", tmp_path, "-o", tmp_path / "s.svg").exit_code == 2

@@ -80,3 +80,21 @@ def test_no_scenarios_give_no_results():
 def test_goodput_is_bounded_by_the_link():
     result = bp.run(scenario())
     assert 0 < sum(f["goodput_bps"] for f in result.json["flows"]) < 2e6
+
+
+def test_a_handshake_costs_a_round_trip_and_its_last_segment():
+    """SYN and SYN-ACK of 60 bytes over 250 ms each way; then 52 bytes of acknowledgement precede the data."""
+    link = bp.Link(rate="10 Mbit/s", delay="250 ms")
+    flows = {}
+    for handshake in (False, True):
+        flow = bp.Flow("reno", path=["sat"], traffic=bp.Bulk("100 kB"), handshake=handshake)
+        given = bp.Scenario(links={"sat": link}, flows=[flow], duration="20 s")
+        flows[handshake] = bp.run(given).json["flows"][0]
+    trip = 0.5 + 2 * 60 * 8 / 10e6
+    assert flows[True]["rtt_min_s"] == pytest.approx(trip, abs=1e-9)
+    later = flows[True]["completion_s"] - flows[False]["completion_s"]
+    assert later == pytest.approx(trip + 52 * 8 / 10e6, abs=1e-9)
+    # Waiting for the answer is no limit of the window.
+    waits = [flow["limited"]["app"] * flow["completion_s"] for flow in flows.values()]
+    assert waits[1] - waits[0] == pytest.approx(trip, abs=1e-4)
+    assert flows[True]["sent_packets"] == flows[False]["sent_packets"]

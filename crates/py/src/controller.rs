@@ -54,6 +54,9 @@ impl PyController {
         failure: Failure,
     ) -> PyResult<Box<dyn Controller>> {
         let object = factory.call1(py, (start.mss, start.initial_window))?;
+        if start.initial_ssthresh.is_finite() {
+            object.setattr(py, "ssthresh", start.initial_ssthresh)?;
+        }
         let decision = Decision { cwnd: u64::from(start.mss), ssthresh: u64::MAX, pacing: Pacing::Window };
         let mut built = Self { object, mss: f64::from(start.mss), decision, failure };
         built.read(py)?;

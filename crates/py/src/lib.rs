@@ -3,13 +3,15 @@
 mod controller;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bentpipe_cc::registry::{self, Kind, Value};
+use bentpipe_sim::pcap::{Capture, Error as CaptureError, Place};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::report::{FlowTrace, LinkTrace, Outcome};
+use bentpipe_sim::report::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
 use bentpipe_sim::{RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -132,6 +134,16 @@ fn link_columns<'py>(py: Python<'py>, trace: &LinkTrace) -> PyResult<Bound<'py, 
     Ok(out)
 }
 
+fn segment_columns<'py>(py: Python<'py>, trace: &SegmentTrace) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
+    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
+    out.set_item("event", PyArray1::from_slice(py, &trace.event))?;
+    out.set_item("from_bytes", PyArray1::from_slice(py, &trace.from_bytes))?;
+    out.set_item("to_bytes", PyArray1::from_slice(py, &trace.to_bytes))?;
+    Ok(out)
+}
+
 #[pymethods]
 impl RawResult {
     /// The summary as one JSON object.
@@ -154,6 +166,17 @@ impl RawResult {
     /// Samples of the links, a column a name.
     fn link_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         link_columns(py, &self.outcome.links)
+    }
+
+    /// Segments, a column a name.
+    fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        segment_columns(py, &self.outcome.segments)
+    }
+
+    /// Names behind the numbers of the column `event`.
+    #[getter]
+    fn event_names(&self) -> [&'static str; 5] {
+        SegmentEvent::NAMES
     }
 
     /// Names behind the indices of the column `flow`.
@@ -183,16 +206,18 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Runs one scenario.
+/// Runs one scenario. A capture is a path, a place, and whether whole packets are kept.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, controllers = None, progress = None))]
+#[pyo3(signature = (scenario_json, controllers = None, progress = None, capture = None))]
 fn run(
     py: Python<'_>,
     scenario_json: &str,
     controllers: Option<BTreeMap<String, Py<PyAny>>>,
     progress: Option<Py<PyAny>>,
+    capture: Option<(PathBuf, String, bool)>,
 ) -> PyResult<RawResult> {
     let (scenario, plan) = plan(scenario_json)?;
+    let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
     let failure = Failure::default();
     let controllers = controllers.unwrap_or_default();
     let began = clock();
@@ -203,7 +228,7 @@ fn run(
             Python::attach(|py| PyController::build(py, factory, start, failure.clone()))
                 .map_err(|e| failure.set_and_say(e))
         };
-        bentpipe_sim::run(&plan, &mut supply, &mut |share| {
+        bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
             !failure.is_set()
                 && Python::attach(|py| {
                     let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
@@ -222,6 +247,11 @@ fn run(
 fn run_error(error: RunError) -> PyErr {
     match error {
         RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        RunError::Capture(CaptureError::Write { path, source }) => {
+            // With the kind, so that Python has its subclass of OSError; the words are those of the error.
+            let kind = source.kind();
+            std::io::Error::new(kind, CaptureError::Write { path, source }).into()
+        }
         other => wrong(other),
     }
 }

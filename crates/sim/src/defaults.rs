@@ -119,6 +119,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     }
     flow.timestamps.get_or_insert(o.timestamps);
     flow.ecn.get_or_insert(o.ecn);
+    flow.handshake.get_or_insert(o.handshake);
     flow.initial_rto.get_or_insert(Duration(o.initial_rto));
     flow.min_rto.get_or_insert(Duration(o.min_rto));
     flow.max_rto.get_or_insert(Duration(o.max_rto));

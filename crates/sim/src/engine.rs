@@ -14,11 +14,13 @@ use bentpipe_tcp::{AckSegment, Options};
 
 use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Link, Passed, Pushed};
-use crate::packet::{ACK, LOST, Packet, SackStore};
+use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
+use crate::pcap::{self, Capture};
 use crate::plan::{CcPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::Recorder;
-use crate::report::{LinkReport, Outcome, Report, SCHEMA};
+use crate::report::{LinkReport, Outcome, Report, SCHEMA, SegmentTrace};
+use crate::tap::Tap;
 
 /// Ends a route.
 const END: u32 = u32::MAX;
@@ -40,6 +42,9 @@ pub enum RunError {
         /// What is wrong.
         why: String,
     },
+    /// Packets could not be captured.
+    #[error(transparent)]
+    Capture(#[from] pcap::Error),
 }
 
 /// Builds the controllers of [`CcPlan::Supplied`]: given the key and how the connection starts.
@@ -53,9 +58,26 @@ pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 /// # Errors
 /// A controller that cannot be built, or `watch` returning false.
 pub fn run(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Result<Outcome, RunError> {
-    let mut engine = Engine::new(plan, supply)?;
+    run_captured(plan, None, supply, watch)
+}
+
+/// As [`run`], and writes the packets to a file, if that is asked for.
+///
+/// # Errors
+/// As for [`run`], and a capture that is not possible; then nothing is left of its file.
+pub fn run_captured(
+    plan: &Plan,
+    capture: Option<&Capture>,
+    supply: &mut Supply<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, RunError> {
+    let mut engine = Engine::new(plan, Tap::new(plan, capture)?, supply)?;
     engine.run(watch)?;
-    Ok(engine.finish(plan))
+    if capture.is_some() && !watch(1.0) {
+        return Err(RunError::Interrupted); // a controller may have failed since the last look
+    }
+    let segments = engine.tap.as_mut().map_or(Ok(SegmentTrace::default()), |tap| tap.finish())?;
+    Ok(Outcome { segments, ..engine.finish(plan) })
 }
 
 /// A [`Supply`] for plans that use only registered controllers.
@@ -76,6 +98,7 @@ struct Engine {
     flows: Vec<Flow>,
     sacks: SackStore,
     recorder: Recorder,
+    tap: Option<Box<Tap>>,
     packets: u64,
 }
 
@@ -101,7 +124,7 @@ enum Event {
 }
 
 impl Engine {
-    fn new(plan: &Plan, supply: &mut Supply<'_>) -> Result<Self, RunError> {
+    fn new(plan: &Plan, tap: Option<Box<Tap>>, supply: &mut Supply<'_>) -> Result<Self, RunError> {
         let mut links = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
@@ -120,6 +143,7 @@ impl Engine {
             flows: Vec::with_capacity(plan.flows.len()),
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
+            tap,
             packets: 0,
         };
         for flow_plan in &plan.flows {
@@ -155,7 +179,7 @@ impl Engine {
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
-        let seen_between_links = plan.record.is_some_and(|r| r.links);
+        let seen_between_links = plan.record.is_some_and(|r| r.links) || engine.tap.is_some();
         let chained = chained(&engine.routes, engine.links.len());
         let role = |(link, chained): (&Link, bool)| match (link.decides_at_departure(), chained) {
             (true, _) => Role::Decides,
@@ -225,6 +249,7 @@ impl Engine {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
+                self.tap.as_mut().map_or(Ok(()), |tap| tap.check())?;
                 if !watch(at.secs() / self.end.secs()) {
                     return Err(RunError::Interrupted);
                 }
@@ -253,12 +278,36 @@ impl Engine {
         }
         packet.hop += 1;
         if self.routes[packet.hop as usize] != END {
-            self.forward(packet);
+            return self.forward(packet);
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.arrives(self.now, &packet, &mut self.sacks);
+        }
+        if packet.has(CONTROL) {
+            self.on_control(packet);
         } else if packet.has(ACK) {
             self.on_ack(packet);
         } else {
             self.on_data(packet);
         }
+    }
+
+    /// A packet leaves its host.
+    #[inline]
+    fn depart(&mut self, packet: Packet) {
+        if self.tap.is_some() {
+            return self.depart_seen(packet);
+        }
+        self.forward(packet);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn depart_seen(&mut self, mut packet: Packet) {
+        if let Some(tap) = &mut self.tap {
+            tap.departs(self.now, &mut packet, &mut self.sacks);
+        }
+        self.forward(packet);
     }
 
     /// Offers a packet to the link of its present hop, and to those behind it while they hand on by themselves.
@@ -277,6 +326,9 @@ impl Engine {
                     Passed::At(_) => return, // still under way when the run ends
                 },
                 Role::Holds => {
+                    if let Some(tap) = &mut self.tap {
+                        tap.enters(at, i, &packet, &self.sacks);
+                    }
                     match self.links[i].push(at, packet) {
                         Pushed::Full => self.dropped(&packet, true),
                         Pushed::Taken { lost, first } => {
@@ -298,6 +350,9 @@ impl Engine {
 
     #[inline(never)]
     fn offer(&mut self, i: usize, at: Time, packet: Packet) {
+        if let Some(tap) = &mut self.tap {
+            tap.enters(at, i, &packet, &self.sacks);
+        }
         if self.links[i].offer(at, packet) {
             let next = self.links[i].next().unwrap_or(NEVER);
             self.schedule(next, i as u64);
@@ -314,7 +369,10 @@ impl Engine {
 
     /// A packet will not arrive; `gone`: nothing of it is left in the network.
     fn dropped(&mut self, packet: &Packet, gone: bool) {
-        self.flows[packet.flow as usize].dropped += u64::from(!packet.has(ACK));
+        if let Some(tap) = &mut self.tap {
+            tap.loses(self.now, packet);
+        }
+        self.flows[packet.flow as usize].dropped += u64::from(!packet.has(ACK | CONTROL));
         if gone {
             self.sacks.take(packet.sack);
         }
@@ -342,7 +400,7 @@ impl Engine {
         let hop = self.flows[f].ack_route;
         if let Kind::Tcp(tcp) = &self.flows[f].kind {
             let packet = tcp.ack_packet(ack, f as u32, hop, &mut self.sacks);
-            self.forward(packet);
+            self.depart(packet);
         }
     }
 
@@ -354,12 +412,41 @@ impl Engine {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn on_control(&mut self, packet: Packet) {
+        let f = packet.flow as usize;
+        if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
+            tcp.on_control(self.now, &packet);
+            if packet.has(ACK) { self.send(f) } else { self.answer(f) }
+        }
+    }
+
+    /// Sends what the receiving end of flow `f` has to say of the connection and sets its timer.
+    #[inline(never)]
+    fn answer(&mut self, f: usize) {
+        let hop = self.flows[f].ack_route;
+        let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
+        let answer = tcp.answer(self.now, f as u32, hop);
+        let deadline = tcp.receiver_deadline();
+        if let Some(packet) = answer {
+            self.depart(packet);
+        }
+        if let Some(at) = deadline {
+            self.arm_receiver(f, at);
+        }
+    }
+
     /// Sends what the sender of flow `f` may send now and sets its timer.
     fn send(&mut self, f: usize) {
         let hop = self.flows[f].data_route;
         while let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-            let Some(data) = tcp.sender.poll(self.now) else {
-                let deadline = tcp.sender.deadline();
+            if let Some(packet) = tcp.poll_end(self.now, f as u32, hop) {
+                self.depart(packet);
+                continue;
+            }
+            let Some(data) = tcp.poll(self.now) else {
+                let deadline = tcp.deadline();
                 self.recorder.on_change(self.now, f, tcp);
                 if let Some(at) = deadline {
                     self.arm_sender(f, at);
@@ -367,7 +454,7 @@ impl Engine {
                 break;
             };
             let packet = tcp.data_packet(&data, f as u32, hop);
-            self.forward(packet);
+            self.depart(packet);
         }
     }
 
@@ -381,8 +468,10 @@ impl Engine {
                 }
             }
             Event::Stop(f) => {
-                if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-                    tcp.stop(self.now);
+                if let Kind::Tcp(tcp) = &mut self.flows[f].kind
+                    && tcp.stop(self.now)
+                {
+                    self.send(f);
                 }
             }
             Event::Sender(f) if self.flows[f].sender_armed == at => self.on_sender_timer(f),
@@ -401,17 +490,15 @@ impl Engine {
                     Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
                 cbr.send();
                 let due = cbr.due();
-                self.forward(packet);
+                self.depart(packet);
                 self.arm_sender(f, due);
             }
             Kind::Cbr(_) => {}
             Kind::Tcp(tcp) => {
                 if now == flow.start {
-                    tcp.sender.start(now);
+                    tcp.start(now);
                 }
-                if tcp.sender.deadline().is_some_and(|t| t <= now) {
-                    tcp.sender.on_deadline(now);
-                }
+                tcp.on_deadline(now);
                 self.send(f);
             }
         }
@@ -421,14 +508,10 @@ impl Engine {
         let now = self.now;
         self.flows[f].receiver_armed = NEVER;
         let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
-        let ack = tcp.receiver.on_deadline(now);
-        let deadline = tcp.receiver.deadline();
-        if let Some(ack) = ack {
+        if let Some(ack) = tcp.on_receiver_deadline(now) {
             self.acknowledge(f, &ack);
         }
-        if let Some(at) = deadline {
-            self.arm_receiver(f, at);
-        }
+        self.answer(f);
     }
 
     /// Makes sure that an entry for the sender's timer stands at `at` or before; later deadlines wait for that entry.
@@ -483,7 +566,7 @@ impl Engine {
             warnings: plan.warnings.clone(),
         };
         let (flows, links) = self.recorder.finish();
-        Outcome { report, flows, links }
+        Outcome { report, flows, links, segments: SegmentTrace::default() }
     }
 }
 
@@ -552,7 +635,7 @@ mod tests {
                  [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
             );
             let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-            let mut engine = Engine::new(&plan, &mut no_supply).unwrap();
+            let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
             engine.run(&mut |_| true).unwrap();
             let back = engine.links[1].counts;
             assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");

@@ -1,10 +1,11 @@
 //! The two ends of one flow inside the simulator.
 
 use bentpipe_cc::{Controller, Time};
-use bentpipe_tcp::{AckSegment, Data, Limit, Options, Receiver, Sender};
+use bentpipe_tcp::{AckSegment, Active, Control, Data, Limit, Options, Passive, Receiver, Sender};
 
+use crate::control;
 use crate::histogram::Histogram;
-use crate::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, SackStore, unwrap};
+use crate::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT, SackStore, unwrap};
 use crate::plan::{FlowPlan, Source};
 use crate::report::{FlowReport, LimitShares};
 
@@ -16,6 +17,8 @@ pub(crate) const NEVER: Time = Time::MAX;
 pub(crate) struct Tcp {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// The ends of a connection that is opened and closed.
+    ends: Option<Box<(Active, Passive)>>,
     bytes: Option<u64>,
     rtts: Histogram,
     /// When the last byte was acknowledged.
@@ -62,7 +65,9 @@ pub(crate) struct Flow {
 impl Tcp {
     pub(crate) fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
         let receiver = Receiver::new(&options);
+        let ends = || Box::new((Active::new(&options), Passive::new(&options)));
         Self {
+            ends: options.handshake.then(ends),
             sender: Sender::new(options, cc, bytes),
             receiver,
             bytes,
@@ -89,18 +94,115 @@ impl Tcp {
         }
         if self.done_at == NEVER && self.sender.is_done() {
             self.done_at = now;
+            self.close();
         }
     }
 
-    /// The application sends nothing more.
-    pub(crate) fn stop(&mut self, now: Time) {
+    /// The application sends nothing more. True if that gives the sending end something to send.
+    pub(crate) fn stop(&mut self, now: Time) -> bool {
         self.sender.stop();
         if self.sender.is_done() {
             self.done_at = self.done_at.min(now);
+            self.close();
+        }
+        self.ends.is_some()
+    }
+
+    #[cold]
+    fn close(&mut self) {
+        if let Some(ends) = &mut self.ends {
+            self.sender.close(&mut ends.0);
         }
     }
 
+    /// The flow starts.
+    pub(crate) fn start(&mut self, now: Time) {
+        self.sender.start(now);
+        if let Some(ends) = &mut self.ends {
+            ends.0.open();
+        }
+    }
+
+    /// When [`Tcp::on_deadline`] must be called.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let sender = self.sender.deadline();
+        match &self.ends {
+            Some(ends) => sender.into_iter().chain(ends.0.deadline()).min(),
+            None => sender,
+        }
+    }
+
+    /// A timer of the sending end may be due.
+    pub(crate) fn on_deadline(&mut self, now: Time) {
+        if self.sender.deadline().is_some_and(|t| t <= now) {
+            self.sender.on_deadline(now);
+        }
+        if let Some(ends) = &mut self.ends {
+            ends.0.on_deadline(now);
+        }
+    }
+
+    /// What the sending end says of the connection at `now`, at hop `hop`.
+    #[inline]
+    pub(crate) fn poll_end(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
+        let end = &mut self.ends.as_mut()?.0;
+        if end.is_quiet() {
+            return None;
+        }
+        Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
+    }
+
+    /// The next data segment at `now`, if the connection is open.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
+        match &self.ends {
+            Some(ends) if !ends.0.is_open() => None,
+            _ => self.sender.poll(now),
+        }
+    }
+
+    /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
+    #[cold]
+    pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
+        let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
+        let segment = Control { signal, ts: packet.ts };
+        if !packet.has(ACK) {
+            ends.1.on_segment(now, segment);
+        } else if let Some(opened) = ends.0.on_segment(now, segment) {
+            self.sender.on_opened(now, &opened);
+            if let Some(rtt) = opened.rtt {
+                self.rtts.add(rtt.0);
+            }
+        }
+    }
+
+    /// When [`Tcp::on_receiver_deadline`] must be called.
+    pub(crate) fn receiver_deadline(&self) -> Option<Time> {
+        let receiver = self.receiver.deadline();
+        match &self.ends {
+            Some(ends) => receiver.into_iter().chain(ends.1.deadline()).min(),
+            None => receiver,
+        }
+    }
+
+    /// A timer of the receiving end may be due.
+    pub(crate) fn on_receiver_deadline(&mut self, now: Time) -> Option<AckSegment> {
+        if let Some(ends) = &mut self.ends {
+            ends.1.on_deadline(now);
+        }
+        self.receiver.on_deadline(now)
+    }
+
+    /// What the receiving end says of the connection at `now`, at hop `hop`.
+    pub(crate) fn answer(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
+        let segment = self.ends.as_mut()?.1.poll(now)?;
+        Some(control::packet(segment, self.sender.options(), flow, hop))
+    }
+
     pub(crate) fn on_data(&mut self, now: Time, packet: &Packet) -> Option<AckSegment> {
+        if let Some(ends) = &mut self.ends {
+            ends.1.on_data(now);
+        }
         let data = Data {
             seq: unwrap(packet.seq, self.receiver.delivered()),
             len: 0, // the receiver counts segments
@@ -119,8 +221,17 @@ impl Tcp {
         let ecn = if options.ecn && !data.retransmission { ECT } else { 0 };
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
+        let resent = if data.retransmission { RESENT } else { 0 };
         let size = (data.len + options.header).min(u32::from(u16::MAX)) as u16;
-        Packet { seq: data.seq as u32, flow, ts: data.tsval, sack: 0, hop, size, flags: ecn | cwr | probe }
+        Packet {
+            seq: data.seq as u32,
+            flow,
+            ts: data.tsval,
+            sack: 0,
+            hop,
+            size,
+            flags: ecn | cwr | probe | resent,
+        }
     }
 
     /// The acknowledgement as a packet at hop `hop`.

@@ -514,6 +514,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     o.delayed_ack = delayed.then_some(delay);
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
     o.ecn = flow.ecn.unwrap_or(o.ecn);
+    o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
     o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);

@@ -3,18 +3,21 @@
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
 mod codel;
+mod control;
 mod defaults;
 mod engine;
 pub mod error;
 mod flow;
 mod flows;
 mod fq_codel;
+mod frame;
 pub mod geometry;
 mod histogram;
 mod link;
 mod loss;
 mod many;
 mod packet;
+pub mod pcap;
 mod pie;
 pub mod plan;
 mod priority;
@@ -28,11 +31,12 @@ pub mod scenario;
 mod scheduled;
 mod shape;
 pub mod stations;
+mod tap;
 mod text;
 pub mod units;
 mod waiting;
 
-pub use engine::{RunError, Supply, Watch, no_supply, run};
+pub use engine::{RunError, Supply, Watch, no_supply, run, run_captured};
 pub use error::Error;
 pub use many::run_many;
 pub use scenario::{Scenario, schema};

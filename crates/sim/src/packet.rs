@@ -16,6 +16,10 @@ pub(crate) const CWR: u16 = 1 << 4;
 pub(crate) const PROBE: u16 = 1 << 5;
 /// Will not arrive: lost on the link that carries it.
 pub(crate) const LOST: u16 = 1 << 6;
+/// Opens or closes the connection: three bits that say how, see `control.rs`.
+pub(crate) const CONTROL: u16 = 7 << 7;
+/// Data that was sent before.
+pub(crate) const RESENT: u16 = 1 << 10;
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,18 +51,30 @@ pub(crate) fn unwrap(low: u32, near: u64) -> u64 {
     near.wrapping_add_signed(i64::from(low.wrapping_sub(near as u32) as i32))
 }
 
+/// What a packet carries that the simulation does not need, but a capture shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Identification of IPv4.
+    pub(crate) id: u16,
+    /// The other timestamp: the value of an acknowledgement, the echo of data.
+    pub(crate) ts: u32,
+}
+
 /// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
 #[derive(Debug, Default)]
 pub(crate) struct SackStore {
     slots: Vec<Sack>,
     free: Vec<u32>,
+    /// Of the slots, if packets are captured.
+    marks: Vec<Mark>,
 }
 
 impl SackStore {
     pub(crate) fn put(&mut self, sack: Sack) -> u32 {
-        if sack.is_empty() {
-            return 0;
-        }
+        if sack.is_empty() { 0 } else { self.keep(sack) }
+    }
+
+    fn keep(&mut self, sack: Sack) -> u32 {
         match self.free.pop() {
             Some(handle) => {
                 self.slots[handle as usize - 1] = sack;
@@ -69,6 +85,26 @@ impl SackStore {
                 self.slots.len() as u32
             }
         }
+    }
+
+    /// Gives the packet with this handle, or none yet, a mark. Returns its handle.
+    pub(crate) fn mark(&mut self, handle: u32, mark: Mark) -> u32 {
+        let handle = if handle == 0 { self.keep(Sack::default()) } else { handle };
+        self.marks.resize(self.slots.len(), Mark::default());
+        self.marks[handle as usize - 1] = mark;
+        handle
+    }
+
+    /// The mark of a packet that has one.
+    pub(crate) fn mark_of(&self, handle: u32) -> Mark {
+        let slot = (handle as usize).wrapping_sub(1);
+        self.marks.get(slot).copied().unwrap_or_default()
+    }
+
+    /// The blocks of a packet.
+    pub(crate) fn blocks(&self, handle: u32) -> Sack {
+        let slot = (handle as usize).wrapping_sub(1);
+        self.slots.get(slot).copied().unwrap_or_default()
     }
 
     /// Takes the blocks out; the handle is free again.

@@ -32,6 +32,8 @@ pub struct Record {
     pub flows: bool,
     /// Record the links; only with an interval.
     pub links: bool,
+    /// Record every segment.
+    pub segments: bool,
 }
 
 /// A link, both directions.

@@ -144,6 +144,52 @@ pub struct LinkTrace {
     pub dropped_packets: Vec<u64>,
 }
 
+/// What happened to a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SegmentEvent {
+    /// Sent for the first time.
+    Sent,
+    /// Sent again.
+    Resent,
+    /// Dropped by a queue, or lost on the link that it entered at this time.
+    Lost,
+    /// Acknowledged: what arrived at the sender.
+    Ack,
+    /// A SACK block of that acknowledgement.
+    Sack,
+}
+
+impl SegmentEvent {
+    /// The names of the events, in the order of their numbers.
+    pub const NAMES: [&str; 5] = ["sent", "resent", "lost", "ack", "sack"];
+}
+
+/// Segments as the sender sees them, as columns of equal length, in the order in which it happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SegmentTrace {
+    /// Seconds since the start of the run.
+    pub t_s: Vec<f64>,
+    /// Index of the flow in [`Report::flows`].
+    pub flow: Vec<u32>,
+    /// A [`SegmentEvent`].
+    pub event: Vec<u8>,
+    /// First byte of the segment or block; for an acknowledgement, the byte that is expected next.
+    pub from_bytes: Vec<u64>,
+    /// The byte behind it; for an acknowledgement the right edge of the receive window (the same byte if none binds).
+    pub to_bytes: Vec<u64>,
+}
+
+impl SegmentTrace {
+    pub(crate) fn push(&mut self, at: bentpipe_cc::Time, flow: u32, event: SegmentEvent, from: u64, to: u64) {
+        self.t_s.push(at.secs());
+        self.flow.push(flow);
+        self.event.push(event as u8);
+        self.from_bytes.push(from);
+        self.to_bytes.push(to);
+    }
+}
+
 /// Everything that one run yields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -153,4 +199,6 @@ pub struct Outcome {
     pub flows: FlowTrace,
     /// Samples of the links, if the plan asked for them.
     pub links: LinkTrace,
+    /// Segments, if the plan asked for them.
+    pub segments: SegmentTrace,
 }

@@ -127,7 +127,8 @@ impl Work<'_> {
                 Some(_) => {}
             }
         }
-        Ok(Some(plan::Record { interval, flows: record.flows, links: record.links }))
+        let (flows, links) = (record.flows, record.links);
+        Ok(Some(plan::Record { interval, flows, links, segments: record.segments }))
     }
 
     /// The propagation delays of all links, in order of name.

@@ -58,6 +58,9 @@ pub struct Record {
     /// Record the links; needs an interval of time.
     #[serde(default)]
     pub links: bool,
+    /// Record every segment sent, lost and acknowledged.
+    #[serde(default)]
+    pub segments: bool,
 }
 
 /// A link: two directions, which are alike unless `reverse` says otherwise.
@@ -287,6 +290,10 @@ pub struct Flow {
     /// Explicit congestion notification (RFC 3168). Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Open the connection with three segments before data is sent, and close it when all is acknowledged (RFC 9293).
+    /// Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
     /// Retransmission timeout before the first RTT sample. Paper "3 s", modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,

@@ -288,7 +288,11 @@ proptest! {
         let sent: u64 = r.flows.iter().map(|f| f.sent_packets).sum();
         let probes_at_most: u64 = r.flows.iter().map(|f| f.timeouts + f.spurious_timeouts + 1).sum();
         let seen = link.delivered_packets + link.dropped_queue + link.dropped_error;
-        prop_assert!(seen <= sent + probes_at_most, "{seen} seen of {sent} sent");
+        // Timeouts of at least 1 s that double up to 60 s fit nine times in 300 s (1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60),
+        // so each end sends at most ten SYNs or FINs, and as many acknowledgements of the other's twenty.
+        let control_at_most = if profile == "modern" { 40 * u64::from(count) } else { 0 };
+        let most = sent + probes_at_most + control_at_most;
+        prop_assert!(seen <= most, "{seen} seen of {sent} sent");
         prop_assert!(link.utilisation <= 1.0 + 1e-9);
         for f in &r.flows {
             prop_assert!(f.delivered_bytes <= size);
@@ -457,6 +461,14 @@ fn marks_cut_the_window_once_in_a_window() {
     assert!(closest > base, "two cuts {closest} s apart, within one round trip of {base} s");
 }
 
+/// `busy`, without the errors: a drop-tail link counts them when it takes a packet, one that decides at departure when it sends it,
+/// so packets that still wait at the end make a difference.
+fn without_errors(queue: &str) -> Report {
+    let mut report = busy(queue);
+    report.links.iter_mut().for_each(|link| link.dropped_error = 0);
+    report
+}
+
 /// Four flows over a bottleneck with losses in both directions and a queue of this kind, ACKs crossing one, too.
 fn busy(queue: &str) -> Report {
     report(&format!(
@@ -500,12 +512,17 @@ fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
             sat.iter().any(|l| l.dropped_queue > 50) && sat.iter().any(|l| l.dropped_error > 1),
             "{sat:?}"
         );
-        assert_eq!(busy(&format!("kind = \"priority\", bands = 1, limit = \"{limit}\"")), plain, "{limit}");
+        let plain = without_errors(&format!("kind = \"drop-tail\", limit = \"{limit}\""));
+        assert_eq!(
+            without_errors(&format!("kind = \"priority\", bands = 1, limit = \"{limit}\"")),
+            plain,
+            "{limit}"
+        );
         if limit != "0 packets" {
             let lax = format!("kind = \"codel\", target = \"1 h\", interval = \"2 h\", limit = \"{limit}\"");
-            assert_eq!(busy(&lax), plain, "{limit}");
+            assert_eq!(without_errors(&lax), plain, "{limit}");
             let lax = format!("kind = \"pie\", target = \"1 h\", limit = \"{limit}\"");
-            assert_eq!(busy(&lax), plain, "{limit}");
+            assert_eq!(without_errors(&lax), plain, "{limit}");
         }
     }
     // With room for all, flows that share one queue of FQ-CoDel share a first-in-first-out queue. (Without losses: drop-tail

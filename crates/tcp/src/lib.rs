@@ -4,6 +4,7 @@
 //! full segments from 0, so that a window of 50,000 packets costs what a window of 50 does.
 
 mod bits;
+mod handshake;
 mod limits;
 mod options;
 mod prr;
@@ -16,6 +17,7 @@ mod sender;
 mod spurious;
 mod tlp;
 
+pub use handshake::{Active, Control, Opened, Passive, Signal};
 pub use limits::{Limit, Limits};
 pub use options::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 pub use receiver::Receiver;

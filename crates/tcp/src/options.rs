@@ -76,6 +76,8 @@ pub struct Options {
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Open the connection before data is sent and close it when all is acknowledged (RFC 9293 section 3.5).
+    pub handshake: bool,
     /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1: 1 s; ns-2.35 and RFC 2988: 3 s). Too short
     /// a value makes the first timeout spurious on a path of two satellite hops.
     pub initial_rto: Span,
@@ -120,6 +122,7 @@ impl Options {
             delayed_ack: None,
             timestamps: false,
             ecn: false,
+            handshake: false,
             initial_rto: Span::from_millis(3000),
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(60_000),
@@ -134,7 +137,7 @@ impl Options {
 
     /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
     /// proportional rate reduction (RFC 9937), byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
-    /// minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682).
+    /// minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682), handshake and teardown (RFC 9293).
     pub fn modern() -> Self {
         Self {
             mss: 1448,
@@ -149,6 +152,7 @@ impl Options {
             byte_counting: true,
             delayed_ack: Some(Span::from_millis(200)),
             timestamps: true,
+            handshake: true,
             initial_rto: Span::from_millis(1000),
             min_rto: Span::from_millis(1000),
             granularity: Span::from_millis(1),

@@ -15,6 +15,8 @@ pub(crate) struct Estimator {
     min_rto: Span,
     max_rto: Span,
     granularity: Span,
+    /// No timeout is shorter before the next sample.
+    floor: Span,
     /// Doublings (RFC 6298 section 5.5).
     backoff: u32,
 }
@@ -28,6 +30,7 @@ impl Estimator {
             min_rto: options.min_rto,
             max_rto: options.max_rto,
             granularity: options.granularity,
+            floor: Span::ZERO,
             backoff: 0,
         }
     }
@@ -40,6 +43,7 @@ impl Estimator {
             None => (coarse, coarse / 2), // RFC 6298 section 2.2
             Some((srtt, var)) => smooth(srtt, var, coarse),
         });
+        self.floor = Span::ZERO;
         self.backoff = 0; // only a new measurement ends the doubling (RFC 6298 section 5, Karn)
         self.exact = Some(match self.exact {
             None => Rtt { latest: rtt, min: rtt, smoothed: rtt, var: Span(rtt.0 / 2) },
@@ -59,12 +63,19 @@ impl Estimator {
         let rto = self.timer.map_or(self.initial.0, |(srtt, var)| {
             srtt.saturating_add(self.granularity.0.max(var.saturating_mul(4)))
         });
-        Span(rto.max(self.min_rto.0).min(self.max_rto.0))
+        Span(rto.max(self.min_rto.0).max(self.floor.0).min(self.max_rto.0))
     }
 
     /// The timeout with doublings.
     pub(crate) fn rto(&self) -> Span {
         Span(self.base().0.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.0))
+    }
+
+    /// Data transmission begins after the timer expired while the SYN was not answered: at least 3 s until data gives a
+    /// sample (RFC 6298 section 5.7). Where the SYN's timestamp gave one that asks for more, that stands.
+    pub(crate) fn begin_data(&mut self) {
+        self.floor = Span::from_millis(3000);
+        self.backoff = 0;
     }
 
     /// RFC 6298 section 5.5.

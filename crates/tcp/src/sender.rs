@@ -10,6 +10,7 @@
 
 mod delivery;
 mod detection;
+mod opening;
 mod recovery;
 
 use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
@@ -79,7 +80,8 @@ pub struct Sender {
     /// RFC 6675's RescueRxt: rescue only when this is acknowledged.
     rescue_at: u64,
     prr: Prr,
-    /// Burst avoidance at the end of recovery without SACK (RFC 6582 section 3.2 step 3), segments.
+    /// A window less than the controller's, in segments, that grows with what is delivered: burst avoidance at the end of
+    /// recovery without SACK (RFC 6582 section 3.2 step 3), and the first window after several SYNs.
     exit_clamp: Option<u64>,
     rto: Estimator,
     timer: Option<Time>,

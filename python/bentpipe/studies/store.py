@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -145,7 +146,10 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
-    replace(path, frame.write_parquet)
+    # Not by polars itself: of a full disk it says that the format is broken.
+    whole = BytesIO()
+    frame.write_parquet(whole)
+    replace(path, lambda work: work.write_bytes(whole.getbuffer()))
 
 
 def _plain(value: object) -> object:

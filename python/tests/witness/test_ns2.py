@@ -1,72 +1,106 @@
-"""ns-2 and Bentpipe carry out the same single-flow scenarios; their goodputs agree (docs/validation.md)."""
+"""ns-2 and Bentpipe carry out the same scenarios; goodputs and windows agree (docs/validation.md)."""
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import math
 from pathlib import Path
 
 import pytest
-from ns2_grid import EVERY, Cell, cells, compare, row
+from ns2_curves import Compared, compare
+from ns2_grid import EVERY, RATE, Cell, cells, judge, row
 
-from bentpipe import _core, ns2
+import bentpipe as bp
+from bentpipe import ns2
+from bentpipe.ns2.dumbbell import MSS
 
 needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
-
-PERIODIC = ns2.Dumbbell.of(
-    10e6, 0.1, window_bdp=1.8, drops=tuple(range(EVERY - 1, 500_000, EVERY)), duration=600.0
-)
+SACK = ns2.AGENTS["sack"]
 
 
 @needs_ns2
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", list(cells()), ids=lambda c: c.name)
-def test_goodput_agrees_with_ns2(cell: Cell) -> None:
-    verdict = compare(cell)
+@pytest.mark.parametrize("cell", list(cells(quick=True)), ids=lambda c: c.name)
+def test_goodput_agrees_with_ns2_or_with_its_rule(cell: Cell) -> None:
+    verdict, ruled = judge(cell)
     # Seed noise must not widen the tolerance so far that nothing could fail.
-    assert 3.0 * verdict.error <= 0.10, f"too few seeds: {row(verdict)}"
-    assert verdict.agrees, row(verdict)
+    assert 3.0 * verdict.error <= 0.20, f"too few seeds: {row(verdict)}"
+    assert verdict.agrees or ruled is not None, row(verdict)
+    assert ruled is None or ruled.agrees, row(ruled)
 
 
 @needs_ns2
-def test_the_witness_obeys_the_square_root_law() -> None:
+@pytest.mark.slow
+def test_windows_follow_ns2s_or_its_rules() -> None:
+    found: list[Compared] = list(compare())
+    assert len(found) == 26
+    assert [c.row() for c in found if not c.explained] == []
+
+
+@needs_ns2
+def test_the_witness_obeys_the_square_root_law(tmp_path: Path) -> None:
     # Mathis et al. 1997: W = sqrt(8 / 3p) at the peak, 3/4 of it on average. Recovery costs a round trip of
     # growth per loss, so the truth lies a few per cent below.
-    run = ns2.run(PERIODIC, ns2.SENDERS["reno"])
-    closed_form = math.sqrt(1.5 * EVERY) * ns2.MSS * 8.0 / PERIODIC.rtt
-    assert 0.90 < run.goodput(PERIODIC) / closed_form < 1.0
+    drops = tmp_path / "drops"
+    drops.write_text("".join(f"{i}\n" for i in range(EVERY - 1, 500_000, EVERY)))
+    run = ns2.run(ns2.dumbbell(SACK, rate=RATE, rtt=0.1, buffer=82, duration=600.0, drops=str(drops)))
+    closed_form = math.sqrt(1.5 * EVERY) * MSS * 8.0 / 0.1
+    assert 0.90 < run.flows[0].goodput_bps / closed_form < 1.0
 
 
 @needs_ns2
 def test_a_seed_is_a_loss_pattern() -> None:
-    dumbbell = ns2.Dumbbell.of(10e6, 0.1, per=1e-2, duration=20.0)
-    sender = ns2.SENDERS["reno"]
-    first, again, other = (ns2.run(dumbbell, sender, seed) for seed in (1, 1, 2))
-    assert first.sent == again.sent
-    assert first.sent != other.sent
+    first, again, other = (
+        ns2.run(ns2.dumbbell(SACK, rate=RATE, rtt=0.1, buffer=82, duration=20.0, per=1e-2, seed=seed))
+        .flows[0]
+        .sent
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+@needs_ns2
+def test_a_bit_error_rate_loses_as_many_packets_as_its_packet_error_rate() -> None:
+    # 12000 bits: 1 - (1 - 1e-6)^12000 = 0.01193 of the packets that are sent.
+    said = ns2.dumbbell(SACK, rate=RATE, rtt=0.02, buffer=400, duration=60.0, initial_ssthresh=10)
+    core = dataclasses.replace(said.links["core"], loss=bp.BitError(1e-6))
+    flow = ns2.run(dataclasses.replace(said, links={**said.links, "core": core})).flows[0]
+    assert flow.sent > 20_000
+    assert flow.retransmitted / flow.sent == pytest.approx(0.01193, rel=0.25)
+
+
+@needs_ns2
+def test_a_run_tells_starts_windows_and_queues() -> None:
+    said = ns2.dumbbell(SACK, rate=RATE, rtt=0.1, buffer=82, duration=10.0, initial_ssthresh=8, start="2 s")
+    run = ns2.run(dataclasses.replace(said, record=bp.Record(interval="500 ms")), watch=["core/forward"])
+    flow, link = run.flows[0], run.links["core/forward"]
+    assert flow.start_s == 2.0
+    assert flow.goodput_bps == pytest.approx(flow.delivered * 11680 / 8.0)
+    assert [t for t, _, _ in run.windows[0][:3]] == [0.0, 0.5, 1.0]
+    assert run.windows[0][-1][2] == 8.0
+    # At the end one packet may be on the link before.
+    assert 0 <= flow.sent - link.arrived <= 1
+    assert (link.dropped, link.marked) == (0, 0)
+    assert 0.0 <= link.queue_mean_packets < 1.0
+
+
+@needs_ns2
+def test_a_watched_link_does_not_count_losses_as_drops() -> None:
+    said = ns2.dumbbell(SACK, rate=RATE, rtt=0.1, buffer=82, duration=20.0, per=1e-2)
+    run = ns2.run(said, watch=["core/forward"])
+    assert run.flows[0].retransmitted > 5
+    assert run.links["core/forward"].dropped == 0
 
 
 def test_a_failing_script_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ns2.dumbbell(SACK, rate=RATE, rtt=0.1, buffer=82, duration=1.0)
     fake = tmp_path / "ns"
     fake.write_text("#!/bin/sh\necho cannot do that\nexit 3\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not ns2.available()
     with pytest.raises(RuntimeError, match="status 3: cannot do that"):
-        ns2.run(ns2.Dumbbell(), ns2.SENDERS["reno"])
+        ns2.run(said)
     fake.unlink()
     with pytest.raises(FileNotFoundError, match="apt install ns2"):
-        ns2.run(ns2.Dumbbell(), ns2.SENDERS["reno"])
-
-
-@pytest.mark.parametrize("sender", ns2.SENDERS.values(), ids=lambda s: s.key)
-def test_scenarios_are_accepted_and_say_the_same(sender: ns2.Sender, tmp_path: Path) -> None:
-    ns2.write_drops(tmp_path / "drops", PERIODIC.drops)
-    text = json.dumps(ns2.scenario(PERIODIC, sender, drops_file=tmp_path / "drops"))
-    checked = json.loads(_core.check(text))
-    assert set(checked["link"]) == {"access", "core", "egress"}
-    tcl = ns2.script(PERIODIC, sender)
-    assert f"queue-limit $near $far {PERIODIC.buffer}\n" in tcl
-    assert f"set window_ {PERIODIC.window}\n" in tcl
-    assert checked["link"]["core"]["queue"]["limit"] == f"{PERIODIC.buffer - 1} packets"
-    assert checked["flow"][0]["receive_window"] == f"{PERIODIC.window} segments"
+        ns2.run(said)

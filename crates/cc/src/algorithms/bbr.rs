@@ -14,7 +14,9 @@
 //! | PROBE_RTT | 1                     | 4 segments    | after 200 ms and one round with 4 segments; entered when no smaller RTT was seen for 10 s |
 //!
 //! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked; the window
-//! from before comes back when recovery ends. Timeout: one segment, and the window comes back likewise.
+//! from before comes back when recovery ends. A recovery that begins with the ACK that ended the last, and the loss of a
+//! retransmission, only continue it: Linux's BBR does not see the state between. Timeout: one segment, and the window comes
+//! back likewise.
 //! Decisions and deviations:
 //!  * the phase in which PROBE_BW begins is random in Linux, and never the one of 0.75. Here it is the parameter `phase`, or
 //!    follows from the instant (its microseconds modulo seven), which sets flows apart that do not run in step.
@@ -141,6 +143,8 @@ pub(crate) struct Bbr {
     /// Fast recovery was reported, and its first ACK has yet to set the window.
     entering: bool,
     conserving: bool,
+    /// When the last fast recovery ended.
+    recovered_at: Option<Time>,
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
     pacer: Pacer,
@@ -180,6 +184,7 @@ impl Bbr {
             kept: KeptWindow::default(),
             entering: false,
             conserving: false,
+            recovered_at: None,
             collapsed: false,
             pacer: Pacer::new(startup_gain, initial),
         }
@@ -345,10 +350,17 @@ impl Bbr {
         self.cwnd = self.cwnd.clamp(self.segments(1), most);
     }
 
+    /// Is `why` one more loss of a fast recovery that goes on? So it is if it follows in the ACK that ended one, since Linux
+    /// leaves and enters recovery between two looks of BBR, and if a retransmission was lost.
+    fn continues(&self, flow: &Flow, why: Congestion) -> bool {
+        let again = self.kept.repairing() && flow.phase == Phase::Recovery;
+        why == Congestion::Loss && (again || self.recovered_at == Some(flow.now))
+    }
+
     /// The window right after `why` is reported. Fast recovery's first ACK sets it again, with what it delivered.
     fn answer(&self, flow: &Flow, why: Congestion) -> u64 {
         match why {
-            _ if self.collapsed => self.cwnd,
+            _ if self.collapsed || self.continues(flow, why) => self.cwnd,
             Congestion::Ecn => self.cwnd,
             Congestion::Loss => self.cwnd.min(flow.in_flight.max(self.segments(1))),
             Congestion::Timeout => self.segments(1),
@@ -371,11 +383,14 @@ impl Controller for Bbr {
         if self.collapsed || why == Congestion::Ecn {
             return;
         }
+        let continues = self.continues(flow, why);
         self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
         self.cwnd = self.answer(flow, why);
         self.kept.repair();
-        self.entering = why == Congestion::Loss;
-        self.conserving = false;
+        if !continues {
+            self.entering = why == Congestion::Loss;
+            self.conserving = false;
+        }
         if why == Congestion::Timeout {
             self.collapsed = true;
         }
@@ -390,7 +405,10 @@ impl Controller for Bbr {
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
         match what {
-            Life::Recovered => self.restore(),
+            Life::Recovered => {
+                self.restore();
+                self.recovered_at = Some(flow.now);
+            }
             Life::MssChanged => self.mss = flow.mss.max(1),
             Life::IdleRestart => {
                 self.idle = true;

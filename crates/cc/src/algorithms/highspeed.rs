@@ -4,7 +4,8 @@
 //! Equations: section 5, b(w) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, and Reno up to
 //! Low_Window = 38 -> [`coefficients`]; appendix B, the table of whole a and two-digit b -> [`table`].
 //! Decisions:
-//!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B, as kernels use it.
+//!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its window on. (Linux
+//!    takes the row above the window, so that it adds 2 segments and keeps 0.56 of them from 39 segments on, not from 118.)
 //!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments); above High_Window b stays 0.1, where the formula
 //!    would go on to fall below zero.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule.

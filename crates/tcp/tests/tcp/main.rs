@@ -10,6 +10,7 @@ mod ecn;
 mod fast_retransmit;
 mod fuzz;
 mod growth;
+mod handshake;
 mod limited_transmit;
 mod limits;
 mod newreno;

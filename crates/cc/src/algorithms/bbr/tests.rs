@@ -3,9 +3,11 @@
 use alloc::vec::Vec;
 
 use crate::algorithms::pipe::Pipe;
-use crate::controller::Congestion;
+use crate::controller::{Congestion, Life};
 use crate::registry::Value;
+use crate::report::Phase;
 use crate::rig::near;
+use crate::time::Span;
 
 #[test]
 fn startup_finds_the_rate_and_drain_empties_the_queue_within_a_few_rounds() {
@@ -96,6 +98,28 @@ fn random_loss_slows_it_by_little_more_than_the_loss() {
     pipe.run(5.0, |_| {});
     let share = pipe.run(65.0, |_| {});
     assert!(share < 0.5, "{share} at a loss of 0.25");
+}
+
+#[test]
+fn a_recovery_that_follows_in_the_same_ack_does_not_conserve_packets_again() {
+    let mut pipe = Pipe::new("bbr", &[], 0.1, 0.0);
+    pipe.run(5.0, |_| {});
+    let before = pipe.cc.decision().cwnd;
+    let mut flow = pipe.flow;
+    flow.in_flight = before / 4;
+    pipe.cc.on_congestion(&flow, Congestion::Loss);
+    assert_eq!(pipe.cc.decision().cwnd, before / 4); // the first one does: what is in flight
+    flow.phase = Phase::Recovery;
+    pipe.cc.on_life(&flow, Life::Recovered);
+    assert_eq!(pipe.cc.decision().cwnd, before);
+    pipe.cc.on_congestion(&flow, Congestion::Loss);
+    assert_eq!(pipe.cc.decision().cwnd, before);
+    // So does one that begins later.
+    pipe.cc.on_life(&flow, Life::Recovered);
+    flow.phase = Phase::Open;
+    flow.now = flow.now + Span::from_millis(1);
+    pipe.cc.on_congestion(&flow, Congestion::Loss);
+    assert_eq!(pipe.cc.decision().cwnd, before / 4);
 }
 
 #[test]

@@ -1,0 +1,235 @@
+//! Captures of the packets of a run, as files that other programs read: the format pcapng (draft-ietf-opsawg-pcapng).
+//!
+//! One section; one interface for each place where packets are seen; nanoseconds since the start of the run, which stands at
+//! the epoch. A packet is IPv4 without a link layer. The file appears under its name when the run is complete; until then it
+//! has another, and a run that fails takes it away.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use bentpipe_cc::Time;
+
+/// LINKTYPE_RAW: the packet begins with the IP header.
+const RAW_IP: u16 = 101;
+/// The longest headers: IPv4 without options, TCP with 40 bytes of them.
+pub(crate) const HEADERS: u32 = 80;
+/// The longest packet of IPv4.
+const WHOLE: u32 = 65_535;
+
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const BYTE_ORDER: u32 = 0x1A2B_3C4D;
+
+/// What to capture, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The file. A pipe or a device is written to directly.
+    pub path: PathBuf,
+    /// Where the packets are seen.
+    pub at: Place,
+    /// Keep the payload (all zeros), too, and not only the headers.
+    pub whole: bool,
+}
+
+/// Where packets are seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the hosts that send data: data as it is sent, acknowledgements as they arrive. An interface a flow.
+    Sender,
+    /// At the hosts that receive data. An interface a flow.
+    Receiver,
+    /// What is offered to this link, before its queue. An interface a direction.
+    Link(String),
+}
+
+impl Place {
+    /// The place called `sender` or `receiver`; any other name is that of a link.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "sender" => Self::Sender,
+            "receiver" => Self::Receiver,
+            link => Self::Link(link.to_owned()),
+        }
+    }
+}
+
+/// Why there is no capture.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such place.
+    #[error(
+        "cannot capture at {given:?}, which is neither \"sender\" nor \"receiver\" nor a link; {suggestion}"
+    )]
+    Place {
+        /// What was given.
+        given: String,
+        /// What may have been meant.
+        suggestion: String,
+    },
+    /// A flow's packets are no IPv4 packets.
+    #[error("flow {flow}: {why}")]
+    Size {
+        /// Name of the flow.
+        flow: String,
+        /// Which packets are too large or too small, and what would be right.
+        why: String,
+    },
+    /// The file cannot be written.
+    #[error("cannot write the capture {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A file that is being written. Memory does not grow with it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    out: BufWriter<File>,
+    path: PathBuf,
+    /// The name of the file until it is complete; `None` if it is written to directly.
+    work: Option<PathBuf>,
+    whole: bool,
+    block: Vec<u8>,
+    /// The first thing that went wrong. Nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl Writer {
+    /// Begins the file with the names of its interfaces.
+    pub(crate) fn create(
+        path: &Path,
+        whole: bool,
+        interfaces: impl Iterator<Item = String>,
+    ) -> Result<Self, Error> {
+        let direct = path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
+        let work = (!direct && path.file_name().is_some() && !path.is_dir()).then(|| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            path.with_file_name(format!(".{name}.{}", std::process::id()))
+        });
+        let opened = match &work {
+            Some(work) => File::create(work),
+            None => File::options().write(true).open(path),
+        };
+        let out = opened.map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        let mut writer = Self {
+            out: BufWriter::with_capacity(1 << 18, out),
+            path: path.to_owned(),
+            work,
+            whole,
+            block: Vec::new(),
+            failed: None,
+        };
+        writer.section();
+        for name in interfaces {
+            writer.interface(&name);
+        }
+        match writer.failed.take() {
+            Some(source) => Err(writer.error(source)),
+            None => Ok(writer),
+        }
+    }
+
+    fn error(&self, source: io::Error) -> Error {
+        Error::Write { path: self.path.clone(), source }
+    }
+
+    /// What has gone wrong so far.
+    pub(crate) fn failure(&mut self) -> Result<(), Error> {
+        match self.failed.take() {
+            Some(source) => Err(self.error(source)),
+            None => Ok(()),
+        }
+    }
+
+    /// The file is complete and gets its name.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        self.failure()?;
+        self.out.flush().map_err(|e| self.error(e))?;
+        if let Some(work) = self.work.take() {
+            std::fs::rename(&work, &self.path).map_err(|e| {
+                self.work = Some(work);
+                self.error(e)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn section(&mut self) {
+        self.begin(SECTION_HEADER);
+        self.number(BYTE_ORDER);
+        self.block.extend([1_u16, 0].iter().flat_map(|n| n.to_le_bytes())); // version 1.0
+        self.block.extend(u64::MAX.to_le_bytes()); // length of the section: not known
+        self.option(4, format!("Bentpipe {}", env!("CARGO_PKG_VERSION")).as_bytes()); // shb_userappl
+        self.option(0, &[]);
+        self.end();
+    }
+
+    fn interface(&mut self, name: &str) {
+        self.begin(INTERFACE_DESCRIPTION);
+        self.number(u32::from(RAW_IP));
+        self.number(if self.whole { WHOLE } else { HEADERS });
+        self.option(2, &name.as_bytes()[..name.len().min(usize::from(u16::MAX))]); // if_name
+        self.option(9, &[9]); // if_tsresol: 10^-9 s
+        self.option(0, &[]);
+        self.end();
+    }
+
+    /// A packet at an interface: its headers, and its length with the payload.
+    pub(crate) fn packet(&mut self, interface: u32, at: Time, headers: &[u8], length: u32) {
+        let kept = if self.whole { length } else { headers.len() as u32 };
+        self.begin(ENHANCED_PACKET);
+        for n in [interface, (at.0 >> 32) as u32, at.0 as u32, kept, length] {
+            self.number(n);
+        }
+        let begin = self.block.len();
+        self.block.extend(headers);
+        self.block.resize(begin + kept as usize, 0); // the payload
+        self.end();
+    }
+
+    fn begin(&mut self, kind: u32) {
+        self.block.clear();
+        self.number(kind);
+        self.number(0); // its length, when it is known
+    }
+
+    fn number(&mut self, n: u32) {
+        self.block.extend(n.to_le_bytes());
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) {
+        self.block.extend(code.to_le_bytes());
+        self.block.extend((value.len() as u16).to_le_bytes());
+        self.block.extend(value);
+        self.pad();
+    }
+
+    fn pad(&mut self) {
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    fn end(&mut self) {
+        self.pad();
+        let length = (self.block.len() + 4) as u32;
+        self.number(length);
+        self.block[4..8].copy_from_slice(&length.to_le_bytes());
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(&self.block).err();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Some(work) = &self.work {
+            // Nothing depends on it: the name says that the file is incomplete.
+            let _ = std::fs::remove_file(work);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What the sender learns from the handshake, and what the teardown takes from the sender.
+
+use bentpipe_cc::Time;
+
+use super::Sender;
+use crate::handshake::{Active, Opened};
+
+impl Sender {
+    /// The handshake is done, and this is what it told: the first RTT sample (RFC 6298 section 2.2).
+    pub fn on_opened(&mut self, now: Time, opened: &Opened) {
+        self.flow.now = now;
+        if let Some(rtt) = opened.rtt {
+            self.rto.sample(rtt, rtt);
+            self.flow.rtt = self.rto.rtt();
+        }
+        if opened.repeats > 0 {
+            self.rto.begin_data();
+        }
+        if opened.repeats > 1 {
+            // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
+            self.exit_clamp = Some(1);
+        }
+    }
+
+    /// The application closes the connection: `end` sends a FIN, repeated by this sender's timeout.
+    pub fn close(&self, end: &mut Active) {
+        end.close(&self.rto);
+    }
+}

@@ -1,0 +1,412 @@
+"""The Tcl script of a scenario, or a refusal that names the key which ns-2 cannot follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bentpipe import _core
+from bentpipe.ns2.agents import Agent, agent_for
+from bentpipe.scenario import Scenario
+
+_UNITS = {
+    **{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
+    **{"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
+    **{"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30},
+    **{"packets": 1, "segments": 1},
+}
+_ENDLESS = 1_000_000
+"""Stands for a window or a queue without limit, packets."""
+_FIXED = {
+    "prr": False,
+    "byte_counting": False,
+    "limited_transmit": True,
+    "delayed_ack": False,
+    "spurious": "none",
+    "pacing": False,
+    "aen": False,
+    "bulk_repeat": False,
+    "fixed_rto": False,
+    "traffic": {"kind": "bulk"},
+}
+"""Options of a flow of which ns-2 knows one setting: that of the profile `paper`."""
+_MOST_SEEDS = 10_000
+
+_HEAD = """\
+remove-all-packet-headers
+add-packet-header IP TCP Flags
+set ns [new Simulator]
+$ns use-scheduler Calendar
+# No connection set-up: with syn_ the first packet carries no payload, with delay_growth_ the window waits for
+# its echo.
+Agent/TCP set syn_ false
+Agent/TCP set delay_growth_ false
+# ns-2 2.35 counts RED's queue in bytes, drops in proportion to size, and drops what it should mark once the
+# probability is 0.1.
+Queue/RED set queue_in_bytes_ false
+Queue/RED set use_mark_p_ false
+# One stream per source of randomness, one of its substreams per seed.
+proc draws {seed} {
+  set draw [new RNG]
+  for {set i 0} {$i < $seed} {incr i} { $draw next-substream }
+  return $draw
+}
+proc lose {errors draw from to} {
+  global ns
+  if {$draw != ""} {
+    set uniform [new RandomVariable/Uniform]
+    $uniform use-rng $draw
+    $errors ranvar $uniform
+  }
+  # Behind the link's delay; `lossmodel` would sit in front of the queue.
+  $ns link-lossmodel $errors $from $to
+  # Only now: the line above directs its drops to where a monitor counts those of the queue.
+  $errors drop-target [new Agent/Null]
+}
+"""
+
+
+def _refuse(key: str, why: str) -> NoReturn:
+    raise _core.ScenarioError(f"{key}: {why}")
+
+
+def _value(text: str) -> float:
+    """The number of a quantity in the core's spelling, in seconds, bit/s, bytes, packets or segments."""
+    number, unit = text.split(" ")
+    return float(number) * _UNITS[unit]
+
+
+def _count(text: str, unit: str, key: str) -> int:
+    """A quantity that ns-2 must have in whole packets or segments."""
+    if not text.endswith(unit):
+        _refuse(key, f"ns-2 needs it in {unit}, not {text!r}")
+    return round(_value(text))
+
+
+@dataclass
+class _Direction:
+    """One direction of a link and the nodes between which it runs."""
+
+    key: str
+    name: str
+    table: Mapping[str, Any]
+    ends: tuple[int, int]
+
+
+@dataclass
+class _Topology:
+    """Which ends of links are the same node: those that a packet passes one after the other."""
+
+    parent: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+
+    def find(self, end: tuple[str, int]) -> tuple[str, int]:
+        while self.parent.setdefault(end, end) != end:
+            end = self.parent[end]
+        return end
+
+    def join(self, a: tuple[str, int], b: tuple[str, int]) -> None:
+        self.parent[self.find(b)] = self.find(a)
+
+
+def _directions(scenario: Mapping[str, Any]) -> tuple[list[_Direction], dict[tuple[str, int], int]]:
+    """The directions that packets cross, and the number of the node at each end of a link."""
+    topology = _Topology()
+    crossed: dict[tuple[str, str], None] = {}
+    for flow in scenario["flow"]:
+        path, back = flow["path"], flow.get("ack_path")
+        for a, b in zip(path, path[1:], strict=False):
+            topology.join((a, 1), (b, 0))
+        crossed.update(dict.fromkeys((name, "forward") for name in path))
+        if back is None:
+            crossed.update(dict.fromkeys((name, "reverse") for name in path))
+        else:
+            ring = [path[-1], *back, path[0]]
+            for a, b in zip(ring, ring[1:], strict=False):
+                topology.join((a, 1), (b, 0))
+            crossed.update(dict.fromkeys((name, "forward") for name in back))
+    roots: dict[tuple[str, int], int] = {}
+    number: dict[tuple[str, int], int] = {}
+    for name, _ in crossed:
+        for end in ((name, 0), (name, 1)):
+            number[end] = roots.setdefault(topology.find(end), len(roots))
+    directions = []
+    taken: dict[tuple[int, int], str] = {}
+    for name, way in crossed:
+        link = scenario["link"][name]
+        a, b = number[name, 0], number[name, 1]
+        key = f"link.{name}"
+        if way == "reverse":
+            link, key, (a, b) = link["reverse"], f"{key}.reverse", (b, a)
+        if (a, b) in taken or a == b:
+            _refuse(key, "ns-2 has one link between two places, and none from a place to itself")
+        taken[a, b] = key
+        directions.append(_Direction(key, f"{name}/{way}", link, (a, b)))
+    return directions, number
+
+
+def _only_way(directions: Sequence[_Direction], start: int, end: int, hops: int, key: str) -> None:
+    """Checks that the one shortest way from `start` to `end` has `hops` links: that is the way ns-2 takes."""
+    ways = {start: 1}
+    for _ in range(hops):
+        following: dict[int, int] = {}
+        for d in directions:
+            if d.ends[0] in ways:
+                following[d.ends[1]] = following.get(d.ends[1], 0) + ways[d.ends[0]]
+        if end in ways:
+            break
+        ways = following
+    else:
+        if ways.get(end) == 1:
+            return
+    _refuse(key, "ns-2 sends packets over the fewest links, and that is not this path, or not it alone")
+
+
+def _queue(d: _Direction, limit: Mapping[str, Any]) -> list[str]:
+    """Settings of a direction's queue after the link has been made."""
+    a, b = d.ends
+    key = f"{d.key}.queue"
+    room = _count(limit["limit"], "packets", f"{key}.limit")
+    if limit["kind"] == "drop-tail":
+        # ns-2 counts the packet in transmission, a scenario does not.
+        return [f"$ns queue-limit $n{a} $n{b} {room + 1}"]
+
+    def threshold(name: str) -> float:
+        value = limit[name]
+        if isinstance(value, str):
+            return _count(value, "packets", f"{key}.{name}")
+        return float(value) * room
+
+    settings = {
+        "thresh_": f"{threshold('min'):.9g}",
+        "maxthresh_": f"{threshold('max'):.9g}",
+        "q_weight_": f"{limit['weight']:.9g}",
+        "linterm_": f"{1.0 / limit['max_p']:.9g}",
+        "gentle_": str(limit["gentle"]).lower(),
+        "wait_": str(limit["wait"]).lower(),
+        "bytes_": str(limit["by_size"]).lower(),
+        "setbit_": str(limit["ecn"]).lower(),
+        "mean_pktsize_": f"{_value(limit['mean_packet']):.0f}",
+    }
+    if limit.get("mark_p") is not None:
+        settings |= {"use_mark_p_": "true", "mark_p_": f"{limit['mark_p']:.9g}"}
+    set_all = [f"[[$ns link $n{a} $n{b}] queue] set {name} {value}" for name, value in settings.items()]
+    # Unlike drop-tail, RED does not count the packet in transmission.
+    return [f"$ns queue-limit $n{a} $n{b} {room}", *set_all]
+
+
+def _losses(d: _Direction, seed: int) -> list[str]:
+    """The error model of a direction."""
+    losses = d.table.get("loss", [])
+    if len(losses) > 1:
+        _refuse(f"{d.key}.loss", "a link of ns-2 has one loss model, not several")
+    ends = f"$n{d.ends[0]} $n{d.ends[1]}"
+    for loss in losses:
+        match loss["kind"]:
+            case "packet-error":
+                make = f"$errors set rate_ {loss['rate']!r}\n$errors unit pkt"
+            case "bit-error":
+                # ns-2 counts bytes: one is in error if any of its bits is.
+                per_byte = 1.0 - (1.0 - loss["rate"]) ** 8
+                make = f"$errors set rate_ {per_byte!r}\n$errors unit byte"
+            case "trace":
+                lines = Path(loss["file"]).read_text(encoding="utf-8").splitlines()
+                indices = " ".join(line.split("#")[0].strip() for line in lines)
+                return [
+                    "set errors [new ErrorModel/List]",
+                    "$errors unit pkt",
+                    f"$errors droplist {{{indices}}}",
+                    f'lose $errors "" {ends}',
+                ]
+            case other:
+                _refuse(f"{d.key}.loss.kind", f"ns-2 has no counterpart of {other!r}")
+        return ["set errors [new ErrorModel]", make, f"lose $errors [draws {seed}] {ends}"]
+    return []
+
+
+def _link(d: _Direction, seed: int, *, watched: bool) -> list[str]:
+    """One simplex link with its queue, its losses and, if it is watched, its monitor."""
+    if "delay" not in d.table:
+        _refuse(f"{d.key}.satellite", "this script has fixed delays; write `delay`")
+    a, b = d.ends
+    queue = d.table["queue"]
+    kind = {"drop-tail": "DropTail", "red": "RED"}.get(queue["kind"])
+    if kind is None:
+        _refuse(f"{d.key}.queue.kind", f"{queue['kind']!r} has no counterpart here; use drop-tail or red")
+    rate, delay = _value(d.table["rate"]), _value(d.table["delay"])
+    lines = [f"$ns simplex-link $n{a} $n{b} {rate:.0f} {delay:.9f}s {kind}", *_queue(d, queue)]
+    if watched:
+        lines.append(f'set watch({d.name}) [$ns monitor-queue $n{a} $n{b} ""]')
+    return lines + _losses(d, seed)
+
+
+def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[str, str]) -> list[str]:
+    """Sender `tcp(i)` and its receiver; `begin_i` starts it."""
+    for option, wanted in _FIXED.items():
+        if flow[option] != wanted:
+            _refuse(f"{key}.{option}", f"ns-2 has {json.dumps(wanted)} here, not {json.dumps(flow[option])}")
+    if "stop" in flow:
+        _refuse(f"{key}.stop", "this script lets flows run to the end")
+    if agent.timestamps is not None and flow["timestamps"] != agent.timestamps:
+        _refuse(f"{key}.timestamps", f"{agent.tcl} needs {str(agent.timestamps).lower()}")
+    if "ack_size" not in flow:
+        _refuse(f"{key}.ack_size", "ns-2 has acknowledgements of one size; write it")
+    window, ceiling = _ENDLESS, 0
+    if "receive_window" in flow:
+        if not agent.bounded:
+            _refuse(f"{key}.receive_window", f"the module {agent.module} pays no regard to a receive window")
+        window = ceiling = _count(flow["receive_window"], "segments", f"{key}.receive_window")
+    mss, header = round(_value(flow["mss"])), round(_value(flow["header"]))
+    stamp = 12 if flow["timestamps"] else 0
+    settings = {
+        "packetSize_": f"{mss + header if agent.header_included else mss}",
+        # ns-2 adds its base header, and 10 bytes for timestamps; on the wire those are 12 (RFC 7323, padded).
+        "tcpip_base_hdr_size_": f"{header - stamp}",
+        "ts_option_size_": "12",
+        "timestamps_": str(flow["timestamps"]).lower(),
+        "windowInit_": f"{flow['initial_window']:g}",
+        "window_": f"{window}",
+        # Without it cwnd goes on growing while window_ limits the sender.
+        "maxcwnd_": f"{ceiling}",
+        "tcpTick_": f"{_value(flow['granularity']):.9g}",
+        "rtxcur_init_": f"{_value(flow['initial_rto']):.9g}",
+        "minrto_": f"{_value(flow['min_rto']):.9g}",
+        "maxrto_": f"{_value(flow['max_rto']):.9g}",
+        "ecn_": "1" if flow["ecn"] else "0",
+        **agent.settings,
+    }
+    lines = [f"set tcp({i}) [new {agent.tcl}]", f"set sink [new {agent.sink}]"]
+    lines += [f"$tcp({i}) set {name} {value}" for name, value in settings.items()]
+    lines.append(f"$sink set packetSize_ {round(_value(flow['ack_size']))}")
+    if flow["timestamps"]:
+        # The sink must echo the timestamp that RFC 1323 says, or a loss inflates the RTT estimate.
+        lines.append("$sink set ts_echo_rfc1323_ true")
+    lines += [f"$ns attach-agent ${nodes[0]} $tcp({i})", f"$ns attach-agent ${nodes[1]} $sink"]
+    lines += [f"$ns connect $tcp({i}) $sink", f"set source({i}) [new Application/FTP]"]
+    lines.append(f"set payload({i}) {8 * mss}.0")
+    lines.append(f"$source({i}) attach-agent $tcp({i})")
+    # ns-2 resets every agent when the simulation begins, so threshold and module are set only then.
+    begin = ["global ns tcp source started", f"set started({i}) [$ns now]"]
+    threshold = flow.get("initial_ssthresh")
+    if threshold is not None:
+        begin.append(f"$tcp({i}) set ssthresh_ {threshold:g}")
+    if agent.module is not None:
+        begin.append(f"$tcp({i}) select_ca {agent.module}")
+    begin.append(f"$source({i}) start")
+    lines += [f"proc begin_{i} {{}} {{", *(f"  {line}" for line in begin), "}"]
+    moment = f"{_value(flow['start']):.9f}"
+    jitter = _value(flow["start_jitter"])
+    if jitter > 0.0:
+        moment = f"[expr {moment} + [$starts uniform 0 {jitter:.9g}]]"
+    lines.append(f"$ns at {moment} begin_{i}")
+    return lines
+
+
+def _sampling(record: Mapping[str, Any], flows: int) -> list[str]:
+    """Prints the windows again and again."""
+    interval = record.get("interval", "change")
+    if interval == "change":
+        _refuse("record.interval", 'ns-2 is asked at intervals; write for example "100 ms"')
+    step = f"{_value(interval):.9g}"
+    return [
+        "proc sample {} {",
+        "  global ns tcp",
+        f"  for {{set i 0}} {{$i < {flows}}} {{incr i}} {{",
+        '    puts "window [$ns now] $i [$tcp($i) set cwnd_] [$tcp($i) set ssthresh_]"',
+        "  }",
+        f"  $ns at [expr [$ns now] + {step}] sample",
+        "}",
+        "$ns at 0.0 sample",
+    ]
+
+
+def script(
+    scenario: Scenario | Mapping[str, Any],
+    *,
+    agents: Agent | Mapping[str, Agent] | None = None,
+    watch: Sequence[str] = (),
+) -> str:
+    """The Tcl text that carries out a scenario.
+
+    Args:
+        scenario: what to simulate.
+        agents: the ns-2 sender of all flows, or of some by their names, where it is not to follow from
+            `cc` and `recovery`.
+        watch: directions of links whose queues are to be observed, "sat/forward"; costs time.
+
+    Raises:
+        ScenarioError: the scenario is not correct, or ns-2 cannot follow it; the message names the key.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.from_dict(scenario)
+    plan = json.loads(scenario.to_json())
+    seed = plan["seed"]
+    if seed > _MOST_SEEDS:
+        _refuse("seed", f"ns-2 is stepped to it; at most {_MOST_SEEDS}, not {seed}")
+    directions, number = _directions(plan)
+    unknown = set(watch) - {d.name for d in directions}
+    if unknown:
+        _refuse("watch", f"no packet crosses {sorted(unknown)[0]!r}")
+    lines = [f"set n{n} [$ns node]" for n in range(len(set(number.values())))]
+    lines.append(f"for {{set i 0}} {{$i < {seed}}} {{incr i}} {{ $defaultRNG next-substream }}")
+    for d in directions:
+        lines += _link(d, seed, watched=d.name in watch)
+    lines.append(f"set starts [draws {seed}]")
+    flows: list[tuple[str, Mapping[str, Any]]] = []
+    for k, flow in enumerate(plan["flow"]):
+        if "cc" not in flow:
+            _refuse(f"flow.{k}.traffic.kind", "this script has TCP senders only")
+        cc = flow["cc"]
+        name = flow.get("name", cc if isinstance(cc, str) else cc["name"])
+        copies = [name] if flow["count"] == 1 else [f"{name}-{n + 1}" for n in range(flow["count"])]
+        flows += [(f"flow.{k}", {**flow, "name": name}) for name in copies]
+    for i, (key, flow) in enumerate(flows):
+        path, back = flow["path"], flow.get("ack_path")
+        ends = number[path[0], 0], number[path[-1], 1]
+        _only_way(directions, *ends, len(path), f"{key}.path")
+        _only_way(
+            directions, ends[1], ends[0], len(back or path), f"{key}.ack_path" if back else f"{key}.path"
+        )
+        named = agents if isinstance(agents, Agent) else (agents or {}).get(flow["name"])
+        agent = named or agent_for(flow["cc"], flow["recovery"], f"{key}.cc")
+        source = f"n{ends[0]}"
+        extra = _value(flow["extra_delay"])
+        if extra > 0.0:
+            # A private delay costs no transmission time in a scenario; next to none at this rate.
+            near, source = source, f"own{i}"
+            lines += [f"set own{i} [$ns node]", f"$ns duplex-link $own{i} ${near} 1e13 {extra:.9f}s DropTail"]
+            lines += [f"$ns queue-limit {way} {_ENDLESS}" for way in (f"$own{i} ${near}", f"${near} $own{i}")]
+        lines += _flow(i, key, flow, agent, (source, f"n{ends[1]}"))
+    record = plan.get("record")
+    if record is not None and record["flows"]:
+        lines += _sampling(record, len(flows))
+    duration = _value(plan["duration"])
+    lines += [
+        f"$ns at {duration:.9f} {{",
+        f"  for {{set i 0}} {{$i < {len(flows)}}} {{incr i}} {{",
+        "    set counts [expr [$tcp($i) set ack_] + 1]",
+        "    foreach name {ndatapack_ nrexmitpack_ nrexmit_ ncwndcuts_} {",
+        "      lappend counts [$tcp($i) set $name]",
+        "    }",
+        "    set goodput 0.0",
+        "    if {[info exists started($i)]} {",
+        f"      set goodput [expr [lindex $counts 0] * $payload($i) / ({duration:.9f} - $started($i))]",
+        "    } else {",
+        f"      set started($i) {duration:.9f}",
+        "    }",
+        '    puts "flow $started($i) $goodput $counts"',
+        "  }",
+        "  foreach name [lsort [array names watch]] {",
+        "    set waiting [$watch($name) get-pkts-integrator]",
+        f"    $waiting newpoint {duration:.9f} [$waiting set lasty_]",
+        "    set counts {}",
+        "    foreach count {parrivals_ pdrops_ pmarks_} { lappend counts [$watch($name) set $count] }",
+        f'    puts "link $name $counts [expr [$waiting set sum_] / {duration:.9f}]"',
+        "  }",
+        "  exit 0",
+        "}",
+        "$ns run",
+    ]
+    return _HEAD + "\n".join(lines) + "\n"

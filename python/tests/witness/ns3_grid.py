@@ -1,0 +1,253 @@
+"""Goodput beside ns-3: six senders, two round-trip times, without loss and with PER 0.001.
+
+    python3.11 -m venv ns3-env && ns3-env/bin/pip install ns3==3.44.post0      (0.5 GB)
+    BENTPIPE_NS3_PYTHON=ns3-env/bin/python python python/tests/witness/ns3_grid.py
+
+prints the table of docs/validation.md in some minutes; ns-3 alone takes ten seconds of CPU to start. The
+variable names a Python in which `from ns import ns` works, by default this one. ns-3 is no dependency of
+Bentpipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bentpipe as bp
+from bentpipe.ns2.dumbbell import ENDLESS, packets
+
+MISSING = "ns-3 is not importable (pip install ns3, and name its Python in BENTPIPE_NS3_PYTHON)"
+NOT_INSTALLED = 3
+"""Exit status, as scripts/validate.py has it."""
+RATE = 10e6
+MSS = 1448
+HEADER = 54
+"""TCP with timestamps, IP, and the two bytes of ns-3's point-to-point protocol."""
+PERS = (0.0, 1e-3)
+DURATION_S = {100: 60.0, 500: 100.0}
+SEEDS = 6
+FEW_SEEDS = 2
+"""For senders that losses hardly slow down: a run of theirs costs ns-3 a minute, and they scatter little."""
+TOLERANCE = 0.10
+OPEN = ("vegas", "hybla")
+"""Senders that differ, not all of it for a known reason (docs/validation.md)."""
+
+
+def python() -> str:
+    """The Python that has ns-3."""
+    return os.environ.get("BENTPIPE_NS3_PYTHON", sys.executable)
+
+
+def available() -> bool:
+    """Are there bindings of ns-3? Looks without starting them, which takes long."""
+    probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ns') is None)"
+    try:
+        return subprocess.run([python(), "-c", probe], check=False).returncode == 0
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A sender in ns-3, its settings, and the controller here with the same parameters."""
+
+    key: str
+    cc: Any
+    socket: str
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+SENDERS = (
+    Sender("newreno", "reno", "ns3::TcpNewReno"),
+    Sender("cubic", "cubic", "ns3::TcpCubic", {"ns3::TcpCubic::HyStart": "false"}),
+    Sender("vegas", {"name": "vegas", "rules": "linux"}, "ns3::TcpVegas"),
+    Sender("veno", "veno", "ns3::TcpVeno"),
+    Sender(
+        "hybla",
+        {"name": "hybla", "rtt0": 0.06, "ssthresh_est": False, "pacing": False},
+        "ns3::TcpHybla",
+        {"ns3::TcpHybla::RRTT": "60ms"},
+    ),
+    Sender("bbr", "bbr", "ns3::TcpBbr"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison."""
+
+    sender: Sender
+    rtt_ms: int
+    per: float
+
+    @property
+    def name(self) -> str:
+        """As in the table."""
+        return f"{self.sender.key}-{self.rtt_ms}ms-per-{self.per:g}"
+
+    @property
+    def seeds(self) -> int:
+        """How many runs."""
+        if not self.per:
+            return 1
+        return FEW_SEEDS if self.sender.key in ("hybla", "bbr") else SEEDS
+
+    @property
+    def bdp(self) -> int:
+        """Of the path, packets: the buffer, and where the first slow start ends."""
+        return packets(RATE, self.rtt_ms / 1e3)
+
+    def for_ns3(self, seed: int) -> dict[str, Any]:
+        """The run, as `ns3_runs.py` reads it."""
+        edge = [10**9, 10**6, 1_000_000]
+        return {
+            "cc": self.sender.socket,
+            "settings": self.sender.settings,
+            "seed": seed,
+            "mss": MSS,
+            "ssthresh": self.bdp,
+            # Room for pipe and queue and a recovery; ns-3's cost per packet grows with it.
+            "window": 4 * self.bdp,
+            "per": self.per,
+            "duration": DURATION_S[self.rtt_ms],
+            "links": [edge, [int(RATE), self.rtt_ms * 500_000 - 2_000_000, self.bdp], edge],
+        }
+
+    def here(self, seed: int) -> bp.Scenario:
+        """The run for Bentpipe: profile `modern` as far as ns-3 follows the same RFCs."""
+        edge = bp.Link(rate="1 Gbit/s", delay="1 ms", queue=ENDLESS)
+        core = bp.Link(
+            rate=f"{RATE:.0f} bit/s",
+            delay=f"{self.rtt_ms / 2 - 2} ms",
+            queue=bp.DropTail(f"{self.bdp} packets"),
+            loss=bp.PacketError(self.per) if self.per else None,
+            reverse={"queue": ENDLESS},
+        )
+        flow = bp.Flow(
+            self.sender.cc,
+            path=["access", "core", "egress"],
+            profile="modern",
+            mss=f"{MSS} bytes",
+            header=f"{HEADER} bytes",
+            ack_size=f"{HEADER} bytes",
+            initial_ssthresh=self.bdp,
+            receive_window=f"{4 * self.bdp} segments",
+            delayed_ack=False,
+            spurious="none",
+            rack=False,
+            tlp=False,
+            dsack=False,
+            handshake=False,
+        )
+        links = {"access": edge, "core": core, "egress": edge}
+        return bp.Scenario(links=links, flows=[flow], duration=f"{DURATION_S[self.rtt_ms]} s", seed=seed)
+
+
+def cells() -> list[Cell]:
+    """Every comparison."""
+    return [Cell(sender, rtt_ms, per) for sender in SENDERS for rtt_ms in DURATION_S for per in PERS]
+
+
+def ask_ns3(runs: list[dict[str, Any]]) -> Iterator[float]:
+    """Goodputs in Mbit/s, in order, as they come.
+
+    Raises:
+        RuntimeError: ns-3 failed.
+    """
+    script = Path(__file__).with_name("ns3_runs.py")
+    with subprocess.Popen(
+        [python(), script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as child:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(json.dumps(runs))
+        child.stdin.close()
+        for run in runs:
+            line = child.stdout.readline()
+            got = json.loads(line)["bytes"] if line else None
+            if got is None:
+                raise RuntimeError(f"ns-3 failed on {run['cc']}")
+            yield got * 8.0 / run["duration"] / 1e6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Goodputs in Mbit/s over the seeds."""
+
+    cell: Cell
+    theirs: list[float]
+    ours: list[float]
+
+    @property
+    def difference(self) -> float:
+        """Of the means, relative to ns-3."""
+        return statistics.fmean(self.ours) / statistics.fmean(self.theirs) - 1.0
+
+    @property
+    def error(self) -> float:
+        """Its standard error."""
+        if self.cell.seeds == 1:
+            return 0.0
+        variance = sum(statistics.variance(x) / len(x) for x in (self.theirs, self.ours))
+        return math.sqrt(variance) / statistics.fmean(self.theirs)
+
+    @property
+    def agrees(self) -> bool:
+        """Within the tolerance, or within three standard errors."""
+        return abs(self.difference) <= max(TOLERANCE, 3.0 * self.error)
+
+    def row(self) -> str:
+        """One line of the table in Markdown."""
+        verdict = "agrees" if self.agrees else "differs, open" if self.cell.sender.key in OPEN else "DIFFERS"
+        means = f"{statistics.fmean(self.theirs):.3f} | {statistics.fmean(self.ours):.3f}"
+        tolerated = max(TOLERANCE, 3.0 * self.error)
+        end = f"{self.difference:+.1%} | {tolerated:.0%} | {verdict} |"
+        return f"| {self.cell.name} | {self.cell.seeds} | {means} | {end}"
+
+
+def compare(chosen: list[Cell]) -> Iterator[Verdict]:
+    """Both programs on the cells."""
+    theirs = ask_ns3([cell.for_ns3(seed) for cell in chosen for seed in range(1, cell.seeds + 1)])
+    for cell in chosen:
+        there = [next(theirs) for _ in range(cell.seeds)]
+        duration = DURATION_S[cell.rtt_ms]
+        runs = bp.run_many([cell.here(seed) for seed in range(1, cell.seeds + 1)])
+        here = [run.json["flows"][0]["delivered_bytes"] * 8.0 / duration / 1e6 for run in runs]
+        yield Verdict(cell, there, here)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints the table; 1 if a cell differs, 3 without ns-3."""
+    parser = argparse.ArgumentParser(description="Goodput beside ns-3.")
+    parser.add_argument("part", nargs="*", help="only cells with this in their names")
+    given = parser.parse_args(arguments)
+    if not available():
+        print(MISSING, file=sys.stderr)
+        return NOT_INSTALLED
+    print(
+        "| cell | seeds | ns-3 Mbit/s | Bentpipe Mbit/s | difference | tolerated | verdict |\n"
+        + "|---" * 7
+        + "|"
+    )
+    bad = 0
+    chosen = [c for c in cells() if not given.part or any(part in c.name for part in given.part)]
+    for verdict in compare(chosen):
+        bad += not verdict.agrees and verdict.cell.sender.key not in OPEN
+        print(verdict.row(), flush=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Runs every witness in its full form and writes its table between its markers in docs/validation.md.
+
+    python scripts/validate.py [--jobs N] [NAME ...]
+
+A table stands between `<!-- NAME -->` and `<!-- end NAME -->`. Exit status 1 if a witness says that
+something differs; its table is written all the same. A witness whose program is not installed leaves its
+table as it is, and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "validation.md"
+WITNESSES = ROOT / "python" / "tests" / "witness"
+MISSING = 3
+"""Exit status of a witness whose program is not installed."""
+
+COMMANDS: dict[str, list[str]] = {
+    "ns2-curves": ["ns2_curves.py", "--figure", str(ROOT / "docs" / "ns2-curves.svg")],
+    "ns2-grid": ["ns2_grid.py", "--jobs", "{jobs}"],
+    "ns2-queues": ["ns2_queues.py", "--jobs", "{jobs}"],
+    "ns2-satellite": ["ns2_satellite.py"],
+    "ns3-grid": ["ns3_grid.py"],
+}
+
+
+def replaced(page: str, name: str, table: str) -> str:
+    """The page with another table between the markers of `name`.
+
+    Raises:
+        ValueError: the page lacks one of the markers.
+    """
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    before, found, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found and found_end):
+        raise ValueError(f"docs/validation.md has no {begin.strip()} or no {end}")
+    return f"{before}{begin}\n{table.strip()}\n\n{end}{after}"
+
+
+def main() -> int:
+    """Runs the witnesses that are named, or all."""
+    parser = argparse.ArgumentParser(description="Runs the witnesses and writes their tables.")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    parser.add_argument("name", nargs="*", help=f"one of {', '.join(COMMANDS)}; by default all")
+    given = parser.parse_args()
+    unknown = set(given.name) - set(COMMANDS)
+    if unknown:
+        parser.error(f"no witness is called {sorted(unknown)[0]!r}; there are {', '.join(COMMANDS)}")
+    worst = 0
+    for name in given.name or COMMANDS:
+        file, *options = (part.format(jobs=given.jobs) for part in COMMANDS[name])
+        print(f"{name} ...", flush=True)
+        done = subprocess.run(
+            [sys.executable, WITNESSES / file, *options], stdout=subprocess.PIPE, text=True, check=False
+        )
+        if done.returncode == MISSING:
+            print(f"{name}: not installed; its table stays")
+            continue
+        if done.returncode not in (0, 1) or not done.stdout.startswith("|"):
+            print(f"{name}: failed with status {done.returncode}", file=sys.stderr)
+            return 1
+        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), name, done.stdout), encoding="utf-8")
+        print(f"{name}: {'agrees' if done.returncode == 0 else 'DIFFERS'}")
+        worst = max(worst, done.returncode)
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())
