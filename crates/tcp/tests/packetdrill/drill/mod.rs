@@ -62,15 +62,6 @@ impl fmt::Display for Error {
     }
 }
 
-/// What may be sent without a line that says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strictness {
-    /// Nothing up to the last event: each segment is expected before the next event that could explain it.
-    Exact,
-    /// As packetdrill: order and times count, but a segment may wait for its line, and the end of a script is not looked behind.
-    Packetdrill,
-}
-
 /// A script that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -82,9 +73,9 @@ pub(crate) struct Outcome {
     pub(crate) closed_at: Option<usize>,
 }
 
-/// Runs the script `text`.
-pub(crate) fn run(text: &str, strictness: Strictness) -> Result<Outcome, Error> {
+/// Runs the script `text`. Stricter than packetdrill: up to the last event nothing may be sent without a line that says so.
+pub(crate) fn run(text: &str) -> Result<Outcome, Error> {
     let script = parser::parse(text)?;
     let plan = plan::plan(&script)?;
-    run::play(&plan, strictness)
+    run::play(&plan)
 }

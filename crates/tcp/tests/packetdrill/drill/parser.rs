@@ -237,7 +237,7 @@ impl Cursor<'_> {
         nanos.truncate(9);
         let scale = 10_u64.pow(9 - nanos.len() as u32);
         let seconds = number(&rest[..whole]).and_then(|n| n.checked_mul(1_000_000_000));
-        let time = seconds.and_then(|s| Some(s.checked_add(number(&nanos)? * scale)?));
+        let time = seconds.and_then(|s| s.checked_add(number(&nanos)? * scale));
         let time = time.filter(|&t| t <= LONGEST).ok_or_else(wrong)?;
         self.pos += len;
         Ok(time)

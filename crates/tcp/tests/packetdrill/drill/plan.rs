@@ -111,7 +111,7 @@ pub(crate) fn plan(script: &Script) -> Result<Plan, Error> {
     let sends = !writes.is_empty();
     let mut grid = if sends { shake.grid(&writes)? } else { arriving(&arrivals) };
     grid.unit = grid.unit.max(1);
-    shake.into_options(&mut settings, grid);
+    shake.agree(&mut settings, grid);
     if sends {
         settings.options.receive_window = receive_window(events, &shake, grid)?;
     }
@@ -260,7 +260,8 @@ impl<'a> Handshake<'a> {
         Ok(Grid { unit, total })
     }
 
-    fn into_options(&self, settings: &mut Settings, grid: Grid) {
+    /// What both sides offered holds.
+    fn agree(&self, settings: &mut Settings, grid: Grid) {
         let options = &mut settings.options;
         options.mss = u32::try_from(grid.unit).unwrap_or(u32::MAX);
         options.timestamps = self.timestamps();

@@ -28,6 +28,11 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_timestamps",
 ];
 
+/// A profile for a connection that is open already: the lines of a handshake say which options hold and are not played.
+fn opened(profile: Options) -> Options {
+    Options { handshake: false, ..profile }
+}
+
 /// Options so far, and what may be negotiated.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -40,14 +45,19 @@ pub(crate) struct Settings {
 impl Settings {
     /// As the RFCs advise (profile `modern`), with Reno's window, whose numbers can be worked out by hand.
     pub(crate) fn new() -> Self {
-        Self { options: Options::modern(), cc: "reno".to_string(), sack_allowed: true, ecn_allowed: true }
+        Self {
+            options: opened(Options::modern()),
+            cc: "reno".to_string(),
+            sack_allowed: true,
+            ecn_allowed: true,
+        }
     }
 
     /// What the public scripts take for granted: Linux with CUBIC and its least timeout.
     fn linux(&mut self) {
         let min_rto = Span::from_millis(200);
         let delayed_ack = Some(Span::from_millis(40));
-        self.options = Options { min_rto, delayed_ack, ..Options::modern() };
+        self.options = Options { min_rto, delayed_ack, ..opened(Options::modern()) };
         self.cc = "cubic".to_string();
         self.ecn_allowed = false;
     }
@@ -171,8 +181,8 @@ impl Settings {
         match key {
             "profile" => {
                 *options = match value {
-                    "paper" => Options::paper(),
-                    "modern" => Options::modern(),
+                    "paper" => opened(Options::paper()),
+                    "modern" => opened(Options::modern()),
                     _ => return Err(wrong("paper or modern")),
                 }
             }
