@@ -1,0 +1,81 @@
+//! A runner for scripts in the language of packetdrill (N. Cardwell et al., packetdrill: scriptable network stack testing, from
+//! sockets to packets, USENIX ATC 2013), against the sender and the receiver of this crate instead of a kernel.
+//!
+//! A script is read ([`parser`]), turned into options of the connection and steps in whole segments ([`plan`]), and played
+//! ([`run`]). Whatever the text, the answer is an outcome or an [`Error`] with the line; nothing panics. The module needs
+//! nothing of the test around it, so that another program may include it by its path.
+//!
+//! What differs from packetdrill: there is no handshake to play (its lines only say which options hold), no teardown (a script
+//! ends where it closes), no data in both directions, and the PSH flag and the window that we advertise are not compared.
+
+mod expression;
+mod packet;
+mod parser;
+mod plan;
+mod run;
+mod settings;
+
+use std::fmt;
+
+/// What is wrong with a script, or with us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The text is not in the language.
+    Syntax,
+    /// It needs something that is not here.
+    Refused,
+    /// It ran, and something else came than it says.
+    Differs,
+}
+
+/// Why a script did not run to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Error {
+    pub(crate) kind: Kind,
+    /// Line of the script, from 1.
+    pub(crate) line: usize,
+    pub(crate) message: String,
+}
+
+impl Error {
+    fn syntax(line: usize, message: impl Into<String>) -> Self {
+        Self { kind: Kind::Syntax, line, message: message.into() }
+    }
+
+    fn refused(line: usize, message: impl Into<String>) -> Self {
+        Self { kind: Kind::Refused, line, message: message.into() }
+    }
+
+    fn differs(line: usize, message: impl Into<String>) -> Self {
+        Self { kind: Kind::Differs, line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            Kind::Syntax => "cannot be read",
+            Kind::Refused => "does not apply here",
+            Kind::Differs => "differs",
+        };
+        write!(f, "line {}: {what}: {}", self.line, self.message)
+    }
+}
+
+/// A script that ran to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Segments that were sent and compared.
+    pub(crate) compared: usize,
+    /// Assertions that held.
+    pub(crate) asserted: usize,
+    /// Where the script closes the connection, if it does: what follows was not played.
+    pub(crate) closed_at: Option<usize>,
+}
+
+/// Runs the script `text`. Stricter than packetdrill: up to the last event nothing may be sent without a line that says so.
+pub(crate) fn run(text: &str) -> Result<Outcome, Error> {
+    let script = parser::parse(text)?;
+    let plan = plan::plan(&script)?;
+    run::play(&plan)
+}

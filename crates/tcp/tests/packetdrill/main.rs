@@ -1,0 +1,63 @@
+//! Scripts in the language of packetdrill, each a test by its name. The expected values are worked out from the RFCs; the head of
+//! a script names the section.
+
+mod drill;
+mod hostile;
+
+macro_rules! scripts {
+    ($($group:ident { $($name:ident),* $(,)? })*) => {
+        $(mod $group {
+            $(#[test]
+            fn $name() {
+                let path = concat!(stringify!($group), "/", stringify!($name), ".pkt");
+                crate::check(path, include_str!(concat!("scripts/", stringify!($group), "/", stringify!($name), ".pkt")));
+            })*
+        })*
+        /// How many scripts are listed.
+        const LISTED: usize = [$($(stringify!($name)),*),*].len();
+    };
+}
+
+scripts! {
+    cubic { seven_tenths, timeout }
+    ecn { echo_halves_once, not_negotiated, receiver_echoes_until_cwr, retransmission_without_ect }
+    f_rto { genuine, spurious }
+    limited_transmit { not_done, reordering, without_sack }
+    newreno { partial_ack, reno_leaves_at_the_first_new_ack }
+    prr { one_for_two, slow_start_reduction_bound }
+    rack { reordering_is_waited_for, three_sacked_without_reordering, timer }
+    receiver { duplicate_not_reported, duplicate_reported, echo_of_the_oldest, every_second_segment, most_recent_block_first, out_of_order_at_once }
+    rto { at_least_one_second, doubles_each_time, first_sample, restarted_by_an_advancing_ack, samples_that_differ, second_sample, slow_start_after_it }
+    sack { no_retransmission_of_sacked, old_ack, pipe_below_half, two_holes_in_order }
+    slow_start { byte_counting_up_to_two_segments, congestion_avoidance, ends_at_ssthresh, initial_window_of_rfc5681, initial_window_of_ten, nothing_grows_that_does_not_limit, one_segment_an_ack }
+    timestamps { eifel_genuine, eifel_spurious, sample_of_a_retransmission }
+    tlp { delayed_ack_of_one_segment, repair_by_recovery, two_round_trips, without_a_sample }
+    window { receive_window_binds, scaled_window }
+}
+
+fn check(path: &str, text: &str) {
+    if let Err(error) = drill::run(text) {
+        panic!("{path}: {error}");
+    }
+}
+
+#[test]
+fn every_script_is_listed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/packetdrill/scripts");
+    let groups = std::fs::read_dir(folder).expect("the scripts are here");
+    let files =
+        groups.flatten().filter_map(|group| std::fs::read_dir(group.path()).ok()).map(Iterator::count);
+    assert_eq!(files.sum::<usize>(), LISTED);
+}
+
+#[test]
+fn a_difference_names_line_expectation_and_what_came() {
+    let text = include_str!("scripts/tlp/two_round_trips.pkt").replace("+1.2 ", "+1.3 ");
+    let error = drill::run(&text).expect_err("the probe is early").to_string();
+    assert!(
+        error.contains("line 13: differs")
+            && error.contains("at 2.500000 s")
+            && error.contains("at 2.400000 s"),
+        "{error}"
+    );
+}
