@@ -2,8 +2,6 @@
 
 use proptest::prelude::*;
 
-use crate::drill;
-
 const SCRIPTS: [&str; 8] = [
     include_str!("scripts/slow_start/congestion_avoidance.pkt"),
     include_str!("scripts/sack/two_holes_in_order.pkt"),
@@ -137,7 +135,7 @@ fn changed(text: &str, change: &Change) -> String {
 
 /// An error names a line that the text has, or the first one of an empty text.
 fn answers(text: &str) -> Result<(), TestCaseError> {
-    if let Err(error) = drill::run(text) {
+    if let Err(error) = bentpipe_drill::run(text) {
         let lines = text.split('\n').count();
         prop_assert!((1..=lines).contains(&error.line), "{error} of {lines} lines");
     }

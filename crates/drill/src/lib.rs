@@ -1,9 +1,10 @@
 //! A runner for scripts in the language of packetdrill (N. Cardwell et al., packetdrill: scriptable network stack testing, from
-//! sockets to packets, USENIX ATC 2013), against the sender and the receiver of this crate instead of a kernel.
+//! sockets to packets, USENIX ATC 2013), against the sender and the receiver of `bentpipe-tcp` instead of a
+//! kernel.
 //!
-//! A script is read ([`parser`]), turned into options of the connection and steps in whole segments ([`plan`]), and played
-//! ([`run`]). Whatever the text, the answer is an outcome or an [`Error`] with the line; nothing panics. The module needs
-//! nothing of the test around it, so that another program may include it by its path.
+//! A script is read (`parser`), turned into options of the connection and steps in whole segments (`plan`), and played
+//! ([`run()`]). Whatever the text, the answer is an [`Outcome`] or an [`Error`] with the line; nothing panics. [`run()`] is what a
+//! fuzzer calls with arbitrary text: it reads and plans first, and plays what is left within bounded time and memory.
 //!
 //! What differs from packetdrill: there is no handshake to play (its lines only say which options hold), no teardown (a script
 //! ends where it closes), no data in both directions, and the PSH flag and the window that we advertise are not compared.
@@ -19,7 +20,7 @@ use std::fmt;
 
 /// What is wrong with a script, or with us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The text is not in the language.
     Syntax,
     /// It needs something that is not here.
@@ -30,11 +31,13 @@ pub(crate) enum Kind {
 
 /// Why a script did not run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Error {
-    pub(crate) kind: Kind,
+pub struct Error {
+    /// What is wrong.
+    pub kind: Kind,
     /// Line of the script, from 1.
-    pub(crate) line: usize,
-    pub(crate) message: String,
+    pub line: usize,
+    /// What was expected and what came, or what is not understood.
+    pub message: String,
 }
 
 impl Error {
@@ -51,6 +54,8 @@ impl Error {
     }
 }
 
+impl std::error::Error for Error {}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
@@ -64,17 +69,21 @@ impl fmt::Display for Error {
 
 /// A script that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// Segments that were sent and compared.
-    pub(crate) compared: usize,
+    pub compared: usize,
     /// Assertions that held.
-    pub(crate) asserted: usize,
+    pub asserted: usize,
     /// Where the script closes the connection, if it does: what follows was not played.
-    pub(crate) closed_at: Option<usize>,
+    pub closed_at: Option<usize>,
 }
 
 /// Runs the script `text`. Stricter than packetdrill: up to the last event nothing may be sent without a line that says so.
-pub(crate) fn run(text: &str) -> Result<Outcome, Error> {
+///
+/// # Errors
+///
+/// If the text is not in the language, needs what is not here, or says something else than what comes.
+pub fn run(text: &str) -> Result<Outcome, Error> {
     let script = parser::parse(text)?;
     let plan = plan::plan(&script)?;
     run::play(&plan)

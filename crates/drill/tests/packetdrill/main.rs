@@ -1,7 +1,6 @@
 //! Scripts in the language of packetdrill, each a test by its name. The expected values are worked out from the RFCs; the head of
 //! a script names the section.
 
-mod drill;
 mod hostile;
 
 macro_rules! scripts {
@@ -36,7 +35,7 @@ scripts! {
 }
 
 fn check(path: &str, text: &str) {
-    if let Err(error) = drill::run(text) {
+    if let Err(error) = bentpipe_drill::run(text) {
         panic!("{path}: {error}");
     }
 }
@@ -53,7 +52,7 @@ fn every_script_is_listed() {
 #[test]
 fn a_difference_names_line_expectation_and_what_came() {
     let text = include_str!("scripts/tlp/two_round_trips.pkt").replace("+1.2 ", "+1.3 ");
-    let error = drill::run(&text).expect_err("the probe is early").to_string();
+    let error = bentpipe_drill::run(&text).expect_err("the probe is early").to_string();
     assert!(
         error.contains("line 13: differs")
             && error.contains("at 2.500000 s")
