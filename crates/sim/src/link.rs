@@ -341,7 +341,9 @@ impl Link {
         if self.tail - self.head == self.ring.len() as u64 {
             self.grow();
         }
-        debug_assert!(self.tail == self.head || self.slot(self.tail - 1).at <= sent.saturating_add(self.delay));
+        debug_assert!(
+            self.tail == self.head || self.slot(self.tail - 1).at <= sent.saturating_add(self.delay)
+        );
         let slot = self.tail as usize & (self.ring.len() - 1);
         self.ring[slot] = Slot { at: sent.saturating_add(self.delay), packet };
         self.tail += 1;

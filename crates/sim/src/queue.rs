@@ -343,7 +343,8 @@ impl Work<'_> {
                 let shortest = self.scenario.duration.0.0.div_ceil(MAX_UPDATES);
                 if update.0.0 < shortest {
                     let shortest = Duration(Span(shortest));
-                    let message = format!("{update} is too short for so long a run; it must be {shortest} or longer");
+                    let message =
+                        format!("{update} is too short for so long a run; it must be {shortest} or longer");
                     return Err(self.error(&key.with("update"), message));
                 }
                 let update = update.0;
