@@ -15,12 +15,14 @@ impl Sender {
         if segments > 0 && ack == self.limit { full.saturating_sub(short) } else { full }
     }
 
-    /// The most bytes of one ACK that may make the window grow.
-    pub(super) fn growth_limit(&self) -> u64 {
+    /// The most bytes of one ACK that may make the window grow. `timed_out`: it arrived before all that had been outstanding
+    /// at a timeout was acknowledged.
+    pub(super) fn growth_limit(&self, timed_out: bool) -> u64 {
         let slow_start = self.decision.cwnd < self.decision.ssthresh;
         let segments = match (self.options.byte_counting, slow_start) {
-            (false, _) => 1,   // RFC 5681 section 3.1, eq. 2 and 3
-            (true, true) => 2, // RFC 3465 section 2.2, L = 2
+            (false, _) => 1, // RFC 5681 section 3.1, eq. 2 and 3
+            // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover what had left the network long before.
+            (true, true) => 2 - u64::from(timed_out),
             (true, false) => return u64::MAX,
         };
         segments * u64::from(self.flow.mss)
