@@ -265,7 +265,7 @@ impl Sender {
         let delivered = self.count_deliveries(seg, advanced, got.segments);
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
-        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(self.flow.phase == Phase::Loss));
+        let timed_out = self.flow.phase == Phase::Loss;
         // A duplicate ACK brings no growth (RFC 5681 section 3.2 step 1).
         self.flow.cwnd_limited = advanced > 0 && before < self.limited_until;
         let rtt = self.sample_rtt(seg, advanced, &got);
@@ -308,6 +308,8 @@ impl Sender {
         {
             *clamp += delivered;
         }
+        // Only now is it known whether this is slow start: an undo may have made it so.
+        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(timed_out));
         if spared {
             // AEN keeps the window: the ACK feeds the filters but does not make it grow.
             self.as_if(Phase::Recovery, |s| s.cc.on_ack(&s.flow, &ack));

@@ -19,6 +19,7 @@ macro_rules! scripts {
 
 scripts! {
     cubic { seven_tenths, timeout }
+    dsack { undo_in_slow_start }
     ecn { echo_halves_once, not_negotiated, receiver_echoes_until_cwr, retransmission_without_ect }
     f_rto { genuine, spurious }
     limited_transmit { not_done, reordering, without_sack }

@@ -231,6 +231,7 @@ impl Sender {
             self.undo(&before);
         } else {
             self.cc.on_undo(&self.flow, &before); // it is over already
+            self.decision = self.cc.decision();
         }
     }
 
@@ -240,6 +241,7 @@ impl Sender {
         self.flow.phase = Phase::Open;
         self.recover = self.board.una().saturating_sub(1);
         self.cc.on_undo(&self.flow, before);
+        self.decision = self.cc.decision();
     }
 
     /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.
