@@ -246,7 +246,7 @@ impl Sender {
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
-        if seg.ack > self.board.next() || seg.ack < before || self.is_done() {
+        if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
         self.limits.pass(now, self.cwnd_segments());
@@ -258,7 +258,7 @@ impl Sender {
         }
         let mut got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
         self.known_sack = sack;
-        let advanced = seg.ack - before;
+        let advanced = seg.ack.saturating_sub(before);
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);

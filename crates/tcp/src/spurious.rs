@@ -70,6 +70,11 @@ impl Suspicion {
         }
     }
 
+    /// Is the last timeout under suspicion?
+    pub(crate) fn is_open(&self) -> bool {
+        self.state != State::Idle
+    }
+
     /// F-RTO wants new data sent instead of retransmissions.
     pub(crate) fn wants_new(&self) -> bool {
         matches!(self.state, State::New { .. })

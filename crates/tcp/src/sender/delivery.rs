@@ -2,12 +2,22 @@
 
 use bentpipe_cc::{Phase, RateSample, Span, Time};
 
-use super::Sender;
+use super::{Probe, Sender};
 use crate::options::LossRecovery;
 use crate::scoreboard::{DUP_THRESH, Delivered, Stamp};
 use crate::segment::AckSegment;
 
 impl Sender {
+    /// May this ACK from below `una`, which others have overtaken, tell by its SACK blocks what they do not (RFC 6675 section 2: a
+    /// duplicate acknowledgement is one whose blocks bring news)? It was sent before what AEN and F-RTO wait for.
+    #[cold]
+    pub(super) fn has_news(&self, seg: &AckSegment) -> bool {
+        self.options.recovery == LossRecovery::Sack
+            && !seg.sack.is_empty()
+            && self.probe == Probe::No
+            && !self.suspicion.is_open()
+    }
+
     /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.
     pub(super) fn bytes(&self, segments: u64, ack: u64) -> u64 {
         let full = segments * u64::from(self.flow.mss);

@@ -56,6 +56,15 @@ fn f_rto_genuine_with_sack() {
     assert_eq!(t.sender.counters().spurious_timeouts, 0);
 }
 
+/// RFC 5682 section 2.1: the ACKs that follow the retransmission judge; one from before it, overtaken on its way, is none of
+/// them, whatever it SACKs.
+#[test]
+fn f_rto_does_not_heed_an_old_ack() {
+    let mut t = timed_out(|o| o.recovery = LossRecovery::Sack, None);
+    t.ack(2).sends("10-11").sack(1, &[(3, 5)]).sends("").ack(3);
+    assert_eq!(t.sender.counters().spurious_timeouts, 1);
+}
+
 /// RFC 5682 section 2.1 step 2a: a duplicate first: conventional recovery, and no second chance.
 #[test]
 fn f_rto_gives_up_at_a_duplicate() {
