@@ -39,7 +39,7 @@ pub struct Flow {
     pub in_flight: u64,
     /// Bytes delivered to the receiver so far, in order or not.
     pub delivered: u64,
-    /// Bytes declared lost so far.
+    /// Bytes declared lost so far, less those of a timeout or a fast recovery that proved spurious.
     pub lost: u64,
     /// RTT estimate; `None` before the first sample.
     pub rtt: Option<Rtt>,

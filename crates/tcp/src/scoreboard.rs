@@ -123,9 +123,9 @@ impl Scoreboard {
         self.sacked_count
     }
 
-    /// Any segment marked lost and not yet acknowledged?
-    pub(crate) fn any_lost(&self) -> bool {
-        self.lost_count > 0
+    /// Segments marked lost and not yet acknowledged.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost_count
     }
 
     fn slot(&self, seq: u64) -> usize {
@@ -141,9 +141,10 @@ impl Scoreboard {
         self.next += 1;
     }
 
-    /// Segment `seq` goes out again.
-    pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Stamp) {
-        if !self.lost.get(seq) {
+    /// Segment `seq` goes out again. True if it was marked lost.
+    pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Stamp) -> bool {
+        let lost = self.lost.get(seq);
+        if !lost {
             if seq < self.top[0] {
                 // NextSeg rule 3: the original may only be late and counts as in flight beside its copy.
                 self.doubt_end = self.doubt_end.max(seq + 1);
@@ -163,9 +164,8 @@ impl Scoreboard {
         }
         self.stamp(seq, now, stamp);
         self.note_resent(seq, now);
-        if seq == self.resend {
-            self.resend += 1;
-        }
+        self.resend += u64::from(seq == self.resend);
+        lost
     }
 
     fn stamp(&mut self, seq: u64, now: Time, stamp: Stamp) {
@@ -591,7 +591,7 @@ mod tests {
                 prop_assert_eq!(board.next_lost(), naive.next_lost());
                 prop_assert_eq!(board.next_doubtful(), naive.next_doubtful());
                 prop_assert_eq!(board.rescue(), naive.rescue());
-                prop_assert_eq!(board.any_lost(), naive.open().any(|s| naive.lost[s]));
+                prop_assert_eq!(board.lost() > 0, naive.open().any(|s| naive.lost[s]));
                 prop_assert_eq!(board.sacked(), naive.sacked[naive.una..].iter().filter(|&&x| x).count() as u64);
             }
         }

@@ -501,9 +501,9 @@ impl Sender {
             if self.tlp.due {
                 self.board.send_probe(seq, now, stamp);
             } else {
-                self.board.send_again(seq, now, stamp);
+                let lost = self.board.send_again(seq, now, stamp);
                 if let Some(repairs) = &mut self.repairs {
-                    repairs.on_retransmit();
+                    repairs.on_retransmit(lost);
                 }
             }
         }

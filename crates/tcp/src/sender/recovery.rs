@@ -7,7 +7,7 @@ use crate::options::{LossRecovery, NewRenoExit, SpuriousTimeout};
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Delivered};
 use crate::segment::{AckSegment, Block};
-use crate::spurious::{Repairs, Verdict};
+use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
     /// Phase changes that this ACK brings about. True if it ends a fast recovery; the phase stays until the controller has
@@ -25,7 +25,7 @@ impl Sender {
         }
         match self.flow.phase {
             Phase::Recovery if seg.ack >= self.recover => {
-                if !self.board.any_lost() {
+                if self.board.lost() == 0 {
                     return true;
                 }
                 // What was sent during this recovery is known to be lost: the next begins at once.
@@ -52,7 +52,7 @@ impl Sender {
                     let marked = self.board.mark(seg.ack);
                     self.declare_lost(marked, ack);
                 }
-                if self.board.any_lost() && got.segments + u64::from(self.dupacks) > 0 {
+                if self.board.lost() > 0 && got.segments + u64::from(self.dupacks) > 0 {
                     self.enter_recovery(got.segments);
                 } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
                     self.window_reduced();
@@ -170,7 +170,7 @@ impl Sender {
 
     /// RFC 6298 section 5.4 to 5.6, RFC 5681 section 3.1.
     pub(super) fn on_timeout(&mut self, back_off: bool) {
-        let before = self.cc.decision();
+        let before = Before { decision: self.cc.decision(), lost: self.flow.lost };
         let fresh = match self.options.spurious {
             // After a fast retransmission the next ACKs do not tell which copy arrived; a timestamp does.
             SpuriousTimeout::FRto => self.flow.phase == Phase::Open,
@@ -210,9 +210,10 @@ impl Sender {
     }
 
     /// The last timeout was spurious.
-    fn undo_timeout(&mut self, before: &Decision) {
+    fn undo_timeout(&mut self, before: &Before) {
         self.counters.spurious_timeouts += 1;
-        self.undo(before);
+        self.flow.lost = before.lost;
+        self.undo(&before.decision);
     }
 
     /// The last fast recovery was needless if the receiver has reported everything that it sent again as a duplicate (the
@@ -223,10 +224,15 @@ impl Sender {
         if !repairs.on_duplicate(duplicate) {
             return;
         }
-        let before = repairs.before;
+        let (before, mut kept) = (repairs.before, repairs.lost);
         self.repairs = None;
         self.counters.spurious_recoveries += 1;
-        if self.flow.phase == Phase::Recovery {
+        let recovering = self.flow.phase == Phase::Recovery;
+        if recovering {
+            kept += self.board.lost();
+        }
+        self.flow.lost = self.flow.lost.saturating_sub(kept * u64::from(self.flow.mss));
+        if recovering {
             self.forced = false;
             self.undo(&before);
         } else {
