@@ -405,9 +405,13 @@ impl Link {
     /// What the audit balances; `hands_on`: the ring only holds what waits, and the engine counts what has gone on.
     pub(crate) fn ledger(&mut self, hands_on: bool) -> Ledger {
         let counts = self.counts;
-        let (waiting, came) = match self.scheduled() {
-            Some(scheduled) => (scheduled.packets().len() as u64, scheduled.came()),
-            None => (0, counts.offered),
+        let (waiting, came, scheduled) = match self.scheduled() {
+            Some(scheduled) => {
+                let packets = scheduled.packets();
+                let sizes = packets.iter().map(|packet| u64::from(packet.size)).sum();
+                (packets.len() as u64, scheduled.came(), (scheduled.bytes(), sizes))
+            }
+            None => (0, counts.offered, (0, 0)),
         };
         let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() as u64;
         let sizes = (self.queued..self.tail).map(|i| u64::from(self.slot(i).packet.size));
@@ -419,7 +423,8 @@ impl Link {
             delivered: counts.delivered,
             waiting,
             under_way: if hands_on { counts.beyond } else { there },
-            queued_bytes: (self.queued_bytes, queued),
+            queued_bytes: (self.queued_bytes + scheduled.0, queued + scheduled.1),
+            most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
             sending: if self.queued < self.tail { u64::from(self.slot(self.queued).packet.size) } else { 0 },
             queue_max: counts.queue_max,
         }
