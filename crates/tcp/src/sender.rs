@@ -8,6 +8,7 @@
 //! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
 //! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
 
+mod application;
 mod delivery;
 mod detection;
 mod opening;
@@ -24,6 +25,8 @@ use crate::scoreboard::{Scoreboard, Stamp};
 use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
+
+pub use application::ShortSegmentSent;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -234,6 +237,16 @@ impl Sender {
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
     pub fn in_flight(&self) -> u64 {
         self.board.pipe().saturating_sub(self.unsacked_deliveries)
+    }
+
+    /// Outstanding segments that are selectively acknowledged.
+    pub fn sacked(&self) -> u64 {
+        self.board.sacked()
+    }
+
+    /// Outstanding segments that are taken for lost, sent again or not.
+    pub fn lost(&self) -> u64 {
+        self.board.lost()
     }
 
     /// When [`Sender::on_deadline`] must be called.
