@@ -16,6 +16,9 @@ use crate::random::Stream;
 use crate::red::{Arrival, Red, Verdict};
 use crate::scheduled::Scheduled;
 
+/// What would be sent later than this, 292 years, is taken to be sent then: no run lasts as long, and all sums of times fit.
+const LATEST: u64 = u64::MAX >> 1;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     /// Arrival at the far end.
@@ -322,8 +325,8 @@ impl Link {
         }
         let begin = self.free_at.max(now.0);
         self.carry = carry;
-        self.free_at = begin + time;
-        self.counts.busy += time;
+        self.free_at = (begin + time).min(LATEST);
+        self.counts.busy += self.free_at - begin;
         self.counts.waited += u128::from(begin - now.0);
         let mut lost = false;
         for loss in &mut self.losses {
@@ -338,6 +341,9 @@ impl Link {
         if self.tail - self.head == self.ring.len() as u64 {
             self.grow();
         }
+        debug_assert!(
+            self.tail == self.head || self.slot(self.tail - 1).at <= sent.saturating_add(self.delay)
+        );
         let slot = self.tail as usize & (self.ring.len() - 1);
         self.ring[slot] = Slot { at: sent.saturating_add(self.delay), packet };
         self.tail += 1;
@@ -510,6 +516,26 @@ mod tests {
             l.push(Time(0), packet(1500));
         }
         assert_eq!(l.free_at, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
+    }
+
+    #[test]
+    fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
+        // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 of them, ten years of 3.15e8 s for 630.
+        let mut l = link(1, 1_000, QueueLimit::Packets(50_000));
+        for _ in 0..50_000 {
+            assert_ne!(l.push(Time(0), packet(62_500)), Pushed::Full);
+        }
+        let end = Time(315_000_000_000_000_000);
+        assert_eq!((l.waiting(end), l.utilisation(end)), (49_369, 1.0));
+        // 49,999 at first, 49,370 when the 630th begins, each for as long.
+        let mean = l.queue_mean(end);
+        assert!((mean - (49_999.0 + 49_370.0) / 2.0).abs() < 1e-6, "{mean}");
+        let mut last = Time(0);
+        while let Some(next) = l.next() {
+            assert!(next >= last);
+            last = next;
+            l.pop();
+        }
     }
 
     #[test]
