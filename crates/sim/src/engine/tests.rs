@@ -20,7 +20,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
              [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
         );
         let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-        let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
+        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
         engine.run(&mut |_| true).unwrap();
         let back = engine.links[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
