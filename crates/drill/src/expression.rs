@@ -9,6 +9,9 @@ pub(crate) enum Quantity {
     Cwnd,
     Ssthresh,
     Unacked,
+    Sacked,
+    Lost,
+    Retrans,
     TotalRetrans,
     CaState,
     Mss,
@@ -29,6 +32,9 @@ const NAMES: &[(&str, Quantity)] = &[
     ("tcpi_snd_cwnd", Quantity::Cwnd),
     ("tcpi_snd_ssthresh", Quantity::Ssthresh),
     ("tcpi_unacked", Quantity::Unacked),
+    ("tcpi_sacked", Quantity::Sacked),
+    ("tcpi_lost", Quantity::Lost),
+    ("tcpi_retrans", Quantity::Retrans),
     ("tcpi_total_retrans", Quantity::TotalRetrans),
     ("tcpi_ca_state", Quantity::CaState),
     ("tcpi_snd_mss", Quantity::Mss),
@@ -43,8 +49,14 @@ const NAMES: &[(&str, Quantity)] = &[
     ("bentpipe_received", Quantity::Received),
 ];
 
-/// States of Linux that the sender here has; `Disorder` and `CWR` are none.
-const STATES: &[(&str, i64)] = &[("TCP_CA_Open", 0), ("TCP_CA_Recovery", 3), ("TCP_CA_Loss", 4)];
+/// States of Linux. `Disorder` is an open sender with segments SACKed; none here is ever in `CWR`.
+const STATES: &[(&str, i64)] = &[
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+];
 
 /// How deep an expression may nest.
 const DEEPEST: usize = 64;

@@ -74,17 +74,38 @@ pub struct Outcome {
     pub compared: usize,
     /// Assertions that held.
     pub asserted: usize,
+    /// Blocks of code that were passed over because they ask what is not here ([`Manner::Lenient`]).
+    pub skipped: usize,
     /// Where the script closes the connection, if it does: what follows was not played.
     pub closed_at: Option<usize>,
 }
 
-/// Runs the script `text`. Stricter than packetdrill: up to the last event nothing may be sent without a line that says so.
+/// How a script is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Nothing may be sent without a line that says so, up to the last event, and every assertion must be understood.
+    Strict,
+    /// As packetdrill does: what is sent waits for the next line that names a packet to be sent, and is not missed if none comes.
+    /// Code that asks what is not here is passed over and counted.
+    Lenient,
+}
+
+/// Runs the script `text` in the strict manner.
 ///
 /// # Errors
 ///
 /// If the text is not in the language, needs what is not here, or says something else than what comes.
 pub fn run(text: &str) -> Result<Outcome, Error> {
+    run_as(text, Manner::Strict)
+}
+
+/// Runs the script `text`.
+///
+/// # Errors
+///
+/// As [`run()`].
+pub fn run_as(text: &str, manner: Manner) -> Result<Outcome, Error> {
     let script = parser::parse(text)?;
-    let plan = plan::plan(&script)?;
+    let plan = plan::plan(&script, manner)?;
     run::play(&plan)
 }

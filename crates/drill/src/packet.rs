@@ -79,6 +79,7 @@ pub(crate) fn parse(line: usize, text: &str) -> Result<Packet, Error> {
         match mark.trim() {
             "noecn" => packet.codepoint = Some(Codepoint::NotEct),
             "ect0" => packet.codepoint = Some(Codepoint::Ect0),
+            "ect1" if way == Way::In => packet.codepoint = Some(Codepoint::Ect0), // a receiver treats both alike
             "ce" => packet.codepoint = Some(Codepoint::Ce),
             other => packet.foreign = Some(format!("the IP header's [{other}]")),
         }
@@ -101,7 +102,8 @@ pub(crate) fn parse(line: usize, text: &str) -> Result<Packet, Error> {
     packet.flags = flags.to_string();
     let mut rest = rest.get(flags.len()..).unwrap_or("").trim();
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        let word = rest.split_whitespace().next().unwrap_or("");
+        // Up to the parenthesis, before which there may be blanks.
+        let word = &rest[..rest.find(')').map_or(rest.len(), |n| n + 1)];
         (packet.seq, packet.end) = sequence(line, word)?;
         rest = rest.get(word.len()..).unwrap_or("").trim();
     } else {
@@ -147,6 +149,7 @@ fn number(line: usize, text: &str) -> Result<u64, Error> {
 fn sequence(line: usize, word: &str) -> Result<(u64, u64), Error> {
     let wrong = || Error::syntax(line, format!("{word:?}: first:last(length), like 1:1001(1000)"));
     let (range, len) = word.strip_suffix(')').and_then(|w| w.split_once('(')).ok_or_else(wrong)?;
+    let (range, len) = (range.trim(), len.trim());
     let (from, to) = range.split_once(':').ok_or_else(wrong)?;
     let (from, to, len) = (number(line, from)?, number(line, to)?, number(line, len)?);
     if from.checked_add(len) != Some(to) {

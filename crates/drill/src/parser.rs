@@ -42,6 +42,8 @@ pub(crate) enum Body {
 pub(crate) struct Event {
     pub(crate) line: usize,
     pub(crate) when: When,
+    /// `0...0.1`: a system call that waits for something.
+    pub(crate) blocks: bool,
     pub(crate) body: Body,
     /// Its first line as written.
     pub(crate) source: String,
@@ -77,10 +79,10 @@ pub(crate) fn parse(text: &str) -> Result<Script, Error> {
         }
         if next == b'`' {
             let body = Body::Shell(at.enclosed("`", "`")?);
-            script.events.push(Event { line, when: When::After(0), body, source });
+            script.events.push(Event { line, when: When::After(0), blocks: false, body, source });
             continue;
         }
-        let when = at.time()?;
+        let (when, blocks) = at.time()?;
         at.skip_space();
         let body = match at.peek() {
             Some(b'<' | b'>') => Body::Packet(packet::parse(line, &at.until_newline())?),
@@ -95,7 +97,7 @@ pub(crate) fn parse(text: &str) -> Result<Script, Error> {
                 ));
             }
         };
-        script.events.push(Event { line, when, body, source });
+        script.events.push(Event { line, when, blocks, body, source });
     }
 }
 
@@ -243,33 +245,33 @@ impl Cursor<'_> {
         Ok(time)
     }
 
-    fn time(&mut self) -> Result<When, Error> {
+    /// A time, and whether it is that of a call that blocks until later.
+    fn time(&mut self) -> Result<(When, bool), Error> {
         if self.eat("*") {
-            return Ok(When::Any);
+            return Ok((When::Any, false));
         }
+        let mut blocks = false;
         let relative = self.eat("+");
         let from = self.seconds()?;
         let back = self.pos;
         self.skip_space();
         if self.eat("...") {
-            // How long a system call blocks: nothing here does.
             self.skip_space();
-            self.eat("+");
-            self.seconds()?;
+            let since_last = self.eat("+");
+            let to = self.seconds()?;
+            blocks = to > if since_last == relative { from } else { 0 };
         } else if self.eat("~") {
             self.skip_space();
             self.eat("+");
             let to = self.seconds()?;
             let range = (from.min(to), from.max(to));
-            return Ok(if relative {
-                When::AfterWithin(range.0, range.1)
-            } else {
-                When::Within(range.0, range.1)
-            });
+            let when =
+                if relative { When::AfterWithin(range.0, range.1) } else { When::Within(range.0, range.1) };
+            return Ok((when, false));
         } else {
             self.pos = back;
         }
-        Ok(if relative { When::After(from) } else { When::At(from) })
+        Ok((if relative { When::After(from) } else { When::At(from) }, blocks))
     }
 
     fn call(&mut self) -> Result<Call, Error> {

@@ -1,15 +1,15 @@
 //! From events to steps: the options that the handshake leaves, and bytes as whole segments.
 //!
-//! The sender and the receiver count full segments from 0. Byte 1 of a script is the first of segment 0; only the last segment
-//! of all may be shorter.
+//! The sender and the receiver count segments from 0, and byte 1 of a script is the first of segment 0. What we send has full
+//! segments, only the last may be shorter; what arrives at us has those into which the script cuts it.
 
 use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, MAX_BLOCKS, Options, Sack};
 
-use super::Error;
 use super::expression::{self, Assertion};
-use super::packet::{Codepoint, Packet, Way};
+use super::packet::{Codepoint, Packet, TcpOptions, Way};
 use super::parser::{Body, Call, Event, Script, When};
 use super::settings::Settings;
+use super::{Error, Kind, Manner};
 
 /// What happens at a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(crate) enum Action {
     Pass,
     /// The handshake sends this timestamp: what later ones count from.
     Clock(u32),
-    /// The application writes, up to this segment in all.
+    /// The application writes so many bytes.
     Write(u64),
     /// The application has read up to this segment in all.
     Read(u64),
@@ -53,25 +53,30 @@ pub(crate) struct Step {
 }
 
 /// Bytes as segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// Bytes of a full segment.
-    pub(crate) unit: u64,
-    /// Bytes in all.
-    pub(crate) total: u64,
+    /// Bytes of a full segment that we send, and of the longest that may arrive.
+    unit: u64,
+    longest: u64,
+    /// Bytes that we send in all.
+    total: u64,
+    /// Where the segments begin that arrive at us, and where the last one ends; nothing if we send.
+    cuts: Vec<u64>,
 }
 
 impl Grid {
     /// The segment that begins with byte `byte`, or the one behind the last.
     fn segment(&self, line: usize, byte: u64) -> Result<u64, Error> {
+        let inside = |of: String| Error::refused(line, format!("byte {byte} is inside a segment; {of}"));
+        if !self.cuts.is_empty() {
+            let place = self.cuts.binary_search(&byte);
+            return place.map(|n| n as u64).map_err(|_| inside("no packet begins or ends there".to_string()));
+        }
         let (unit, total) = (self.unit.max(1), self.total);
         match byte.checked_sub(1) {
             Some(b) if b == total => Ok(b.div_ceil(unit)),
             Some(b) if b < total && b % unit == 0 => Ok(b / unit),
-            Some(b) if b < total => Err(Error::refused(
-                line,
-                format!("byte {byte} is inside a segment; those here have {unit} bytes"),
-            )),
+            Some(b) if b < total => Err(inside(format!("those here have {unit} bytes"))),
             _ => {
                 Err(Error::refused(line, format!("byte {byte} lies outside the {total} bytes of the script")))
             }
@@ -84,7 +89,12 @@ impl Grid {
 
     /// The first byte of a segment.
     pub(crate) fn byte(&self, segment: u64) -> u64 {
-        1 + segment.saturating_mul(self.unit).min(self.total)
+        match self.cuts.last() {
+            Some(last) => {
+                usize::try_from(segment).ok().and_then(|n| self.cuts.get(n)).copied().unwrap_or(*last)
+            }
+            None => 1 + segment.saturating_mul(self.unit).min(self.total),
+        }
     }
 }
 
@@ -97,37 +107,42 @@ pub(crate) struct Plan {
     pub(crate) tolerance: u64,
     pub(crate) grid: Grid,
     pub(crate) steps: Vec<Step>,
+    pub(crate) manner: Manner,
+    /// Blocks of code passed over, and why the first was.
+    pub(crate) skipped: (usize, Option<Error>),
     pub(crate) closed_at: Option<usize>,
 }
 
 /// Prepares `script`.
-pub(crate) fn plan(script: &Script) -> Result<Plan, Error> {
+pub(crate) fn plan(script: &Script, manner: Manner) -> Result<Plan, Error> {
     let tolerance = tolerance(script)?;
-    let closed = script.events.iter().position(closes);
+    let closed = script.events.iter().position(|event| closes(event, &script.events));
     let events = &script.events[..closed.unwrap_or(script.events.len())];
     let mut settings = settings(script, events)?;
     let shake = Handshake::find(events)?;
     let (writes, arrivals) = payload(events, &shake)?;
     let sends = !writes.is_empty();
-    let mut grid = if sends { shake.grid(&writes)? } else { arriving(&arrivals) };
-    grid.unit = grid.unit.max(1);
-    shake.agree(&mut settings, grid);
+    let grid = shake.grid(&writes, &arrivals)?;
+    shake.agree(&mut settings, &grid);
     if sends {
-        settings.options.receive_window = receive_window(events, &shake, grid)?;
+        settings.options.receive_window = receive_window(events, &shake, &grid)?;
     }
-    let mut builder = Builder {
-        grid,
-        sends,
-        written: 0,
-        read: 0,
-        timestamps: settings.options.timestamps,
-        steps: Vec::new(),
-    };
+    let timestamps = settings.options.timestamps;
+    let mut builder =
+        Builder { grid, sends, manner, read: 0, timestamps, skipped: (0, None), steps: Vec::new() };
     for (n, event) in events.iter().enumerate() {
         builder.event(event, shake.is_part(n))?;
     }
-    let closed_at = closed.map(|n| script.events[n].line);
-    Ok(Plan { options: settings.options, cc: settings.cc, tolerance, grid, steps: builder.steps, closed_at })
+    Ok(Plan {
+        options: settings.options,
+        cc: settings.cc,
+        tolerance,
+        grid: builder.grid,
+        steps: builder.steps,
+        manner,
+        skipped: builder.skipped,
+        closed_at: closed.map(|n| script.events[n].line),
+    })
 }
 
 /// packetdrill's own tolerance is 4 ms.
@@ -138,20 +153,29 @@ fn tolerance(script: &Script) -> Result<u64, Error> {
         match (name, value.trim().parse::<u32>()) {
             ("tolerance_usecs", Ok(n)) => nanos = u64::from(n) * 1000,
             ("tcp_ts_tick_usecs", Ok(1000)) => {}
-            ("ip_version", _) | ("mtu", Ok(_)) => {}
+            // Addresses and devices that are not here, and the size of what a device merges.
+            ("ip_version" | "local_ip" | "remote_ip", _) | ("mtu" | "mss", Ok(_)) => {}
             _ => return Err(Error::refused(*line, format!("--{setting} is not understood"))),
         }
     }
     Ok(nanos)
 }
 
-/// Does the script close or reset the connection here?
-fn closes(event: &Event) -> bool {
+/// Does the script close the connection here? Not by closing the socket that had listened for it.
+fn closes(event: &Event, all: &[Event]) -> bool {
     match &event.body {
-        Body::Call(call) => matches!(call.name.as_str(), "close" | "shutdown"),
+        Body::Call(call) if matches!(call.name.as_str(), "close" | "shutdown") => !of_listener(call, all),
         Body::Packet(packet) => packet.has('F'),
         _ => false,
     }
+}
+
+fn of_listener(call: &Call, all: &[Event]) -> bool {
+    let listens = |event: &Event| match &event.body {
+        Body::Call(other) => other.name == "listen" && other.args.first() == call.args.first(),
+        _ => false,
+    };
+    call.name == "close" && all.iter().any(listens)
 }
 
 fn settings(script: &Script, events: &[Event]) -> Result<Settings, Error> {
@@ -183,6 +207,8 @@ struct Handshake<'a> {
     /// The peer's SYN or SYN-ACK, and ours.
     peer: &'a Packet,
     own: &'a Packet,
+    /// The options of our own; `<...>` offers what the peer does.
+    offered: &'a TcpOptions,
     line: usize,
 }
 
@@ -218,7 +244,8 @@ impl<'a> Handshake<'a> {
         match (peer, own) {
             (Some(peer), Some(own)) => {
                 let line = lines.first().and_then(|&n| events.get(n)).map_or(line, |e| e.line);
-                Ok(Self { lines, peer, own, line })
+                let offered = if own.options.any { &peer.options } else { &own.options };
+                Ok(Self { lines, peer, own, offered, line })
             }
             _ => Err(Error::refused(line, "no SYN and SYN-ACK that say which options hold")),
         }
@@ -229,43 +256,38 @@ impl<'a> Handshake<'a> {
     }
 
     fn timestamps(&self) -> bool {
-        self.peer.options.timestamps.is_some() && self.own.options.timestamps.is_some()
+        self.peer.options.timestamps.is_some() && self.offered.timestamps.is_some()
     }
 
     /// Payload of a full segment that we send (RFC 9293 section 3.7.1: 536 unless the peer says more; RFC 7323 appendix A: less
     /// the timestamps' twelve bytes).
     fn mss(&self) -> u64 {
         let peer = self.peer.options.mss.unwrap_or(536);
-        let mss = self.own.options.mss.map_or(peer, |own| own.min(peer));
+        let mss = self.offered.mss.map_or(peer, |own| own.min(peer));
         mss.saturating_sub(if self.timestamps() { 12 } else { 0 })
     }
 
-    fn grid(&self, writes: &[(usize, u64)]) -> Result<Grid, Error> {
+    fn grid(&self, writes: &[u64], arrivals: &[(u64, u64)]) -> Result<Grid, Error> {
         let unit = self.mss();
         if !(1..=65_535).contains(&unit) {
             return Err(Error::refused(self.line, format!("a segment of {unit} bytes")));
         }
-        let mut total = 0;
-        for (n, (line, bytes)) in writes.iter().enumerate() {
-            total += bytes;
-            if n + 1 < writes.len() && total % unit != 0 {
-                return Err(Error::refused(
-                    *line,
-                    format!(
-                        "{bytes} bytes end inside a segment of {unit}, and more follows; the sender has full segments only"
-                    ),
-                ));
-            }
+        let mut cuts: Vec<u64> = arrivals.iter().flat_map(|&(from, to)| [from, to]).collect();
+        if !cuts.is_empty() {
+            cuts.push(1);
+            cuts.sort_unstable();
+            cuts.dedup();
         }
-        Ok(Grid { unit, total })
+        let longest = self.offered.mss.unwrap_or(536);
+        Ok(Grid { unit, longest, total: writes.iter().sum(), cuts })
     }
 
     /// What both sides offered holds.
-    fn agree(&self, settings: &mut Settings, grid: Grid) {
+    fn agree(&self, settings: &mut Settings, grid: &Grid) {
         let options = &mut settings.options;
         options.mss = u32::try_from(grid.unit).unwrap_or(u32::MAX);
         options.timestamps = self.timestamps();
-        if !(settings.sack_allowed && self.peer.options.sack_ok && self.own.options.sack_ok)
+        if !(settings.sack_allowed && self.peer.options.sack_ok && self.offered.sack_ok)
             && options.recovery == LossRecovery::Sack
         {
             options.recovery = LossRecovery::NewReno;
@@ -277,35 +299,30 @@ impl<'a> Handshake<'a> {
     }
 }
 
-/// Lines and lengths of what the application writes, and of what arrives.
-type Payload = (Vec<(usize, u64)>, Vec<(usize, u64, u64)>);
+/// Lengths of what the application writes, and first and last byte of what arrives.
+type Payload = (Vec<u64>, Vec<(u64, u64)>);
 
 /// Who carries data: we or the peer, not both.
 fn payload(events: &[Event], shake: &Handshake<'_>) -> Result<Payload, Error> {
-    let (mut writes, mut arrivals) = (Vec::new(), Vec::new());
+    let (mut writes, mut arrivals, mut both) = (Vec::new(), Vec::new(), None);
     for (n, event) in events.iter().enumerate() {
         match &event.body {
             Body::Call(call) if matches!(call.name.as_str(), "write" | "send" | "sendto") => {
-                writes.push((event.line, amount(event.line, call)?));
+                writes.push(amount(event.line, call)?);
             }
             Body::Packet(p) if p.way == Way::In && p.len() > 0 && !shake.is_part(n) => {
-                arrivals.push((event.line, p.seq, p.end));
+                both = both.or(Some(event.line));
+                arrivals.push((p.seq, p.end));
             }
             _ => {}
         }
     }
     let line = events.last().map_or(1, |e| e.line);
-    match (writes.first(), arrivals.first()) {
-        (Some(_), Some((line, _, _))) => Err(Error::refused(*line, "data in both directions")),
-        (None, None) => Err(Error::refused(line, "no data in either direction")),
+    match (writes.is_empty(), both) {
+        (false, Some(line)) => Err(Error::refused(line, "data in both directions")),
+        (true, None) => Err(Error::refused(line, "no data in either direction")),
         _ => Ok((writes, arrivals)),
     }
-}
-
-fn arriving(arrivals: &[(usize, u64, u64)]) -> Grid {
-    let unit = arrivals.iter().map(|(_, from, to)| to - from).max().unwrap_or(1);
-    let end = arrivals.iter().map(|(_, _, to)| *to).max().unwrap_or(1);
-    Grid { unit, total: end.saturating_sub(1) }
 }
 
 /// The bytes of `write(4, ..., N) = N`.
@@ -324,8 +341,8 @@ fn amount(line: usize, call: &Call) -> Result<u64, Error> {
 }
 
 /// The window in segments, if it can bind. The sender's is constant.
-fn receive_window(events: &[Event], shake: &Handshake<'_>, grid: Grid) -> Result<Option<u64>, Error> {
-    let scaled = shake.own.options.wscale.is_some();
+fn receive_window(events: &[Event], shake: &Handshake<'_>, grid: &Grid) -> Result<Option<u64>, Error> {
+    let scaled = shake.offered.wscale.is_some();
     let shift = shake.peer.options.wscale.filter(|_| scaled).unwrap_or(0).min(14);
     let mut first = None;
     for event in events {
@@ -352,9 +369,10 @@ fn receive_window(events: &[Event], shake: &Handshake<'_>, grid: Grid) -> Result
 struct Builder {
     grid: Grid,
     sends: bool,
-    written: u64,
+    manner: Manner,
     read: u64,
     timestamps: bool,
+    skipped: (usize, Option<Error>),
     steps: Vec<Step>,
 }
 
@@ -363,7 +381,17 @@ impl Builder {
         let line = event.line;
         let action = match &event.body {
             Body::Shell(_) => Action::Pass,
-            Body::Code(code) => Action::Assert(expression::assertions(line, code)?),
+            Body::Code(code) => match (expression::assertions(line, code), self.manner) {
+                (Err(error), Manner::Lenient) if error.kind == Kind::Refused => {
+                    self.skipped.0 += 1;
+                    self.skipped.1.get_or_insert(error);
+                    Action::Pass
+                }
+                (assertions, _) => Action::Assert(assertions?),
+            },
+            Body::Call(call) if event.blocks && !matches!(call.name.as_str(), "accept" | "connect") => {
+                return Err(Error::refused(line, format!("a {} that blocks", call.name)));
+            }
             Body::Call(call) => self.call(line, call)?,
             Body::Packet(packet) if of_handshake => match (packet.way, packet.options.timestamps) {
                 (Way::Out, Some((val, _))) => Action::Clock(val),
@@ -371,13 +399,6 @@ impl Builder {
             },
             Body::Packet(packet) => self.packet(line, packet)?,
         };
-        // Writes at the same instant are one.
-        if let (Action::Write(_), When::After(0), Some(Step { action: Action::Write(before), .. })) =
-            (&action, event.when, self.steps.last_mut())
-        {
-            *before = self.written;
-            return Ok(());
-        }
         self.steps.push(Step { line, when: event.when, source: event.source.clone(), action });
         Ok(())
     }
@@ -385,17 +406,18 @@ impl Builder {
     fn call(&mut self, line: usize, call: &Call) -> Result<Action, Error> {
         match call.name.as_str() {
             "socket" | "bind" | "listen" | "accept" | "connect" | "setsockopt" | "fcntl" => Ok(Action::Pass),
+            "close" => Ok(Action::Pass), // of the listening socket
             "getsockopt" if call.args.get(2).is_some_and(|a| a == "SO_ERROR") => Ok(Action::Pass),
-            "write" | "send" | "sendto" => {
-                self.written += amount(line, call)?;
-                Ok(Action::Write(self.written.div_ceil(self.grid.unit)))
-            }
+            "write" | "send" | "sendto" => Ok(Action::Write(amount(line, call)?)),
             "read" | "recv" if !self.sends => {
                 let bytes: u32 = call.result.parse().map_err(|_| {
                     Error::refused(line, format!("{} that answers {:?}", call.name, call.result))
                 })?;
-                self.read += u64::from(bytes);
-                Ok(Action::Read(self.grid.segment(line, self.read + 1)?))
+                let read = self.read + u64::from(bytes);
+                if !call.args.iter().any(|a| a.contains("MSG_PEEK")) {
+                    self.read = read;
+                }
+                Ok(Action::Read(self.grid.segment(line, read + 1)?))
             }
             name => Err(Error::refused(line, format!("the system call {name} needs the sockets API"))),
         }
@@ -435,7 +457,7 @@ impl Builder {
             }),
             (false, Way::In, true) => {
                 let block = self.grid.block(line, (packet.seq, packet.end))?;
-                if block.end != block.start + 1 {
+                if block.end != block.start + 1 || packet.len() > self.grid.longest {
                     return Err(Error::refused(line, "a packet of several segments"));
                 }
                 Ok(Action::Arrive(Data {

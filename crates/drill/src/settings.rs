@@ -28,6 +28,21 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_timestamps",
 ];
 
+/// The same of FreeBSD, below `net.inet.tcp.`.
+const WITHOUT_EFFECT_FREEBSD: &[&str] = &[
+    "recvspace",
+    "sendspace",
+    "hostcache.enable",
+    "hostcache.purgenow",
+    "rfc1323",
+    "syncookies",
+    "blackhole",
+    "keepinit",
+    "keepidle",
+    "keepintvl",
+    "keepcnt",
+];
+
 /// A profile for a connection that is open already: the lines of a handshake say which options hold and are not played.
 fn opened(profile: Options) -> Options {
     Options { handshake: false, ..profile }
@@ -74,7 +89,13 @@ impl Settings {
                 self.linux();
             } else if *first == "sysctl" {
                 for word in assignments {
-                    self.sysctl(line, word.trim_start_matches("net.ipv4."))?;
+                    match word.strip_prefix("net.inet.tcp.") {
+                        Some(word) => self.sysctl_freebsd(line, word)?,
+                        None => {
+                            let name = word.strip_prefix("net.ipv4.").or(word.strip_prefix("net/ipv4/"));
+                            self.sysctl(line, name.unwrap_or(word))?;
+                        }
+                    }
                 }
             } else if first.ends_with("set_sysctls.py") {
                 for word in assignments {
@@ -84,6 +105,8 @@ impl Settings {
             } else if let Some(n) = words.iter().position(|w| *w == "initcwnd") {
                 let value = words.get(n + 1).copied().unwrap_or("");
                 self.pragma(line, &format!("initial_window={value}"))?;
+            } else if *first == "tc" && words.contains(&"fq") {
+                self.options.pacing = true; // the queue that carries out Linux's pacing rate
             } else if !(first.contains("sysctl_restore")
                 || words.starts_with(&["ip", "tcp_metrics"])
                 || (*first == "tc" && words.contains(&"pfifo")))
@@ -127,6 +150,26 @@ impl Settings {
         Ok(())
     }
 
+    fn sysctl_freebsd(&mut self, line: usize, assignment: &str) -> Result<(), Error> {
+        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        match (name, value) {
+            ("sack.enable", "0") => self.sack_allowed = false,
+            ("sack.enable", "1") => self.sack_allowed = true,
+            ("ecn.enable", "0") => self.ecn_allowed = false,
+            ("ecn.enable", "1" | "2") => self.ecn_allowed = true,
+            ("delayed_ack", "0") => self.options.delayed_ack = None,
+            ("delacktime", _) if value.parse::<u16>().is_ok_and(|n| n > 0) => {
+                self.options.delayed_ack = value.parse().ok().map(Span::from_millis);
+            }
+            _ if WITHOUT_EFFECT_FREEBSD.contains(&name) => {}
+            _ => {
+                let setting = format!("sysctl net.inet.tcp.{name}={value}");
+                return Err(Error::refused(line, format!("{setting} is not understood")));
+            }
+        }
+        Ok(())
+    }
+
     fn controller(&mut self, line: usize, name: &str) -> Result<(), Error> {
         if registry::find(name).is_none() {
             let known: Vec<&str> = registry::all().iter().map(|e| e.id).collect();
@@ -146,7 +189,8 @@ impl Settings {
         match option {
             "TCP_CONGESTION" => self.controller(line, value),
             // SO_SNDBUF: what a script writes is taken at once, whatever the buffer.
-            "SO_REUSEADDR" | "SO_SNDBUF" | "TCP_NODELAY" | "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => Ok(()),
+            "SO_REUSEADDR" | "SO_SNDBUF" | "SO_RCVBUF" | "TCP_NODELAY" | "IP_TOS" | "IP_MTU_DISCOVER"
+            | "IPV6_MTU_DISCOVER" => Ok(()),
             _ => Err(Error::refused(line, format!("setsockopt {option} is not understood"))),
         }
     }

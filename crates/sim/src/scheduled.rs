@@ -10,7 +10,7 @@ use bentpipe_cc::Time;
 
 use crate::codel::Codel;
 use crate::fq_codel::FqCodel;
-use crate::link::{Link, Pushed};
+use crate::link::{Fate, Link};
 use crate::packet::{LOST, Packet};
 use crate::plan::{Channel, CodelPlan, Discipline, FlowPlan, QueueLimit};
 use crate::priority::Priority;
@@ -174,11 +174,18 @@ impl Link {
 
     /// The transmitter is free at `now` and takes the next packet.
     fn transmit(&mut self, now: Time) {
-        let Some(packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
-        if let Pushed::Taken { lost: true, .. } = self.push(now, packet)
-            && let Some(scheduled) = self.scheduled()
-        {
-            scheduled.verdicts.untold.push(Packet { flags: packet.flags | LOST, ..packet });
+        let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
+        match self.admit(now, &mut packet) {
+            Fate::Arrives(at) => _ = self.keep(at, packet),
+            Fate::Lost(at) => {
+                // Its arrival is an event all the same: the queue is looked at then.
+                packet.flags |= LOST;
+                self.keep(at, packet);
+                if let Some(scheduled) = self.scheduled() {
+                    scheduled.verdicts.untold.push(packet);
+                }
+            }
+            Fate::Dropped => {} // what it hands over always has room
         }
     }
 
@@ -237,7 +244,7 @@ mod tests {
             for (i, (gap, size, flow, ack, look)) in packets.iter().enumerate() {
                 now = Time(now.0 + gap);
                 while link.next().is_some_and(|t| t <= now) {
-                    if link.pop().has(LOST) { lost += 1 } else { taken_out += 1 }
+                    if link.pop().is_some_and(|p| p.has(LOST)) { lost += 1 } else { taken_out += 1 }
                     if link.next().is_none() {
                         link.catch_up(now);
                     }
@@ -254,7 +261,7 @@ mod tests {
             prop_assert_eq!(counts.delivered, taken_out);
             let mut under_way = 0;
             while link.next().is_some() {
-                if link.pop().has(LOST) { lost += 1 } else { under_way += 1 }
+                if link.pop().is_some_and(|p| p.has(LOST)) { lost += 1 } else { under_way += 1 }
             }
             let waiting = link.scheduled().unwrap().waiting();
             let all = packets.len() as u64;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use bentpipe_cc::registry::{self, Kind};
 use bentpipe_sim::report::Report;
-use bentpipe_sim::{Scenario, no_supply, run, run_many};
+use bentpipe_sim::{Scenario, no_supply, run, run_many, run_plainly};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
@@ -221,6 +221,7 @@ fn flow() -> impl Strategy<Value = String> {
 fn scenario() -> impl Strategy<Value = String> {
     let record = select(vec![
         "",
+        "",
         "record = { interval = \"change\" }\n",
         "record = { interval = \"70 ms\", links = true }\n",
         "record = { interval = \"1 s\", segments = true }\n",
@@ -234,6 +235,54 @@ fn scenario() -> impl Strategy<Value = String> {
             format!("seed = {seed}\nduration = \"{ms} ms\"\n{record}{here}{links}{}", flows.concat())
         },
     )
+}
+
+/// Paths of up to four links in a row, there and back, with little rate, small queues and some loss.
+fn folded() -> impl Strategy<Value = String> {
+    let size = prop_oneof![3 => (0_u32..40).prop_map(|n| format!("{n} packets")), 1 => (0_u32..40_000).prop_map(|n| format!("{n} bytes"))];
+    let direction = (
+        prop_oneof![1 => Just(100_000_u64), 3 => 200_000_u64..30_000_000, 1 => Just(1_000_000_000_000)],
+        0_u32..60,
+        prop_oneof![
+            5 => size.prop_map(|limit| format!("kind = \"drop-tail\", limit = \"{limit}\"")),
+            1 => Just("kind = \"codel\", limit = \"30 packets\"".to_owned()),
+        ],
+        prop_oneof![4 => Just(0.0), 1 => 0.0..0.05],
+    )
+        .prop_map(|(rate, delay, queue, loss)| {
+            format!(
+                "rate = \"{rate} bit/s\", delay = \"{delay} ms\", queue = {{ {queue} }}, \
+                 loss = {{ kind = \"packet-error\", rate = {loss} }}"
+            )
+        });
+    let link = (direction.clone(), direction).prop_map(|(there, back)| {
+        format!(
+            "{}\nreverse = {{ {back} }}\n",
+            there.replace(", delay", "\ndelay").replace(", queue", "\nqueue").replace(", loss", "\nloss")
+        )
+    });
+    let path =
+        select(vec!["[\"a\", \"b\", \"c\", \"d\"]", "[\"a\", \"b\", \"c\"]", "[\"b\", \"c\"]", "[\"d\"]"]);
+    let flow = (
+        path,
+        prop_oneof![4 => Just(""), 1 => Just("delayed_ack = true\n"), 1 => Just("ecn = true\n"), 1 => Just("handshake = true\n")],
+        prop_oneof![3 => Just(""), 1 => Just("ack_jitter = \"7 ms\"\n"), 1 => Just("extra_delay = \"13 ms\"\n")],
+        prop_oneof![5 => Just(""), 1 => Just("ack_path = [\"a\", \"c\"]\n"), 1 => Just("stop = \"4 s\"\n")],
+        prop_oneof![4 => Just("cc = \"reno\"\nprofile = \"paper\"\n"), 1 => Just("traffic = { kind = \"cbr\", rate = \"300 kbit/s\", packet = \"700 bytes\" }\n")],
+        1_u32..5,
+        1_u32..60,
+    )
+        .prop_map(|(path, ends, delay, back, source, count, window)| {
+            let tcp = if source.starts_with("cc") { format!("{ends}{back}initial_window = {window}\n{delay}") } else { String::new() };
+            format!("[[flow]]\npath = {path}\ncount = {count}\nstart_jitter = \"1 s\"\n{tcp}{source}")
+        });
+    // Mostly flows of one path; then their receivers can answer ahead of time.
+    let flows = prop_oneof![flow.clone().prop_map(|f| vec![f]), prop::collection::vec(flow, 1..4)];
+    (any::<u32>(), prop::collection::vec(link, 4), flows).prop_map(|(seed, links, flows)| {
+        let links: String =
+            links.iter().zip(["a", "b", "c", "d"]).map(|(l, n)| format!("[link.{n}]\n{l}")).collect();
+        format!("seed = {seed}\nduration = \"8 s\"\n{links}{}", flows.concat())
+    })
 }
 
 /// What every result promises of its numbers.
@@ -287,10 +336,22 @@ proptest! {
         in_range(&alone.report)?;
         // As text, because a trace holds NaN before the first RTT sample.
         let alone = format!("{alone:?}");
+        // Whatever is worked out without an event comes to what the events say.
+        let plain = run_plainly(&plan, &mut no_supply, &mut |_| true).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        prop_assert!(format!("{plain:?}") == alone, "short cuts change the result:\n{text}\n{plain:?}\n{alone}");
         let beside = run_many(3, 3, &AtomicBool::new(false), &|_| run(&plan, &mut no_supply, &mut |_| true));
         for other in beside.map_err(|e| TestCaseError::fail(e.to_string()))? {
             prop_assert!(format!("{other:?}") == alone, "two runs differ:\n{text}");
         }
+    }
+
+    /// The same where short cuts are most: chains of drop-tail links that flows share, receivers that answer at once.
+    #[test]
+    fn short_cuts_change_no_bit(text in folded()) {
+        let plan = Scenario::from_toml(&text, "folded.toml", &[]).and_then(|s| s.resolve());
+        let plan = plan.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        let [fast, plain] = [run, run_plainly].map(|run| format!("{:?}", run(&plan, &mut no_supply, &mut |_| true)));
+        prop_assert!(fast.starts_with("Ok") && fast == plain, "{text}\n{fast}\n{plain}");
     }
 }
 

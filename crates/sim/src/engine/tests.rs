@@ -20,7 +20,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
              [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
         );
         let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-        let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
+        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
         engine.run(&mut |_| true).unwrap();
         let back = engine.links[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
@@ -40,7 +40,7 @@ fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
          [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n"
     );
     let mut plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
     engine.run(&mut |_| true).unwrap();
     spoil(&mut engine, &mut plan);
     engine.finish(&plan)
@@ -95,7 +95,7 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
 fn an_event_in_the_past_ends_the_run() {
     let text = "duration = \"5 s\"\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\n";
     let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
     engine.now = Time(1);
     let said = engine.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
     assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
