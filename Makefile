@@ -97,7 +97,7 @@ fuzz: ## attack what reads input, both ends of a connection and whole runs (FUZZ
 		esac; \
 		mkdir -p fuzz/corpus/$$target; \
 		echo "fuzz $$target"; \
-		cargo +nightly fuzz run --fuzz-dir fuzz $$target fuzz/corpus/$$target $$seeds -- -timeout=20 -len_control=0 \
+		cargo +nightly fuzz run --fuzz-dir fuzz $$target fuzz/corpus/$$target $$seeds -- -timeout=20 -len_control=0 -detect_leaks=0 \
 			-max_len=4096 -verbosity=0 -print_final_stats=1 \
 			-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS)))); \
 	done
