@@ -94,9 +94,6 @@ impl Sender {
 
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.
     pub(super) fn rate(&self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
-        if !self.cc.wants_rate() {
-            return None;
-        }
         let interval = sent.since(stamp.first_sent).max(self.delivered_at.since(stamp.delivered_at));
         if interval.0 == 0 || self.flow.rtt.is_some_and(|r| interval < r.min) {
             return None;
