@@ -319,6 +319,14 @@ impl Flow {
         }
     }
 
+    /// Does its receiver do nothing but answer packets when they come?
+    pub(crate) fn answers_at_once(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.ends.is_none() && tcp.sender.options().delayed_ack.is_none(),
+            Kind::Cbr(_) => true,
+        }
+    }
+
     /// What the flow has achieved when the run ends at `end`.
     pub(crate) fn report(&mut self, name: &str, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
