@@ -18,7 +18,7 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench fuzz clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench instructions fuzz clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +57,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/readme_figure.py
 	$(BIN)/python python/tests/witness/closed_forms.py --write
+	$(BIN)/python scripts/performance_md.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 reproducing: setup ## docs/reproducing.md, from a full run of all studies
@@ -67,13 +68,18 @@ docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	$(BIN)/python scripts/gallery.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check
+	$(BIN)/python scripts/performance_md.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 validate: setup ## all witnesses in full, a quarter of an hour; writes the tables of docs/validation.md
 	$(BIN)/python scripts/validate.py
 
-bench: setup ## data packets per CPU second, beside ns-2 on the same scenario
-	$(BIN)/python -m bentpipe.bench
+bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
+	$(BIN)/bentpipe bench --out docs/performance.json
+	$(BIN)/python scripts/performance_md.py
+
+instructions: | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
+	"$$(scripts/system.sh python)" scripts/instructions.py $(if $(UPDATE),--update)
 
 fuzz: ## attack parser, receiver and sender with libFuzzer (SECONDS_EACH=60); needs nightly Rust and cargo-fuzz
 	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs: rustup toolchain install nightly"; exit 1; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, and ns-2 and tshark for the witness
-# tests.
+# Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2 and tshark for the witness
+# tests, and valgrind for counting instructions.
 # As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
 set -euo pipefail
 
 rust_wanted=1.88
 required=() # the build fails without these Debian packages
-optional=() # only some tests need these
+optional=() # only some checks need these
 
 python_ok() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
@@ -38,6 +38,7 @@ else
 fi
 command -v ns >/dev/null || optional+=(ns2)
 command -v tshark >/dev/null || optional+=(tshark)
+command -v valgrind >/dev/null || optional+=(valgrind)
 
 install() {
     echo "installing Debian packages: $*"
@@ -50,7 +51,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         install "${required[@]}" || { echo "could not install ${required[*]}" >&2; exit 1; }
     fi
     if [ ${#optional[@]} -gt 0 ]; then
-        install "${optional[@]}" || echo "could not install ${optional[*]}: the tests that need them will be skipped"
+        install "${optional[@]}" || echo "could not install ${optional[*]}: the checks that need them will be skipped"
     fi
 else
     if [ ${#required[@]} -gt 0 ]; then
@@ -58,7 +59,7 @@ else
         exit 1
     fi
     if [ ${#optional[@]} -gt 0 ]; then
-        echo "not installed, so the tests that need them will be skipped: ${optional[*]} (as root: apt-get install ${optional[*]})"
+        echo "not installed, so the checks that need them will be skipped: ${optional[*]} (as root: apt-get install ${optional[*]})"
     fi
 fi
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, list[str]] = {
     "ns2-queues": ["ns2_queues.py", "--jobs", "{jobs}"],
     "ns2-satellite": ["ns2_satellite.py"],
     "ns3-grid": ["ns3_grid.py"],
+    "extremes": ["extremes.py"],
 }
 
 

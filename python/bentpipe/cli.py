@@ -380,6 +380,39 @@ def plot_sequence(
     terminal.line(f"written to {plot.save(drawn, out)}")
 
 
+@app.command("bench")
+def bench_verb(
+    only: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Some scenarios, with commas between: a,b100,h.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each, in turns with ns-2.")] = 5,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs, in which start-up weighs more than it should.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all timings there, as JSON.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how fast packets are simulated, beside ns-2 if that is installed."""
+    from json import dumps
+
+    from bentpipe import bench
+    from bentpipe.bench.cases import chosen
+
+    names = [name.strip() for name in (only or "").split(",") if name.strip()]
+    cases = chosen(names)
+    if out is not None:
+        out.touch()  # before the runs, which take long
+    found = bench.measure(cases, pairs=pairs, quick=quick, more=not names, tell=terminal.note)
+    if out is not None:
+        out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
+    if json:
+        terminal.answer(found)
+    else:
+        bench.show(found)
+
+
 @app.command("doctor")
 def doctor_verb(json: Json = False) -> None:
     """What works on this machine, and what to install for the rest."""

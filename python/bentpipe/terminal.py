@@ -81,6 +81,11 @@ def error(text: str) -> None:
     print("bentpipe: " + plain(" ".join(text.split())), file=sys.stderr)
 
 
+def note(text: str) -> None:
+    """One line on standard error about work that goes on."""
+    print(plain(text), file=sys.stderr, flush=True)
+
+
 def warn(warnings: Sequence[str]) -> None:
     """Each warning as one line on standard error."""
     for text in warnings[:MOST_ROWS]:

@@ -50,6 +50,8 @@ pub(crate) struct Ledger {
     pub(crate) under_way: u64,
     /// Bytes that wait by the queue's counter, and by adding up its packets.
     pub(crate) waiting_bytes: (u64, u64),
+    /// Most bytes that ever waited where the limit counts them, in what decides at departure.
+    pub(crate) most_bytes: u64,
     pub(crate) queue_max: u64,
 }
 
@@ -158,14 +160,13 @@ fn room(name: &str, channel: &Channel, l: &Ledger) -> Result<(), Breach> {
     };
     match (channel.queue, channel.discipline) {
         (QueueLimit::Packets(limit), _) => hold(law, l.queue_max <= limit.saturating_mul(times), numbers),
-        // What decides at departure keeps no bytes here.
         (QueueLimit::Bytes(limit), Discipline::DropTail | Discipline::Pie(_)) => {
             hold(law, l.waiting_bytes.0 <= limit, numbers)
         }
         (QueueLimit::Bytes(limit), Discipline::Red(_)) => {
             hold(law, l.waiting_bytes.0 <= limit.saturating_add(MAX_PACKET), numbers)
         }
-        (QueueLimit::Bytes(_), _) => Ok(()),
+        (QueueLimit::Bytes(limit), _) => hold(law, l.most_bytes <= limit, numbers),
     }
 }
 

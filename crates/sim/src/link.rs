@@ -333,6 +333,7 @@ impl Link {
         if self.under_way.len() == self.under_way.capacity() {
             self.grow();
         }
+        debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
         self.under_way.push_back(Slot { at, packet });
         self.under_way.len() == 1
     }
@@ -365,9 +366,13 @@ impl Link {
     /// What the audit balances.
     pub(crate) fn ledger(&mut self) -> Ledger {
         let counts = self.counts;
-        let (waiting, came) = match self.scheduled() {
-            Some(scheduled) => (scheduled.packets().len() as u64, scheduled.came()),
-            None => (0, counts.offered),
+        let (waiting, came, scheduled) = match self.scheduled() {
+            Some(scheduled) => {
+                let packets = scheduled.packets();
+                let sizes = packets.iter().map(|packet| u64::from(packet.size)).sum();
+                (packets.len() as u64, scheduled.came(), (scheduled.bytes(), sizes))
+            }
+            None => (0, counts.offered, (0, 0)),
         };
         let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() as u64;
         Ledger {
@@ -377,7 +382,8 @@ impl Link {
             delivered: counts.delivered,
             waiting,
             under_way: there + counts.beyond,
-            waiting_bytes: (self.backlog.bytes(), self.backlog.bytes_added_up()),
+            waiting_bytes: (self.backlog.bytes() + scheduled.0, self.backlog.bytes_added_up() + scheduled.1),
+            most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
             queue_max: counts.queue_max,
         }
     }
@@ -468,6 +474,26 @@ mod tests {
             push(&mut l, Time(0), 1500);
         }
         assert_eq!(l.free_at().0, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
+    }
+
+    #[test]
+    fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
+        // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 of them, ten years of 3.15e8 s for 630.
+        let mut l = link(1, 1_000, QueueLimit::Packets(50_000));
+        for _ in 0..50_000 {
+            assert!(push(&mut l, Time(0), 62_500));
+        }
+        let end = Time(315_000_000_000_000_000);
+        assert_eq!((l.waiting(end), l.utilisation(end)), (49_369, 1.0));
+        // 49,999 at first, 49,370 when the 630th begins, each for as long.
+        let mean = l.queue_mean(end);
+        assert!((mean - (49_999.0 + 49_370.0) / 2.0).abs() < 1e-6, "{mean}");
+        let mut last = Time(0);
+        while let Some(next) = l.next() {
+            assert!(next >= last);
+            last = next;
+            l.pop();
+        }
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(crate) struct Scheduled {
     /// Packets that came, and those that were sent.
     came: u64,
     sent: u64,
+    /// Most bytes that ever waited where the limit counts them: in all, or in one band.
+    most_bytes: u64,
     /// Sum of all waiting times until `seen`, packet-nanoseconds.
     waited: u128,
     seen: Time,
@@ -59,6 +61,7 @@ impl Scheduled {
             idle: true,
             came: 0,
             sent: 0,
+            most_bytes: 0,
             waited: 0,
             seen: Time(0),
         }))
@@ -72,6 +75,20 @@ impl Scheduled {
     /// The packets that wait, found one by one, in no order.
     pub(crate) fn packets(&self) -> Vec<Packet> {
         self.store.packets()
+    }
+
+    /// Bytes that wait, by the counters of the queues.
+    pub(crate) fn bytes(&self) -> u64 {
+        match &self.scheduler {
+            Scheduler::Codel { fifo, .. } => fifo.bytes,
+            Scheduler::FqCodel(fq) => fq.bytes(),
+            Scheduler::Priority(priority) => priority.bytes(),
+        }
+    }
+
+    /// Most bytes that ever waited where the limit counts them: in all, or in one band.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.most_bytes
     }
 
     /// Packets that came.
@@ -95,13 +112,20 @@ impl Scheduled {
         self.watch(now);
         self.came += 1;
         let (idle, store, verdicts) = (self.idle, &mut self.store, &mut self.verdicts);
-        match &mut self.scheduler {
-            Scheduler::Codel { limit, fifo, .. } if idle || fifo.has_room(*limit, packet.size) => {
-                store.push(fifo, now, packet);
+        let bytes = match &mut self.scheduler {
+            Scheduler::Codel { limit, fifo, .. } => {
+                if idle || fifo.has_room(*limit, packet.size) {
+                    store.push(fifo, now, packet);
+                } else {
+                    verdicts.drop(packet);
+                }
+                fifo.bytes
             }
-            Scheduler::Codel { .. } => verdicts.drop(packet),
             Scheduler::FqCodel(fq) => fq.enqueue(now, packet, idle, store, verdicts),
             Scheduler::Priority(priority) => priority.enqueue(now, packet, idle, store, verdicts),
+        };
+        if !idle {
+            self.most_bytes = self.most_bytes.max(bytes);
         }
     }
 

@@ -1,5 +1,8 @@
 //! What sends packets bit by bit: when it is free, and how long a packet takes.
 
+/// What would be sent later than this, 292 years, is taken to be sent then: no run lasts as long, and all sums of times fit.
+const LATEST: u64 = u64::MAX >> 1;
+
 /// A transmitter.
 #[derive(Debug)]
 pub(crate) struct Transmitter {
@@ -34,8 +37,8 @@ impl Transmitter {
         let over = carry >= self.rate;
         self.carry = if over { carry - self.rate } else { carry };
         let time = self.whole + u64::from(over);
-        self.busy += time;
-        self.free_at = begin + time;
+        self.free_at = (begin + time).min(LATEST);
+        self.busy += self.free_at - begin;
         self.free_at
     }
 

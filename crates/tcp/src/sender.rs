@@ -8,10 +8,12 @@
 //! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
 //! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
 
+mod application;
 mod delivery;
 mod detection;
 mod opening;
 mod recovery;
+mod wanted;
 
 use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
 
@@ -20,10 +22,13 @@ use crate::options::{LossRecovery, Options};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
-use crate::scoreboard::{Scoreboard, Stamp};
+use crate::scoreboard::{Delivered, Scoreboard, Stamp};
 use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
+use wanted::Wanted;
+
+pub use application::ShortSegmentSent;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +62,10 @@ enum Probe {
 pub struct Sender {
     options: Options,
     cc: Box<dyn Controller>,
-    decision: Decision,
+    decision: Wanted,
+    /// Constants of the controller.
+    rated: bool,
+    self_driven: bool,
     flow: Flow,
     board: Scoreboard,
     /// Segments that the application has to send in all, and the payload of the last one.
@@ -128,7 +136,9 @@ impl Sender {
         let rack = options.rack && sack;
         let options = Options { tlp: options.tlp && sack, dsack: options.dsack && sack, ..options };
         Self {
-            decision: cc.decision(),
+            decision: Wanted::new(cc.decision(), flow.mss),
+            rated: cc.wants_rate(),
+            self_driven: cc.recovery() == Recovery::Controller,
             board: Scoreboard::new(cc.wants_rate(), rack),
             cc,
             flow,
@@ -192,7 +202,7 @@ impl Sender {
 
     /// What the controller wants.
     pub fn decision(&self) -> Decision {
-        self.decision
+        *self.decision
     }
 
     /// The state that the controller sees.
@@ -228,7 +238,7 @@ impl Sender {
 
     /// The congestion window in segments, real-valued.
     pub fn cwnd_segments(&self) -> f64 {
-        self.decision.cwnd as f64 / f64::from(self.flow.mss)
+        self.decision.real()
     }
 
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
@@ -236,44 +246,60 @@ impl Sender {
         self.board.pipe().saturating_sub(self.unsacked_deliveries)
     }
 
+    /// Outstanding segments that are selectively acknowledged.
+    pub fn sacked(&self) -> u64 {
+        self.board.sacked()
+    }
+
+    /// Outstanding segments that are taken for lost, sent again or not.
+    pub fn lost(&self) -> u64 {
+        self.board.lost()
+    }
+
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
-        let paced = self.pacing_waits.then_some(self.pace_at);
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
-        [timer, paced, self.cc.deadline()].into_iter().flatten().min()
+        let mut first = timer.unwrap_or(Time::MAX);
+        if self.pacing_waits {
+            first = first.min(self.pace_at);
+        }
+        if let Some(at) = self.cc.deadline() {
+            first = first.min(at);
+        }
+        (first != Time::MAX).then_some(first)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
-        if seg.ack > self.board.next() || seg.ack < before || self.is_done() {
+        if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
         self.limits.pass(now, self.cwnd_segments());
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
-        let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
-        if self.watchful {
-            self.believe(seg);
-        }
-        let mut got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
-        self.known_sack = sack;
-        let advanced = seg.ack - before;
+        let advanced = seg.ack.saturating_sub(before);
+        // Most ACKs say only that what was sent in order has arrived in order.
+        let bare = seg.sack.is_empty() && self.known_sack.is_empty();
+        let in_order = advanced > 0 && bare && self.board.is_in_order();
+        let mut got = if in_order { self.board.advance_in_order(seg.ack) } else { self.take_blocks(seg) };
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
         let delivered = self.count_deliveries(seg, advanced, got.segments);
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
-        ack.uncounted = ack.acked.saturating_sub(self.growth_limit());
+        let timed_out = self.flow.phase == Phase::Loss;
         // A duplicate ACK brings no growth (RFC 5681 section 3.2 step 1).
         self.flow.cwnd_limited = advanced > 0 && before < self.limited_until;
         let rtt = self.sample_rtt(seg, advanced, &got);
         ack.rtt = rtt.map(RttSample::one);
         if delivered > 0 {
             self.delivered_at = now;
-            ack.rate = got.newest.and_then(|(sent, stamp)| self.rate(sent, &stamp));
-            if let Some((sent, _)) = got.newest {
+            if let Some((sent, seq)) = got.newest {
+                if self.rated {
+                    ack.rate = self.rate(sent, &self.board.stamp_of(seq));
+                }
                 self.first_sent = sent;
             }
         }
@@ -294,7 +320,13 @@ impl Sender {
             probe_repaired = found.repaired;
         }
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
-        let recovered = self.react(seg, advanced, &got, &mut ack);
+        let calm = in_order && got.lost == 0 && self.flow.phase == Phase::Open && !seg.ece;
+        let recovered = if calm {
+            self.dupacks = 0;
+            false
+        } else {
+            self.react(seg, advanced, &got, &mut ack)
+        };
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
@@ -308,6 +340,8 @@ impl Sender {
         {
             *clamp += delivered;
         }
+        // Only now is it known whether this is slow start: an undo may have made it so.
+        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(timed_out));
         if spared {
             // AEN keeps the window: the ACK feeds the filters but does not make it grow.
             self.as_if(Phase::Recovery, |s| s.cc.on_ack(&s.flow, &ack));
@@ -319,10 +353,22 @@ impl Sender {
         } else if probe_repaired {
             self.cc.on_life(&self.flow, Life::Recovered);
         }
-        self.decision = self.cc.decision();
+        self.decision.set(self.cc.decision(), self.flow.mss);
         self.rearm(advanced);
         self.tlp.anew |= advanced > 0;
         rtt
+    }
+
+    /// The scoreboard's part of an ACK that is not plainly in order.
+    #[inline(never)]
+    fn take_blocks(&mut self, seg: &AckSegment) -> Delivered {
+        let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
+        if self.watchful {
+            self.believe(seg);
+        }
+        let got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
+        self.known_sack = sack;
+        got
     }
 
     /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
@@ -330,7 +376,7 @@ impl Sender {
         self.flow.now = now;
         if self.cc.deadline().is_some_and(|t| t <= now) {
             self.cc.on_deadline(&self.flow);
-            self.decision = self.cc.decision();
+            self.decision.set(self.cc.decision(), self.flow.mss);
         }
         if self.pacing_waits && self.pace_at <= now {
             self.pacing_waits = false;
@@ -355,19 +401,8 @@ impl Sender {
             return None;
         }
         self.flow.now = now;
-        match self.probe {
-            Probe::No => {}
-            Probe::Sent => {
-                self.limits.set(Limit::Timeout);
-                return None;
-            }
-            Probe::ToSend => {
-                self.probe = Probe::Sent;
-                return Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) });
-            }
-        }
-        if self.tlp.due {
-            return Some(self.loss_probe(now));
+        if self.probe != Probe::No || self.tlp.due {
+            return self.poll_probe(now);
         }
         match self.choose() {
             Ok(seq) => Some(self.transmit(now, seq)),
@@ -393,11 +428,26 @@ impl Sender {
         }
     }
 
+    #[cold]
+    fn poll_probe(&mut self, now: Time) -> Option<Data> {
+        match self.probe {
+            Probe::No => Some(self.loss_probe(now)),
+            Probe::Sent => {
+                self.limits.set(Limit::Timeout);
+                None
+            }
+            Probe::ToSend => {
+                self.probe = Probe::Sent;
+                Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) })
+            }
+        }
+    }
+
     /// What to send next, or what forbids it.
     fn choose(&mut self) -> Result<u64, Limit> {
         let pipe = self.in_flight();
-        let forced = self.forced && self.board.next_lost().is_some();
-        if pipe >= self.window() && !forced {
+        let any_lost = self.board.lost() > 0;
+        if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
             return Err(Limit::Cwnd);
         }
         if self.pace_at > self.flow.now && self.pacing_rate().is_some() {
@@ -414,7 +464,7 @@ impl Sender {
         if self.suspicion.waits() {
             return Err(Limit::Cwnd); // F-RTO: a retransmission now would spoil what the next ACK tells
         }
-        if let Some(seq) = self.board.next_lost() {
+        if any_lost && let Some(seq) = self.board.next_lost() {
             return Ok(seq); // RFC 6675 NextSeg rule 1
         }
         let in_sack_recovery =
@@ -454,10 +504,10 @@ impl Sender {
 
     /// The effective congestion window in segments.
     fn window(&self) -> u64 {
-        let desired = (self.decision.cwnd / u64::from(self.flow.mss)).max(1);
-        if self.flow.phase == Phase::Recovery && self.options.prr && self.cc.recovery() == Recovery::Sender {
+        if self.flow.phase == Phase::Recovery && self.options.prr && !self.self_driven {
             return self.prr.cwnd();
         }
+        let desired = self.decision.segments();
         self.exit_clamp.map_or(desired, |clamp| clamp.min(desired))
     }
 
@@ -474,13 +524,7 @@ impl Sender {
             self.first_sent = now;
             self.delivered_at = now;
         }
-        let stamp = Stamp {
-            delivered: self.flow.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
-            in_flight: self.in_flight() * u64::from(self.flow.mss),
-            app_limited: self.flow.delivered < self.app_limited_until,
-        };
+        let stamp = self.stamp();
         self.counters.sent += 1;
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
@@ -499,9 +543,9 @@ impl Sender {
             if self.tlp.due {
                 self.board.send_probe(seq, now, stamp);
             } else {
-                self.board.send_again(seq, now, stamp);
+                let lost = self.board.send_again(seq, now, stamp);
                 if let Some(repairs) = &mut self.repairs {
-                    repairs.on_retransmit();
+                    repairs.on_retransmit(lost);
                 }
             }
         }
@@ -517,6 +561,18 @@ impl Sender {
         data
     }
 
+    /// The state that a segment sent now remembers, for controllers that want rate samples.
+    #[inline]
+    fn stamp(&self) -> Option<Stamp> {
+        self.rated.then(|| Stamp {
+            delivered: self.flow.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            in_flight: self.in_flight() * u64::from(self.flow.mss),
+            app_limited: self.flow.delivered < self.app_limited_until,
+        })
+    }
+
     /// Bytes on the wire per second, if segments are paced.
     fn pacing_rate(&self) -> Option<f64> {
         let payload = match self.decision.pacing {
@@ -527,7 +583,7 @@ impl Sender {
                 let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
                 (srtt > 0.0).then(|| gain * self.decision.cwnd as f64 / srtt)
             }
-            _ => None,
+            _ => return None,
         };
         // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
         let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;

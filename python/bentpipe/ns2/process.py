@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bentpipe.memory import peak_bytes
 from bentpipe.ns2.agents import Agent
 from bentpipe.ns2.script import script
 from bentpipe.scenario import Scenario
@@ -32,6 +33,8 @@ class FlowRun:
         retransmitted: retransmissions.
         timeouts: of the retransmission timer.
         cuts: reductions of the window.
+        received: data packets that reached the receiving application, in order; those whose acknowledgement
+            is on its way are among them.
     """
 
     start_s: float
@@ -41,6 +44,7 @@ class FlowRun:
     retransmitted: int
     timeouts: int
     cuts: int
+    received: int
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,16 @@ class Run:
         links: the watched directions by name.
         windows: for each flow samples of (time in s, cwnd, ssthresh in segments), if it is recorded.
         cpu_s: user and system time of the process.
+        setup_s: the part of it before the simulation began; None where the system does not tell.
+        peak_bytes: most memory that the process held; None likewise.
     """
 
     flows: list[FlowRun]
     links: dict[str, LinkRun]
     windows: list[list[tuple[float, float, float]]]
     cpu_s: float
+    setup_s: float | None
+    peak_bytes: int | None
 
 
 def available() -> bool:
@@ -86,8 +94,16 @@ def available() -> bool:
     return "remove-all-packet-headers" in probe.stdout
 
 
-def execute(text: str, timeout: float = 600.0) -> tuple[str, float]:
-    """Runs a Tcl script; what it printed, and CPU seconds of the process.
+@dataclass(frozen=True)
+class Used:
+    """What a process took: user and system time, and its most memory; None where the system does not tell."""
+
+    cpu_s: float
+    peak_bytes: int | None
+
+
+def execute(text: str, timeout: float = 600.0) -> tuple[str, Used]:
+    """Runs a Tcl script; what it printed, and what the process took.
 
     Raises:
         FileNotFoundError: ns-2 is not installed.
@@ -103,21 +119,23 @@ def execute(text: str, timeout: float = 600.0) -> tuple[str, float]:
             with subprocess.Popen(
                 [found, str(path)], stdout=out, stderr=subprocess.STDOUT, cwd=folder
             ) as child:
-                status, cpu = _wait(child, time.monotonic() + timeout)
+                status, used = _wait(child, time.monotonic() + timeout)
             out.seek(0)
             printed = out.read()
     if status != 0:
         raise RuntimeError(f"ns-2 ended with status {status}: {printed.strip()[-500:] or 'no output'}")
-    return printed, cpu
+    return printed, used
 
 
-def _wait(child: subprocess.Popen[bytes], until: float) -> tuple[int, float]:
-    """Exit status and CPU seconds of `child`, which is killed if it still runs at the time `until`."""
+def _wait(child: subprocess.Popen[bytes], until: float) -> tuple[int, Used]:
+    """Exit status of `child` and what it took; it is killed if it still runs at the time `until`."""
+    peak = None
     while True:
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         if pid != 0:
             child.returncode = os.waitstatus_to_exitcode(status)
-            return child.returncode, usage.ru_utime + usage.ru_stime
+            return child.returncode, Used(usage.ru_utime + usage.ru_stime, peak)
+        peak = peak_bytes(child.pid) or peak
         if time.monotonic() > until:
             child.kill()
             raise RuntimeError("ns-2 did not finish in time")
@@ -129,6 +147,7 @@ def run(
     *,
     agents: Agent | Mapping[str, Agent] | None = None,
     watch: Sequence[str] = (),
+    scheduler: str = "Calendar",
     timeout: float = 600.0,
 ) -> Run:
     """Carries out a scenario in ns-2; the arguments are those of `script`.
@@ -138,10 +157,10 @@ def run(
         FileNotFoundError: ns-2 is not installed.
         RuntimeError: ns-2 failed, printed no counts, or took longer than `timeout` seconds.
     """
-    printed, cpu = execute(script(scenario, agents=agents, watch=watch), timeout)
+    printed, used = execute(script(scenario, agents=agents, watch=watch, scheduler=scheduler), timeout)
     flows = [
         FlowRun(float(start), float(goodput), *(int(n) for n in counts.split()))
-        for start, goodput, counts in re.findall(r"^flow (\S+) (\S+) ((?:\d+ ?){5})$", printed, re.MULTILINE)
+        for start, goodput, counts in re.findall(r"^flow (\S+) (\S+) ((?:\d+ ?){6})$", printed, re.MULTILINE)
     ]
     if not flows:
         raise RuntimeError(f"ns-2 printed no counts: {printed.strip()[-500:] or 'no output'}")
@@ -153,4 +172,6 @@ def run(
         links[name] = LinkRun(int(arrived), int(dropped), int(marked), float(waited))
     for at, flow, cwnd, ssthresh in re.findall(r"^window (\S+) (\d+) (\S+) (\S+)$", printed, re.MULTILINE):
         windows[int(flow)].append((float(at), float(cwnd), float(ssthresh)))
-    return Run(flows, links, windows, cpu)
+    setup = re.search(r"^setup (\d+)$", printed, re.MULTILINE)
+    setup_s = None if setup is None else int(setup[1]) / 1e9
+    return Run(flows, links, windows, used.cpu_s, setup_s, used.peak_bytes)

@@ -1,0 +1,18 @@
+"""Speed beside ns-2: data packets delivered per CPU second, on the same scenarios, on the same machine.
+
+    bentpipe bench                                  # every scenario, five pairs; a quarter of an hour
+    bentpipe bench --only a,c --pairs 3 --quick
+    make bench                                      # the same, and writes docs/performance.md
+
+A pair is a run of ns-2 followed by one here, so that whatever else the machine does falls on both. Each run
+is a process of its own. `cases.py` says what is run, `worker.py` runs it, `measure.py` alternates,
+`numbers.py` makes ratios of the timings, `page.py` tables of the ratios. The timings are stored as they were
+taken (`--out`), so the tables can be written again without running anything.
+"""
+
+from bentpipe.bench.cases import CASES, Case
+from bentpipe.bench.measure import measure
+from bentpipe.bench.numbers import figures
+from bentpipe.bench.page import show, tables
+
+__all__ = ["CASES", "Case", "figures", "measure", "show", "tables"]

@@ -1,0 +1,7 @@
+"""`python -m bentpipe.bench` is `bentpipe bench`."""
+
+import sys
+
+from bentpipe.cli import app
+
+app(["bench", *sys.argv[1:]], prog_name="bentpipe")

@@ -1,0 +1,83 @@
+"""What is promised beside speed: runs on several processors, memory, and a start without waiting."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bentpipe.bench.cases import Case
+
+IDLE = Case("idle connections with links of their own", "idle", ns2=False, quick="60 s")
+FLIGHT = Case("packets in flight", "flight", ns2=False, quick="20 s")
+SHORT = Case("short runs", "e", quick="100 s", runs=200, quick_runs=20)
+
+COMMANDS = {
+    "python": ["-c", "pass"],
+    "import bentpipe": ["-c", "import bentpipe"],
+    "bentpipe --version": ["-m", "bentpipe.cli", "--version"],
+}
+"""What is started, by the name in the report: arguments of the Python interpreter."""
+
+
+def measure(*, pairs: int, quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:
+    """All that this file measures."""
+    found: dict[str, Any] = {"parallel": parallel(pairs, quick=quick)}
+    tell("parallel runs: done")
+    found["memory"] = {
+        "idle": memory(IDLE, 1000 if quick else 100_000, 1, quick=quick),
+        "flight": memory(FLIGHT, 10 if quick else 1000, 10_000, quick=quick),
+    }
+    tell("memory: done")
+    found["start"] = start(2 * pairs)
+    tell("start-up: done")
+    return found
+
+
+def parallel(pairs: int, *, quick: bool) -> dict[str, Any]:
+    """Short runs on one thread and on two, in turns, CPU and wall seconds of `run_many`.
+
+    The CPU seconds of both are equal if threads do not get in each other's way; what wall seconds say holds
+    only for a machine that has nothing else to do.
+    """
+    from bentpipe.bench.measure import ask
+
+    threads = min(2, os.cpu_count() or 1)
+    scenarios = SHORT.scenarios(quick=quick)
+    taken = []
+    for _ in range(pairs):
+        one, several = (ask(scenarios, threads=n) for n in (1, threads))
+        taken.append({"one": _times(one), "several": _times(several)})
+    return {"threads": threads, "runs": len(scenarios), "pairs": taken}
+
+
+def _times(answer: dict[str, Any]) -> dict[str, float]:
+    return {"cpu_s": answer["cpu_s"], "wall_s": answer["wall_s"]}
+
+
+def memory(case: Case, flows: int, each: int, *, quick: bool) -> dict[str, Any]:
+    """By how much the process of a run grows, with so many flows that count for `each` things."""
+    from bentpipe.bench.measure import ask
+
+    scenarios = case.scenarios(quick=quick)
+    for flow in scenarios[0].flows:
+        flow.count = flows
+    answer = ask(scenarios)
+    return {"things": flows * each, "grown_bytes": answer["grown_bytes"], "peak_bytes": answer["peak_bytes"]}
+
+
+def start(times: int) -> dict[str, list[dict[str, float]]]:
+    """CPU and wall seconds of each of `COMMANDS`, again and again."""
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in COMMANDS}
+    for _ in range(times):
+        for name, arguments in COMMANDS.items():
+            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+            wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            found[name].append({"cpu_s": cpu, "wall_s": wall})
+    return found

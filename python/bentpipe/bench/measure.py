@@ -1,0 +1,123 @@
+"""Runs the benchmark: one process a measurement, ns-2 and Bentpipe in turns."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bentpipe import ns2
+from bentpipe.bench import extras, ns3
+from bentpipe.bench.cases import Case
+from bentpipe.bench.machine import describe
+from bentpipe.scenario import Scenario
+
+SCHEMA = 1
+"""Version of the form in which timings are stored."""
+_NS2_LIMIT_S = 1800.0
+
+
+def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
+    """What `worker.work` measures in a process of its own, and that process's CPU seconds, `whole_cpu_s`.
+
+    Raises:
+        RuntimeError: the process failed.
+    """
+    job = {"scenarios": [json.loads(s.to_json()) for s in scenarios], "threads": threads}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "bentpipe.bench.worker"],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise RuntimeError(f"a measurement failed: {last}")
+    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer | {"whole_cpu_s": whole}
+
+
+def here(case: Case, *, quick: bool) -> dict[str, Any]:
+    """One measurement of Bentpipe."""
+    took = ask(case.scenarios(quick=quick))
+    return {
+        "packets": took["packets"],
+        "cpu_s": took["whole_cpu_s"] if case.whole else took["cpu_s"],
+        "events": took["events"],
+        "peak_bytes": took["peak_bytes"],
+        "grown_bytes": took["grown_bytes"],
+    }
+
+
+def there(case: Case, *, quick: bool) -> dict[str, Any]:
+    """One measurement of ns-2, a process a run; Splay is its fastest queue of events in every case."""
+    runs = [
+        ns2.run(scenario, scheduler="Splay", timeout=_NS2_LIMIT_S) for scenario in case.scenarios(quick=quick)
+    ]
+    return {
+        "packets": sum(flow.received for run in runs for flow in run.flows),
+        "cpu_s": sum(run.cpu_s for run in runs),
+        "setup_s": sum(run.setup_s or 0.0 for run in runs),
+        "peak_bytes": max(run.peak_bytes or 0 for run in runs) or None,
+    }
+
+
+def measure(
+    cases: Mapping[str, Case],
+    *,
+    pairs: int = 5,
+    quick: bool = False,
+    more: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """All timings as they were taken, in the form that is stored.
+
+    Args:
+        cases: what to run, by name.
+        pairs: how often; every case is run once before any is run again.
+        quick: shorter runs, in which start-up and slow start weigh more.
+        more: measure parallel runs, memory and start-up as well.
+        tell: is given a line after each step.
+
+    Raises:
+        RuntimeError: a run failed.
+    """
+    witness = ns2.available()
+    if not witness:
+        tell(ns2.MISSING)
+    taken: dict[str, list[dict[str, Any]]] = {key: [] for key in cases}
+    for turn in range(pairs):
+        for key, case in cases.items():
+            theirs = there(case, quick=quick) if witness and case.ns2 else None
+            ours = here(case, quick=quick)
+            taken[key].append({"here": ours, "ns2": theirs})
+            tell(f"pair {turn + 1} of {pairs}, {key}: {_speeds(ours, theirs)}")
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "quick": quick,
+        "machine": describe(),
+        "cases": {
+            key: {"what": case.what(case.scenarios(quick=quick)), "pairs": taken[key]}
+            for key, case in cases.items()
+        },
+    }
+    if "e" in cases:
+        found["ns3"] = ns3.measure()
+    if more:
+        found |= extras.measure(pairs=pairs, quick=quick, tell=tell)
+    return found
+
+
+def _speeds(ours: dict[str, Any], theirs: dict[str, Any] | None) -> str:
+    """Packets per CPU second, as they come."""
+    text = f"{ours['packets'] / ours['cpu_s'] / 1e6:.2f} M packets per CPU second"
+    if theirs is None:
+        return text
+    return f"{text}, ns-2 {theirs['packets'] / theirs['cpu_s'] / 1e6:.2f} M"

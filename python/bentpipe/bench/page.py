@@ -1,0 +1,158 @@
+"""A stored benchmark as tables: for the terminal, and in Markdown for docs/performance.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bentpipe import terminal
+from bentpipe.bench.cases import CASES, GROWTH
+from bentpipe.bench.numbers import Figures, Spread, figures, growth, judged, parallel, verdict
+
+_HEADS = (
+    "<",
+    "~scenario",
+    "M packets/s",
+    "ns/packet",
+    "events/packet",
+    "MB",
+    "ns-2 M packets/s",
+    "its MB",
+    "its set-up, s",
+    "ratio (range)",
+    "asked",
+    "<",
+)
+_SHORT_HEADS = ("<", "M/s", "ns", "events", "MB", "ns-2 M/s", "MB", "set-up", "ratio (range)", "asked", "<")
+"""The same without the second column, for the terminal."""
+
+
+def _many(value: float | None, digits: int = 2) -> str:
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def _megabytes(value: float | None) -> str:
+    return "" if value is None else f"{value / 1e6:,.0f}"
+
+
+def _range(spread: Spread | None, digits: int = 1) -> str:
+    if spread is None:
+        return ""
+    return f"{spread.median:.{digits}f} ({spread.least:.{digits}f} to {spread.most:.{digits}f})"
+
+
+def _asked(key: str) -> str:
+    case = CASES[key]
+    sign = ">=" if case.against is None else "<="
+    bounds = [f"{bound:g}" for bound in (case.must, case.aim) if bound is not None]
+    return f"{sign} {', '.join(bounds)}" if bounds else ""
+
+
+def _row(key: str, what: str, found: Figures) -> list[str]:
+    case = CASES[key]
+    return [
+        key,
+        what,
+        _many(found.here.median / 1e6),
+        _many(1e9 / found.here.median, 0),
+        _many(found.events),
+        _megabytes(found.peak_bytes),
+        "" if found.ns2 is None else _many(found.ns2.median / 1e6),
+        _megabytes(found.ns2_peak_bytes),
+        _many(found.ns2_setup_s),
+        _range(found.ratio, 1 if case.against is None else 2),
+        _asked(key),
+        judged(key, found),
+    ]
+
+
+def rows(stored: dict[str, Any]) -> list[list[str]]:
+    """A row of text for each case, and one for the growth with the number of flows."""
+    made = [_row(key, stored["cases"][key]["what"], found) for key, found in figures(stored).items()]
+    grown = growth(stored)
+    if grown is not None:
+        many, few, must, aim = GROWTH
+        judgement = verdict(grown.median, must, aim, least=False)
+        blank = [""] * (len(_HEADS) - 5)
+        title = f"cost per packet, {many} against {few}"
+        made.append(["growth", title, *blank, _range(grown, 2), f"<= {must:g}, {aim:g}", judgement])
+    return made
+
+
+def show(stored: dict[str, Any]) -> None:
+    """Prints the tables."""
+    shown = terminal.table("", _SHORT_HEADS)
+    for name, _, *row in rows(stored):
+        shown.add_row(name, *row)
+    terminal.console().print(shown)
+    for line in [_ns3(stored), *_facts(stored)]:
+        terminal.line(line)
+
+
+def _ns3(stored: dict[str, Any]) -> str:
+    """What one run of ns-3 came to."""
+    run = stored.get("ns3")
+    if run is None:
+        return (
+            "ns-3 was not measured: BENTPIPE_NS3_PYTHON did not name a Python that has it, or e was not run"
+        )
+    speed = run["packets"] / run["cpu_s"]
+    times = figures(stored)["e"].here.median / speed
+    return (
+        f"ns-3, one run of e: {run['packets']:,} packets in {run['cpu_s']:.1f} CPU seconds after its start; "
+        f"here {times:,.0f} times as many per CPU second"
+    )
+
+
+def _facts(stored: dict[str, Any]) -> list[str]:
+    """What was measured beside the scenarios, a sentence each."""
+    if "parallel" not in stored:
+        return []
+    cpu, wall = parallel(stored)
+    runs, threads = stored["parallel"]["runs"], stored["parallel"]["threads"]
+    found = [
+        f"{runs} short runs on {threads} threads against one: {_range(cpu, 3)} times the CPU seconds, "
+        f"{_range(wall, 2)} times as fast by the wall clock; asked 1.9"
+    ]
+    for key, what, limit in (
+        ("idle", "bytes per idle connection with private links", "2048"),
+        ("flight", "bytes per packet in flight, its place in the scoreboard included", "64 + 16"),
+    ):
+        taken = stored["memory"][key]
+        if taken["grown_bytes"] is not None:
+            each = taken["grown_bytes"] / taken["things"]
+            peak = _megabytes(taken["peak_bytes"])
+            found.append(f"{each:,.0f} {what} ({taken['things']:,} take {peak} MB); asked {limit}")
+    for name, limit in (
+        ("python", ""),
+        ("import bentpipe", "; asked 250"),
+        ("bentpipe --version", "; asked 150"),
+    ):
+        wall_s, cpu_s = (Spread.of([t[k] for t in stored["start"][name]]).median for k in ("wall_s", "cpu_s"))
+        found.append(f"{name}: {1e3 * wall_s:.0f} ms, of them {1e3 * cpu_s:.0f} ms of CPU time{limit}")
+    return found
+
+
+def markdown(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown; heads as for `terminal.table`."""
+    lines = ["| " + " | ".join(head.lstrip("<~") for head in heads) + " |"]
+    lines.append("|" + "|".join("---" if head[:1] in ("<", "~") else "---:" for head in heads) + "|")
+    lines += ["| " + " | ".join(row) + " |" for row in body]
+    return "\n".join(lines)
+
+
+def tables(stored: dict[str, Any]) -> Mapping[str, str]:
+    """The parts of docs/performance.md that numbers decide, by the names of their markers."""
+    turns = sorted({len(case["pairs"]) for case in stored["cases"].values()})
+    machine = stored["machine"]
+    how = f"{' or '.join(map(str, turns))} pairs{' of a quick benchmark' if stored['quick'] else ''}"
+    made = {
+        "machine": f"{how} on {machine['date']}: {machine['processor']}, {machine['processors']} processors, "
+        f"{machine['memory']};\n{machine['system']}, rustc {machine['rustc']}, Python {machine['python']}; "
+        f"load {machine['load']}.",
+        "scenarios": markdown(_HEADS, rows(stored)),
+        "ns3": f"{_ns3(stored)}.",
+    }
+    if "parallel" in stored:
+        made["beside"] = "\n".join(f"- {line}." for line in _facts(stored))
+    return made

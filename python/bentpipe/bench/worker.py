@@ -1,0 +1,59 @@
+"""A process that runs scenarios and says what that took: a job as JSON comes in, the answer goes out.
+
+    echo '{"scenarios": [{...}], "threads": 1}' | python -m bentpipe.bench.worker
+
+`measure.py` starts this file, one process a measurement, so that memory and start-up are its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.memory import peak_bytes
+
+EVENTS_PER_LOOK = 1 << 16
+"""The engine reports its progress once in so many events (`EVENTS_PER_LOOK` in crates/sim/src/engine.rs)."""
+
+
+def delivered(raw: _core.RawResult) -> int:
+    """Data packets that reached the applications, in order."""
+    sizes = {flow["mss"] for flow in json.loads(raw.scenario)["flow"]}
+    if len(sizes) != 1:
+        raise ValueError(f"the flows of a benchmark have segments of one size, not of {sorted(sizes)}")
+    payload = sum(flow["delivered_bytes"] for flow in json.loads(raw.json)["flows"])
+    return int(payload // int(sizes.pop().removesuffix(" bytes")))
+
+
+def work(job: dict[str, Any]) -> dict[str, Any]:
+    """Runs the scenarios of a job: one by itself, several by `run_many` with so many threads."""
+    texts = [json.dumps(scenario) for scenario in job["scenarios"]]
+    looks = 0
+
+    def look(_: float) -> None:
+        nonlocal looks
+        looks += 1
+
+    held = peak_bytes()
+    wall, cpu = time.perf_counter(), time.process_time()
+    if len(texts) == 1:
+        raw = [_core.run(texts[0], None, look)]
+    else:
+        raw = _core.run_many(texts, job["threads"], None)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    peak = peak_bytes()
+    return {
+        "packets": sum(map(delivered, raw)),
+        "cpu_s": cpu,
+        "wall_s": wall,
+        "events": EVENTS_PER_LOOK * looks if len(texts) == 1 else None,
+        "peak_bytes": peak,
+        "grown_bytes": peak - held if peak is not None and held is not None else None,
+    }
+
+
+if __name__ == "__main__":
+    json.dump(work(json.load(sys.stdin)), sys.stdout)

@@ -1,0 +1,223 @@
+"""The benchmark: its arithmetic, its tables, and a pair of short runs from end to end. No time is judged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bentpipe import _core, bench, ns2
+from bentpipe.bench import numbers
+from bentpipe.bench.cases import CASES, Case, chosen
+from bentpipe.bench.measure import here, there
+from bentpipe.bench.page import markdown, rows, tables
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def run(packets: int, cpu_s: float, setup_s: float = 0.0) -> dict[str, Any]:
+    """A timing as it is stored."""
+    return {
+        "packets": packets,
+        "cpu_s": cpu_s,
+        "setup_s": setup_s,
+        "events": 3 * packets,
+        "peak_bytes": 20_000_000,
+        "grown_bytes": 1_000_000,
+    }
+
+
+def stored(**cases: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> dict[str, Any]:
+    """A benchmark of these pairs, of Bentpipe and of ns-2."""
+    return {
+        "schema": 1,
+        "quick": False,
+        "machine": {
+            "date": "2030-01-01",
+            "processor": "a processor",
+            "processors": "2",
+            "memory": "4 GiB",
+            "system": "Linux",
+            "python": "3.11",
+            "rustc": "1.90.0",
+            "load": "0.1",
+        },
+        "cases": {
+            key: {
+                "what": CASES[key].title,
+                "pairs": [{"here": ours, "ns2": theirs} for ours, theirs in pairs],
+            }
+            for key, pairs in cases.items()
+        },
+    }
+
+
+def test_ratios_are_taken_within_pairs_and_then_the_median() -> None:
+    # 10, 2 and 4 million a second here; 1, 0.1 and 0.5 million there: ratios 10, 20 and 8, median 10. The
+    # ratio of the medians would be 8.
+    found = bench.figures(
+        stored(
+            a=[
+                (run(10_000_000, 1.0), run(1_000_000, 1.0)),
+                (run(2_000_000, 1.0), run(1_000_000, 10.0)),
+                (run(4_000_000, 1.0), run(1_000_000, 2.0)),
+            ]
+        )
+    )["a"]
+    assert found.ratio is not None and found.ns2 is not None
+    assert (found.ratio.median, found.ratio.least, found.ratio.most) == pytest.approx((10.0, 8.0, 20.0))
+    assert found.here.median == 4_000_000
+    assert found.ns2.median == 500_000
+    assert found.events == 3.0
+
+
+def test_ns2s_setup_counts_only_where_the_case_says_so() -> None:
+    pair = (run(1_000_000, 1.0), run(1_000_000, 5.0, setup_s=3.0))
+    found = bench.figures(stored(a=[pair], b1000=[pair]))
+    assert found["a"].ratio is not None and found["a"].ratio.median == pytest.approx(5.0)
+    assert found["b1000"].ratio is not None and found["b1000"].ratio.median == pytest.approx(2.0)
+
+
+def test_a_case_that_is_held_against_another_has_the_ratio_of_their_costs_turn_by_turn() -> None:
+    found = bench.figures(
+        stored(
+            a=[(run(1_000_000, 1.0), None), (run(1_000_000, 2.0), None), (run(1_000_000, 4.0), None)],
+            g=[(run(1_000_000, 1.2), None), (run(1_000_000, 2.8), None), (run(1_000_000, 5.2), None)],
+        )
+    )["g"]
+    assert found.ratio is not None
+    assert (found.ratio.least, found.ratio.median, found.ratio.most) == pytest.approx((1.2, 1.3, 1.4))
+
+
+def test_without_ns2_there_is_no_ratio_and_no_verdict() -> None:
+    found = stored(a=[(run(1_000_000, 1.0), None)])
+    assert bench.figures(found)["a"].ratio is None
+    assert rows(found)[0][-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "said"),
+    [(20.0, True, "aim"), (19.9, True, "must"), (10.0, True, "must"), (9.9, True, "miss")]
+    + [(1.2, False, "aim"), (1.5, False, "must"), (1.6, False, "miss")],
+)
+def test_a_verdict_names_the_bound_that_is_kept(value: float, least: bool, said: str) -> None:  # noqa: FBT001
+    must, aim = (10.0, 20.0) if least else (1.5, 1.2)
+    assert numbers.verdict(value, must, aim, least=least) == said
+
+
+def test_growth_is_the_cost_per_packet_with_many_flows_against_a_hundred() -> None:
+    found = stored(b100=[(run(1_000_000, 1.0), None)], b10000=[(run(500_000, 2.0), None)])
+    grown = numbers.growth(found)
+    assert grown is not None and grown.median == pytest.approx(4.0)
+    assert rows(found)[-1][-3:] == ["4.00 (4.00 to 4.00)", "<= 5, 3", "must"]
+    assert numbers.growth(stored(a=[(run(1, 1.0), None)])) is None
+
+
+def test_parallel_runs_are_compared_by_cpu_and_by_wall_time() -> None:
+    one, two = {"cpu_s": 4.0, "wall_s": 4.0}, {"cpu_s": 4.2, "wall_s": 2.1}
+    cpu, wall = numbers.parallel({"parallel": {"pairs": [{"one": one, "several": two}]}})
+    assert (cpu.median, wall.median) == pytest.approx((1.05, 1.905), abs=1e-3)
+
+
+def test_timings_of_another_version_are_refused() -> None:
+    found = stored(a=[(run(1, 1.0), None)])
+    with pytest.raises(ValueError, match="schema 1"):
+        bench.figures(found | {"schema": 2})
+    with pytest.raises(ValueError, match="no benchmark is called 'z'"):
+        bench.figures(found | {"cases": {"z": {"pairs": []}}})
+
+
+def test_a_table_has_a_line_for_each_row_and_numbers_to_the_right() -> None:
+    assert markdown(["<name", "value"], [["x", "1"], ["y", "2"]]).splitlines() == [
+        "| name | value |",
+        "|---|---:|",
+        "| x | 1 |",
+        "| y | 2 |",
+    ]
+
+
+def test_the_page_says_what_was_measured_and_on_which_machine() -> None:
+    made = tables(stored(a=[(run(10_000_000, 2.0), run(1_000_000, 2.0))]))
+    line = made["scenarios"].splitlines()[2]
+    assert "| 5.00 | 200 | 3.00 | 20 | 0.50 | 20 | 0.00 | 10.0 (10.0 to 10.0) | >= 10, 20 | must |" in line
+    for word in ("1 pairs on 2030-01-01", "a processor", "4 GiB", "rustc 1.90.0"):
+        assert word in made["machine"]
+    assert "was not measured" in made["ns3"]
+
+
+def test_a_letter_stands_for_its_cases_and_brings_what_they_are_held_against() -> None:
+    assert list(chosen(["b"])) == ["b10", "b100", "b1000", "b10000"]
+    assert list(chosen(["h-bbr", "f"])) == ["a", "h-bbr", "f"]
+    assert list(chosen([])) == list(CASES)
+    with pytest.raises(_core.ScenarioError, match="h-bbr"):
+        chosen(["h-bbrr"])
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_every_case_is_a_correct_scenario_and_ns2_can_follow_where_it_is_to(key: str) -> None:
+    case = CASES[key]
+    for quick in (True, False):
+        scenario = case.scenarios(quick=quick)[0]
+        _core.check(scenario.to_json())
+    if case.ns2:
+        few = copy.deepcopy(scenario)
+        for flow in few.flows:
+            flow.count = 1
+        assert "Agent/TCP/Sack1" in ns2.script(few, scheduler="Splay")
+
+
+TINY = Case("", "e", quick="4 s", quick_runs=1)
+
+
+def test_packets_are_those_that_reach_the_application_in_order() -> None:
+    found = here(TINY, quick=True)
+    result = json.loads(_core.run(TINY.scenarios(quick=True)[0].to_json()).json)
+    assert found["packets"] * 1460 == result["flows"][0]["delivered_bytes"] > 0
+    assert found["cpu_s"] > 0.0
+
+
+def test_several_runs_are_one_measurement_with_seeds_that_follow_each_other() -> None:
+    case = Case("", "e", quick="4 s", quick_runs=3)
+    assert [s.seed for s in case.scenarios(quick=True)] == [1, 2, 3]
+    assert here(case, quick=True)["packets"] == 3 * here(TINY, quick=True)["packets"]
+
+
+def test_ns2_counts_packets_at_the_receiver_as_bentpipe_does() -> None:
+    if not ns2.available():
+        pytest.skip(ns2.MISSING)
+    # Slow start without loss: 1, 2, 4, ... segments a round trip, so both deliver the same packets; the last
+    # are still unacknowledged when the run ends (in 4 s, eight round trips of 0.5 s).
+    scenario = TINY.scenarios(quick=True)[0]
+    theirs = ns2.run(scenario, scheduler="Splay")
+    assert there(TINY, quick=True)["packets"] == theirs.flows[0].received
+    assert theirs.flows[0].received == pytest.approx(here(TINY, quick=True)["packets"], abs=2)
+    assert theirs.flows[0].received > theirs.flows[0].delivered
+    assert theirs.setup_s is not None and 0.0 < theirs.setup_s <= theirs.cpu_s
+
+
+def test_the_command_prints_the_table_and_keeps_the_timings(tmp_path: Path) -> None:
+    out = tmp_path / "timings.json"
+    command = [sys.executable, "-m", "bentpipe.bench", "--only", "e", "--pairs", "1", "--quick"]
+    done = subprocess.run([*command, "--out", out], capture_output=True, text=True, check=True)
+    assert "pair 1 of 1, e:" in done.stderr
+    kept = json.loads(out.read_text(encoding="utf-8"))
+    assert len(kept["cases"]["e"]["pairs"]) == 1
+    name, _, speed = rows(kept)[0][:3]
+    assert any(line.split()[:2] == [name, speed] for line in done.stdout.splitlines())
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    out = tmp_path / "not there" / "timings.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "bentpipe.bench", "--only", "a", "--out", out],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and str(out) in done.stderr

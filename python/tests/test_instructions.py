@@ -1,0 +1,110 @@
+"""The count of instructions: reading callgrind's files, and what is said of counts that have moved."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scripts are importable."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    for name in ("instructions", "performance_md", "validate"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+# As callgrind writes it: names in full once and by number later, costs by line, the inclusive cost of a call
+# on the line behind `calls=`.
+FILE = """\
+# callgrind format
+events: Ir
+summary: 1111
+ob=(1) /tmp/speed
+fl=(1) /somewhere/crates/sim/src/engine.rs
+fn=(1) bentpipe_sim::engine::run
+10 100
+fi=(2) /rustc/abc/library/core/src/cmp.rs
++3 10
+fi=(3) /somewhere/crates/sim/src/link.rs
+* 500
+fi=(2)
+-1 1
+fe=(1)
+20 200
+cfi=(4)
+cfn=(2)
+calls=7 30
+25 9999
+
+fl=(4) ./malloc/malloc.c
+fn=(2) malloc
+30 300
+"""
+
+
+def test_costs_go_to_the_file_where_the_code_stands_and_calls_count_once() -> None:
+    import instructions
+
+    assert instructions.by_file(FILE.replace("cfi=(4)", "cfi=(4) ./malloc/malloc.c").splitlines()) == {
+        # 10 of cmp.rs stand behind engine.rs, 1 behind link.rs.
+        "crates/sim/src/engine.rs": 100 + 10 + 200,
+        "crates/sim/src/link.rs": 500 + 1,
+        "other libraries": 300,
+    }
+
+
+def test_a_count_may_move_by_a_twentieth_in_either_direction() -> None:
+    from instructions import differences
+
+    assert differences({"a": 1000.0, "b": 1000.0}, {"a": 1049.0, "b": 951.0}) == []
+    assert differences({"a": 1000.0}, {"a": 1051.0}) == [
+        "a: 1051 instructions per packet, 1000 in the file (+5.1 %)"
+    ]
+    assert len(differences({"a": 1000.0}, {"a": 949.0})) == 1
+    assert differences({"a": 1.0}, {"b": 1.0}) == ["a: not in the program", "b: not in the file"]
+
+
+def test_the_file_that_is_written_can_be_compared_with() -> None:
+    from instructions import text
+
+    costs = Counter({"crates/sim/src/link.rs": 300, "other libraries": 100})
+    stored = tomllib.loads(text("1.90.0 here", {"a": 2670.13}, costs))
+    assert stored == {
+        "compiler": "1.90.0 here",
+        "per_packet": {"a": 2670.1},
+        "share": {"crates/sim/src/link.rs": 0.75, "other libraries": 0.25},
+    }
+
+
+def test_the_stored_counts_are_those_of_the_scenarios_that_the_script_runs() -> None:
+    import instructions
+
+    stored = tomllib.loads(instructions.FILE.read_text(encoding="utf-8"))
+    wanted = {name + variant for name in instructions.SCENARIOS for variant in instructions.VARIANTS}
+    assert set(stored["per_packet"]) == wanted
+
+
+def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import performance_md
+
+    page = tmp_path / "performance.md"
+    text = performance_md.PAGE.read_text(encoding="utf-8")
+    monkeypatch.setattr(performance_md, "PAGE", page)
+    page.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["performance_md.py"])
+    assert performance_md.main() == 0
+    text = page.read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["performance_md.py", "--check"])
+    assert performance_md.main() == 0
+    page.write_text(text.replace("| a | 1 SACK flow", "| a | 2 SACK flows"), encoding="utf-8")
+    assert performance_md.main() == 1
+    assert "not up to date" in capsys.readouterr().err

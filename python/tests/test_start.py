@@ -1,0 +1,41 @@
+"""What is loaded when: the command answers at once because nothing heavy is imported before it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "polars", "matplotlib", "scipy", "jinja2", "rich")
+
+
+def imported(code: str) -> set[str]:
+    """The heavy packages that a fresh Python holds after this code."""
+    probe = f"{code}\nimport sys\nprint('\\n' + ' '.join(set(sys.modules) & set({HEAVY!r})))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import bentpipe",
+        "import bentpipe; bentpipe.__version__",
+        "import bentpipe.cli",
+        "import sys; sys.argv = ['bentpipe', '--version']\nimport bentpipe.cli\n"
+        "try: bentpipe.cli.main()\nexcept SystemExit: pass",
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
+    assert imported(code) == set()
+
+
+def test_a_frame_loads_what_it_needs() -> None:
+    code = (
+        "import bentpipe as bp\n"
+        "link = bp.Link(rate='1 Mbit/s', delay='1 ms')\n"
+        "r = bp.run(bp.Scenario(links={'l': link}, flows=[bp.Flow('reno', path=['l'])], duration='1 s'))\n"
+    )
+    assert "polars" not in imported(code)
+    assert "polars" in imported(code + "r.flows")

@@ -1,0 +1,181 @@
+"""Instructions per delivered packet, which do not depend on what else a machine does (`make instructions`).
+
+    python scripts/instructions.py              # compare with crates/sim/benches/instructions.toml
+    python scripts/instructions.py --update     # write that file: counts, and where the instructions go
+
+valgrind's callgrind counts while `crates/sim/examples/speed.rs` runs scenarios of the benchmark, shortened. A
+count that has moved by more than 5 %, up or down, is a failure: either something became slower, or the file
+no longer guards what was won. The compiler decides about instructions as well, so with another version than
+that of the file nothing is compared. Exit status 0 (agrees, or cannot be compared; it says which) or 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FILE = ROOT / "crates" / "sim" / "benches" / "instructions.toml"
+TOLERANCE = 0.05
+SCENARIOS = {"a": "100 s", "b100": "20 s"}
+"""Files of scenarios/bench and how much of each is simulated."""
+VARIANTS = {"": [], "-traced": ["--set", "record.flows=true"]}
+"""Arguments of a run, by what they add to its name."""
+PROFILED = "b100"
+MOST_FILES = 8
+UPDATE = "make instructions UPDATE=1"
+
+
+def compiler() -> str:
+    """Version and platform of the Rust compiler, "1.95.0 x86_64-unknown-linux-gnu"."""
+    said = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    found = dict(line.split(": ", 1) for line in said.splitlines() if ": " in line)
+    return f"{found['release']} {found['host']}"
+
+
+def build() -> Path:
+    """Compiles the example with all optimisation; the program."""
+    command = ["cargo", "build", "--release", "--package", "bentpipe-sim", "--example", "speed"]
+    done = subprocess.run(
+        [*command, "--message-format=json"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    built = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    return Path(
+        next(m["executable"] for m in built if m.get("executable") and m["target"]["name"] == "speed")
+    )
+
+
+def count(program: Path, name: str, arguments: Iterable[str]) -> tuple[float, Counter[str]]:
+    """Instructions per delivered packet of one scenario, and their shares by source file."""
+    with tempfile.TemporaryDirectory(prefix="bentpipe-callgrind-") as folder:
+        out = Path(folder, "out")
+        shorter = ["--set", f"duration={SCENARIOS[name]}"]
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, *shorter, *arguments]
+            + [ROOT / "scenarios" / "bench" / f"{name}.toml"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        packets = re.search(r"(\d+) packets", done.stdout)
+        if done.returncode != 0 or packets is None:
+            raise SystemExit(f"instructions: callgrind failed on {name}: {done.stderr.strip()[-500:]}")
+        costs = by_file(out.read_text(encoding="utf-8", errors="replace").splitlines())
+    return sum(costs.values()) / int(packets[1]), costs
+
+
+def by_file(lines: Iterable[str]) -> Counter[str]:
+    """Instructions by the source file that they were compiled from; `lines` are in callgrind's format.
+
+    What is inlined from Rust's library counts for the file of ours that stands before it in the code.
+    """
+    names: dict[str, str] = {}
+    costs: Counter[str] = Counter()
+    home, inside_call = "?", False
+    for line in lines:
+        if re.match(r"[+*\d-]", line):
+            if not inside_call:  # the cost of a call is counted in the function called
+                costs[home] += int(line.split()[1])
+            inside_call = False
+        elif line.startswith("calls="):
+            inside_call = True
+        elif found := re.match(r"(fl|fi|fe|cfi|cfl|cob|ob|fn|cfn)=\((\d+)\)(?: (.*))?", line):
+            kind, number, name = found.groups()
+            if kind in ("fl", "fi", "fe", "cfi", "cfl") and name is not None:
+                names[number] = name
+            if kind in ("fl", "fi", "fe"):
+                home = _label(names[number], home, begins=kind == "fl")
+    return costs
+
+
+def _label(path: str, before: str, *, begins: bool) -> str:
+    """What the table calls a source file; `begins`: a function begins, so what stood before is no guide."""
+    ours = re.search(r"crates/.*", path)
+    if ours is not None:
+        return ours[0]
+    if "/library/" in path or "/rustc/" in path:
+        return "Rust's library" if begins else before
+    return "other libraries"
+
+
+def text(compiler: str, counts: Mapping[str, float], costs: Counter[str]) -> str:
+    """The file."""
+    lines = [
+        f"# Instructions per delivered packet by callgrind, written by `{UPDATE}`; `make instructions`",
+        "# compares. What is run: scripts/instructions.py.",
+        f'compiler = "{compiler}"',
+        "",
+        "[per_packet]",
+        *(f"{name} = {value:.1f}" for name, value in counts.items()),
+        "",
+        f"# Shares of the instructions of {PROFILED} by source file; what is inlined counts where it stands.",
+        "[share]",
+    ]
+    total = sum(costs.values())
+    lines += [f'"{name}" = {cost / total:.3f}' for name, cost in costs.most_common(MOST_FILES)]
+    return "\n".join(lines) + "\n"
+
+
+def differences(stored: Mapping[str, float], counts: Mapping[str, float]) -> list[str]:
+    """A line for each count that has moved too far, or that one side does not have."""
+    found = []
+    for name in {**stored, **counts}:
+        if name not in stored or name not in counts:
+            found.append(f"{name}: not in {'the file' if name not in stored else 'the program'}")
+        elif abs(counts[name] / stored[name] - 1.0) > TOLERANCE:
+            change = 100.0 * (counts[name] / stored[name] - 1.0)
+            told = f"{counts[name]:.0f} instructions per packet, {stored[name]:.0f} in the file"
+            found.append(f"{name}: {told} ({change:+.1f} %)")
+    return found
+
+
+def main() -> int:
+    """Counts, and compares or writes."""
+    parser = argparse.ArgumentParser(description="Instructions per delivered packet.")
+    parser.add_argument("--update", action="store_true", help="write the file instead of comparing with it")
+    given = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("instructions: skipped, valgrind is not installed (apt-get install valgrind)")
+        return 1 if given.update else 0
+    here = compiler()
+    stored = tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    if not given.update and stored["compiler"] != here:
+        print(
+            f"instructions: skipped, the counts are those of rustc {stored['compiler']}, and this is {here}"
+        )
+        return 0
+    program = build()
+    counts: dict[str, float] = {}
+    profile: Counter[str] = Counter()
+    for name in SCENARIOS:
+        for variant, arguments in VARIANTS.items():
+            counts[name + variant], costs = count(program, name, arguments)
+            print(f"{name + variant:12} {counts[name + variant]:8.1f} instructions per packet", flush=True)
+            if name + variant == PROFILED:
+                profile = costs
+    if given.update:
+        FILE.write_text(text(here, counts, profile), encoding="utf-8")
+        print(f"written to {FILE.relative_to(ROOT)}")
+        return 0
+    wrong = differences(stored["per_packet"], counts)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    if wrong:
+        print(
+            f"If that is meant, `{UPDATE}` writes the new counts; commit them with the change.",
+            file=sys.stderr,
+        )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
