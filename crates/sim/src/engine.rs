@@ -4,12 +4,9 @@
 //! timer, and the recorder's tick: never one per packet. Events at the same instant are taken in the order of their
 //! numbers (links first, in order of name), so the order does not depend on who was inserted when.
 
+mod agenda;
 mod ending;
 mod folding;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
@@ -24,6 +21,7 @@ use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
+use agenda::Agenda;
 use folding::{END, Hop, Role, Ways};
 
 /// How many events pass between two looks at the caller's wish to go on.
@@ -129,7 +127,7 @@ struct Engine {
     now: Time,
     end: Time,
     seed: u64,
-    events: BinaryHeap<Reverse<u128>>,
+    events: Agenda,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
@@ -168,7 +166,7 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: BinaryHeap::new(),
+            events: Agenda::default(),
             public_links: links.len(),
             links,
             routes: Vec::new(),
@@ -238,7 +236,7 @@ impl Engine {
             self.links.iter_mut().for_each(Link::be_plain);
         }
         if effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some() {
-            return folding::assign_plainly(&mut self.routes, &decides);
+            return folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
         }
         let ways = |flow: &Flow| Ways {
             data: flow.data_route,
@@ -272,13 +270,12 @@ impl Engine {
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
-        self.events.push(Reverse(key(at, number)));
+        self.events.push(at, number);
     }
 
     fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some(top) = self.events.peek() {
-            let (at, number) = (Time((top.0 >> 64) as u64), top.0 as u64);
+        while let Some((at, number)) = self.events.top() {
             if at > self.end {
                 break;
             }
@@ -309,14 +306,10 @@ impl Engine {
     fn on_arrival(&mut self, i: usize) {
         let Some(mut packet) = self.links[i].pop() else { return };
         // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
-        if let Some(mut top) = self.events.peek_mut() {
-            match self.links[i].next() {
-                Some(next) => *top = Reverse(key(next, i as u64)),
-                None => match self.links[i].refill(self.now) {
-                    Some(next) => *top = Reverse(key(next, i as u64)),
-                    None => drop(PeekMut::pop(top)),
-                },
-            }
+        let link = &mut self.links[i];
+        match link.next().or_else(|| link.refill(self.now)) {
+            Some(next) => self.events.replace_top(next, i as u64),
+            None => self.events.pop(),
         }
         if packet.has(LOST) {
             self.sacks.take(packet.sack);
@@ -360,49 +353,56 @@ impl Engine {
     fn forward(&mut self, mut packet: Packet) {
         let mut at = self.now;
         loop {
-            let hop = self.routes[packet.hop as usize];
-            let i = hop.link as usize;
-            if hop.role == Role::Decides {
-                return self.offer(i, at, packet);
-            }
-            if let Some(tap) = &mut self.tap {
-                tap.enters(at, i, &packet, &self.sacks);
-            }
-            let link = &mut self.links[i];
-            let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
-                return self.dropped(&packet, true);
-            };
-            if hop.role == Role::Holds {
-                if link.keep(arrival, packet) {
-                    self.schedule(arrival, i as u64);
+            for hop in &self.routes[packet.hop as usize..] {
+                let i = hop.link as usize;
+                if hop.role >= Role::Decides {
+                    return self.offer(*hop, at, packet);
                 }
-                return;
-            }
-            if arrival > self.end {
-                return self.beyond(i, &packet);
-            }
-            link.counts.delivered += 1;
-            at = arrival;
-            if hop.role == Role::HandsOn {
+                let link = &mut self.links[i];
+                let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
+                    return self.dropped(&packet, true);
+                };
+                if hop.role == Role::Holds {
+                    if link.keep(arrival, packet) {
+                        self.schedule(arrival, i as u64);
+                    }
+                    return;
+                }
+                if arrival > self.end {
+                    return self.beyond(i, &packet);
+                }
+                link.counts.delivered += 1;
+                at = arrival;
+                if hop.role == Role::Delivers {
+                    break;
+                }
                 packet.hop += 1;
-            } else if let Some(ack) = self.receive(at, &packet) {
-                packet = ack;
-            } else {
-                return;
             }
+            let Some(ack) = self.receive(at, &packet) else { return };
+            packet = ack;
         }
     }
 
+    /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, i: usize, at: Time, packet: Packet) {
+    fn offer(&mut self, hop: Hop, at: Time, mut packet: Packet) {
+        let i = hop.link as usize;
         if let Some(tap) = &mut self.tap {
             tap.enters(at, i, &packet, &self.sacks);
         }
-        if self.links[i].offer(at, packet) {
-            let next = self.links[i].next().unwrap_or(NEVER);
-            self.schedule(next, i as u64);
+        let link = &mut self.links[i];
+        if hop.role == Role::Decides {
+            if link.offer(at, packet) {
+                let next = link.next().unwrap_or(NEVER);
+                self.schedule(next, i as u64);
+            }
+            return self.settle(i);
         }
-        self.settle(i);
+        match link.admit(at, &mut packet) {
+            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.schedule(arrival, i as u64),
+            Fate::Arrives(_) => {}
+            Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
+        }
     }
 
     /// Tells flows of the packets that link `i` has decided against since the last time.
@@ -452,9 +452,10 @@ impl Engine {
                 None
             }
             Kind::Tcp(tcp) => {
-                let ack = tcp.on_data(at, packet)?;
+                let ack = tcp.on_data(at, packet);
+                let ack = ack.as_ref()?; // by reference: it is large, and most of it is rarely filled
                 flow.acks.sent += 1;
-                Some(tcp.ack_packet(&ack, packet.flow, flow.ack_route, &mut self.sacks))
+                Some(tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks))
             }
         }
     }
@@ -606,10 +607,6 @@ impl Engine {
         let numbers = format!("{} ns after {} ns", at.0, self.now.0);
         RunError::Law { law: "time never goes back", numbers, seed: self.seed }
     }
-}
-
-fn key(at: Time, number: u64) -> u128 {
-    u128::from(at.0) << 64 | u128::from(number)
 }
 
 fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {

@@ -15,8 +15,8 @@ pub(super) struct Hop {
     pub(super) role: Role,
 }
 
-/// What becomes of a packet that a link takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of a packet that is offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     /// Its arrival at the far end is known, and an event.
     Holds,
@@ -26,6 +26,8 @@ pub(super) enum Role {
     Delivers,
     /// It waits until the transmitter chooses it.
     Decides,
+    /// As [`Role::Holds`], and packets are seen when they enter.
+    Shows,
 }
 
 impl Hop {
@@ -115,9 +117,13 @@ fn follow(routes: &[Hop], first: u32, source: Feeder, meet: &mut impl FnMut(u32,
     last
 }
 
-/// The roles where each packet is to be an event at every link.
-pub(super) fn assign_plainly(routes: &mut [Hop], decides: &[bool]) {
-    for hop in routes.iter_mut().filter(|hop| hop.link != END && decides[hop.link as usize]) {
-        hop.role = Role::Decides;
+/// The roles where each packet is to be an event at every link, and `seen` when it enters.
+pub(super) fn assign_plainly(routes: &mut [Hop], decides: &[bool], seen: bool) {
+    for hop in routes.iter_mut().filter(|hop| hop.link != END) {
+        hop.role = match (decides[hop.link as usize], seen) {
+            (true, _) => Role::Decides,
+            (false, true) => Role::Shows,
+            (false, false) => Role::Holds,
+        };
     }
 }
