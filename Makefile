@@ -56,7 +56,7 @@ fmt-check: setup
 	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 
-docs: setup ## all pages and figures that are written by programs, and the Rust documentation (two minutes)
+docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/readme_figure.py
@@ -75,7 +75,7 @@ docs-check: setup
 	$(BIN)/python scripts/performance_md.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-validate: setup ## all witnesses in full, a quarter of an hour; writes the tables of docs/validation.md
+validate: setup ## all witnesses in full, half an hour; writes the tables and figures of docs/validation.md
 	$(BIN)/python scripts/validate.py
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
