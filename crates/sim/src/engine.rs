@@ -349,8 +349,9 @@ impl Engine {
                 }
                 packet.hop += 1;
             }
-            let Some(ack) = self.receive(at, &packet) else { return };
-            packet = ack;
+            if !self.receive(at, &mut packet) {
+                return;
+            }
         }
     }
 
@@ -396,37 +397,38 @@ impl Engine {
         }
     }
 
-    fn on_data(&mut self, packet: Packet) {
+    fn on_data(&mut self, mut packet: Packet) {
         let f = packet.flow as usize;
-        let ack = self.receive(self.now, &packet);
+        let answers = self.receive(self.now, &mut packet);
         let deadline = match &self.flows[f].kind {
             Kind::Tcp(tcp) => tcp.receiver.deadline(),
             Kind::Cbr(_) => None,
         };
-        if let Some(ack) = ack {
-            self.depart(ack);
+        if answers {
+            self.depart(packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
     }
 
-    /// Data reaches its receiver at `at`. Returns the acknowledgement that it sends.
+    /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
     #[inline]
-    fn receive(&mut self, at: Time, packet: &Packet) -> Option<Packet> {
+    fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
         let flow = &mut self.flows[packet.flow as usize];
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
                 cbr.delivered();
-                None
+                false
             }
             Kind::Tcp(tcp) => {
-                let ack = tcp.on_data(at, packet);
-                let ack = ack.as_ref()?; // by reference: it is large, and most of it is rarely filled
+                // By reference: an acknowledgement is large, and most of it is rarely filled.
+                let Some(ack) = &tcp.on_data(at, packet) else { return false };
                 flow.acks.sent += 1;
-                Some(tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks))
+                *packet = tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks);
+                true
             }
         }
     }
