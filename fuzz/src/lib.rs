@@ -1,5 +1,7 @@
 //! Values from the bytes that the fuzzer chooses; after the last byte all are zero.
 
+mod scenario;
+
 use bentpipe_cc::Span;
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
@@ -50,7 +52,8 @@ impl Bytes<'_> {
         o.mss = 1 + u32::from(self.byte()) * 8;
         o.initial_window = f64::from(self.byte().max(1));
         o.receive_window = self.flag().then(|| u64::from(self.byte().max(1)));
-        o.recovery = [LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno][usize::from(self.byte() % 3)];
+        o.recovery =
+            [LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno][usize::from(self.byte() % 3)];
         let sack = o.recovery == LossRecovery::Sack;
         let flags = self.word();
         let bit = |i: u32| flags >> i & 1 == 1;

@@ -44,7 +44,10 @@ fuzz_target!(|data: &[u8]| {
         let Some(ack) = answer else { continue };
         assert_eq!(ack.ack, expected);
         for block in ack.sack.blocks() {
-            assert!(block.start < block.end && (block.start..block.end).all(|seq| got.contains(&seq)), "{block:?}");
+            assert!(
+                block.start < block.end && (block.start..block.end).all(|seq| got.contains(&seq)),
+                "{block:?}"
+            );
         }
     }
 });

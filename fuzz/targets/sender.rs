@@ -31,7 +31,10 @@ fuzz_target!(|data: &[u8]| {
         let (una, next) = (sender.una(), sender.next());
         let outstanding = next - una;
         assert!(una <= next && next <= segments);
-        assert!(options.receive_window.is_none_or(|w| outstanding <= w + 1), "{outstanding}: beyond the window");
+        assert!(
+            options.receive_window.is_none_or(|w| outstanding <= w + 1),
+            "{outstanding}: beyond the window"
+        );
         assert!(sender.in_flight() <= 2 * outstanding, "{} in flight of {outstanding}", sender.in_flight());
         assert!(sender.decision().cwnd >= u64::from(options.mss), "{}: {:?}", entry.id, sender.decision());
         assert!(sender.cwnd_segments() < 1e12, "{}: {:?}", entry.id, sender.decision());

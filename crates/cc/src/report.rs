@@ -39,7 +39,7 @@ pub struct Flow {
     pub in_flight: u64,
     /// Bytes delivered to the receiver so far, in order or not.
     pub delivered: u64,
-    /// Bytes declared lost so far.
+    /// Bytes declared lost so far, less those of a timeout or a fast recovery that proved spurious.
     pub lost: u64,
     /// RTT estimate; `None` before the first sample.
     pub rtt: Option<Rtt>,
@@ -116,7 +116,7 @@ pub struct Ack {
     /// cumulative ACK that follows counts that much less.
     pub acked: u64,
     /// Of `acked`, the bytes that must not make a window grow: what exceeds one segment an ACK when the sender counts ACKs
-    /// (RFC 5681 section 3.1), or two in slow start when it counts bytes (RFC 3465).
+    /// (RFC 5681 section 3.1), or two in slow start, one after a timeout, when it counts bytes (RFC 3465).
     pub uncounted: u64,
     /// Bytes newly declared lost.
     pub lost: u64,
@@ -152,6 +152,9 @@ impl Ack {
 
     /// Newly delivered data in segments of the flow's MSS.
     pub fn segments(&self, flow: &Flow) -> f64 {
+        if self.acked == u64::from(flow.mss) && self.acked > 0 {
+            return 1.0; // the rule, and no division
+        }
         self.acked as f64 / f64::from(flow.mss.max(1))
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Books {
     pub(crate) arrived: u64,
     /// Dropped by queues and lost to errors.
     pub(crate) dropped: u64,
-    /// Under way on a link that hands on by itself when the run ends.
+    /// On a link that had handed them on ahead of time when the run ends.
     pub(crate) beyond: u64,
 }
 
@@ -48,10 +48,10 @@ pub(crate) struct Ledger {
     pub(crate) waiting: u64,
     /// Waiting, in transmission or propagating elsewhere, and not lost.
     pub(crate) under_way: u64,
-    /// Bytes in the queue by its counter, and by adding up its packets.
-    pub(crate) queued_bytes: (u64, u64),
-    /// Bytes of the packet in transmission.
-    pub(crate) sending: u64,
+    /// Bytes that wait by the queue's counter, and by adding up its packets.
+    pub(crate) waiting_bytes: (u64, u64),
+    /// Most bytes that ever waited where the limit counts them, in what decides at departure.
+    pub(crate) most_bytes: u64,
     pub(crate) queue_max: u64,
 }
 
@@ -96,17 +96,15 @@ impl Watch {
 }
 
 /// Which packets of each flow are under way on links, data first, then acknowledgements.
-fn under_way(links: &mut [(bool, &mut Link)], flows: usize) -> Vec<[u64; 2]> {
+fn under_way(links: &mut [Link], flows: usize) -> Vec<[u64; 2]> {
     let mut found = vec![[0; 2]; flows];
     let mut count = |packet: &Packet| {
         if !packet.has(LOST) && !packet.has(CONTROL) {
             found[packet.flow as usize][usize::from(packet.has(ACK))] += 1;
         }
     };
-    for (hands_on, link) in links {
-        if !*hands_on {
-            link.on_the_way().for_each(&mut count);
-        }
+    for link in links {
+        link.on_the_way().for_each(&mut count);
         if let Some(scheduled) = link.scheduled() {
             scheduled.packets().iter().for_each(&mut count);
         }
@@ -114,30 +112,23 @@ fn under_way(links: &mut [(bool, &mut Link)], flows: usize) -> Vec<[u64; 2]> {
     found
 }
 
-/// Balances the books of a run that has come to its end. `hands_on` says which links pass packets on by themselves.
-pub(crate) fn check(
-    plan: &Plan,
-    end: Time,
-    links: &mut [Link],
-    hands_on: &[bool],
-    flows: &[Flow],
-) -> Result<(), Breach> {
+/// Balances the books of a run that has come to its end.
+pub(crate) fn check(plan: &Plan, end: Time, links: &mut [Link], flows: &[Flow]) -> Result<(), Breach> {
     let channels = plan.links.iter().flat_map(|l| [(l, &l.forward, "forward"), (l, &l.reverse, "reverse")]);
     let mut channels = channels.map(|(l, channel, direction)| (format!("{}/{direction}", l.name), channel));
-    for (link, &hands_on) in links.iter_mut().zip(hands_on) {
+    for link in links.iter_mut() {
         let named = channels.next();
         let name = named.as_ref().map_or("a flow's own delay", |(name, _)| name);
-        balance(name, &link.ledger(hands_on))?;
+        balance(name, &link.ledger())?;
         if let Some((name, channel)) = &named {
-            room(name, channel, &link.ledger(hands_on))?;
+            room(name, channel, &link.ledger())?;
             let busy = link.utilisation(end);
             hold("a transmitter is not busy for longer than the run", (0.0..=1.0).contains(&busy), || {
                 format!("link {name}: {busy}")
             })?;
         }
     }
-    let mut all: Vec<_> = hands_on.iter().copied().zip(links.iter_mut()).collect();
-    let found = under_way(&mut all, flows.len());
+    let found = under_way(links, flows.len());
     for ((flow, flow_plan), found) in flows.iter().zip(&plan.flows).zip(found) {
         balance_flow(flow, flow_plan, found)?;
         ends(plan, end, flow, flow_plan)?;
@@ -154,8 +145,8 @@ fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
         .into_iter()
         .fold(0, u64::wrapping_add);
     hold(law, l.offered == accounted, || format!("link {name}: {l:?}"))?;
-    hold("a queue's bytes are those of its packets", l.queued_bytes.0 == l.queued_bytes.1, || {
-        format!("link {name}: {:?}", l.queued_bytes)
+    hold("a queue's bytes are those of its packets", l.waiting_bytes.0 == l.waiting_bytes.1, || {
+        format!("link {name}: {:?}", l.waiting_bytes)
     })
 }
 
@@ -169,14 +160,13 @@ fn room(name: &str, channel: &Channel, l: &Ledger) -> Result<(), Breach> {
     };
     match (channel.queue, channel.discipline) {
         (QueueLimit::Packets(limit), _) => hold(law, l.queue_max <= limit.saturating_mul(times), numbers),
-        // What decides at departure keeps no bytes here.
         (QueueLimit::Bytes(limit), Discipline::DropTail | Discipline::Pie(_)) => {
-            hold(law, l.queued_bytes.0.saturating_sub(l.sending) <= limit, numbers)
+            hold(law, l.waiting_bytes.0 <= limit, numbers)
         }
         (QueueLimit::Bytes(limit), Discipline::Red(_)) => {
-            hold(law, l.queued_bytes.0.saturating_sub(l.sending) <= limit.saturating_add(MAX_PACKET), numbers)
+            hold(law, l.waiting_bytes.0 <= limit.saturating_add(MAX_PACKET), numbers)
         }
-        (QueueLimit::Bytes(_), _) => Ok(()),
+        (QueueLimit::Bytes(limit), _) => hold(law, l.most_bytes <= limit, numbers),
     }
 }
 

@@ -4,19 +4,16 @@
 //! timer, and the recorder's tick: never one per packet. Events at the same instant are taken in the order of their
 //! numbers (links first, in order of name), so the order does not depend on who was inserted when.
 
+mod agenda;
 mod ending;
 mod folding;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
-use bentpipe_tcp::{AckSegment, Options};
+use bentpipe_tcp::Options;
 
 use crate::flow::{Flow, Kind, NEVER};
-use crate::link::{Link, Passed, Pushed};
+use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
 use crate::plan::{CcPlan, Plan, Source};
@@ -24,9 +21,9 @@ use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
+use agenda::Agenda;
+use folding::{END, Hop, Role, Ways};
 
-/// Ends a route.
-const END: u32 = u32::MAX;
 /// How many events pass between two looks at the caller's wish to go on.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
 
@@ -84,7 +81,26 @@ pub fn run_captured(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    let mut engine = Engine::new(plan, Tap::new(plan, capture)?, supply)?;
+    work(plan, capture, Effort::Least, supply, watch)
+}
+
+/// As [`run`], without any short cut: every packet is an event at every link. It exists to be compared with.
+///
+/// # Errors
+/// As for [`run`].
+#[doc(hidden)]
+pub fn run_plainly(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Result<Outcome, RunError> {
+    work(plan, None, Effort::Plain, supply, watch)
+}
+
+fn work(
+    plan: &Plan,
+    capture: Option<&Capture>,
+    effort: Effort,
+    supply: &mut Supply<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, RunError> {
+    let mut engine = Engine::new(plan, Tap::new(plan, capture)?, effort, supply)?;
     engine.run(watch)?;
     if capture.is_some() && !watch(1.0) {
         return Err(RunError::Interrupted); // a controller may have failed since the last look
@@ -98,34 +114,29 @@ pub fn no_supply(key: &str, _start: Start) -> Result<Box<dyn Controller>, String
     Err(format!("no controller was supplied under the name {key:?}"))
 }
 
+/// How a run is worked out; its result is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effort {
+    /// What follows from what is known is not an event.
+    Least,
+    Plain,
+}
+
 #[derive(Debug)]
 struct Engine {
     now: Time,
     end: Time,
     seed: u64,
-    events: BinaryHeap<Reverse<u128>>,
+    events: Agenda,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
-    routes: Vec<u32>,
-    roles: Vec<Role>,
+    routes: Vec<Hop>,
     flows: Vec<Flow>,
     sacks: SackStore,
     recorder: Recorder,
     tap: Option<Box<Tap>>,
     packets: u64,
-}
-
-/// What becomes of a packet that a link takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// Its arrival at the far end is known, and an event.
-    Holds,
-    /// All packets go on to one other link that no one else feeds. They need no event: what happens at the next link
-    /// follows, in order, from what happens here.
-    HandsOn,
-    /// It waits until the transmitter chooses it.
-    Decides,
 }
 
 /// What an event's number stands for.
@@ -138,7 +149,12 @@ enum Event {
 }
 
 impl Engine {
-    fn new(plan: &Plan, tap: Option<Box<Tap>>, supply: &mut Supply<'_>) -> Result<Self, RunError> {
+    fn new(
+        plan: &Plan,
+        tap: Option<Box<Tap>>,
+        effort: Effort,
+        supply: &mut Supply<'_>,
+    ) -> Result<Self, RunError> {
         let mut links = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
@@ -150,11 +166,10 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: BinaryHeap::new(),
+            events: Agenda::default(),
             public_links: links.len(),
             links,
             routes: Vec::new(),
-            roles: Vec::new(),
             flows: Vec::with_capacity(plan.flows.len()),
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -194,14 +209,7 @@ impl Engine {
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
-        let seen_between_links = plan.record.is_some_and(|r| r.links) || engine.tap.is_some();
-        let chained = folding::chained(&engine.routes, engine.links.len());
-        let role = |(link, chained): (&Link, bool)| match (link.decides_at_departure(), chained) {
-            (true, _) => Role::Decides,
-            (false, true) if !seen_between_links => Role::HandsOn,
-            (false, _) => Role::Holds,
-        };
-        engine.roles = engine.links.iter().zip(chained).map(role).collect();
+        engine.fold(plan, effort);
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow, engine.flows[flow].start);
             if engine.flows[flow].stop < NEVER {
@@ -216,9 +224,27 @@ impl Engine {
 
     fn add_route(&mut self, hops: impl Iterator<Item = usize>) -> u32 {
         let first = self.routes.len() as u32;
-        self.routes.extend(hops.map(|h| h as u32));
-        self.routes.push(END);
+        self.routes.extend(hops.map(Hop::new));
+        self.routes.push(Hop::LAST);
         first
+    }
+
+    /// Finds out what needs no event of its own.
+    fn fold(&mut self, plan: &Plan, effort: Effort) {
+        let decides: Vec<bool> = self.links.iter().map(Link::decides_at_departure).collect();
+        if effort == Effort::Plain {
+            self.links.iter_mut().for_each(Link::be_plain);
+        }
+        if effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some() {
+            return folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+        }
+        let ways = |flow: &Flow| Ways {
+            data: flow.data_route,
+            acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
+            prompt: plan.record.is_none() && flow.answers_at_once(),
+        };
+        let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
+        folding::assign(&mut self.routes, &decides, &ways);
     }
 
     fn number(&self, event: &Event) -> u64 {
@@ -244,13 +270,12 @@ impl Engine {
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
-        self.events.push(Reverse(key(at, number)));
+        self.events.push(at, number);
     }
 
     fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some(top) = self.events.peek() {
-            let (at, number) = (Time((top.0 >> 64) as u64), top.0 as u64);
+        while let Some((at, number)) = self.events.top() {
             if at > self.end {
                 break;
             }
@@ -279,23 +304,19 @@ impl Engine {
 
     /// The head of link `i` arrives at the far end.
     fn on_arrival(&mut self, i: usize) {
-        let mut packet = self.links[i].pop();
+        let Some(mut packet) = self.links[i].pop() else { return };
         // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
-        if let Some(mut top) = self.events.peek_mut() {
-            match self.links[i].next() {
-                Some(next) => *top = Reverse(key(next, i as u64)),
-                None => match self.links[i].refill(self.now) {
-                    Some(next) => *top = Reverse(key(next, i as u64)),
-                    None => drop(PeekMut::pop(top)),
-                },
-            }
+        let link = &mut self.links[i];
+        match link.next().or_else(|| link.refill(self.now)) {
+            Some(next) => self.events.replace_top(next, i as u64),
+            None => self.events.pop(),
         }
         if packet.has(LOST) {
             self.sacks.take(packet.sack);
             return;
         }
         packet.hop += 1;
-        if self.routes[packet.hop as usize] != END {
+        if self.routes[packet.hop as usize].link != END {
             return self.forward(packet);
         }
         if let Some(tap) = &mut self.tap {
@@ -328,54 +349,60 @@ impl Engine {
         self.forward(packet);
     }
 
-    /// Offers a packet to the link of its present hop, and to those behind it while they hand on by themselves.
+    /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event.
     fn forward(&mut self, mut packet: Packet) {
         let mut at = self.now;
         loop {
-            let i = self.routes[packet.hop as usize] as usize;
-            match self.roles[i] {
-                Role::HandsOn => match self.links[i].pass(at, &mut packet) {
-                    Passed::Full | Passed::Lost => return self.dropped(&packet, true),
-                    Passed::At(arrival) if arrival <= self.end => {
-                        self.links[i].counts.delivered += 1;
-                        packet.hop += 1;
-                        at = arrival;
-                    }
-                    Passed::At(_) => return self.beyond(i, &packet),
-                },
-                Role::Holds => {
-                    if let Some(tap) = &mut self.tap {
-                        tap.enters(at, i, &packet, &self.sacks);
-                    }
-                    match self.links[i].push(at, packet) {
-                        Pushed::Full => self.dropped(&packet, true),
-                        Pushed::Taken { lost, first } => {
-                            if first {
-                                let next = self.links[i].next().unwrap_or(NEVER);
-                                self.schedule(next, i as u64);
-                            }
-                            if lost {
-                                self.dropped(&packet, false);
-                            }
-                        }
+            for hop in &self.routes[packet.hop as usize..] {
+                let i = hop.link as usize;
+                if hop.role >= Role::Decides {
+                    return self.offer(*hop, at, packet);
+                }
+                let link = &mut self.links[i];
+                let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
+                    return self.dropped(&packet, true);
+                };
+                if hop.role == Role::Holds {
+                    if link.keep(arrival, packet) {
+                        self.schedule(arrival, i as u64);
                     }
                     return;
                 }
-                Role::Decides => return self.offer(i, at, packet),
+                if arrival > self.end {
+                    return self.beyond(i, &packet);
+                }
+                link.counts.delivered += 1;
+                at = arrival;
+                if hop.role == Role::Delivers {
+                    break;
+                }
+                packet.hop += 1;
             }
+            let Some(ack) = self.receive(at, &packet) else { return };
+            packet = ack;
         }
     }
 
+    /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, i: usize, at: Time, packet: Packet) {
+    fn offer(&mut self, hop: Hop, at: Time, mut packet: Packet) {
+        let i = hop.link as usize;
         if let Some(tap) = &mut self.tap {
             tap.enters(at, i, &packet, &self.sacks);
         }
-        if self.links[i].offer(at, packet) {
-            let next = self.links[i].next().unwrap_or(NEVER);
-            self.schedule(next, i as u64);
+        let link = &mut self.links[i];
+        if hop.role == Role::Decides {
+            if link.offer(at, packet) {
+                let next = link.next().unwrap_or(NEVER);
+                self.schedule(next, i as u64);
+            }
+            return self.settle(i);
         }
-        self.settle(i);
+        match link.admit(at, &mut packet) {
+            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.schedule(arrival, i as u64),
+            Fate::Arrives(_) => {}
+            Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
+        }
     }
 
     /// Tells flows of the packets that link `i` has decided against since the last time.
@@ -399,30 +426,37 @@ impl Engine {
     }
 
     fn on_data(&mut self, packet: Packet) {
-        self.packets += 1;
         let f = packet.flow as usize;
-        self.flows[f].data.arrived += 1;
-        match &mut self.flows[f].kind {
-            Kind::Cbr(cbr) => cbr.delivered(),
-            Kind::Tcp(tcp) => {
-                let ack = tcp.on_data(self.now, &packet);
-                let deadline = tcp.receiver.deadline();
-                if let Some(ack) = ack {
-                    self.acknowledge(f, &ack);
-                }
-                if let Some(at) = deadline {
-                    self.arm_receiver(f, at);
-                }
-            }
+        let ack = self.receive(self.now, &packet);
+        let deadline = match &self.flows[f].kind {
+            Kind::Tcp(tcp) => tcp.receiver.deadline(),
+            Kind::Cbr(_) => None,
+        };
+        if let Some(ack) = ack {
+            self.depart(ack);
+        }
+        if let Some(at) = deadline {
+            self.arm_receiver(f, at);
         }
     }
 
-    fn acknowledge(&mut self, f: usize, ack: &AckSegment) {
-        let hop = self.flows[f].ack_route;
-        if let Kind::Tcp(tcp) = &self.flows[f].kind {
-            let packet = tcp.ack_packet(ack, f as u32, hop, &mut self.sacks);
-            self.flows[f].acks.sent += 1;
-            self.depart(packet);
+    /// Data reaches its receiver at `at`. Returns the acknowledgement that it sends.
+    #[inline]
+    fn receive(&mut self, at: Time, packet: &Packet) -> Option<Packet> {
+        self.packets += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.data.arrived += 1;
+        match &mut flow.kind {
+            Kind::Cbr(cbr) => {
+                cbr.delivered();
+                None
+            }
+            Kind::Tcp(tcp) => {
+                let ack = tcp.on_data(at, packet);
+                let ack = ack.as_ref()?; // by reference: it is large, and most of it is rarely filled
+                flow.acks.sent += 1;
+                Some(tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks))
+            }
         }
     }
 
@@ -531,10 +565,13 @@ impl Engine {
 
     fn on_receiver_timer(&mut self, f: usize) {
         let now = self.now;
-        self.flows[f].receiver_armed = NEVER;
-        let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
+        let flow = &mut self.flows[f];
+        flow.receiver_armed = NEVER;
+        let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(now) {
-            self.acknowledge(f, &ack);
+            let packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.sacks);
+            flow.acks.sent += 1;
+            self.depart(packet);
         }
         self.answer(f);
     }
@@ -570,10 +607,6 @@ impl Engine {
         let numbers = format!("{} ns after {} ns", at.0, self.now.0);
         RunError::Law { law: "time never goes back", numbers, seed: self.seed }
     }
-}
-
-fn key(at: Time, number: u64) -> u128 {
-    u128::from(at.0) << 64 | u128::from(number)
 }
 
 fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {

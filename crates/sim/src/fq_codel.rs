@@ -80,7 +80,7 @@ impl FqCodel {
         }
     }
 
-    /// Takes a packet; `idle`: it goes straight to the transmitter and needs no room.
+    /// Takes a packet; `idle`: it goes straight to the transmitter and needs no room. Returns the bytes in all queues.
     pub(crate) fn enqueue(
         &mut self,
         now: Time,
@@ -88,7 +88,7 @@ impl FqCodel {
         idle: bool,
         store: &mut Store,
         verdicts: &mut Verdicts,
-    ) {
+    ) -> u64 {
         let i = self.queue_of[2 * packet.flow as usize + usize::from(packet.has(ACK))];
         let queue = &mut self.queues[i as usize];
         store.push(&mut queue.fifo, now, packet);
@@ -99,13 +99,24 @@ impl FqCodel {
             queue.deficit = i64::from(self.plan.quantum);
             self.new.append(&mut self.queues, i);
         }
-        let full = match self.limit {
-            QueueLimit::Packets(most) => self.packets > most,
-            QueueLimit::Bytes(most) => self.bytes > most,
-        };
-        if full && !idle {
+        // Half of a queue may be fewer bytes than have come.
+        while !idle && self.is_over() {
             self.shed(store, verdicts);
         }
+        self.bytes
+    }
+
+    /// Does more wait than there is room for?
+    fn is_over(&self) -> bool {
+        match self.limit {
+            QueueLimit::Packets(most) => self.packets > most,
+            QueueLimit::Bytes(most) => self.bytes > most,
+        }
+    }
+
+    /// Bytes in all queues.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Drops from the queue with most bytes.
@@ -327,6 +338,22 @@ mod tests {
         assert!(bench.verdicts.untold.iter().all(|p| p.flow == 1));
         assert_eq!(std::iter::from_fn(|| bench.next()).count(), 437);
         assert_eq!((bench.fq.packets, bench.fq.bytes), (0, 0));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_is_kept_where_half_a_queue_is_less_than_a_packet() {
+        let mut bench = Bench::new(0);
+        bench.fq.limit = QueueLimit::Bytes(3000);
+        bench.push(0, 760);
+        bench.push(0, 760);
+        bench.push(1, 1480);
+        assert_eq!((bench.verdicts.dropped, bench.fq.bytes), (0, 3000));
+        // Half of the fattest queue, 760 bytes, is less than the 1490 for which there is no room; the new packet goes, too.
+        bench.push(2, 1490);
+        assert_eq!((bench.verdicts.dropped, bench.fq.bytes), (2, 2240));
+        // So does one that is larger than all room.
+        bench.push(2, 3001);
+        assert_eq!((bench.verdicts.dropped, bench.fq.bytes), (3, 2240));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
 mod audit;
+mod backlog;
 mod codel;
 mod control;
 mod defaults;
@@ -34,9 +35,12 @@ mod shape;
 pub mod stations;
 mod tap;
 mod text;
+mod transmitter;
 pub mod units;
 mod waiting;
 
+#[doc(hidden)]
+pub use engine::run_plainly;
 pub use engine::{RunError, Supply, Watch, no_supply, run, run_captured};
 pub use error::Error;
 pub use many::run_many;

@@ -23,7 +23,7 @@ impl Priority {
         }
     }
 
-    /// Takes a packet; `idle`: it goes straight to the transmitter and needs no room.
+    /// Takes a packet; `idle`: it goes straight to the transmitter and needs no room. Returns the bytes in its band.
     pub(crate) fn enqueue(
         &mut self,
         now: Time,
@@ -31,13 +31,19 @@ impl Priority {
         idle: bool,
         store: &mut Store,
         verdicts: &mut Verdicts,
-    ) {
+    ) -> u64 {
         let band = &mut self.bands[usize::from(self.band_of[packet.flow as usize])];
         if idle || band.has_room(self.limit, packet.size) {
             store.push(band, now, packet);
         } else {
             verdicts.drop(packet);
         }
+        band.bytes
+    }
+
+    /// Bytes in all bands.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bands.iter().map(|band| band.bytes).sum()
     }
 
     /// The packet to send.

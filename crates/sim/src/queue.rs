@@ -15,6 +15,8 @@ use crate::units::{BitRate, Duration, QueueSize, Size};
 const MIN_BDP_PACKETS: u64 = 5;
 /// Shortest time between two updates of PIE: each is computed, even while nothing arrives.
 const MIN_UPDATE: Span = Span(100_000);
+/// Most updates of PIE in a run; they take some two minutes.
+const MAX_UPDATES: u64 = 30_000_000_000;
 /// Largest packet of IPv4, bytes.
 const MAX_PACKET: u64 = 65_535;
 
@@ -336,6 +338,13 @@ impl Work<'_> {
                 let target = self.longer_than_zero(target, "target", key)?;
                 if update.0 < MIN_UPDATE {
                     let message = format!("{update} is out of range; it must be 100 us or longer");
+                    return Err(self.error(&key.with("update"), message));
+                }
+                let shortest = self.scenario.duration.0.0.div_ceil(MAX_UPDATES);
+                if update.0.0 < shortest {
+                    let shortest = Duration(Span(shortest));
+                    let message =
+                        format!("{update} is too short for so long a run; it must be {shortest} or longer");
                     return Err(self.error(&key.with("update"), message));
                 }
                 let update = update.0;

@@ -10,7 +10,7 @@ use bentpipe_cc::Time;
 
 use crate::codel::Codel;
 use crate::fq_codel::FqCodel;
-use crate::link::{Link, Pushed};
+use crate::link::{Fate, Link};
 use crate::packet::{LOST, Packet};
 use crate::plan::{Channel, CodelPlan, Discipline, FlowPlan, QueueLimit};
 use crate::priority::Priority;
@@ -35,6 +35,8 @@ pub(crate) struct Scheduled {
     /// Packets that came, and those that were sent.
     came: u64,
     sent: u64,
+    /// Most bytes that ever waited where the limit counts them: in all, or in one band.
+    most_bytes: u64,
     /// Sum of all waiting times until `seen`, packet-nanoseconds.
     waited: u128,
     seen: Time,
@@ -59,6 +61,7 @@ impl Scheduled {
             idle: true,
             came: 0,
             sent: 0,
+            most_bytes: 0,
             waited: 0,
             seen: Time(0),
         }))
@@ -72,6 +75,20 @@ impl Scheduled {
     /// The packets that wait, found one by one, in no order.
     pub(crate) fn packets(&self) -> Vec<Packet> {
         self.store.packets()
+    }
+
+    /// Bytes that wait, by the counters of the queues.
+    pub(crate) fn bytes(&self) -> u64 {
+        match &self.scheduler {
+            Scheduler::Codel { fifo, .. } => fifo.bytes,
+            Scheduler::FqCodel(fq) => fq.bytes(),
+            Scheduler::Priority(priority) => priority.bytes(),
+        }
+    }
+
+    /// Most bytes that ever waited where the limit counts them: in all, or in one band.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.most_bytes
     }
 
     /// Packets that came.
@@ -95,13 +112,20 @@ impl Scheduled {
         self.watch(now);
         self.came += 1;
         let (idle, store, verdicts) = (self.idle, &mut self.store, &mut self.verdicts);
-        match &mut self.scheduler {
-            Scheduler::Codel { limit, fifo, .. } if idle || fifo.has_room(*limit, packet.size) => {
-                store.push(fifo, now, packet);
+        let bytes = match &mut self.scheduler {
+            Scheduler::Codel { limit, fifo, .. } => {
+                if idle || fifo.has_room(*limit, packet.size) {
+                    store.push(fifo, now, packet);
+                } else {
+                    verdicts.drop(packet);
+                }
+                fifo.bytes
             }
-            Scheduler::Codel { .. } => verdicts.drop(packet),
             Scheduler::FqCodel(fq) => fq.enqueue(now, packet, idle, store, verdicts),
             Scheduler::Priority(priority) => priority.enqueue(now, packet, idle, store, verdicts),
+        };
+        if !idle {
+            self.most_bytes = self.most_bytes.max(bytes);
         }
     }
 
@@ -150,11 +174,18 @@ impl Link {
 
     /// The transmitter is free at `now` and takes the next packet.
     fn transmit(&mut self, now: Time) {
-        let Some(packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
-        if let Pushed::Taken { lost: true, .. } = self.push(now, packet)
-            && let Some(scheduled) = self.scheduled()
-        {
-            scheduled.verdicts.untold.push(Packet { flags: packet.flags | LOST, ..packet });
+        let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
+        match self.admit(now, &mut packet) {
+            Fate::Arrives(at) => _ = self.keep(at, packet),
+            Fate::Lost(at) => {
+                // Its arrival is an event all the same: the queue is looked at then.
+                packet.flags |= LOST;
+                self.keep(at, packet);
+                if let Some(scheduled) = self.scheduled() {
+                    scheduled.verdicts.untold.push(packet);
+                }
+            }
+            Fate::Dropped => {} // what it hands over always has room
         }
     }
 
@@ -213,7 +244,7 @@ mod tests {
             for (i, (gap, size, flow, ack, look)) in packets.iter().enumerate() {
                 now = Time(now.0 + gap);
                 while link.next().is_some_and(|t| t <= now) {
-                    if link.pop().has(LOST) { lost += 1 } else { taken_out += 1 }
+                    if link.pop().is_some_and(|p| p.has(LOST)) { lost += 1 } else { taken_out += 1 }
                     if link.next().is_none() {
                         link.catch_up(now);
                     }
@@ -230,7 +261,7 @@ mod tests {
             prop_assert_eq!(counts.delivered, taken_out);
             let mut under_way = 0;
             while link.next().is_some() {
-                if link.pop().has(LOST) { lost += 1 } else { under_way += 1 }
+                if link.pop().is_some_and(|p| p.has(LOST)) { lost += 1 } else { under_way += 1 }
             }
             let waiting = link.scheduled().unwrap().waiting();
             let all = packets.len() as u64;

@@ -79,6 +79,22 @@ fn ten_years_pass() {
 }
 
 #[test]
+fn a_queue_that_would_last_for_centuries_stays_in_order() {
+    // 520,000 bits at 1 bit/s take 520,000 s; the clock ends after 35,474 of them, and 115,385 come. 3650 d have room for 606.5.
+    let text = "duration = \"3650 d\"\n[link.a]\nrate = \"1 bit/s\"\ndelay = \"1 ms\"\n\
+        queue = { kind = \"@\", limit = \"1000000 packets\" }\n[link.b]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n\
+        [[flow]]\npath = [\"a\", \"b\"]\nstop = \"3 s\"\n\
+        traffic = { kind = \"cbr\", rate = \"20 Gbit/s\", packet = \"65000 bytes\" }\n";
+    for kind in ["drop-tail", "priority"] {
+        let r = report(&text.replace('@', kind));
+        let (first, second) = (&r.links[0], &r.links[2]);
+        assert_eq!((r.packets, second.delivered_packets, second.queue_max_packets), (606, 606, 0), "{kind}");
+        assert_eq!((first.delivered_packets, first.utilisation), (606, 1.0), "{kind}");
+        assert_eq!(first.queue_max_packets, r.flows[0].sent_packets - 1, "{kind}");
+    }
+}
+
+#[test]
 fn the_ends_of_the_clock_and_of_the_counters_are_refused() {
     for (duration, flow, key) in [
         ("3653 d", "cc = \"reno\"", "duration"),
@@ -90,5 +106,12 @@ fn the_ends_of_the_clock_and_of_the_counters_are_refused() {
         let said = refusal(&one(duration, "1 Mbit/s", "1 ms", "", flow));
         assert!(said.starts_with("extreme.toml:") && said.contains(key), "{said}");
     }
+    let often = "queue = { kind = \"pie\", update = \"100 us\" }";
+    let said = refusal(&one("3652 d", "1 Mbit/s", "1 ms", often, "cc = \"reno\""));
+    // 3652 x 86,400 s / 3e10.
+    assert!(
+        said.contains("link.l.queue.update: 100 us is too short") && said.contains("10517760 ns or longer"),
+        "{said}"
+    );
     assert!(refusal(&one("1 s", "101 Tbit/s", "1 ms", "", "cc = \"reno\"")).contains("100 Tbit/s"));
 }

@@ -8,10 +8,13 @@
 //! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
 //! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
 
+mod application;
 mod delivery;
 mod detection;
+mod even;
 mod opening;
 mod recovery;
+mod wanted;
 
 use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
 
@@ -20,10 +23,13 @@ use crate::options::{LossRecovery, Options};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
-use crate::scoreboard::{Scoreboard, Stamp};
+use crate::scoreboard::{Delivered, Scoreboard, Stamp};
 use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
+use wanted::Wanted;
+
+pub use application::ShortSegmentSent;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +63,10 @@ enum Probe {
 pub struct Sender {
     options: Options,
     cc: Box<dyn Controller>,
-    decision: Decision,
+    decision: Wanted,
+    /// Constants of the controller.
+    rated: bool,
+    self_driven: bool,
     flow: Flow,
     board: Scoreboard,
     /// Segments that the application has to send in all, and the payload of the last one.
@@ -97,6 +106,9 @@ pub struct Sender {
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
     probe: Probe,
+    /// Nothing but windows and data limits the sender, see `sender/even.rs`; segments below `free` may be sent then.
+    even: bool,
+    free: u64,
     /// The round ends when this segment is delivered.
     round_mark: u64,
     /// The window held the sender back while these segments were the newest.
@@ -109,6 +121,8 @@ pub struct Sender {
     app_limited_until: u64,
     pace_at: Time,
     pacing_waits: bool,
+    /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
+    gap: ((Pacing, u32), Span),
     counters: Counters,
     limits: Limits,
 }
@@ -128,7 +142,9 @@ impl Sender {
         let rack = options.rack && sack;
         let options = Options { tlp: options.tlp && sack, dsack: options.dsack && sack, ..options };
         Self {
-            decision: cc.decision(),
+            decision: Wanted::new(cc.decision(), flow.mss),
+            rated: cc.wants_rate(),
+            self_driven: cc.recovery() == Recovery::Controller,
             board: Scoreboard::new(cc.wants_rate(), rack),
             cc,
             flow,
@@ -154,6 +170,8 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
+            even: false,
+            free: 0,
             round_mark: 0,
             limited_until: 0,
             ecn_until: 0,
@@ -163,6 +181,7 @@ impl Sender {
             app_limited_until: 0,
             pace_at: Time(0),
             pacing_waits: false,
+            gap: ((Pacing::Off, 0), Span::ZERO),
             counters: Counters::default(),
             limits: Limits::new(),
             options,
@@ -179,6 +198,7 @@ impl Sender {
 
     /// The application will send nothing more than what has been sent.
     pub fn stop(&mut self) {
+        self.even = false;
         if self.limit > self.board.next() {
             self.limit = self.board.next();
             self.last_len = self.options.mss;
@@ -192,7 +212,7 @@ impl Sender {
 
     /// What the controller wants.
     pub fn decision(&self) -> Decision {
-        self.decision
+        *self.decision
     }
 
     /// The state that the controller sees.
@@ -228,7 +248,7 @@ impl Sender {
 
     /// The congestion window in segments, real-valued.
     pub fn cwnd_segments(&self) -> f64 {
-        self.decision.cwnd as f64 / f64::from(self.flow.mss)
+        self.decision.real()
     }
 
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
@@ -236,44 +256,68 @@ impl Sender {
         self.board.pipe().saturating_sub(self.unsacked_deliveries)
     }
 
+    /// Outstanding segments that are selectively acknowledged.
+    pub fn sacked(&self) -> u64 {
+        self.board.sacked()
+    }
+
+    /// Outstanding segments that are taken for lost, sent again or not.
+    pub fn lost(&self) -> u64 {
+        self.board.lost()
+    }
+
+    #[inline]
+    fn note_in_flight(&mut self) {
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+    }
+
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
-        let paced = self.pacing_waits.then_some(self.pace_at);
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
-        [timer, paced, self.cc.deadline()].into_iter().flatten().min()
+        let mut first = timer.unwrap_or(Time::MAX);
+        if self.pacing_waits {
+            first = first.min(self.pace_at);
+        }
+        if let Some(at) = self.cc.deadline() {
+            first = first.min(at);
+        }
+        (first != Time::MAX).then_some(first)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        if self.is_even_ack(seg) {
+            return Some(self.on_even_ack(now, seg.ack));
+        }
         let before = self.board.una();
-        if seg.ack > self.board.next() || seg.ack < before || self.is_done() {
+        if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
         self.limits.pass(now, self.cwnd_segments());
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
-        let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
-        if self.watchful {
-            self.believe(seg);
-        }
-        let mut got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
-        self.known_sack = sack;
-        let advanced = seg.ack - before;
+        let advanced = seg.ack.saturating_sub(before);
+        // Most ACKs say only that what was sent in order has arrived in order.
+        let bare = seg.sack.is_empty() && self.known_sack.is_empty();
+        let in_order = advanced > 0 && bare && self.board.is_in_order();
+        let mut got = if in_order { self.board.acknowledge_in_order(seg.ack) } else { self.take_blocks(seg) };
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
         let delivered = self.count_deliveries(seg, advanced, got.segments);
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
-        ack.uncounted = ack.acked.saturating_sub(self.growth_limit());
+        let timed_out = self.flow.phase == Phase::Loss;
         // A duplicate ACK brings no growth (RFC 5681 section 3.2 step 1).
         self.flow.cwnd_limited = advanced > 0 && before < self.limited_until;
         let rtt = self.sample_rtt(seg, advanced, &got);
         ack.rtt = rtt.map(RttSample::one);
         if delivered > 0 {
             self.delivered_at = now;
-            ack.rate = got.newest.and_then(|(sent, stamp)| self.rate(sent, &stamp));
-            if let Some((sent, _)) = got.newest {
+            if let Some((sent, seq)) = got.newest {
+                if self.rated {
+                    ack.rate = self.rate(sent, &self.board.stamp_of(seq));
+                }
                 self.first_sent = sent;
             }
         }
@@ -293,21 +337,31 @@ impl Sender {
             got.lost += found.lost;
             probe_repaired = found.repaired;
         }
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
-        let recovered = self.react(seg, advanced, &got, &mut ack);
+        self.note_in_flight();
+        let calm = in_order && got.lost == 0 && self.flow.phase == Phase::Open && !seg.ece;
+        let mut recovered = false;
+        if calm {
+            self.dupacks = 0;
+        } else {
+            recovered = self.react(seg, advanced, &got, &mut ack);
+        }
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
         }
-        if self.flow.phase == Phase::Recovery || recovered {
-            self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
+        if !calm {
+            if self.flow.phase == Phase::Recovery || recovered {
+                self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
+            }
+            self.note_in_flight();
         }
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         if let Some(clamp) = &mut self.exit_clamp
             && advanced > 0
         {
             *clamp += delivered;
         }
+        // Only now is it known whether this is slow start: an undo may have made it so.
+        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(timed_out));
         if spared {
             // AEN keeps the window: the ACK feeds the filters but does not make it grow.
             self.as_if(Phase::Recovery, |s| s.cc.on_ack(&s.flow, &ack));
@@ -319,18 +373,32 @@ impl Sender {
         } else if probe_repaired {
             self.cc.on_life(&self.flow, Life::Recovered);
         }
-        self.decision = self.cc.decision();
+        self.decision.set(self.cc.decision(), self.flow.mss);
         self.rearm(advanced);
         self.tlp.anew |= advanced > 0;
+        self.smooth();
         rtt
+    }
+
+    /// The scoreboard's part of an ACK that is not plainly in order.
+    #[inline(never)]
+    fn take_blocks(&mut self, seg: &AckSegment) -> Delivered {
+        let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
+        if self.watchful {
+            self.believe(seg);
+        }
+        let got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
+        self.known_sack = sack;
+        got
     }
 
     /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
         if self.cc.deadline().is_some_and(|t| t <= now) {
+            self.even = false;
             self.cc.on_deadline(&self.flow);
-            self.decision = self.cc.decision();
+            self.decision.set(self.cc.decision(), self.flow.mss);
         }
         if self.pacing_waits && self.pace_at <= now {
             self.pacing_waits = false;
@@ -339,6 +407,7 @@ impl Sender {
             return;
         }
         if self.timer.is_some_and(|t| t <= now) {
+            self.even = false;
             self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
@@ -350,24 +419,21 @@ impl Sender {
     }
 
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.
+    #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Data> {
+        if self.even {
+            return self.poll_even(now);
+        }
+        self.poll_any(now)
+    }
+
+    fn poll_any(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
             return None;
         }
         self.flow.now = now;
-        match self.probe {
-            Probe::No => {}
-            Probe::Sent => {
-                self.limits.set(Limit::Timeout);
-                return None;
-            }
-            Probe::ToSend => {
-                self.probe = Probe::Sent;
-                return Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) });
-            }
-        }
-        if self.tlp.due {
-            return Some(self.loss_probe(now));
+        if self.probe != Probe::No || self.tlp.due {
+            return self.poll_probe(now);
         }
         match self.choose() {
             Ok(seq) => Some(self.transmit(now, seq)),
@@ -393,11 +459,26 @@ impl Sender {
         }
     }
 
+    #[cold]
+    fn poll_probe(&mut self, now: Time) -> Option<Data> {
+        match self.probe {
+            Probe::No => Some(self.loss_probe(now)),
+            Probe::Sent => {
+                self.limits.set(Limit::Timeout);
+                None
+            }
+            Probe::ToSend => {
+                self.probe = Probe::Sent;
+                Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) })
+            }
+        }
+    }
+
     /// What to send next, or what forbids it.
     fn choose(&mut self) -> Result<u64, Limit> {
         let pipe = self.in_flight();
-        let forced = self.forced && self.board.next_lost().is_some();
-        if pipe >= self.window() && !forced {
+        let any_lost = self.board.lost() > 0;
+        if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
             return Err(Limit::Cwnd);
         }
         if self.pace_at > self.flow.now && self.pacing_rate().is_some() {
@@ -414,7 +495,7 @@ impl Sender {
         if self.suspicion.waits() {
             return Err(Limit::Cwnd); // F-RTO: a retransmission now would spoil what the next ACK tells
         }
-        if let Some(seq) = self.board.next_lost() {
+        if any_lost && let Some(seq) = self.board.next_lost() {
             return Ok(seq); // RFC 6675 NextSeg rule 1
         }
         let in_sack_recovery =
@@ -454,10 +535,10 @@ impl Sender {
 
     /// The effective congestion window in segments.
     fn window(&self) -> u64 {
-        let desired = (self.decision.cwnd / u64::from(self.flow.mss)).max(1);
-        if self.flow.phase == Phase::Recovery && self.options.prr && self.cc.recovery() == Recovery::Sender {
+        if self.flow.phase == Phase::Recovery && self.options.prr && !self.self_driven {
             return self.prr.cwnd();
         }
+        let desired = self.decision.segments();
         self.exit_clamp.map_or(desired, |clamp| clamp.min(desired))
     }
 
@@ -474,13 +555,7 @@ impl Sender {
             self.first_sent = now;
             self.delivered_at = now;
         }
-        let stamp = Stamp {
-            delivered: self.flow.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
-            in_flight: self.in_flight() * u64::from(self.flow.mss),
-            app_limited: self.flow.delivered < self.app_limited_until,
-        };
+        let stamp = self.stamp();
         self.counters.sent += 1;
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
@@ -489,32 +564,66 @@ impl Sender {
             self.suspicion.on_new_sent();
         } else {
             data.retransmission = true;
-            self.counters.retransmitted += 1;
-            let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
-            if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
-                self.timer = None; // restart below: the repair needs a round trip (RFC 6675 section 6)
-            }
-            self.forced = false;
-            self.suspicion.on_retransmit(data.tsval);
-            if self.tlp.due {
-                self.board.send_probe(seq, now, stamp);
-            } else {
-                self.board.send_again(seq, now, stamp);
-                if let Some(repairs) = &mut self.repairs {
-                    repairs.on_retransmit();
-                }
-            }
+            self.send_again(now, &data, stamp);
         }
         self.prr.on_sent();
         if self.timer.is_none() {
             self.timer = Some(now + self.rto.rto()); // RFC 6298 section 5.1
         }
-        if let Some(rate) = self.pacing_rate() {
-            let wire = f64::from(data.len + self.options.header);
-            self.pace_at = self.pace_at.max(now) + Span::from_secs(wire / rate);
-        }
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        self.pace(now, data.len);
+        self.note_in_flight();
         data
+    }
+
+    #[inline(never)]
+    fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
+        let seq = data.seq;
+        self.counters.retransmitted += 1;
+        let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
+        if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
+            self.timer = None; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
+        }
+        self.forced = false;
+        self.suspicion.on_retransmit(data.tsval);
+        if self.tlp.due {
+            self.board.send_probe(seq, now, stamp);
+        } else {
+            let lost = self.board.send_again(seq, now, stamp);
+            if let Some(repairs) = &mut self.repairs {
+                repairs.on_retransmit(lost);
+            }
+        }
+    }
+
+    /// The state that a segment sent now remembers, for controllers that want rate samples.
+    #[inline]
+    fn stamp(&self) -> Option<Stamp> {
+        self.rated.then(|| Stamp {
+            delivered: self.flow.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            in_flight: self.in_flight() * u64::from(self.flow.mss),
+            app_limited: self.flow.delivered < self.app_limited_until,
+        })
+    }
+
+    /// A segment with a payload of `len` goes out: when the next may follow, if segments are paced.
+    #[inline]
+    fn pace(&mut self, now: Time, len: u32) {
+        if self.decision.pacing == Pacing::Off
+            || self.decision.pacing == Pacing::Window && !self.options.pacing
+        {
+            return;
+        }
+        let gap =
+            if matches!(self.decision.pacing, Pacing::Rate(_)) && self.gap.0 == (self.decision.pacing, len) {
+                self.gap.1
+            } else {
+                let Some(rate) = self.pacing_rate() else { return };
+                Span::from_secs(f64::from(len + self.options.header) / rate)
+            };
+        self.gap = ((self.decision.pacing, len), gap);
+        self.pace_at = self.pace_at.max(now) + gap;
     }
 
     /// Bytes on the wire per second, if segments are paced.
@@ -527,7 +636,7 @@ impl Sender {
                 let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
                 (srtt > 0.0).then(|| gain * self.decision.cwnd as f64 / srtt)
             }
-            _ => None,
+            _ => return None,
         };
         // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
         let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;

@@ -17,7 +17,16 @@ pub(crate) enum Verdict {
     /// three segments in RFC 5682 section 2.1 step 3a allows.
     Resume,
     /// Nothing was lost: restore what stood before.
-    Spurious(Decision),
+    Spurious(Before),
+}
+
+/// What stood before a timeout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Before {
+    /// What the controller wanted.
+    pub(crate) decision: Decision,
+    /// Bytes declared lost.
+    pub(crate) lost: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +47,7 @@ enum State {
 pub(crate) struct Suspicion {
     how: SpuriousTimeout,
     state: State,
-    before: Option<Decision>,
+    before: Option<Before>,
     /// Timestamp of the first retransmission after the timeout.
     resent: Option<u32>,
 }
@@ -50,9 +59,8 @@ impl Suspicion {
         Self { how, state: State::Idle, before: None, resent: None }
     }
 
-    /// A timeout; `before` is what the controller wanted, `None` if it is not the first in a row (RFC 5682 section 2.1
-    /// step 1 forbids repeated use).
-    pub(crate) fn on_timeout(&mut self, before: Option<Decision>) {
+    /// A timeout; `before` is `None` if it is not the first in a row (RFC 5682 section 2.1 step 1 forbids repeated use).
+    pub(crate) fn on_timeout(&mut self, before: Option<Before>) {
         self.before = before;
         self.resent = None;
         self.state =
@@ -64,10 +72,20 @@ impl Suspicion {
         self.state = State::Idle;
     }
 
+    /// No timeout is under suspicion.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state == State::Idle
+    }
+
     pub(crate) fn on_retransmit(&mut self, tsval: u32) {
         if self.state == State::First && self.resent.is_none() {
             self.resent = Some(tsval);
         }
+    }
+
+    /// Is the last timeout under suspicion?
+    pub(crate) fn is_open(&self) -> bool {
+        self.state != State::Idle
     }
 
     /// F-RTO wants new data sent instead of retransmissions.
@@ -129,16 +147,19 @@ pub(crate) struct Repairs {
     from: u64,
     to: u64,
     sent: u64,
+    /// Of these, how many had been declared lost.
+    pub(crate) lost: u64,
     duplicates: u64,
 }
 
 impl Repairs {
     pub(crate) fn new(before: Decision, board: &Scoreboard) -> Self {
-        Self { before, from: board.una(), to: board.next(), sent: 0, duplicates: 0 }
+        Self { before, from: board.una(), to: board.next(), sent: 0, lost: 0, duplicates: 0 }
     }
 
-    pub(crate) fn on_retransmit(&mut self) {
+    pub(crate) fn on_retransmit(&mut self, lost: bool) {
         self.sent += 1;
+        self.lost += u64::from(lost);
     }
 
     /// A D-SACK reports `block`. True if it was the last one that was missing.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import closed_forms
 import pytest
-from closed_forms import CURVES, RTT, TOLERANCE, Curve, Point, measure
+from closed_forms import TOLERANCE, Point, measure
+from response_curves import CURVES, RTT, Curve
 
 # Between the errors of few losses and those of small windows: some 270 losses a run and more.
 RATES = (3e-4, 1e-3)
@@ -15,11 +16,14 @@ RULES = 0.05
 
 @pytest.mark.parametrize("curve", CURVES, ids=lambda c: c.name)
 def test_windows_agree_with_the_closed_forms_and_the_rules(curve: Curve) -> None:
-    for point in measure([curve], RATES, seeds=2):
+    # Where a form ends below these loss rates, the largest for which it is meant.
+    chosen = curve.rates(RATES) or curve.rates()[-1:]
+    for point in measure([curve], chosen, seeds=2):
         off = point.differences()
         text = closed_forms.row(point)
-        assert abs(off["periodic, rules"]) <= rules(point), text
-        assert abs(off["random, rules"]) <= rules(point), text
+        if curve.rule is not None:
+            assert abs(off["periodic, rules"]) <= rules(point), text
+            assert abs(off["random, rules"]) <= rules(point), text
         if curve.random is not None:
             assert abs(off["random, form"]) <= TOLERANCE, text
         if not ill_conditioned(curve):

@@ -1,6 +1,6 @@
 //! The end of a run: the books are balanced and the report is written.
 
-use super::{Engine, Role, RunError};
+use super::{Engine, RunError};
 use crate::audit::{self, Breach};
 use crate::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::report::{LinkReport, Outcome, Report, SCHEMA, SegmentTrace};
@@ -9,14 +9,13 @@ impl Engine {
     pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
         let end = self.end;
         for i in 0..self.links.len() {
-            if self.roles[i] == Role::Decides {
+            if self.links[i].decides_at_departure() {
                 self.links[i].catch_up(end);
                 self.settle(i);
             }
         }
-        let hands_on: Vec<bool> = self.roles.iter().map(|role| *role == Role::HandsOn).collect();
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
-        audit::check(plan, end, &mut self.links, &hands_on, &self.flows).map_err(law)?;
+        audit::check(plan, end, &mut self.links, &self.flows).map_err(law)?;
         let flows =
             self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
         let flows = flows.collect();

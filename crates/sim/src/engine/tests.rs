@@ -1,4 +1,4 @@
-//! The engine's stores after a run.
+//! The engine's stores after a run, and what it says of a law that is broken.
 
 use super::*;
 use crate::Scenario;
@@ -20,7 +20,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
              [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
         );
         let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-        let mut engine = Engine::new(&plan, None, &mut no_supply).unwrap();
+        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
         engine.run(&mut |_| true).unwrap();
         let back = engine.links[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
@@ -28,4 +28,75 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         let taken = engine.sacks.taken();
         assert!(taken <= 20 + 10, "{queue}: {taken}");
     }
+}
+
+type Spoil = fn(&mut Engine, &mut Plan);
+
+/// A run to its end over a link with this queue, with something put wrong: what is said of it?
+fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
+    let text = format!(
+        "duration = \"5 s\"\nseed = 77\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ {queue} }}\n\
+         [[flow]]\ncc = \"reno\"\npath = [\"x\"]\ntraffic = {{ kind = \"bulk\", size = \"90 kB\" }}\n\
+         [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n"
+    );
+    let mut plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+    engine.run(&mut |_| true).unwrap();
+    spoil(&mut engine, &mut plan);
+    engine.finish(&plan)
+}
+
+fn tcp(engine: &mut Engine) -> &mut crate::flow::Tcp {
+    match &mut engine.flows[0].kind {
+        Kind::Tcp(tcp) => tcp,
+        Kind::Cbr(_) => panic!("a TCP flow"),
+    }
+}
+
+#[test]
+fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
+    let fifo = "kind = \"drop-tail\", limit = \"20 packets\"";
+    let spoils: &[(&str, &str, Spoil)] = &[
+        ("each packet offered to a link", fifo, |e, _| e.links[0].counts.delivered += 1),
+        ("each packet offered to a link", fifo, |e, _| e.links[1].counts.dropped_error += 1),
+        ("each packet offered to a link", fifo, |e, _| e.links[0].counts.dropped_queue -= 1),
+        ("no more waits at a link", fifo, |e, _| e.links[0].counts.queue_max = 21),
+        ("each packet that a flow sends", fifo, |e, _| e.flows[1].data.sent += 1),
+        ("each packet that a flow sends", fifo, |e, _| e.flows[1].acks.arrived += 1),
+        ("no acknowledgement reaches", fifo, |e, _| tcp(e).watch.ack(10, 9)),
+        ("what is acknowledged was delivered", fifo, |e, _| {
+            (e.flows[0].data.arrived, e.flows[0].data.beyond) = (0, e.flows[0].data.arrived);
+        }),
+        ("a transfer hands over all", fifo, |_, p| {
+            if let Source::Tcp { bytes, .. } = &mut p.flows[0].source {
+                *bytes = Some(89_999);
+            }
+        }),
+        ("no flow is faster than the slowest link", fifo, |_, p| p.links[0].forward.rate_bps = 100_000),
+    ];
+    let narrow: Spoil = |_, p| p.links[0].forward.queue = crate::plan::QueueLimit::Bytes(2_999);
+    let bytes = [
+        "kind = \"drop-tail\", limit = \"60 kB\"",
+        "kind = \"pie\", limit = \"60 kB\"",
+        "kind = \"codel\", limit = \"60 kB\"",
+        "kind = \"fq-codel\", limit = \"60 kB\"",
+        "kind = \"priority\", limit = \"60 kB\"",
+    ];
+    let narrow = bytes.map(|queue| ("no more waits at a link", queue, narrow));
+    for (law, queue, spoil) in spoils.iter().copied().chain(narrow) {
+        assert!(spoilt(queue, |_, _| {}).is_ok());
+        let said = spoilt(queue, spoil).expect_err(law).to_string();
+        assert!(said.starts_with(&format!("bug in bentpipe: {law}")), "{law}, {queue}: {said}");
+        assert!(said.contains("(seed 77)") && said.ends_with("Please report it with the scenario"), "{said}");
+    }
+}
+
+#[test]
+fn an_event_in_the_past_ends_the_run() {
+    let text = "duration = \"5 s\"\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\n";
+    let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+    engine.now = Time(1);
+    let said = engine.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
+    assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
 }

@@ -2,12 +2,23 @@
 
 use bentpipe_cc::{Phase, RateSample, Span, Time};
 
-use super::Sender;
+use super::{Probe, Sender};
 use crate::options::LossRecovery;
+use crate::rto;
 use crate::scoreboard::{DUP_THRESH, Delivered, Stamp};
 use crate::segment::AckSegment;
 
 impl Sender {
+    /// May this ACK from below `una`, which others have overtaken, tell by its SACK blocks what they do not (RFC 6675 section 2: a
+    /// duplicate acknowledgement is one whose blocks bring news)? It was sent before what AEN and F-RTO wait for.
+    #[cold]
+    pub(super) fn has_news(&self, seg: &AckSegment) -> bool {
+        self.options.recovery == LossRecovery::Sack
+            && !seg.sack.is_empty()
+            && self.probe == Probe::No
+            && !self.suspicion.is_open()
+    }
+
     /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.
     pub(super) fn bytes(&self, segments: u64, ack: u64) -> u64 {
         let full = segments * u64::from(self.flow.mss);
@@ -15,12 +26,14 @@ impl Sender {
         if segments > 0 && ack == self.limit { full.saturating_sub(short) } else { full }
     }
 
-    /// The most bytes of one ACK that may make the window grow.
-    pub(super) fn growth_limit(&self) -> u64 {
+    /// The most bytes of one ACK that may make the window grow. `timed_out`: it arrived before all that had been outstanding
+    /// at a timeout was acknowledged.
+    pub(super) fn growth_limit(&self, timed_out: bool) -> u64 {
         let slow_start = self.decision.cwnd < self.decision.ssthresh;
         let segments = match (self.options.byte_counting, slow_start) {
-            (false, _) => 1,   // RFC 5681 section 3.1, eq. 2 and 3
-            (true, true) => 2, // RFC 3465 section 2.2, L = 2
+            (false, _) => 1, // RFC 5681 section 3.1, eq. 2 and 3
+            // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover what had left the network long before.
+            (true, true) => 2 - u64::from(timed_out),
             (true, false) => return u64::MAX,
         };
         segments * u64::from(self.flow.mss)
@@ -75,16 +88,13 @@ impl Sender {
             }
             None => return None,
         };
-        self.rto.sample(rtt, for_timer);
-        self.flow.rtt = self.rto.rtt();
+        self.rto.sample(for_timer);
+        rto::follow(&mut self.flow.rtt, rtt);
         Some(rtt)
     }
 
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.
     pub(super) fn rate(&self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
-        if !self.cc.wants_rate() {
-            return None;
-        }
         let interval = sent.since(stamp.first_sent).max(self.delivered_at.since(stamp.delivered_at));
         if interval.0 == 0 || self.flow.rtt.is_some_and(|r| interval < r.min) {
             return None;

@@ -7,7 +7,7 @@ use crate::options::{LossRecovery, NewRenoExit, SpuriousTimeout};
 use crate::prr::Prr;
 use crate::scoreboard::{DUP_THRESH, Delivered};
 use crate::segment::{AckSegment, Block};
-use crate::spurious::{Repairs, Verdict};
+use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
     /// Phase changes that this ACK brings about. True if it ends a fast recovery; the phase stays until the controller has
@@ -25,7 +25,7 @@ impl Sender {
         }
         match self.flow.phase {
             Phase::Recovery if seg.ack >= self.recover => {
-                if !self.board.any_lost() {
+                if self.board.lost() == 0 {
                     return true;
                 }
                 // What was sent during this recovery is known to be lost: the next begins at once.
@@ -52,7 +52,7 @@ impl Sender {
                     let marked = self.board.mark(seg.ack);
                     self.declare_lost(marked, ack);
                 }
-                if self.board.any_lost() && got.segments + u64::from(self.dupacks) > 0 {
+                if self.board.lost() > 0 && got.segments + u64::from(self.dupacks) > 0 {
                     self.enter_recovery(got.segments);
                 } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
                     self.window_reduced();
@@ -133,7 +133,7 @@ impl Sender {
         // RFC 9937 section 5: RecoverFS leaves out what was SACKed before and includes what this ACK delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
         // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
-        self.decision = self.cc.decision();
+        self.decision.set(self.cc.decision(), self.flow.mss);
         self.prr = Prr::start(self.decision.cwnd / u64::from(self.flow.mss), flight);
     }
 
@@ -170,7 +170,7 @@ impl Sender {
 
     /// RFC 6298 section 5.4 to 5.6, RFC 5681 section 3.1.
     pub(super) fn on_timeout(&mut self, back_off: bool) {
-        let before = self.cc.decision();
+        let before = Before { decision: self.cc.decision(), lost: self.flow.lost };
         let fresh = match self.options.spurious {
             // After a fast retransmission the next ACKs do not tell which copy arrived; a timestamp does.
             SpuriousTimeout::FRto => self.flow.phase == Phase::Open,
@@ -180,7 +180,7 @@ impl Sender {
         self.counters.timeouts += 1;
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         self.cc.on_congestion(&self.flow, Congestion::Timeout);
-        self.decision = self.cc.decision();
+        self.decision.set(self.cc.decision(), self.flow.mss);
         let marked = match &self.rack {
             // RFC 8985 section 6.3
             Some(rack) => {
@@ -210,9 +210,10 @@ impl Sender {
     }
 
     /// The last timeout was spurious.
-    fn undo_timeout(&mut self, before: &Decision) {
+    fn undo_timeout(&mut self, before: &Before) {
         self.counters.spurious_timeouts += 1;
-        self.undo(before);
+        self.flow.lost = before.lost;
+        self.undo(&before.decision);
     }
 
     /// The last fast recovery was needless if the receiver has reported everything that it sent again as a duplicate (the
@@ -223,14 +224,20 @@ impl Sender {
         if !repairs.on_duplicate(duplicate) {
             return;
         }
-        let before = repairs.before;
+        let (before, mut kept) = (repairs.before, repairs.lost);
         self.repairs = None;
         self.counters.spurious_recoveries += 1;
-        if self.flow.phase == Phase::Recovery {
+        let recovering = self.flow.phase == Phase::Recovery;
+        if recovering {
+            kept += self.board.lost();
+        }
+        self.flow.lost = self.flow.lost.saturating_sub(kept * u64::from(self.flow.mss));
+        if recovering {
             self.forced = false;
             self.undo(&before);
         } else {
             self.cc.on_undo(&self.flow, &before); // it is over already
+            self.decision.set(self.cc.decision(), self.flow.mss);
         }
     }
 
@@ -240,6 +247,7 @@ impl Sender {
         self.flow.phase = Phase::Open;
         self.recover = self.board.una().saturating_sub(1);
         self.cc.on_undo(&self.flow, before);
+        self.decision.set(self.cc.decision(), self.flow.mss);
     }
 
     /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.

@@ -73,6 +73,7 @@ fn a_needless_recovery_is_undone() {
     t.window(6.0, 6.0).at(200).sack(6, &[(0, 1)]).window(6.0, 6.0).sack(6, &[(1, 2)]);
     t.window(10.0, f64::INFINITY).sends("12-15");
     assert_eq!((cc.told().undone, t.sender.counters().spurious_recoveries), (1, 1));
+    assert_eq!(t.sender.flow().lost, 0);
 }
 
 /// The same after recovery has ended.
@@ -82,6 +83,17 @@ fn a_needless_recovery_is_undone_when_it_is_over() {
     t.at(190).ack(10).sends("12-15").window(6.0, 6.0);
     t.at(200).sack(10, &[(0, 1)]).sack(10, &[(1, 2)]).window(10.0, f64::INFINITY).sends("16-19");
     assert_eq!(cc.told().undone, 1);
+}
+
+/// What was declared lost and not sent again comes back with the rest: here 1 of 0 and 1.
+#[test]
+fn an_undo_takes_back_what_was_declared_lost() {
+    let cc = Fixed::new(10).with(|c| c.after_loss = 2);
+    let mut t = Script::new(options(), cc.boxed(), None);
+    t.sends("0-9").at(100).sack(0, &[(2, 6)]).sends("r0");
+    assert_eq!(t.sender.flow().lost, 2000);
+    t.at(130).sack(1, &[(0, 1), (2, 6)]);
+    assert_eq!((cc.told().undone, t.sender.flow().lost), (1, 0));
 }
 
 /// RFC 3708 section 3: one duplicate of two: the other may have been lost. A duplicate from before says nothing, either.

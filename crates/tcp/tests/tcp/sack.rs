@@ -179,12 +179,20 @@ fn no_recovery_before_the_point_of_the_timeout() {
     assert_eq!(cc.told().congestion, [Congestion::Timeout, Congestion::Loss]);
 }
 
-/// RFC 2018 section 8 and RFC 6675 section 4: an ACK that arrives late and is overtaken changes nothing.
+/// RFC 9293 section 3.10.7.4: an ACK that is overtaken changes nothing, nor do SACK blocks below `una`.
 #[test]
-fn old_acknowledgements_change_nothing() {
+fn old_acknowledgements_without_news_change_nothing() {
     let (mut t, cc) = ten(None);
-    t.ack(5).sends("10-14").ack(3).sack(2, &[(6, 9)]).sends("").flight(10);
+    t.ack(5).sends("10-14").ack(3).sack(2, &[(3, 5)]).sack(2, &[(3, 4), (3, 5)]).sends("").flight(10);
     assert!(cc.told().congestion.is_empty());
+}
+
+/// RFC 6675 sections 2 and 4: the SACK blocks of an overtaken ACK count as those of any other.
+#[test]
+fn an_old_acknowledgement_brings_its_blocks() {
+    let (mut t, cc) = ten(None);
+    t.ack(5).sends("10-14").sack(2, &[(6, 8)]).flight(8).sack(3, &[(6, 9)]).flight(6).sends("r5");
+    assert_eq!(cc.told().congestion, [Congestion::Loss]);
 }
 
 /// TCPW with Bulk Repeat (ICC 2003): at a loss everything outstanding and not SACKed goes out again, if controller and

@@ -190,6 +190,13 @@ impl Script {
         self
     }
 
+    /// The application gives `bytes` more.
+    #[track_caller]
+    pub(crate) fn write(&mut self, bytes: u32) -> &mut Self {
+        assert_eq!(self.sender.write(u64::from(bytes)), Ok(()));
+        self
+    }
+
     /// The peer acknowledges everything below `ack`, or once more.
     pub(crate) fn ack(&mut self, ack: u64) -> &mut Self {
         self.segment(AckSegment { ack, ..AckSegment::default() })

@@ -56,6 +56,26 @@ fn f_rto_genuine_with_sack() {
     assert_eq!(t.sender.counters().spurious_timeouts, 0);
 }
 
+/// RFC 5682 section 2.1 step 3b: the timer had declared ten segments lost, and none was.
+#[test]
+fn a_spurious_timeout_has_lost_nothing() {
+    let mut t = timed_out(|_| (), None);
+    assert_eq!(t.sender.flow().lost, 10_000);
+    t.ack(1).sends("10-11");
+    assert_eq!(t.sender.flow().lost, 10_000);
+    t.ack(2);
+    assert_eq!((t.sender.flow().lost, t.sender.flow().delivered), (0, 2000));
+}
+
+/// RFC 5682 section 2.1: the ACKs that follow the retransmission judge; one from before it, overtaken on its way, is none of
+/// them, whatever it SACKs.
+#[test]
+fn f_rto_does_not_heed_an_old_ack() {
+    let mut t = timed_out(|o| o.recovery = LossRecovery::Sack, None);
+    t.ack(2).sends("10-11").sack(1, &[(3, 5)]).sends("").ack(3);
+    assert_eq!(t.sender.counters().spurious_timeouts, 1);
+}
+
 /// RFC 5682 section 2.1 step 2a: a duplicate first: conventional recovery, and no second chance.
 #[test]
 fn f_rto_gives_up_at_a_duplicate() {

@@ -1,7 +1,7 @@
 //! Which window limits the sender, and the ends of a transfer.
 
 use bentpipe_cc::{Life, Recovery};
-use bentpipe_tcp::{Limit, LossRecovery, Options};
+use bentpipe_tcp::{Limit, LossRecovery, Options, ShortSegmentSent};
 
 use crate::script::{Fixed, MSS, Script, ms, plain, reno};
 
@@ -91,4 +91,32 @@ fn empty_transfer() {
     let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, 4.0), Some(0));
     t.sends("").idle();
     assert!(t.sender.is_done());
+}
+
+/// RFC 9293 section 3.9.1.2 (SEND): an application gives its data in pieces. What it gives goes out as far as the window allows,
+/// and after a pause the window that was not used has not grown.
+#[test]
+fn an_application_that_writes_in_pieces() {
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, f64::INFINITY), Some(0));
+    t.sends("").idle();
+    t.write(2 * MSS).sends("0-1").at(100).ack(2).window(4.0, f64::INFINITY).idle();
+    assert!(t.sender.is_done());
+    t.at(5000).write(10 * MSS).sends("2-5").at(5100).ack(4).window(5.0, f64::INFINITY).sends("6-8");
+    assert!(!t.sender.is_done());
+}
+
+/// What is written later completes a short segment, unless that is on its way already.
+#[test]
+fn a_short_segment_is_completed_or_stays() {
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(2.0, 2.0), Some(0));
+    t.write(2 * MSS + 300).write(500).write(MSS).sends("0-1").at(100).ack(1);
+    let sent: Vec<u32> =
+        core::iter::from_fn(|| t.sender.poll(bentpipe_cc::Time(100_000_000))).map(|d| d.len).collect();
+    assert_eq!(sent, [1000]);
+    t.ack(3);
+    let last = t.sender.poll(bentpipe_cc::Time(100_000_000)).map(|d| d.len);
+    assert_eq!(last, Some(800));
+    assert_eq!(t.sender.write(1), Err(ShortSegmentSent));
+    t.at(200).ack(4);
+    assert_eq!((t.sender.is_done(), t.sender.flow().delivered), (true, 3800));
 }

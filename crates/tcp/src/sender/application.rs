@@ -1,0 +1,34 @@
+//! An application that hands its data over in pieces.
+
+use super::Sender;
+
+/// [`Sender::write`] was refused: the last segment is shorter than a full one and has been sent, and nothing can follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShortSegmentSent;
+
+impl Sender {
+    /// The application hands over `bytes` more, to be sent behind what it gave before; [`Sender::poll`] then yields what may go out.
+    /// Nothing changes for a sender without end. Segments count as full ones but the last, so the bytes complete a short one.
+    ///
+    /// # Errors
+    ///
+    /// If the last segment so far is a short one that has been sent already; then nothing is taken.
+    pub fn write(&mut self, bytes: u64) -> Result<(), ShortSegmentSent> {
+        self.even = false; // what may be sent changes
+        let mss = u64::from(self.options.mss.max(1));
+        if bytes == 0 || self.limit == u64::MAX {
+            return Ok(());
+        }
+        let room = if self.limit == 0 { 0 } else { mss - u64::from(self.last_len) };
+        if room > 0 && self.board.next() >= self.limit {
+            return Err(ShortSegmentSent);
+        }
+        let rest = bytes.saturating_sub(room);
+        self.last_len += bytes.min(room) as u32;
+        if rest > 0 {
+            self.limit = self.limit.saturating_add(rest.div_ceil(mss)).min(u64::MAX - 1);
+            self.last_len = ((rest - 1) % mss + 1) as u32;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! The controller's answer in the sender's units. Divisions are made when it changes, not whenever it is looked at.
+
+use core::ops::Deref;
+
+use bentpipe_cc::Decision;
+
+/// What the controller wants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    decision: Decision,
+    segments: u64,
+    real: f64,
+}
+
+impl Wanted {
+    pub(super) fn new(decision: Decision, mss: u32) -> Self {
+        let cwnd = decision.cwnd;
+        let segments = (cwnd / u64::from(mss)).max(1);
+        Self { decision, segments, real: cwnd as f64 / f64::from(mss) }
+    }
+
+    /// The controller has been asked again.
+    #[inline]
+    pub(super) fn set(&mut self, decision: Decision, mss: u32) {
+        if decision.cwnd == self.decision.cwnd {
+            self.decision = decision;
+        } else {
+            *self = Self::new(decision, mss);
+        }
+    }
+
+    /// Whole segments that may be in flight, at least one.
+    pub(super) fn segments(&self) -> u64 {
+        self.segments
+    }
+
+    /// The congestion window in segments, real-valued.
+    pub(super) fn real(&self) -> f64 {
+        self.real
+    }
+}
+
+impl Deref for Wanted {
+    type Target = Decision;
+
+    fn deref(&self) -> &Decision {
+        &self.decision
+    }
+}

@@ -1,0 +1,46 @@
+//! Any small scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the same with another
+//! run beside it that watches every link.
+
+#![no_main]
+
+use bentpipe_fuzz::Bytes;
+use bentpipe_sim::plan::{Plan, Record};
+use bentpipe_sim::report::Report;
+use bentpipe_sim::{RunError, Scenario, no_supply, run};
+use libfuzzer_sys::fuzz_target;
+
+/// What a run yields; `None` if it is longer than 65,536 events, after which it is asked whether it goes on.
+fn report(plan: &Plan, text: &str) -> Option<Report> {
+    match run(plan, &mut no_supply, &mut |_| false) {
+        Ok(outcome) => Some(outcome.report),
+        Err(RunError::Interrupted) => None,
+        Err(e) => panic!("{e}\n{text}"),
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let text = Bytes(data).scenario();
+    let mut plan = match Scenario::from_toml(&text, "fuzz.toml", &[]).and_then(|s| s.resolve()) {
+        Ok(plan) => plan,
+        // Values that do not go together.
+        Err(e) => {
+            let said = e.to_string();
+            assert!(said.starts_with("fuzz.toml:") && said.lines().count() == 1, "{said}\n{text}");
+            return;
+        }
+    };
+    let Some(alone) = report(&plan, &text) else { return };
+    for flow in &alone.flows {
+        assert!(flow.goodput_bps.is_finite() && flow.goodput_bps >= 0.0, "{flow:?}\n{text}");
+        assert!(flow.cwnd_mean_segments.is_finite(), "{flow:?}\n{text}");
+        assert!(flow.retransmitted_packets <= flow.sent_packets, "{flow:?}\n{text}");
+    }
+    for link in &alone.links {
+        assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}\n{text}");
+        assert!(link.queue_mean_packets >= 0.0 && link.queue_mean_packets.is_finite(), "{link:?}\n{text}");
+    }
+    plan.record = Some(Record { interval: Some(plan.duration), flows: true, links: true, segments: false });
+    // It may take a few events more, and so be left.
+    let Some(watched) = report(&plan, &text) else { return };
+    assert_eq!(format!("{alone:?}"), format!("{watched:?}"), "{text}");
+});
