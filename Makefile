@@ -82,8 +82,9 @@ bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scena
 	$(BIN)/bentpipe bench --out docs/performance.json
 	$(BIN)/python scripts/performance_md.py
 
-instructions: | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
+instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
 	"$$(scripts/system.sh python)" scripts/instructions.py $(if $(UPDATE),--update)
+	$(if $(UPDATE),$(BIN)/python scripts/performance_md.py)
 
 fuzz: ## attack what reads input, both ends of a connection and whole runs (FUZZ_SECONDS=60, shared by all targets)
 	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs nightly Rust; run make fuzz-tools"; exit 1; }

@@ -175,9 +175,10 @@ TINY = Case("", "e", quick="4 s", quick_runs=1)
 
 
 def test_packets_are_those_that_reach_the_application_in_order() -> None:
-    found = here(TINY, quick=True)
-    result = json.loads(_core.run(TINY.scenarios(quick=True)[0].to_json()).json)
-    assert found["packets"] * 1460 == result["flows"][0]["delivered_bytes"] > 0
+    # Slow start from one segment doubles every half second; a window takes a quarter of a second to arrive.
+    # After 3.6 s those of seven rounds have, 1 + 2 + ... + 64, and the 128 of the eighth are on their way.
+    found = here(Case("", "e", quick="3.6 s"), quick=True)
+    assert found["packets"] == 127
     assert found["cpu_s"] > 0.0
 
 
@@ -195,7 +196,7 @@ def test_ns2_counts_packets_at_the_receiver_as_bentpipe_does() -> None:
     scenario = TINY.scenarios(quick=True)[0]
     theirs = ns2.run(scenario, scheduler="Splay")
     assert there(TINY, quick=True)["packets"] == theirs.flows[0].received
-    assert theirs.flows[0].received == pytest.approx(here(TINY, quick=True)["packets"], abs=2)
+    assert theirs.flows[0].received == here(TINY, quick=True)["packets"]
     assert theirs.flows[0].received > theirs.flows[0].delivered
     assert theirs.setup_s is not None and 0.0 < theirs.setup_s <= theirs.cpu_s
 
