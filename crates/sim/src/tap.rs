@@ -119,6 +119,11 @@ impl Tap {
         capture.writer.packet(interface, now, &capture.headers, length);
     }
 
+    /// Rows of the trace of segments so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.segments.as_ref().map_or(0, |trace| trace.t_s.len() as u64)
+    }
+
     /// What has gone wrong with the capture so far.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         self.capture.as_mut().map_or(Ok(()), |c| c.writer.failure())
