@@ -17,7 +17,7 @@ use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
-use crate::plan::{CcPlan, Plan, Source};
+use crate::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
@@ -154,7 +154,10 @@ impl Engine {
         effort: Effort,
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
-        let mut links = Vec::with_capacity(2 * plan.links.len());
+        let private =
+            |flow: &FlowPlan| 2 * usize::from(flow.extra_delay.0 > 0) + usize::from(flow.ack_jitter.0 > 0);
+        let private: usize = plan.flows.iter().map(private).sum();
+        let mut links = Vec::with_capacity(2 * plan.links.len() + private);
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
                 let name = format!("link/{}/{direction}", link.name);
@@ -235,15 +238,18 @@ impl Engine {
             self.links.iter_mut().for_each(Link::be_plain);
         }
         if effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some() {
-            return folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+            folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+        } else {
+            let ways = |flow: &Flow| Ways {
+                data: flow.data_route,
+                acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
+                prompt: plan.record.is_none() && flow.answers_at_once(),
+            };
+            let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
+            folding::assign(&mut self.routes, &decides, &ways);
         }
-        let ways = |flow: &Flow| Ways {
-            data: flow.data_route,
-            acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-            prompt: plan.record.is_none() && flow.answers_at_once(),
-        };
-        let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-        folding::assign(&mut self.routes, &decides, &ways);
+        let firsts = self.flows.iter_mut().flat_map(|flow| [&mut flow.data_route, &mut flow.ack_route]);
+        self.routes = folding::share(&self.routes, firsts);
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
