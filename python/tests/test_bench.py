@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from bentpipe import _core, bench, ns2
 from bentpipe.bench import numbers
 from bentpipe.bench.cases import CASES, Case, chosen
-from bentpipe.bench.measure import here, there
+from bentpipe.bench.measure import here, measure, there
 from bentpipe.bench.page import markdown, rows, tables
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -199,6 +200,15 @@ def test_ns2_counts_packets_at_the_receiver_as_bentpipe_does() -> None:
     assert theirs.flows[0].received == here(TINY, quick=True)["packets"]
     assert theirs.flows[0].received > theirs.flows[0].delivered
     assert theirs.setup_s is not None and 0.0 < theirs.setup_s <= theirs.cpu_s
+
+
+def test_an_ns3_that_fails_costs_its_own_number_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENTPIPE_NS3_PYTHON", "/bin/false")
+    told: list[str] = []
+    found = measure({"e": replace(TINY, ns2=False)}, pairs=1, quick=True, more=False, tell=told.append)
+    assert found["ns3"] is None
+    assert "ns-3 failed" in told[-1]
+    assert len(found["cases"]["e"]["pairs"]) == 1
 
 
 def test_the_command_prints_the_table_and_keeps_the_timings(tmp_path: Path) -> None:
