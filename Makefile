@@ -56,7 +56,7 @@ fmt-check: setup
 	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 
-docs: setup ## all pages and figures that are written by programs, and the Rust documentation (two minutes)
+docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/readme_figure.py
@@ -75,15 +75,16 @@ docs-check: setup
 	$(BIN)/python scripts/performance_md.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-validate: setup ## all witnesses in full, a quarter of an hour; writes the tables of docs/validation.md
+validate: setup ## all witnesses in full, half an hour; writes the tables and figures of docs/validation.md
 	$(BIN)/python scripts/validate.py
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
 	$(BIN)/python scripts/performance_md.py
 
-instructions: | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
+instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
 	"$$(scripts/system.sh python)" scripts/instructions.py $(if $(UPDATE),--update)
+	$(if $(UPDATE),$(BIN)/python scripts/performance_md.py)
 
 fuzz: ## attack what reads input, both ends of a connection and whole runs (FUZZ_SECONDS=60, shared by all targets)
 	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs nightly Rust; run make fuzz-tools"; exit 1; }

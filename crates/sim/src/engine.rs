@@ -7,6 +7,7 @@
 mod agenda;
 mod ending;
 mod folding;
+mod timers;
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
@@ -16,13 +17,14 @@ use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
-use crate::plan::{CcPlan, Plan, Source};
+use crate::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
 use agenda::Agenda;
 use folding::{END, Hop, Role, Ways};
+use timers::Event;
 
 /// How many events pass between two looks at the caller's wish to go on.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
@@ -145,15 +147,6 @@ struct Engine {
     packets: u64,
 }
 
-/// What an event's number stands for.
-enum Event {
-    Link(usize),
-    Sender(usize),
-    Receiver(usize),
-    Stop(usize),
-    Tick,
-}
-
 impl Engine {
     fn new(
         plan: &Plan,
@@ -161,7 +154,10 @@ impl Engine {
         effort: Effort,
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
-        let mut links = Vec::with_capacity(2 * plan.links.len());
+        let private =
+            |flow: &FlowPlan| 2 * usize::from(flow.extra_delay.0 > 0) + usize::from(flow.ack_jitter.0 > 0);
+        let private: usize = plan.flows.iter().map(private).sum();
+        let mut links = Vec::with_capacity(2 * plan.links.len() + private);
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
                 let name = format!("link/{}/{direction}", link.name);
@@ -242,37 +238,18 @@ impl Engine {
             self.links.iter_mut().for_each(Link::be_plain);
         }
         if effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some() {
-            return folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+            folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+        } else {
+            let ways = |flow: &Flow| Ways {
+                data: flow.data_route,
+                acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
+                prompt: plan.record.is_none() && flow.answers_at_once(),
+            };
+            let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
+            folding::assign(&mut self.routes, &decides, &ways);
         }
-        let ways = |flow: &Flow| Ways {
-            data: flow.data_route,
-            acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-            prompt: plan.record.is_none() && flow.answers_at_once(),
-        };
-        let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-        folding::assign(&mut self.routes, &decides, &ways);
-    }
-
-    fn number(&self, event: &Event) -> u64 {
-        let (links, flows) = (self.links.len(), self.flows.len());
-        (match *event {
-            Event::Link(i) => i,
-            Event::Sender(i) => links + i,
-            Event::Receiver(i) => links + flows + i,
-            Event::Stop(i) => links + 2 * flows + i,
-            Event::Tick => links + 3 * flows,
-        }) as u64
-    }
-
-    fn event(&self, number: u64) -> Event {
-        let (links, flows, i) = (self.links.len(), self.flows.len(), number as usize);
-        match i {
-            _ if i < links => Event::Link(i),
-            _ if i < links + flows => Event::Sender(i - links),
-            _ if i < links + 2 * flows => Event::Receiver(i - links - flows),
-            _ if i < links + 3 * flows => Event::Stop(i - links - 2 * flows),
-            _ => Event::Tick,
-        }
+        let firsts = self.flows.iter_mut().flat_map(|flow| [&mut flow.data_route, &mut flow.ack_route]);
+        self.routes = folding::share(&self.routes, firsts);
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
@@ -384,8 +361,9 @@ impl Engine {
                 }
                 packet.hop += 1;
             }
-            let Some(ack) = self.receive(at, &packet) else { return };
-            packet = ack;
+            if !self.receive(at, &mut packet) {
+                return;
+            }
         }
     }
 
@@ -431,37 +409,38 @@ impl Engine {
         }
     }
 
-    fn on_data(&mut self, packet: Packet) {
+    fn on_data(&mut self, mut packet: Packet) {
         let f = packet.flow as usize;
-        let ack = self.receive(self.now, &packet);
+        let answers = self.receive(self.now, &mut packet);
         let deadline = match &self.flows[f].kind {
             Kind::Tcp(tcp) => tcp.receiver.deadline(),
             Kind::Cbr(_) => None,
         };
-        if let Some(ack) = ack {
-            self.depart(ack);
+        if answers {
+            self.depart(packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
     }
 
-    /// Data reaches its receiver at `at`. Returns the acknowledgement that it sends.
+    /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
     #[inline]
-    fn receive(&mut self, at: Time, packet: &Packet) -> Option<Packet> {
+    fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
         let flow = &mut self.flows[packet.flow as usize];
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
                 cbr.delivered();
-                None
+                false
             }
             Kind::Tcp(tcp) => {
-                let ack = tcp.on_data(at, packet);
-                let ack = ack.as_ref()?; // by reference: it is large, and most of it is rarely filled
+                // By reference: an acknowledgement is large, and most of it is rarely filled.
+                let Some(ack) = &tcp.on_data(at, packet) else { return false };
                 flow.acks.sent += 1;
-                Some(tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks))
+                *packet = tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks);
+                true
             }
         }
     }
@@ -519,81 +498,6 @@ impl Engine {
             let packet = tcp.data_packet(&data, f as u32, hop);
             self.flows[f].data.sent += 1;
             self.depart(packet);
-        }
-    }
-
-    fn on_timer(&mut self, at: Time, number: u64) {
-        match self.event(number) {
-            Event::Tick => {
-                if let Some(next) =
-                    self.recorder.tick(self.now, &self.flows, &mut self.links[..self.public_links])
-                {
-                    self.schedule(next, number);
-                }
-            }
-            Event::Stop(f) => {
-                if let Kind::Tcp(tcp) = &mut self.flows[f].kind
-                    && tcp.stop(self.now)
-                {
-                    self.send(f);
-                }
-            }
-            Event::Sender(f) if self.flows[f].sender_armed == at => self.on_sender_timer(f),
-            Event::Receiver(f) if self.flows[f].receiver_armed == at => self.on_receiver_timer(f),
-            _ => {} // a timer that was moved
-        }
-    }
-
-    fn on_sender_timer(&mut self, f: usize) {
-        let now = self.now;
-        let flow = &mut self.flows[f];
-        flow.sender_armed = NEVER;
-        match &mut flow.kind {
-            Kind::Cbr(cbr) if now < flow.stop => {
-                let packet =
-                    Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
-                cbr.send();
-                let due = cbr.due();
-                flow.data.sent += 1;
-                self.depart(packet);
-                self.arm_sender(f, due);
-            }
-            Kind::Cbr(_) => {}
-            Kind::Tcp(tcp) => {
-                if now == flow.start {
-                    tcp.start(now);
-                }
-                tcp.on_deadline(now);
-                self.send(f);
-            }
-        }
-    }
-
-    fn on_receiver_timer(&mut self, f: usize) {
-        let now = self.now;
-        let flow = &mut self.flows[f];
-        flow.receiver_armed = NEVER;
-        let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        if let Some(ack) = tcp.on_receiver_deadline(now) {
-            let packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.sacks);
-            flow.acks.sent += 1;
-            self.depart(packet);
-        }
-        self.answer(f);
-    }
-
-    /// Makes sure that an entry for the sender's timer stands at `at` or before; later deadlines wait for that entry.
-    fn arm_sender(&mut self, f: usize, at: Time) {
-        if at < self.flows[f].sender_armed {
-            self.flows[f].sender_armed = at;
-            self.schedule(at, self.number(&Event::Sender(f)));
-        }
-    }
-
-    fn arm_receiver(&mut self, f: usize, at: Time) {
-        if at < self.flows[f].receiver_armed {
-            self.flows[f].receiver_armed = at;
-            self.schedule(at, self.number(&Event::Receiver(f)));
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Cbr {
 #[derive(Debug)]
 pub(crate) enum Kind {
     Tcp(Box<Tcp>),
-    Cbr(Cbr),
+    Cbr(Box<Cbr>),
 }
 
 /// A flow in the engine.
@@ -235,6 +235,7 @@ impl Tcp {
     }
 
     /// The acknowledgement as a packet at hop `hop`.
+    #[inline]
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
         let options = self.sender.options();
         let blocks = ack.sack.blocks().len() as u32;
@@ -301,7 +302,7 @@ impl Flow {
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
-                Kind::Cbr(Cbr::new(*rate_bps, size, on.0, off.0, start))
+                Kind::Cbr(Box::new(Cbr::new(*rate_bps, size, on.0, off.0, start)))
             }
             (Source::Tcp { .. }, None) => unreachable!("the engine builds a controller for every TCP flow"),
         };

@@ -57,7 +57,9 @@ impl Tap {
     #[inline(never)]
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
         let conversation = &mut self.conversations[packet.flow as usize];
-        packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
+        if self.capture.is_some() {
+            packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
+        }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
             trace.push(now, packet.flow, event, from, to);
