@@ -4,12 +4,10 @@
 //! timer, and the recorder's tick: never one per packet. Events at the same instant are taken in the order of their
 //! numbers (links first, in order of name), so the order does not depend on who was inserted when.
 
+mod agenda;
 mod ending;
 mod folding;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+mod timers;
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
@@ -19,12 +17,14 @@ use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
-use crate::plan::{CcPlan, Plan, Source};
+use crate::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
+use agenda::Agenda;
 use folding::{END, Hop, Role, Ways};
+use timers::Event;
 
 /// How many events pass between two looks at the caller's wish to go on.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
@@ -47,6 +47,12 @@ pub enum RunError {
     /// Packets could not be captured.
     #[error(transparent)]
     Capture(#[from] pcap::Error),
+    /// What is recorded would fill the memory.
+    #[error("the run records more than {most} rows; choose a longer interval, a shorter run, or record less")]
+    Rows {
+        /// Most rows of a run.
+        most: u64,
+    },
     /// A law that holds in every run was broken: a bug of the simulator.
     #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
     Law {
@@ -129,7 +135,7 @@ struct Engine {
     now: Time,
     end: Time,
     seed: u64,
-    events: BinaryHeap<Reverse<u128>>,
+    events: Agenda,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
@@ -141,15 +147,6 @@ struct Engine {
     packets: u64,
 }
 
-/// What an event's number stands for.
-enum Event {
-    Link(usize),
-    Sender(usize),
-    Receiver(usize),
-    Stop(usize),
-    Tick,
-}
-
 impl Engine {
     fn new(
         plan: &Plan,
@@ -157,7 +154,10 @@ impl Engine {
         effort: Effort,
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
-        let mut links = Vec::with_capacity(2 * plan.links.len());
+        let private =
+            |flow: &FlowPlan| 2 * usize::from(flow.extra_delay.0 > 0) + usize::from(flow.ack_jitter.0 > 0);
+        let private: usize = plan.flows.iter().map(private).sum();
+        let mut links = Vec::with_capacity(2 * plan.links.len() + private);
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
                 let name = format!("link/{}/{direction}", link.name);
@@ -168,7 +168,7 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: BinaryHeap::new(),
+            events: Agenda::default(),
             public_links: links.len(),
             links,
             routes: Vec::new(),
@@ -238,47 +238,27 @@ impl Engine {
             self.links.iter_mut().for_each(Link::be_plain);
         }
         if effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some() {
-            return folding::assign_plainly(&mut self.routes, &decides);
+            folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+        } else {
+            let ways = |flow: &Flow| Ways {
+                data: flow.data_route,
+                acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
+                prompt: plan.record.is_none() && flow.answers_at_once(),
+            };
+            let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
+            folding::assign(&mut self.routes, &decides, &ways);
         }
-        let ways = |flow: &Flow| Ways {
-            data: flow.data_route,
-            acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-            prompt: plan.record.is_none() && flow.answers_at_once(),
-        };
-        let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-        folding::assign(&mut self.routes, &decides, &ways);
-    }
-
-    fn number(&self, event: &Event) -> u64 {
-        let (links, flows) = (self.links.len(), self.flows.len());
-        (match *event {
-            Event::Link(i) => i,
-            Event::Sender(i) => links + i,
-            Event::Receiver(i) => links + flows + i,
-            Event::Stop(i) => links + 2 * flows + i,
-            Event::Tick => links + 3 * flows,
-        }) as u64
-    }
-
-    fn event(&self, number: u64) -> Event {
-        let (links, flows, i) = (self.links.len(), self.flows.len(), number as usize);
-        match i {
-            _ if i < links => Event::Link(i),
-            _ if i < links + flows => Event::Sender(i - links),
-            _ if i < links + 2 * flows => Event::Receiver(i - links - flows),
-            _ if i < links + 3 * flows => Event::Stop(i - links - 2 * flows),
-            _ => Event::Tick,
-        }
+        let firsts = self.flows.iter_mut().flat_map(|flow| [&mut flow.data_route, &mut flow.ack_route]);
+        self.routes = folding::share(&self.routes, firsts);
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
-        self.events.push(Reverse(key(at, number)));
+        self.events.push(at, number);
     }
 
     fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some(top) = self.events.peek() {
-            let (at, number) = (Time((top.0 >> 64) as u64), top.0 as u64);
+        while let Some((at, number)) = self.events.top() {
             if at > self.end {
                 break;
             }
@@ -295,7 +275,7 @@ impl Engine {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                self.tap.as_mut().map_or(Ok(()), |tap| tap.check())?;
+                self.check_records()?;
                 if !watch(at.secs() / self.end.secs()) {
                     return Err(RunError::Interrupted);
                 }
@@ -309,14 +289,10 @@ impl Engine {
     fn on_arrival(&mut self, i: usize) {
         let Some(mut packet) = self.links[i].pop() else { return };
         // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
-        if let Some(mut top) = self.events.peek_mut() {
-            match self.links[i].next() {
-                Some(next) => *top = Reverse(key(next, i as u64)),
-                None => match self.links[i].refill(self.now) {
-                    Some(next) => *top = Reverse(key(next, i as u64)),
-                    None => drop(PeekMut::pop(top)),
-                },
-            }
+        let link = &mut self.links[i];
+        match link.next().or_else(|| link.refill(self.now)) {
+            Some(next) => self.events.replace_top(next, i as u64),
+            None => self.events.pop(),
         }
         if packet.has(LOST) {
             self.sacks.take(packet.sack);
@@ -360,49 +336,57 @@ impl Engine {
     fn forward(&mut self, mut packet: Packet) {
         let mut at = self.now;
         loop {
-            let hop = self.routes[packet.hop as usize];
-            let i = hop.link as usize;
-            if hop.role == Role::Decides {
-                return self.offer(i, at, packet);
-            }
-            if let Some(tap) = &mut self.tap {
-                tap.enters(at, i, &packet, &self.sacks);
-            }
-            let link = &mut self.links[i];
-            let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
-                return self.dropped(&packet, true);
-            };
-            if hop.role == Role::Holds {
-                if link.keep(arrival, packet) {
-                    self.schedule(arrival, i as u64);
+            for hop in &self.routes[packet.hop as usize..] {
+                let i = hop.link as usize;
+                if hop.role >= Role::Decides {
+                    return self.offer(*hop, at, packet);
                 }
-                return;
-            }
-            if arrival > self.end {
-                return self.beyond(i, &packet);
-            }
-            link.counts.delivered += 1;
-            at = arrival;
-            if hop.role == Role::HandsOn {
+                let link = &mut self.links[i];
+                let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
+                    return self.dropped(&packet, true);
+                };
+                if hop.role == Role::Holds {
+                    if link.keep(arrival, packet) {
+                        self.schedule(arrival, i as u64);
+                    }
+                    return;
+                }
+                if arrival > self.end {
+                    return self.beyond(i, &packet);
+                }
+                link.counts.delivered += 1;
+                at = arrival;
+                if hop.role == Role::Delivers {
+                    break;
+                }
                 packet.hop += 1;
-            } else if let Some(ack) = self.receive(at, &packet) {
-                packet = ack;
-            } else {
+            }
+            if !self.receive(at, &mut packet) {
                 return;
             }
         }
     }
 
+    /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, i: usize, at: Time, packet: Packet) {
+    fn offer(&mut self, hop: Hop, at: Time, mut packet: Packet) {
+        let i = hop.link as usize;
         if let Some(tap) = &mut self.tap {
             tap.enters(at, i, &packet, &self.sacks);
         }
-        if self.links[i].offer(at, packet) {
-            let next = self.links[i].next().unwrap_or(NEVER);
-            self.schedule(next, i as u64);
+        let link = &mut self.links[i];
+        if hop.role == Role::Decides {
+            if link.offer(at, packet) {
+                let next = link.next().unwrap_or(NEVER);
+                self.schedule(next, i as u64);
+            }
+            return self.settle(i);
         }
-        self.settle(i);
+        match link.admit(at, &mut packet) {
+            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.schedule(arrival, i as u64),
+            Fate::Arrives(_) => {}
+            Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
+        }
     }
 
     /// Tells flows of the packets that link `i` has decided against since the last time.
@@ -425,36 +409,38 @@ impl Engine {
         }
     }
 
-    fn on_data(&mut self, packet: Packet) {
+    fn on_data(&mut self, mut packet: Packet) {
         let f = packet.flow as usize;
-        let ack = self.receive(self.now, &packet);
+        let answers = self.receive(self.now, &mut packet);
         let deadline = match &self.flows[f].kind {
             Kind::Tcp(tcp) => tcp.receiver.deadline(),
             Kind::Cbr(_) => None,
         };
-        if let Some(ack) = ack {
-            self.depart(ack);
+        if answers {
+            self.depart(packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
     }
 
-    /// Data reaches its receiver at `at`. Returns the acknowledgement that it sends.
+    /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
     #[inline]
-    fn receive(&mut self, at: Time, packet: &Packet) -> Option<Packet> {
+    fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
         let flow = &mut self.flows[packet.flow as usize];
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
                 cbr.delivered();
-                None
+                false
             }
             Kind::Tcp(tcp) => {
-                let ack = tcp.on_data(at, packet)?;
+                // By reference: an acknowledgement is large, and most of it is rarely filled.
+                let Some(ack) = &tcp.on_data(at, packet) else { return false };
                 flow.acks.sent += 1;
-                Some(tcp.ack_packet(&ack, packet.flow, flow.ack_route, &mut self.sacks))
+                *packet = tcp.ack_packet(ack, packet.flow, flow.ack_route, &mut self.sacks);
+                true
             }
         }
     }
@@ -515,81 +501,6 @@ impl Engine {
         }
     }
 
-    fn on_timer(&mut self, at: Time, number: u64) {
-        match self.event(number) {
-            Event::Tick => {
-                if let Some(next) =
-                    self.recorder.tick(self.now, &self.flows, &mut self.links[..self.public_links])
-                {
-                    self.schedule(next, number);
-                }
-            }
-            Event::Stop(f) => {
-                if let Kind::Tcp(tcp) = &mut self.flows[f].kind
-                    && tcp.stop(self.now)
-                {
-                    self.send(f);
-                }
-            }
-            Event::Sender(f) if self.flows[f].sender_armed == at => self.on_sender_timer(f),
-            Event::Receiver(f) if self.flows[f].receiver_armed == at => self.on_receiver_timer(f),
-            _ => {} // a timer that was moved
-        }
-    }
-
-    fn on_sender_timer(&mut self, f: usize) {
-        let now = self.now;
-        let flow = &mut self.flows[f];
-        flow.sender_armed = NEVER;
-        match &mut flow.kind {
-            Kind::Cbr(cbr) if now < flow.stop => {
-                let packet =
-                    Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
-                cbr.send();
-                let due = cbr.due();
-                flow.data.sent += 1;
-                self.depart(packet);
-                self.arm_sender(f, due);
-            }
-            Kind::Cbr(_) => {}
-            Kind::Tcp(tcp) => {
-                if now == flow.start {
-                    tcp.start(now);
-                }
-                tcp.on_deadline(now);
-                self.send(f);
-            }
-        }
-    }
-
-    fn on_receiver_timer(&mut self, f: usize) {
-        let now = self.now;
-        let flow = &mut self.flows[f];
-        flow.receiver_armed = NEVER;
-        let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        if let Some(ack) = tcp.on_receiver_deadline(now) {
-            let packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.sacks);
-            flow.acks.sent += 1;
-            self.depart(packet);
-        }
-        self.answer(f);
-    }
-
-    /// Makes sure that an entry for the sender's timer stands at `at` or before; later deadlines wait for that entry.
-    fn arm_sender(&mut self, f: usize, at: Time) {
-        if at < self.flows[f].sender_armed {
-            self.flows[f].sender_armed = at;
-            self.schedule(at, self.number(&Event::Sender(f)));
-        }
-    }
-
-    fn arm_receiver(&mut self, f: usize, at: Time) {
-        if at < self.flows[f].receiver_armed {
-            self.flows[f].receiver_armed = at;
-            self.schedule(at, self.number(&Event::Receiver(f)));
-        }
-    }
-
     /// The packet that link `i` has handed on will arrive after the end of the run.
     #[cold]
     fn beyond(&mut self, i: usize, packet: &Packet) {
@@ -606,10 +517,6 @@ impl Engine {
         let numbers = format!("{} ns after {} ns", at.0, self.now.0);
         RunError::Law { law: "time never goes back", numbers, seed: self.seed }
     }
-}
-
-fn key(at: Time, number: u64) -> u128 {
-    u128::from(at.0) << 64 | u128::from(number)
 }
 
 fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {

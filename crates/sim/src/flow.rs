@@ -46,7 +46,7 @@ pub(crate) struct Cbr {
 #[derive(Debug)]
 pub(crate) enum Kind {
     Tcp(Box<Tcp>),
-    Cbr(Cbr),
+    Cbr(Box<Cbr>),
 }
 
 /// A flow in the engine.
@@ -133,11 +133,7 @@ impl Tcp {
 
     /// When [`Tcp::on_deadline`] must be called.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let sender = self.sender.deadline();
-        match &self.ends {
-            Some(ends) => sender.into_iter().chain(ends.0.deadline()).min(),
-            None => sender,
-        }
+        earlier(self.sender.deadline(), self.ends.as_ref().and_then(|ends| ends.0.deadline()))
     }
 
     /// A timer of the sending end may be due.
@@ -186,11 +182,7 @@ impl Tcp {
 
     /// When [`Tcp::on_receiver_deadline`] must be called.
     pub(crate) fn receiver_deadline(&self) -> Option<Time> {
-        let receiver = self.receiver.deadline();
-        match &self.ends {
-            Some(ends) => receiver.into_iter().chain(ends.1.deadline()).min(),
-            None => receiver,
-        }
+        earlier(self.receiver.deadline(), self.ends.as_ref().and_then(|ends| ends.1.deadline()))
     }
 
     /// A timer of the receiving end may be due.
@@ -243,6 +235,7 @@ impl Tcp {
     }
 
     /// The acknowledgement as a packet at hop `hop`.
+    #[inline]
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
         let options = self.sender.options();
         let blocks = ack.sack.blocks().len() as u32;
@@ -250,7 +243,15 @@ impl Tcp {
         let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
         let size = (options.ack_size + option).min(u32::from(u16::MAX)) as u16;
         let flags = ACK | if ack.ece { ECE } else { 0 };
-        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack: sacks.put(ack.sack), hop, size, flags }
+        let sack = if blocks > 0 { sacks.put(ack.sack) } else { 0 };
+        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack, hop, size, flags }
+    }
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 
@@ -301,7 +302,7 @@ impl Flow {
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
-                Kind::Cbr(Cbr::new(*rate_bps, size, on.0, off.0, start))
+                Kind::Cbr(Box::new(Cbr::new(*rate_bps, size, on.0, off.0, start)))
             }
             (Source::Tcp { .. }, None) => unreachable!("the engine builds a controller for every TCP flow"),
         };

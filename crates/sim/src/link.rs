@@ -341,7 +341,7 @@ impl Link {
     /// By a quarter, and not to twice the size: with many packets under way they are what a run needs memory for.
     #[cold]
     fn grow(&mut self) {
-        self.under_way.reserve_exact((self.under_way.len() / 4).max(4));
+        self.under_way.reserve_exact((self.under_way.len() / 4).max(2));
     }
 
     /// When the next packet reaches the far end.

@@ -16,13 +16,14 @@ pub const MAX_BLOCKS: usize = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sack {
     blocks: [Block; MAX_BLOCKS],
-    len: u8,
+    /// As wide as what it is copied with: reading it together with bytes that were not written with it holds up the processor.
+    len: u64,
 }
 
 impl Sack {
     /// Adds a block; a fourth is left out.
     pub fn push(&mut self, block: Block) {
-        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+        if let Some(slot) = self.blocks.get_mut(self.len as usize) {
             *slot = block;
             self.len += 1;
         }
@@ -30,7 +31,7 @@ impl Sack {
 
     /// The blocks.
     pub fn blocks(&self) -> &[Block] {
-        &self.blocks[..usize::from(self.len)]
+        &self.blocks[..self.len as usize]
     }
 
     /// The duplicate that the first block reports if it lies below the cumulative acknowledgement `ack` or within the

@@ -1,0 +1,115 @@
+//! Events that are no arrivals: timers of both ends of flows, and the recorder's ticks.
+
+use bentpipe_cc::Time;
+
+use super::Engine;
+use crate::flow::{Kind, NEVER};
+use crate::packet::Packet;
+
+/// What an event's number stands for.
+pub(super) enum Event {
+    Link(usize),
+    Sender(usize),
+    Receiver(usize),
+    Stop(usize),
+    Tick,
+}
+
+impl Engine {
+    pub(super) fn number(&self, event: &Event) -> u64 {
+        let (links, flows) = (self.links.len(), self.flows.len());
+        (match *event {
+            Event::Link(i) => i,
+            Event::Sender(i) => links + i,
+            Event::Receiver(i) => links + flows + i,
+            Event::Stop(i) => links + 2 * flows + i,
+            Event::Tick => links + 3 * flows,
+        }) as u64
+    }
+
+    fn event(&self, number: u64) -> Event {
+        let (links, flows, i) = (self.links.len(), self.flows.len(), number as usize);
+        match i {
+            _ if i < links => Event::Link(i),
+            _ if i < links + flows => Event::Sender(i - links),
+            _ if i < links + 2 * flows => Event::Receiver(i - links - flows),
+            _ if i < links + 3 * flows => Event::Stop(i - links - 2 * flows),
+            _ => Event::Tick,
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, at: Time, number: u64) {
+        match self.event(number) {
+            Event::Tick => {
+                if let Some(next) =
+                    self.recorder.tick(self.now, &self.flows, &mut self.links[..self.public_links])
+                {
+                    self.schedule(next, number);
+                }
+            }
+            Event::Stop(f) => {
+                if let Kind::Tcp(tcp) = &mut self.flows[f].kind
+                    && tcp.stop(self.now)
+                {
+                    self.send(f);
+                }
+            }
+            Event::Sender(f) if self.flows[f].sender_armed == at => self.on_sender_timer(f),
+            Event::Receiver(f) if self.flows[f].receiver_armed == at => self.on_receiver_timer(f),
+            _ => {} // a timer that was moved
+        }
+    }
+
+    fn on_sender_timer(&mut self, f: usize) {
+        let now = self.now;
+        let flow = &mut self.flows[f];
+        flow.sender_armed = NEVER;
+        match &mut flow.kind {
+            Kind::Cbr(cbr) if now < flow.stop => {
+                let packet =
+                    Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
+                cbr.send();
+                let due = cbr.due();
+                flow.data.sent += 1;
+                self.depart(packet);
+                self.arm_sender(f, due);
+            }
+            Kind::Cbr(_) => {}
+            Kind::Tcp(tcp) => {
+                if now == flow.start {
+                    tcp.start(now);
+                }
+                tcp.on_deadline(now);
+                self.send(f);
+            }
+        }
+    }
+
+    fn on_receiver_timer(&mut self, f: usize) {
+        let now = self.now;
+        let flow = &mut self.flows[f];
+        flow.receiver_armed = NEVER;
+        let Kind::Tcp(tcp) = &mut flow.kind else { return };
+        if let Some(ack) = tcp.on_receiver_deadline(now) {
+            let packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.sacks);
+            flow.acks.sent += 1;
+            self.depart(packet);
+        }
+        self.answer(f);
+    }
+
+    /// Makes sure that an entry for the sender's timer stands at `at` or before; later deadlines wait for that entry.
+    pub(super) fn arm_sender(&mut self, f: usize, at: Time) {
+        if at < self.flows[f].sender_armed {
+            self.flows[f].sender_armed = at;
+            self.schedule(at, self.number(&Event::Sender(f)));
+        }
+    }
+
+    pub(super) fn arm_receiver(&mut self, f: usize, at: Time) {
+        if at < self.flows[f].receiver_armed {
+            self.flows[f].receiver_armed = at;
+            self.schedule(at, self.number(&Event::Receiver(f)));
+        }
+    }
+}
