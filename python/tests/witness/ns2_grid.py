@@ -215,7 +215,8 @@ class Verdict:
     def dropped(self) -> Compared:
         """Packets dropped by the queue, of 1000 that were sent."""
         sent = min(statistics.fmean(run.sent for run in runs) for runs in (self.theirs, self.ours))
-        return self.compared(lambda run: 1e3 * run.dropped / run.sent, 1e3 * ONE * 1.01 / sent)
+        # A little more than one packet, because the programs do not send equally many.
+        return self.compared(lambda run: 1e3 * run.dropped / run.sent, 1e3 * ONE * 1.05 / sent)
 
     @property
     def queue(self) -> Compared:

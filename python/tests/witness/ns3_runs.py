@@ -15,7 +15,7 @@ from typing import Any
 def run(ns: Any, cell: dict[str, Any]) -> int:
     """Simulates host - router - router - host with one flow; bytes that reached the application."""
     text, number = ns.StringValue, ns.UintegerValue
-    # Runs have independent streams; close seeds have not (they draw nearly the same numbers).
+    # Streams of runs are independent; of seeds not: the generator is linear, seed 2 draws twice what 1 does.
     ns.RngSeedManager.SetRun(cell["seed"])
     defaults = {
         "ns3::TcpL4Protocol::SocketType": text(cell["cc"]),
