@@ -13,12 +13,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
+# What is attacked, and for how long in all.
+FUZZ_TARGETS := scenario drill receiver sender run
+FUZZ_SECONDS ?= 60
+
 # The studies that `make study` runs, and how much of them: --quick or --full.
 STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench instructions fuzz clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench instructions fuzz fuzz-tools clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,11 +56,11 @@ fmt-check: setup
 	cargo fmt --all --check
 	$(BIN)/ruff format --check .
 
-docs: setup ## all pages and figures that are written by programs, and the Rust documentation (two minutes)
+docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/readme_figure.py
-	$(BIN)/python python/tests/witness/closed_forms.py --write
+	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(BIN)/python scripts/performance_md.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
@@ -71,23 +75,37 @@ docs-check: setup
 	$(BIN)/python scripts/performance_md.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-validate: setup ## all witnesses in full, a quarter of an hour; writes the tables of docs/validation.md
+validate: setup ## all witnesses in full, half an hour; writes the tables and figures of docs/validation.md
 	$(BIN)/python scripts/validate.py
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
 	$(BIN)/python scripts/performance_md.py
 
-instructions: | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
+instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
 	"$$(scripts/system.sh python)" scripts/instructions.py $(if $(UPDATE),--update)
+	$(if $(UPDATE),$(BIN)/python scripts/performance_md.py)
 
-fuzz: ## attack parser, receiver and sender with libFuzzer (SECONDS_EACH=60); needs nightly Rust and cargo-fuzz
-	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs: rustup toolchain install nightly"; exit 1; }
-	@cargo fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs: cargo install cargo-fuzz --locked"; exit 1; }
-	for t in scenario receiver sender; do \
-		mkdir -p fuzz/corpus/$$t; \
-		cargo +nightly fuzz run --fuzz-dir fuzz $$t -- -max_total_time=$(or $(SECONDS_EACH),60); \
+fuzz: ## attack what reads input, both ends of a connection and whole runs (FUZZ_SECONDS=60, shared by all targets)
+	@rustup toolchain list | grep -q '^nightly' || { echo "make fuzz needs nightly Rust; run make fuzz-tools"; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz; run make fuzz-tools"; exit 1; }
+	cargo +nightly fuzz build --fuzz-dir fuzz
+	@for target in $(FUZZ_TARGETS); do \
+		case $$target in \
+		scenario) seeds=scenarios;; \
+		drill) seeds=crates/drill/tests/packetdrill/scripts;; \
+		*) seeds=;; \
+		esac; \
+		mkdir -p fuzz/corpus/$$target; \
+		echo "fuzz $$target"; \
+		cargo +nightly fuzz run --fuzz-dir fuzz $$target fuzz/corpus/$$target $$seeds -- -timeout=20 -len_control=0 -detect_leaks=0 \
+			-max_len=4096 -verbosity=0 -print_final_stats=1 \
+			-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS)))); \
 	done
+
+fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
+	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 
 clean: ## remove what was built, .venv and out included
 	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')

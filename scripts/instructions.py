@@ -28,7 +28,8 @@ FILE = ROOT / "crates" / "sim" / "benches" / "instructions.toml"
 TOLERANCE = 0.05
 SCENARIOS = {"a": "100 s", "b100": "20 s"}
 """Files of scenarios/bench and how much of each is simulated."""
-VARIANTS = {"": [], "-traced": ["--set", "record.flows=true"]}
+_TRACED = ["--set", "record.flows=true"]
+VARIANTS = {"": [], "-traced": _TRACED, "-segments": [*_TRACED, "--set", "record.segments=true"]}
 """Arguments of a run, by what they add to its name."""
 PROFILED = "b100"
 MOST_FILES = 8

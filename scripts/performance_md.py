@@ -24,7 +24,7 @@ from bentpipe.bench.page import markdown, tables
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "performance.md"
 TIMINGS = DOCS / "performance.json"
-ASKED = {"b100": ("2500", "1000"), "b100-traced": ("4000", "")}
+ASKED = {"b100": ("2500", "1000"), "b100-traced": ("4000", ""), "b100-segments": ("4000", "")}
 """Instructions per packet that are allowed, and those aimed at."""
 
 

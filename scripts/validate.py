@@ -25,8 +25,10 @@ COMMANDS: dict[str, list[str]] = {
     "ns2-grid": ["ns2_grid.py", "--jobs", "{jobs}"],
     "ns2-queues": ["ns2_queues.py", "--jobs", "{jobs}"],
     "ns2-satellite": ["ns2_satellite.py"],
-    "ns3-grid": ["ns3_grid.py"],
+    "ns3-grid": ["ns3_grid.py", "--jobs", "{jobs}"],
     "extremes": ["extremes.py"],
+    "closed-forms": ["closed_forms.py", "--figure", str(ROOT / "docs" / "closed-forms.svg")],
+    "equilibria": ["equilibria.py", "--figure", str(ROOT / "docs" / "equilibria.svg")],
 }
 
 

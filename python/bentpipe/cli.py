@@ -162,7 +162,7 @@ def run_verb(
         result.save(out)
     for written in (out, pcap):
         if written is not None and not json:
-            terminal.line(f"written to {written}")
+            terminal.line(f"written to {terminal.plain(str(written))}")
 
 
 def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
@@ -246,15 +246,10 @@ def compare_verb(
 def _write_rows(rows: list[dict[str, Any]], out: Path) -> None:
     """Writes a comparison; the file appears complete or not at all."""
     from bentpipe.comparison import to_frame
+    from bentpipe.files import replace_frame
 
-    frame = to_frame(rows)
     out.parent.mkdir(parents=True, exist_ok=True)
-    work = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        frame.write_parquet(work) if out.suffix == ".parquet" else frame.write_csv(work)
-        os.replace(work, out)
-    finally:
-        work.unlink(missing_ok=True)
+    replace_frame(out, to_frame(rows))
 
 
 @study_app.command("list")
@@ -377,7 +372,7 @@ def plot_sequence(
     if out.suffix not in (".svg", ".pdf", ".png"):
         raise _core.ScenarioError(f"-o {out}: the name must end in .svg, .pdf or .png")
     drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
-    terminal.line(f"written to {plot.save(drawn, out)}")
+    terminal.line(f"written to {terminal.plain(str(plot.save(drawn, out)))}")
 
 
 @app.command("bench")

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from bentpipe import _core, terminal
+from bentpipe.files import replace
 from bentpipe.registry import style, unknown
 from bentpipe.result import Result
 
@@ -70,13 +71,14 @@ def figure(width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, Axes]:
 def save(fig: Figure, path: str | Path) -> Path:
     """Writes a figure; the ending of the name says the format (pdf, svg, png).
 
-    The same figure gives the same bytes: no dates are written.
+    The same figure gives the same bytes: no dates are written. The file appears complete or not at all.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    kind = target.suffix.removeprefix(".") or None
     with styled():
-        fig.savefig(target, metadata=dates.get(target.suffix, {}))
+        replace(target, lambda work: fig.savefig(work, format=kind, metadata=dates.get(target.suffix, {})))
     return target
 
 
@@ -209,7 +211,7 @@ def sequence(
         _sequence(axes, {key: rows.filter(pl.col("event") == key) for key in _events(rows)})
         axes.set_xlabel("time / s")
         axes.set_ylabel(f"sequence number / {unit}")
-        axes.set_title(name, loc="left")
+        axes.set_title(_text(name), loc="left")
         axes.margins(x=0.01)
         axes.yaxis.set_major_formatter(EngFormatter())
         if between is not None and between[1] < float("inf"):

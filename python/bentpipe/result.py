@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shutil
-import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core
+from bentpipe.files import replaced_directory, try_place, write_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,79 +150,108 @@ class Result:
             ScenarioError: `directory` exists and holds something that is not a result.
             OSError: it cannot be written.
         """
-        target = Path(directory)
-        check_place(target)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            new = work / "new"
-            new.mkdir()
+        target = check_place(directory)
+        with replaced_directory(target) as new:
             self._write(new)
-            if target.exists():
-                os.rename(target, work / "old")
-            os.rename(new, target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-        return target
+        return Path(directory)
 
     def _write(self, directory: Path) -> None:
+        frames = {"flows": self.flows, "links": self.links}
+        frames |= {name: frame for name in _TRACES if (frame := getattr(self, name)).height > 0}
+        sums = {}
+        for name, frame in frames.items():
+            written = write_frame(directory / f"{name}.parquet", frame)
+            sums[f"{name}.parquet"] = hashlib.sha256(written).hexdigest()
         head = {key: value for key, value in self.json.items() if key not in ("flows", "links")}
-        about = {**head, "version": _core.version(), "scenario": self.scenario}
+        about = {**head, "version": _core.version(), "scenario": self.scenario, "files": sums}
+        about["sum"] = _sum(about)
         (directory / "run.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        self.flows.write_parquet(directory / "flows.parquet")
-        self.links.write_parquet(directory / "links.parquet")
-        for name in _TRACES:
-            frame = getattr(self, name)
-            if frame.height > 0:
-                frame.write_parquet(directory / f"{name}.parquet")
 
     @classmethod
     def load(cls, directory: str | Path) -> Result:
         """Reads what `save` wrote.
 
         Raises:
-            ScenarioError: `directory` is not a result directory, or was written by a later version.
+            ScenarioError: `directory` is not a result directory, is damaged, or is of a later version.
         """
-        import polars as pl
-
         source = Path(directory)
-        try:
-            about = json.loads((source / "run.json").read_text(encoding="utf-8"))
-            if about["schema"] != 1:
-                raise _core.ScenarioError(f"{source}: this version reads schema 1, not {about['schema']}")
-            flows = pl.read_parquet(source / "flows.parquet")
-            links = pl.read_parquet(source / "links.parquet")
-        except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
-            if isinstance(error, _core.ScenarioError):
-                raise
-            raise _core.ScenarioError(f"{source} is not a result directory: {error}") from None
+        about = _read_about(source)
+        sums = about.pop("files")
+        frames = {
+            name: _read_frame(source / f"{name}.parquet", sums[f"{name}.parquet"])
+            for name in ("flows", "links", *_TRACES)
+            if f"{name}.parquet" in sums
+        }
         result = cls.__new__(cls)
         result._raw = None
         result.scenario = about.pop("scenario")
         about.pop("version")
         warnings = about.pop("warnings")
-        result.json = {**about, "flows": [_nest(f) for f in flows.to_dicts()], "links": links.to_dicts()}
-        result.json["warnings"] = warnings
-        result.flows = flows
-        result.links = links
-        for name in _TRACES:
-            file = source / f"{name}.parquet"
-            if file.exists():
-                result.__dict__[name] = pl.read_parquet(file)
+        flows = [_nest(f) for f in frames["flows"].to_dicts()]
+        result.json = {**about, "flows": flows, "links": frames["links"].to_dicts(), "warnings": warnings}
+        for name, frame in frames.items():
+            result.__dict__[name] = frame
         return result
 
 
-def check_place(directory: str | Path) -> None:
+def _read_about(source: Path) -> dict[str, Any]:
+    """What run.json says, checked; its "files" are the tables, each with its sum."""
+    try:
+        about = json.loads((source / "run.json").read_text(encoding="utf-8"))
+        if about["schema"] != 1:
+            raise _core.ScenarioError(f"{source}: this version reads schema 1, not {about['schema']}")
+        if about.pop("sum") != _sum(about):
+            raise _core.ScenarioError(
+                f"{source} is a damaged result directory: run.json is not what was saved"
+            )
+    except OSError as error:
+        raise _core.ScenarioError(f"{source} is not a result directory: run.json: {error.strerror}") from None
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, _core.ScenarioError):
+            raise
+        raise _core.ScenarioError(f"{source} is not a result directory: run.json: {error}") from None
+    return cast(dict[str, Any], about)
+
+
+def _sum(about: dict[str, Any]) -> str:
+    """What tells whether run.json is as it was saved."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _read_frame(path: Path, wanted: str) -> pl.DataFrame:
+    """A table, if its file is the one that was saved: polars may panic on others."""
+    from io import BytesIO
+
+    import polars as pl
+
+    wrong = f"{path.parent} is a damaged result directory: {path.name}"
+    try:
+        written = path.read_bytes()
+    except OSError as error:
+        raise _core.ScenarioError(f"{wrong}: {error.strerror}") from None
+    if wanted != hashlib.sha256(written).hexdigest():
+        raise _core.ScenarioError(f"{wrong} is not what was saved")
+    return pl.read_parquet(BytesIO(written))
+
+
+def check_place(directory: str | Path) -> Path:
     """Makes sure that a result can be written to `directory`, and makes the directory that it stands in.
+
+    Returns where that is: what a symbolic link points to, if it is one.
 
     Raises:
         ScenarioError: it exists and holds something that is not a result.
         OSError: nothing can be written there.
     """
     target = Path(directory)
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
+        if target.is_symlink():
+            raise _core.ScenarioError(f"{directory} is a symbolic link to itself; choose another")
     if target.exists() and (not target.is_dir() or {p.name for p in target.iterdir()} - _FILES):
-        raise _core.ScenarioError(f"{target} exists and is not a result directory; choose another")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    os.rmdir(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        raise _core.ScenarioError(f"{directory} exists and is not a result directory; choose another")
+    try_place(target)
+    return target
 
 
 def _nest(row: dict[str, Any]) -> dict[str, Any]:

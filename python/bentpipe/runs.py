@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core
+from bentpipe.files import sweep
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
 
@@ -53,6 +54,8 @@ def run(
         scenario = dataclasses.replace(scenario, seed=seed)
     text = scenario.to_json()
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
+    if pcap is not None:
+        sweep(Path(pcap.path))
     return Result(_core.run(text, scenario.controllers() or None, progress, capture))
 
 

@@ -28,9 +28,14 @@ def console() -> Console:
     """Where tables go: standard output."""
     from rich.console import Console
 
+    class Shown(Console):
+        def on_broken_pipe(self) -> None:
+            """Leaves it to the command line, which is done then; Rich would end the program with status 1."""
+            raise
+
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
     # Names come from scenarios: square brackets in them are no markup.
-    return Console(width=width, highlight=False, soft_wrap=False, markup=False)
+    return Shown(width=width, highlight=False, soft_wrap=False, markup=False)
 
 
 def table(title: str, columns: Sequence[str]) -> Table:
@@ -133,14 +138,14 @@ class Bar:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         self._shown = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),
             console=Console(file=sys.stderr),
             transient=True,
         )
-        self._shown.add_task(self._what, total=total)
+        self._shown.add_task(plain(self._what), total=total)
         self._shown.start()
 
 
@@ -168,7 +173,11 @@ class StudiesBar(Bar):
         from rich.table import Column
 
         self._shown = Progress(
-            TextColumn("{task.description}", table_column=Column(ratio=3, no_wrap=True, overflow="ellipsis")),
+            TextColumn(
+                "{task.description}",
+                markup=False,
+                table_column=Column(ratio=3, no_wrap=True, overflow="ellipsis"),
+            ),
             BarColumn(bar_width=None, table_column=Column(ratio=2)),
             MofNCompleteColumn(),
             TextColumn("runs"),

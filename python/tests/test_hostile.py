@@ -1,17 +1,24 @@
 """Damaged and hostile files: one clear message, the right status, bounded time and memory, nothing lost."""
 
+import contextlib
 import json
 import os
+import pty
+import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import bentpipe as bp
-from bentpipe import terminal
+from bentpipe import plot, terminal
+from bentpipe.result import check_place
 
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
@@ -37,6 +44,7 @@ def refused(ran, status=2):
     assert ran.stdout == ""
     assert ran.stderr.startswith("bentpipe: ") and ran.stderr.count("\n") == 1, ran.stderr[-500:]
     assert "Traceback" not in ran.stderr and "panicked" not in ran.stderr
+    assert ran.stderr[:-1].isprintable()
     assert len(ran.stderr) < 1000
     return ran.stderr
 
@@ -54,6 +62,12 @@ FILES = {
     "not a number": (b"[link.a]\nloss = nan\n", "finite"),
     "half a million keys": (b"\n".join(b"k%d = 1" % i for i in range(500_000)), "unknown key"),
     "nothing": (b"", "duration"),
+    "1e400": (b'[link.a]\nloss = { kind = "packet-error", rate = 1e400 }\n', "finite"),
+    "-nan": (b'[link.a]\nloss = { kind = "packet-error", rate = -nan }\n', "finite"),
+    "2^64": (b"seed = 18446744073709551616", "18446744073709551615"),
+    "-2^63": (b"seed = -9223372036854775808", "seed"),
+    "less than nothing": (b'duration = "-0.1 s"', "negative"),
+    "escapes": (b'[link."\\u001b[2J"]\nrate = "\\u001b]0;x\\u0007"\n', "rate"),
 }
 
 
@@ -83,7 +97,60 @@ def test_what_is_no_file_is_refused(tmp_path, kind):
     assert "x.toml" in refused(attack(path))
 
 
-NASTY = "[/x] [bold]\x1b[2J\x07<script>$\\frac{$"
+def test_a_scenario_may_be_a_link_to_a_file(scenario_file, tmp_path):
+    (tmp_path / "a.toml").symlink_to("b.toml")
+    (tmp_path / "b.toml").symlink_to(scenario_file)
+    ran = attack(tmp_path / "a.toml", "--set", "duration=1 s", "--json")
+    assert ran.returncode == 0 and json.loads(ran.stdout)["packets"] > 0
+
+
+TRACES = {
+    "pipe": "a pipe, a socket or a device",
+    "/dev/zero": "a pipe, a socket or a device",
+    "directory": "directory",
+    "loop": "symbolic links",
+    "nowhere": "no such file",
+    "": "this is a directory",
+    "1\nx\n": "line 2",
+    "-1": "line 1",
+    "18446744073709551616": "line 1",
+    "1.5": "line 1",
+    "\0": "line 1",
+    "1\n\x1b[2J\n": "line 2",
+    "1\n\udcff\n": "UTF-8",
+}
+
+
+@pytest.mark.parametrize("what", TRACES)
+def test_what_is_no_trace_of_losses_is_refused(scenario_file, tmp_path, what):
+    path = tmp_path / "lost.txt"
+    match what:
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case "loop":
+            path.symlink_to(path)
+        case "/dev/zero" | "nowhere" | "":
+            path = what
+        case _:
+            path.write_bytes(what.encode(errors="surrogateescape"))
+    table = f'link.sat.loss={{kind="trace",file="{path}"}}'
+    said = refused(attack(scenario_file, "--set", table))
+    assert "link.sat.loss.file" in said and TRACES[what] in said
+
+
+def test_a_trace_of_losses_may_be_empty_or_name_what_never_comes(scenario_file, tmp_path):
+    for text in ("", "# none\n\n", "18446744073709551615\n7\n7\n5 # again\n"):
+        (tmp_path / "lost.txt").write_text(text)
+        table = 'link.sat.loss={kind="trace",file="lost.txt"}'
+        ran = attack(scenario_file, "--set", table, "--set", "duration=5 s", "--json", cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+        lost = json.loads(ran.stdout)["links"][0]["dropped_error"]
+        assert lost == (2 if "7" in text else 0)
+
+
+NASTY = '[/x] [bold]\x1b[2J\x07--><script>alert("x\'")</script>&amp;]]>$\\frac{$'
 
 
 def nasty(tmp_path):
@@ -108,16 +175,43 @@ def test_names_steer_neither_tables_nor_the_terminal(tmp_path):
     assert ran.returncode == 0, ran.stderr
     for text in (ran.stdout, ran.stderr):
         assert "\x1b" not in text and "\x07" not in text
-    assert "[/x] [bold]\\x1b[2J\\x07<script>" in ran.stdout
+    assert "[/x] [bold]\\x1b[2J\\x07--><script>" in ran.stdout
     assert json.loads(attack(path, "--json").stdout)["flows"][0]["name"] == NASTY
 
 
-def test_names_are_text_in_a_plot(tmp_path):
+def test_a_title_is_text_beside_the_bar(tmp_path):
+    _, path = nasty(tmp_path)
+    ours, theirs = pty.openpty()
+    words = ["run", str(path), "--set", 'record={interval="1 ms"}', "--set", "duration=400 s"]
+    words += ["--set", "link.*.rate=100 Mbit/s"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    with subprocess.Popen([*COMMAND, *words], stdout=-3, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other side of a terminal is closed
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0, said
+    assert b"[/x] [bold]\\x1b[2J\\x07--><script>" in said
+    assert b"\x1b[2J\x07" not in said
+
+
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")  # such names leave no room
+def test_names_are_text_in_every_plot(tmp_path):
     scenario, _ = nasty(tmp_path)
-    scenario.record = bp.Record(interval="100 ms")
-    figure = bp.plot.cwnd(bp.run(scenario))
-    figure.savefig(tmp_path / "x.svg")
-    assert "<script" not in (tmp_path / "x.svg").read_text()
+    scenario.record = bp.Record(interval="100 ms", links=True, segments=True)
+    result = bp.run(scenario)
+    drawings = {
+        "cwnd": plot.cwnd(result, ssthresh=True),
+        "sequence": plot.sequence(result, flow=NASTY),
+    }
+    for name, drawing in drawings.items():
+        path = plot.save(drawing, tmp_path / f"{name}.svg")
+        # What parses as XML and has no element of its own for a name has it as text.
+        elements = {e.tag.rpartition("}")[2] for e in ElementTree.parse(path).iter()}
+        assert "script" not in elements and "path" in elements, elements
+        assert "<script" not in path.read_text()
 
 
 def test_very_many_rows_are_counted_and_not_laid_out(capsys):
@@ -183,17 +277,17 @@ def test_a_full_disk_loses_neither_the_answer_nor_the_earlier_result(scenario_fi
 
 
 def test_a_killed_run_leaves_a_whole_result_or_none(scenario_file, tmp_path):
-    """Killed at ten moments: what is in place is whole, and a further run gives what one alone gives."""
+    """Killed at ten moments: what is in place is whole; a further run gives what one alone gives."""
     words = ["run", str(scenario_file), "--set", 'record={interval="1 ms"}', "--json", "--out"]
     since = time.monotonic()
     whole = tmp_path / "whole"
     subprocess.run([*COMMAND, *words, str(whole)], check=True, capture_output=True)
     takes = time.monotonic() - since
     wanted = bp.Result.load(whole)
-    place = tmp_path / "out"
-    for i in range(10):
+    place, moment = tmp_path / "out", random.Random(3)
+    for _ in range(10):
         run = subprocess.Popen([*COMMAND, *words, str(place)], stdout=-3, stderr=-3)
-        time.sleep(takes * (0.55 + 0.05 * i))
+        time.sleep(takes * moment.uniform(0.3, 1.0))
         run.kill()
         run.wait()
         if place.exists():
@@ -202,3 +296,180 @@ def test_a_killed_run_leaves_a_whole_result_or_none(scenario_file, tmp_path):
     again = bp.Result.load(place)
     assert again.flows.equals(wanted.flows) and again.links.equals(wanted.links)
     assert again.trace.equals(wanted.trace)
+    assert {p.name for p in place.iterdir()} == {p.name for p in whole.iterdir()}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "sat.toml", "whole"]
+
+
+DIES = """
+import os, sys
+import bentpipe as bp
+from bentpipe import files
+
+def die(step, path):
+    if step == int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+
+real, steps = os.rename, iter(range(9))
+def rename(old, new):
+    die(next(steps), new)
+    real(old, new)
+    die(next(steps), new)
+
+os.rename = rename
+link = bp.Link(rate="1 Mbit/s", delay="10 ms")
+bp.run(bp.Scenario(links={"a": link}, flows=[bp.Flow("reno", path=["a"])], duration="2 s")).save(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_a_save_that_is_killed_beside_a_rename_loses_nothing(tmp_path, step):
+    link = bp.Link(rate="1 Mbit/s", delay="10 ms")
+    first = bp.run(bp.Scenario(links={"a": link}, flows=[bp.Flow("reno", path=["a"])], duration="1 s"))
+    place = first.save(tmp_path / "out")
+    ran = subprocess.run([sys.executable, "-c", DIES, str(place), str(step)], check=False)
+    assert ran.returncode == -signal.SIGKILL
+    assert place.exists() == (step in (0, 3))
+    check_place(place)  # as the next run does before it begins
+    assert bp.Result.load(place).json["simulated_s"] == (1.0 if step == 0 else 2.0)
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_somebody_else_writes_or_owns_is_not_swept(tmp_path):
+    mine = [f".out.{os.getpid()}.5", ".out.backup", ".out", ".other.99999999", "out.99999999"]
+    for name in mine:
+        (tmp_path / name).mkdir()
+    (tmp_path / ".out.99999999.1").mkdir()
+    (tmp_path / ".out.99999999.1" / "new").mkdir()
+    (tmp_path / ".out.99999999").write_text("half a file")
+    check_place(tmp_path / "out")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(mine)
+
+
+def test_a_killed_capture_is_swept_by_the_next(scenario_file, tmp_path):
+    (tmp_path / ".x.pcapng.99999999").write_bytes(b"half")
+    assert attack(scenario_file, "--set", "duration=1 s", "--pcap", tmp_path / "x.pcapng").returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["sat.toml", "x.pcapng"]
+
+
+def test_a_result_goes_where_a_link_points(scenario_file, tmp_path):
+    real, link, loop = tmp_path / "disk" / "real", tmp_path / "out", tmp_path / "loop"
+    link.symlink_to(real)  # which does not exist yet
+    loop.symlink_to(loop)
+    for seconds in (1, 2):
+        ran = attack(scenario_file, "--set", f"duration={seconds} s", "--out", link)
+        assert ran.returncode == 0, ran.stderr
+        assert link.is_symlink() and bp.Result.load(link).json["simulated_s"] == seconds
+    assert [p.name for p in real.parent.iterdir()] == ["real"]
+    assert "link to itself" in refused(attack(scenario_file, "--set", "duration=1 s", "--out", loop))
+    assert loop.is_symlink()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    link = bp.Link(rate="1 Mbit/s", delay="10 ms", loss=bp.PacketError(0.01))
+    record = bp.Record(interval="100 ms", links=True, segments=True)
+    flows = [bp.Flow("reno", path=["a"], count=2)]
+    run = bp.run(bp.Scenario(links={"a": link}, flows=flows, duration="5 s", record=record))
+    return run.save(tmp_path_factory.mktemp("saved") / "out")
+
+
+def test_a_damaged_result_is_refused(saved, tmp_path):
+    """Bytes changed, lost, added, in any of the files: one line that says so."""
+    chance = random.Random(1)
+    refusals = 0
+    for i in range(200):
+        place = tmp_path / str(i)
+        shutil.copytree(saved, place)
+        path = chance.choice(sorted(place.iterdir()))
+        bytes_ = bytearray(path.read_bytes())
+        at = chance.randrange(len(bytes_))
+        match i % 5:
+            case 0:
+                del bytes_[at:]
+            case 1:
+                bytes_[at] ^= chance.randrange(1, 256)
+            case 2:
+                bytes_[-1 - at % 500] ^= chance.randrange(1, 256)
+            case 3:
+                bytes_[at:at] = chance.randbytes(50)
+            case _:
+                bytes_ = bytearray() if chance.random() < 0.5 else bytearray(b"[" * 100_000)
+        path.write_bytes(bytes_)
+        try:
+            bp.Result.load(place)
+        except bp.ScenarioError as wrong:
+            assert str(place) in str(wrong)
+            refusals += 1
+        shutil.rmtree(place)
+    # Some changes leave JSON the same: a space.
+    assert refusals >= 195
+
+
+def test_a_table_that_is_missing_is_named(saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "r")
+    (tmp_path / "r" / "trace.parquet").unlink()
+    ran = subprocess.run(
+        [*COMMAND, "plot", "sequence", str(tmp_path / "r"), "-o", str(tmp_path / "x.svg")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "damaged result directory: trace.parquet: No such file" in refused(ran)
+
+
+# Run with a place and a size by `unshare`, where it alone sees what it mounts.
+MOUNTED = """
+import json, os, subprocess, sys
+place, scenario, read_only = sys.argv[1:4]
+mount = lambda *words: subprocess.run(["mount", *words, place], check=True)
+run = lambda *words: subprocess.run([*json.loads(sys.argv[4]), *words], capture_output=True, text=True)
+there = lambda: sorted(os.path.relpath(os.path.join(d, f), place) for d, _, fs in os.walk(place) for f in fs)
+mount("-t", "tmpfs", "-o", "size=200k", "tmpfs")
+short = ["--set", "duration=1 s"]
+ran = [run("run", scenario, *short, *to) for to in (["--out", place + "/r"], ["--pcap", place + "/p"])]
+before = there()
+if read_only == "yes":
+    mount("-o", "remount,ro", "tmpfs")
+ran += [
+    run("run", scenario, "--set", 'record={interval="100 us", links=true}', "--out", place + "/r"),
+    run("run", scenario, "--pcap", place + "/p"),
+]
+if read_only == "no":
+    open(place + "/fill", "wb").write(bytes(os.statvfs(place).f_bavail * os.statvfs(place).f_frsize))
+compare = ["compare", "--link", scenario, "--cc", "reno", "--for", "1 s", "--seeds", "1", "--out"]
+ran += [
+    run(*compare, place + "/c.csv"),
+    run(*compare, place + "/c.parquet"),
+    run("plot", "sequence", sys.argv[5], "-o", place + "/p.svg"),
+    run("study", "run", "vegas-l", "--out", place + "/study"),
+]
+print(json.dumps([[[r.returncode, "goodput" in r.stdout, r.stderr] for r in ran], before, there()]))
+"""
+
+
+@pytest.mark.parametrize("read_only", ["no", "yes"], ids=["full", "read-only"])
+def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(scenario_file, saved, tmp_path, read_only):
+    """A file system of its own, which also holds for root, who may write to any directory."""
+    enter = ["unshare", "--map-root-user", "--mount"]
+    place = tmp_path / "disk"
+    place.mkdir()
+    can = [*enter, "mount", "-t", "tmpfs", "tmpfs", str(place)]
+    if shutil.which("unshare") is None or subprocess.run(can, capture_output=True, check=False).returncode:
+        pytest.skip("no file systems can be mounted here (unshare --map-root-user --mount)")
+    given = [str(place), str(scenario_file), read_only, json.dumps(COMMAND), str(saved)]
+    told = subprocess.run(
+        [*enter, sys.executable, "-c", MOUNTED, *given], capture_output=True, text=True, check=True
+    )
+    ran, before, after = json.loads(told.stdout)
+    assert [r[0] for r in ran[:2]] == [0, 0], ran[:2]
+    assert [Path(p).name for p in before] == ["p", "flows.parquet", "links.parquet", "run.json"]
+    for (status, _, said), what in zip(
+        ran[2:], ("r", "p", "c.csv", "c.parquet", "p.svg", "study"), strict=True
+    ):
+        assert status == 1 and said.startswith("bentpipe: ") and said.count("\n") == 1, (what, said)
+        why = "Read-only file system" if read_only == "yes" else "No space left on device"
+        assert f"{place}/{what}" in said and why in said and "Errno" not in said, said
+    # A full disk shows when the run is over: its answer is not lost.
+    assert ran[2][1] == (read_only == "no")
+    left = [p for p in after if p != "fill" and not p.startswith("study/.runs/")]
+    assert left == before, "neither the earlier files nor others"

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import random
 import re
 import resource
 import shutil
@@ -116,6 +117,46 @@ def test_a_killed_run_goes_on_where_it_was(undisturbed, tmp_path, after):
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(measured(log)[0]) == sorted(set(measured(log)[0]))
     assert len(measured(log)[0]) == RUNS - there
+    assert results(out) == results(undisturbed)
+
+
+def test_ten_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
+    out, log, moment = tmp_path / "out", tmp_path / "log", random.Random(5)
+    words, environment = command("toy", "--out", out, "--workers", 2)
+    since = time.monotonic()
+    assert toy("toy", "--out", tmp_path / "whole").returncode == 0
+    takes = time.monotonic() - since
+    ended = 0
+    for _ in range(10):
+        process = subprocess.Popen(words, env=environment | {"TOY_LOG": str(log)}, stdout=-3, stderr=-3)
+        time.sleep(moment.uniform(0.1, 1.0) * takes)
+        process.kill()
+        ended += process.wait() == -signal.SIGKILL
+        until = time.monotonic() + 5
+        while any(Path(f"/proc/{pid}/cmdline").exists() for pid in measured(log)[1]):
+            assert time.monotonic() < until, "a worker outlived the run"
+            time.sleep(0.01)
+    assert ended >= 5
+    done = toy("toy", "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert results(out) == results(undisturbed)
+    left = [p.name for p in out.rglob(".*") if p.name != ".runs"]
+    assert left == [], "what was half written is gone"
+    names = {p.relative_to(out) for p in out.rglob("*")}
+    assert names == {p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").rglob("*")}
+
+
+def test_a_batch_whose_inside_is_damaged_is_run_again_by_the_next_command(undisturbed, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(undisturbed, out)
+    traces = next((out / ".runs/quick").glob("*.traces.parquet"))
+    whole = bytearray(traces.read_bytes())
+    whole[100:200] = bytes(100)  # the end of the file, which says what is in it, is as it was
+    traces.write_bytes(whole)
+    first = toy("toy", "--out", out)
+    assert first.returncode == 1 and first.stderr.count("\n") == 1
+    assert f"{traces} is damaged and was removed; the same command repeats its runs" in first.stderr
+    assert toy("toy", "--out", out).returncode == 0
     assert results(out) == results(undisturbed)
 
 

@@ -152,6 +152,9 @@ impl Ack {
 
     /// Newly delivered data in segments of the flow's MSS.
     pub fn segments(&self, flow: &Flow) -> f64 {
+        if self.acked == u64::from(flow.mss) && self.acked > 0 {
+            return 1.0; // the rule, and no division
+        }
         self.acked as f64 / f64::from(flow.mss.max(1))
     }
 }

@@ -100,6 +100,8 @@ pub fn exponential(w: &mut Window, acked: f64) -> f64 {
 pub struct Windowed<P> {
     policy: P,
     w: Window,
+    /// `w.ssthresh` and the same in bytes, worked out when it changes.
+    threshold: (f64, u64),
     mss: u32,
     hystart: Option<Hystart>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
@@ -114,7 +116,8 @@ impl<P: Policy> Windowed<P> {
     /// Hosts `policy` on a connection that begins as `start` says.
     pub fn new(policy: P, start: Start) -> Self {
         let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
-        let mut host = Self { policy, w, mss: start.mss.max(1), hystart: None, collapsed: false };
+        let mss = start.mss.max(1);
+        let mut host = Self { policy, w, threshold: (0.0, 0), mss, hystart: None, collapsed: false };
         host.settle();
         host
     }
@@ -124,6 +127,9 @@ impl<P: Policy> Windowed<P> {
         debug_assert!(!self.w.cwnd.is_nan() && !self.w.ssthresh.is_nan(), "{:?}", self.policy);
         self.w.cwnd = self.w.cwnd.clamp(1.0, LARGEST);
         self.w.ssthresh = self.w.ssthresh.max(2.0);
+        if self.w.ssthresh != self.threshold.0 {
+            self.threshold = (self.w.ssthresh, self.bytes(self.w.ssthresh));
+        }
     }
 
     /// The present window, for tests and traces.
@@ -156,17 +162,24 @@ impl<P: Policy> Windowed<P> {
         if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 {
             return;
         }
-        let counted = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
+        let cut;
+        let counted = if ack.uncounted == 0 {
+            ack
+        } else {
+            cut = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
+            &cut
+        };
         if self.slow() {
-            let hystart = self.hystart.and_then(|hystart| hystart.counted(flow, ack));
-            let (counted, divisor) = hystart.unwrap_or((counted, 1.0));
-            let left = divisor * self.policy.slow_start(&mut self.w, flow, &counted);
+            let hystart = self.hystart.as_ref().and_then(|hystart| hystart.counted(flow, ack));
+            let (counted, divisor) =
+                hystart.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
+            let left = divisor * self.policy.slow_start(&mut self.w, flow, counted);
             if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
                 let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
                 self.policy.avoid(&mut self.w, flow, &rest);
             }
         } else {
-            self.policy.avoid(&mut self.w, flow, &counted);
+            self.policy.avoid(&mut self.w, flow, counted);
         }
         self.settle();
     }
@@ -193,6 +206,7 @@ impl<P: Policy> Controller for Windowed<P> {
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
+        self.settle();
     }
 
     fn on_undo(&mut self, flow: &Flow, before: &Decision) {
@@ -210,17 +224,14 @@ impl<P: Policy> Controller for Windowed<P> {
     fn on_life(&mut self, flow: &Flow, what: Life) {
         if what == Life::MssChanged {
             self.mss = flow.mss.max(1);
+            self.threshold = (self.w.ssthresh, self.bytes(self.w.ssthresh));
         }
         self.policy.on_life(&mut self.w, flow, what);
         self.settle();
     }
 
     fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.bytes(self.w.cwnd),
-            ssthresh: self.bytes(self.w.ssthresh),
-            pacing: Pacing::Window,
-        }
+        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

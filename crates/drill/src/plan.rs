@@ -83,6 +83,12 @@ impl Grid {
         }
     }
 
+    /// The same for an acknowledgement that arrives, which may lie: beyond what is ever sent.
+    fn acknowledged(&self, line: usize, byte: u64) -> Result<u64, Error> {
+        let end = self.total.div_ceil(self.unit.max(1));
+        if byte > self.total.saturating_add(1) { Ok(end + 1) } else { self.segment(line, byte) }
+    }
+
     fn block(&self, line: usize, (from, to): (u64, u64)) -> Result<Block, Error> {
         Ok(Block { start: self.segment(line, from)?, end: self.segment(line, to)? })
     }
@@ -437,7 +443,8 @@ impl Builder {
         let ack = packet.ack.ok_or_else(|| Error::refused(line, "a packet without acknowledgement"));
         match (self.sends, packet.way, packet.len() > 0) {
             (true, Way::In, false) => {
-                let mut seg = AckSegment { ack: self.grid.segment(line, ack?)?, ..AckSegment::default() };
+                let mut seg =
+                    AckSegment { ack: self.grid.acknowledged(line, ack?)?, ..AckSegment::default() };
                 if packet.options.sack.len() > MAX_BLOCKS {
                     return Err(Error::refused(line, format!("more than {MAX_BLOCKS} SACK blocks")));
                 }

@@ -12,7 +12,7 @@ use super::plan::{Action, Plan, Step};
 use super::{Error, Manner, Outcome};
 
 /// More timers and segments than any script needs.
-const ENDLESS: usize = 1_000_000;
+const ENDLESS: usize = 100_000;
 
 /// Linux's slow-start threshold before the first congestion.
 const NO_SSTHRESH: i64 = 0x7fff_ffff;
@@ -261,7 +261,7 @@ impl<'a> Player<'a> {
             self.left.push_back((self.now, Left::Data(data)));
         }
         if self.work >= ENDLESS {
-            return Err(Error::refused(line, "more than a million timers and segments"));
+            return Err(Error::refused(line, "more than 100,000 timers and segments"));
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ const WITHOUT_EFFECT_FREEBSD: &[&str] = &[
     "keepidle",
     "keepintvl",
     "keepcnt",
+    "rexmit_slop",
 ];
 
 /// A profile for a connection that is open already: the lines of a handshake say which options hold and are not played.
@@ -91,6 +92,7 @@ impl Settings {
                 for word in assignments {
                     match word.strip_prefix("net.inet.tcp.") {
                         Some(word) => self.sysctl_freebsd(line, word)?,
+                        None if word.starts_with("kern.ipc.") => {} // sizes of buffers
                         None => {
                             let name = word.strip_prefix("net.ipv4.").or(word.strip_prefix("net/ipv4/"));
                             self.sysctl(line, name.unwrap_or(word))?;

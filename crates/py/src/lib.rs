@@ -271,10 +271,12 @@ fn run_many(
     let total = plans.len();
     let stop = Arc::new(AtomicBool::new(false));
     let done = Arc::new(AtomicUsize::new(0));
+    let finished = Arc::new(AtomicBool::new(false));
     let worker = {
-        let (stop, done) = (stop.clone(), done.clone());
+        let (stop, done, finished) = (stop.clone(), done.clone(), finished.clone());
+        let waiting = std::thread::current();
         std::thread::spawn(move || {
-            bentpipe_sim::run_many(plans.len(), threads, &stop, &|i| {
+            let results = bentpipe_sim::run_many(plans.len(), threads, &stop, &|i| {
                 let began = clock();
                 let mut outcome = bentpipe_sim::run(&plans[i], &mut bentpipe_sim::no_supply, &mut |_| {
                     !stop.load(Ordering::Relaxed)
@@ -282,13 +284,17 @@ fn run_many(
                 outcome.report.wall_s = began.elapsed().as_secs_f64();
                 done.fetch_add(1, Ordering::Relaxed);
                 Ok(outcome)
-            })
+            });
+            finished.store(true, Ordering::Release);
+            waiting.unpark();
+            results
         })
     };
     let mut told = 0;
     let mut failure = None;
-    while !worker.is_finished() {
-        py.detach(|| std::thread::sleep(Duration::from_millis(if total < 50 { 2 } else { 20 })));
+    while !finished.load(Ordering::Acquire) && !worker.is_finished() {
+        // Wakes when all is done, and now and then to look for signals and to report.
+        py.detach(|| std::thread::park_timeout(Duration::from_millis(20)));
         let now = done.load(Ordering::Relaxed);
         let report = match &progress {
             Some(p) if now != std::mem::replace(&mut told, now) => p.call1(py, (now,)).map(drop),

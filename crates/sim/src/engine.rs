@@ -47,6 +47,12 @@ pub enum RunError {
     /// Packets could not be captured.
     #[error(transparent)]
     Capture(#[from] pcap::Error),
+    /// What is recorded would fill the memory.
+    #[error("the run records more than {most} rows; choose a longer interval, a shorter run, or record less")]
+    Rows {
+        /// Most rows of a run.
+        most: u64,
+    },
     /// A law that holds in every run was broken: a bug of the simulator.
     #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
     Law {
@@ -269,7 +275,7 @@ impl Engine {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                self.tap.as_mut().map_or(Ok(()), |tap| tap.check())?;
+                self.check_records()?;
                 if !watch(at.secs() / self.end.secs()) {
                     return Err(RunError::Interrupted);
                 }

@@ -133,11 +133,7 @@ impl Tcp {
 
     /// When [`Tcp::on_deadline`] must be called.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let sender = self.sender.deadline();
-        match &self.ends {
-            Some(ends) => sender.into_iter().chain(ends.0.deadline()).min(),
-            None => sender,
-        }
+        earlier(self.sender.deadline(), self.ends.as_ref().and_then(|ends| ends.0.deadline()))
     }
 
     /// A timer of the sending end may be due.
@@ -186,11 +182,7 @@ impl Tcp {
 
     /// When [`Tcp::on_receiver_deadline`] must be called.
     pub(crate) fn receiver_deadline(&self) -> Option<Time> {
-        let receiver = self.receiver.deadline();
-        match &self.ends {
-            Some(ends) => receiver.into_iter().chain(ends.1.deadline()).min(),
-            None => receiver,
-        }
+        earlier(self.receiver.deadline(), self.ends.as_ref().and_then(|ends| ends.1.deadline()))
     }
 
     /// A timer of the receiving end may be due.
@@ -251,7 +243,15 @@ impl Tcp {
         let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
         let size = (options.ack_size + option).min(u32::from(u16::MAX)) as u16;
         let flags = ACK | if ack.ece { ECE } else { 0 };
-        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack: sacks.put(ack.sack), hop, size, flags }
+        let sack = if blocks > 0 { sacks.put(ack.sack) } else { 0 };
+        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack, hop, size, flags }
+    }
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
 

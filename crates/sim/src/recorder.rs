@@ -6,10 +6,13 @@ use crate::flow::{Flow, Kind, Tcp};
 use crate::link::Link;
 use crate::plan::Plan;
 use crate::report::{FlowTrace, LinkTrace};
+use crate::resolve::MAX_ROWS;
 
 /// The recorder of one run.
 #[derive(Debug)]
 pub(crate) struct Recorder {
+    /// Most rows of all traces together.
+    pub(crate) most: u64,
     interval: Option<Span>,
     flows_at_ticks: bool,
     links_at_ticks: bool,
@@ -24,6 +27,7 @@ impl Recorder {
         let interval = plan.record.and_then(|r| r.interval).filter(|i| i.0 > 0);
         let on_change = plan.record.is_some_and(|r| r.flows && r.interval.is_none());
         Self {
+            most: MAX_ROWS,
             interval,
             flows_at_ticks: plan.record.is_some_and(|r| r.flows),
             links_at_ticks: plan.record.is_some_and(|r| r.links),
@@ -31,6 +35,11 @@ impl Recorder {
             flows: FlowTrace::default(),
             links: LinkTrace::default(),
         }
+    }
+
+    /// Rows so far.
+    pub(crate) fn rows(&self) -> u64 {
+        (self.flows.t_s.len() + self.links.t_s.len()) as u64
     }
 
     /// The first sample, if samples are taken at an interval.

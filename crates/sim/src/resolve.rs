@@ -21,8 +21,8 @@ const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
 const MAX_RATE: u64 = 100_000_000_000_000;
 /// Largest trace file of losses, in bytes.
 const MAX_TRACE: u64 = 256 << 20;
-/// Most rows that a trace may have.
-const MAX_ROWS: u64 = 200_000_000;
+/// Most rows that the traces of a run may have.
+pub(crate) const MAX_ROWS: u64 = 200_000_000;
 /// Size of the packets that a bdp of a link without flows is counted in, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
 

@@ -57,7 +57,9 @@ impl Tap {
     #[inline(never)]
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
         let conversation = &mut self.conversations[packet.flow as usize];
-        packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
+        if self.capture.is_some() {
+            packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
+        }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
             trace.push(now, packet.flow, event, from, to);
@@ -115,6 +117,11 @@ impl Tap {
         let conversation = &self.conversations[packet.flow as usize];
         let length = conversation.write(packet, &sack, mark, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);
+    }
+
+    /// Rows of the trace of segments so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.segments.as_ref().map_or(0, |trace| trace.t_s.len() as u64)
     }
 
     /// What has gone wrong with the capture so far.

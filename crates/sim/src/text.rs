@@ -22,12 +22,16 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<String, String> {
         ErrorKind::IsADirectory => "this is a directory; name a file in it".to_owned(),
         _ => format!("the file cannot be read: {e}"),
     };
-    if std::fs::metadata(path).map_err(explain)?.is_dir() {
+    let kind = std::fs::metadata(path).map_err(explain)?;
+    if kind.is_dir() {
         return Err("this is a directory; name a file in it".to_owned());
     }
+    if !kind.is_file() {
+        // To open a pipe to which nobody writes would last for ever, and so may a device.
+        return Err("this is a pipe, a socket or a device; name a file".to_owned());
+    }
     let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that is too large, also for what has no length beforehand, such
-    // as a pipe.
+    // One byte more than allowed tells a file that is too large, also one that has no length beforehand, as in /proc.
     std::fs::File::open(path).map_err(explain)?.take(limit + 1).read_to_end(&mut bytes).map_err(explain)?;
     if bytes.len() as u64 > limit {
         return Err(format!("the file is larger than {} MiB; is it the right one?", limit >> 20));

@@ -9,8 +9,8 @@ use crate::options::Options;
 pub(crate) struct Estimator {
     /// SRTT and RTTVAR in nanoseconds, as the timer's coarse clock sees them.
     timer: Option<(u64, u64)>,
-    /// What controllers see: the same filter on exact samples.
-    exact: Option<Rtt>,
+    /// The last sample of the timer's clock: most fall on the same tick as the one before, and need no division.
+    coarse: u64,
     initial: Span,
     min_rto: Span,
     max_rto: Span,
@@ -25,7 +25,7 @@ impl Estimator {
     pub(crate) fn new(options: &Options) -> Self {
         Self {
             timer: None,
-            exact: None,
+            coarse: 0,
             initial: options.initial_rto,
             min_rto: options.min_rto,
             max_rto: options.max_rto,
@@ -35,27 +35,20 @@ impl Estimator {
         }
     }
 
-    /// A sample for the controllers and one for the timer; with delayed ACKs the latter is the longer.
-    pub(crate) fn sample(&mut self, rtt: Span, for_timer: Span) {
+    /// A sample for the timer; with delayed ACKs it is longer than that for the controllers.
+    #[inline]
+    pub(crate) fn sample(&mut self, rtt: Span) {
         let g = self.granularity.0.max(1);
-        let coarse = for_timer.0.div_ceil(g).saturating_mul(g);
+        if self.coarse.wrapping_sub(rtt.0) >= g {
+            self.coarse = rtt.0.div_ceil(g).saturating_mul(g);
+        }
+        let coarse = self.coarse;
         self.timer = Some(match self.timer {
             None => (coarse, coarse / 2), // RFC 6298 section 2.2
             Some((srtt, var)) => smooth(srtt, var, coarse),
         });
         self.floor = Span::ZERO;
         self.backoff = 0; // only a new measurement ends the doubling (RFC 6298 section 5, Karn)
-        self.exact = Some(match self.exact {
-            None => Rtt { latest: rtt, min: rtt, smoothed: rtt, var: Span(rtt.0 / 2) },
-            Some(old) => {
-                let (srtt, var) = smooth(old.smoothed.0, old.var.0, rtt.0);
-                Rtt { latest: rtt, min: old.min.min(rtt), smoothed: Span(srtt), var: Span(var) }
-            }
-        });
-    }
-
-    pub(crate) fn rtt(&self) -> Option<Rtt> {
-        self.exact
     }
 
     /// The timeout without doublings (RFC 6298 sections 2.2 to 2.5).
@@ -68,7 +61,11 @@ impl Estimator {
 
     /// The timeout with doublings.
     pub(crate) fn rto(&self) -> Span {
-        Span(self.base().0.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.0))
+        let base = self.base();
+        if self.backoff == 0 {
+            return base;
+        }
+        Span(base.0.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.0))
     }
 
     /// Data transmission begins after the timer expired while the SYN was not answered: at least 3 s until data gives a
@@ -81,6 +78,21 @@ impl Estimator {
     /// RFC 6298 section 5.5.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(30);
+    }
+}
+
+/// A sample for the controllers: the filter of the timer, on exact samples.
+#[inline]
+pub(crate) fn follow(known: &mut Option<Rtt>, rtt: Span) {
+    match known {
+        None => *known = Some(Rtt { latest: rtt, min: rtt, smoothed: rtt, var: Span(rtt.0 / 2) }),
+        Some(known) => {
+            let (srtt, var) = smooth(known.smoothed.0, known.var.0, rtt.0);
+            known.latest = rtt;
+            known.min = known.min.min(rtt);
+            known.smoothed = Span(srtt);
+            known.var = Span(var);
+        }
     }
 }
 

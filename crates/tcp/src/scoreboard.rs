@@ -247,13 +247,12 @@ impl Scoreboard {
 
     /// [`Scoreboard::acknowledge`] for the ACK that is the rule: no blocks, while [`Scoreboard::is_in_order`].
     #[inline]
-    pub(crate) fn advance_in_order(&mut self, ack: u64) -> Delivered {
-        let (first, last) = (self.sent_at[self.slot(self.una)], self.sent_at[self.slot(ack - 1)]);
+    pub(crate) fn acknowledge_in_order(&mut self, ack: u64) -> Delivered {
         if self.order.is_some() {
             self.note_in_order(self.una, ack);
         }
         let segments = ack - self.una;
-        self.una = ack;
+        let (first, last) = self.shift(ack);
         Delivered {
             segments,
             lost: 0,
@@ -261,6 +260,14 @@ impl Scoreboard {
             newest: Some((last, ack - 1)),
             high: ack,
         }
+    }
+
+    /// Segments below `ack`, of which none is marked in any way, leave. When the first and the last of them were sent.
+    #[inline]
+    pub(crate) fn shift(&mut self, ack: u64) -> (Time, Time) {
+        let sent = (self.sent_at[self.slot(self.una)], self.sent_at[self.slot(ack - 1)]);
+        self.una = ack;
+        sent
     }
 
     /// Takes the SACK blocks and the cumulative acknowledgement of one ACK.

@@ -11,6 +11,7 @@
 mod application;
 mod delivery;
 mod detection;
+mod even;
 mod opening;
 mod recovery;
 mod wanted;
@@ -105,6 +106,9 @@ pub struct Sender {
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
     probe: Probe,
+    /// Nothing but windows and data limits the sender, see `sender/even.rs`; segments below `free` may be sent then.
+    even: bool,
+    free: u64,
     /// The round ends when this segment is delivered.
     round_mark: u64,
     /// The window held the sender back while these segments were the newest.
@@ -117,6 +121,8 @@ pub struct Sender {
     app_limited_until: u64,
     pace_at: Time,
     pacing_waits: bool,
+    /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
+    gap: ((Pacing, u32), Span),
     counters: Counters,
     limits: Limits,
 }
@@ -164,6 +170,8 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
+            even: false,
+            free: 0,
             round_mark: 0,
             limited_until: 0,
             ecn_until: 0,
@@ -173,6 +181,7 @@ impl Sender {
             app_limited_until: 0,
             pace_at: Time(0),
             pacing_waits: false,
+            gap: ((Pacing::Off, 0), Span::ZERO),
             counters: Counters::default(),
             limits: Limits::new(),
             options,
@@ -189,6 +198,7 @@ impl Sender {
 
     /// The application will send nothing more than what has been sent.
     pub fn stop(&mut self) {
+        self.even = false;
         if self.limit > self.board.next() {
             self.limit = self.board.next();
             self.last_len = self.options.mss;
@@ -256,6 +266,11 @@ impl Sender {
         self.board.lost()
     }
 
+    #[inline]
+    fn note_in_flight(&mut self) {
+        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+    }
+
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
@@ -271,6 +286,9 @@ impl Sender {
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        if self.is_even_ack(seg) {
+            return Some(self.on_even_ack(now, seg.ack));
+        }
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
@@ -282,7 +300,7 @@ impl Sender {
         // Most ACKs say only that what was sent in order has arrived in order.
         let bare = seg.sack.is_empty() && self.known_sack.is_empty();
         let in_order = advanced > 0 && bare && self.board.is_in_order();
-        let mut got = if in_order { self.board.advance_in_order(seg.ack) } else { self.take_blocks(seg) };
+        let mut got = if in_order { self.board.acknowledge_in_order(seg.ack) } else { self.take_blocks(seg) };
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
@@ -319,22 +337,24 @@ impl Sender {
             got.lost += found.lost;
             probe_repaired = found.repaired;
         }
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        self.note_in_flight();
         let calm = in_order && got.lost == 0 && self.flow.phase == Phase::Open && !seg.ece;
-        let recovered = if calm {
+        let mut recovered = false;
+        if calm {
             self.dupacks = 0;
-            false
         } else {
-            self.react(seg, advanced, &got, &mut ack)
-        };
+            recovered = self.react(seg, advanced, &got, &mut ack);
+        }
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
         }
-        if self.flow.phase == Phase::Recovery || recovered {
-            self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
+        if !calm {
+            if self.flow.phase == Phase::Recovery || recovered {
+                self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
+            }
+            self.note_in_flight();
         }
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         if let Some(clamp) = &mut self.exit_clamp
             && advanced > 0
         {
@@ -356,6 +376,7 @@ impl Sender {
         self.decision.set(self.cc.decision(), self.flow.mss);
         self.rearm(advanced);
         self.tlp.anew |= advanced > 0;
+        self.smooth();
         rtt
     }
 
@@ -375,6 +396,7 @@ impl Sender {
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
         if self.cc.deadline().is_some_and(|t| t <= now) {
+            self.even = false;
             self.cc.on_deadline(&self.flow);
             self.decision.set(self.cc.decision(), self.flow.mss);
         }
@@ -385,6 +407,7 @@ impl Sender {
             return;
         }
         if self.timer.is_some_and(|t| t <= now) {
+            self.even = false;
             self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
@@ -396,7 +419,15 @@ impl Sender {
     }
 
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.
+    #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Data> {
+        if self.even {
+            return self.poll_even(now);
+        }
+        self.poll_any(now)
+    }
+
+    fn poll_any(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
             return None;
         }
@@ -533,32 +564,35 @@ impl Sender {
             self.suspicion.on_new_sent();
         } else {
             data.retransmission = true;
-            self.counters.retransmitted += 1;
-            let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
-            if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
-                self.timer = None; // restart below: the repair needs a round trip (RFC 6675 section 6)
-            }
-            self.forced = false;
-            self.suspicion.on_retransmit(data.tsval);
-            if self.tlp.due {
-                self.board.send_probe(seq, now, stamp);
-            } else {
-                let lost = self.board.send_again(seq, now, stamp);
-                if let Some(repairs) = &mut self.repairs {
-                    repairs.on_retransmit(lost);
-                }
-            }
+            self.send_again(now, &data, stamp);
         }
         self.prr.on_sent();
         if self.timer.is_none() {
             self.timer = Some(now + self.rto.rto()); // RFC 6298 section 5.1
         }
-        if let Some(rate) = self.pacing_rate() {
-            let wire = f64::from(data.len + self.options.header);
-            self.pace_at = self.pace_at.max(now) + Span::from_secs(wire / rate);
-        }
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        self.pace(now, data.len);
+        self.note_in_flight();
         data
+    }
+
+    #[inline(never)]
+    fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
+        let seq = data.seq;
+        self.counters.retransmitted += 1;
+        let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
+        if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
+            self.timer = None; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
+        }
+        self.forced = false;
+        self.suspicion.on_retransmit(data.tsval);
+        if self.tlp.due {
+            self.board.send_probe(seq, now, stamp);
+        } else {
+            let lost = self.board.send_again(seq, now, stamp);
+            if let Some(repairs) = &mut self.repairs {
+                repairs.on_retransmit(lost);
+            }
+        }
     }
 
     /// The state that a segment sent now remembers, for controllers that want rate samples.
@@ -571,6 +605,25 @@ impl Sender {
             in_flight: self.in_flight() * u64::from(self.flow.mss),
             app_limited: self.flow.delivered < self.app_limited_until,
         })
+    }
+
+    /// A segment with a payload of `len` goes out: when the next may follow, if segments are paced.
+    #[inline]
+    fn pace(&mut self, now: Time, len: u32) {
+        if self.decision.pacing == Pacing::Off
+            || self.decision.pacing == Pacing::Window && !self.options.pacing
+        {
+            return;
+        }
+        let gap =
+            if matches!(self.decision.pacing, Pacing::Rate(_)) && self.gap.0 == (self.decision.pacing, len) {
+                self.gap.1
+            } else {
+                let Some(rate) = self.pacing_rate() else { return };
+                Span::from_secs(f64::from(len + self.options.header) / rate)
+            };
+        self.gap = ((self.decision.pacing, len), gap);
+        self.pace_at = self.pace_at.max(now) + gap;
     }
 
     /// Bytes on the wire per second, if segments are paced.

@@ -63,7 +63,16 @@ def _count(flows: int) -> tuple[str, str]:
     return ("flow.0.count", f"{flows}")
 
 
-_TRACE: Pairs = (("record.flows", "true"),)
+def _recorded(what: str, more: Pairs, must: float | None) -> Case:
+    return Case(
+        f"a, {what}",
+        "a",
+        (("record.flows", "true"), *more),
+        quick="60 s",
+        ns2=False,
+        against="a",
+        must=must,
+    )
 
 
 def _controller(label: str, name: str) -> Case:
@@ -81,7 +90,13 @@ def _controller(label: str, name: str) -> Case:
 
 CASES: Mapping[str, Case] = {
     "a": Case("1 SACK flow, 100 Mbit/s, RTT 500 ms", "a", quick="60 s", must=10, aim=20),
-    "g": Case("a, everything recorded", "a", _TRACE, quick="60 s", ns2=False, against="a", must=1.3),
+    "g": _recorded("every change of the window recorded", (), must=1.3),
+    "g-links": _recorded(
+        "windows and queues recorded every 10 ms",
+        (("record.links", "true"), ("record.interval", "10 ms")),
+        must=1.3,
+    ),
+    "g-segments": _recorded("every segment recorded as well", (("record.segments", "true"),), must=None),
     "h-cubic": _controller("CUBIC", "cubic"),
     "h-bbr": _controller("BBR", "bbr"),
     "h-star": _controller("TCP-STAR", "star"),

@@ -47,7 +47,7 @@ def measure() -> dict[str, Any] | None:
 def _run(python: str, duration: float) -> tuple[int, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [python, str(PROGRAM)],
+        [python, str(PROGRAM), "1"],
         input=json.dumps([_CELL | {"duration": duration}]),
         capture_output=True,
         text=True,

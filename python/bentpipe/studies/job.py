@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bentpipe.studies.pool import News, Pool
+from bentpipe.studies.pool import News, Pool, said
 from bentpipe.studies.store import Batch, Store, gather
 from bentpipe.studies.study import Plan, Study, StudyResult
 
@@ -128,7 +128,7 @@ def run_jobs(
             try:
                 works.append(_open(job, held, fresh))
             except (OSError, RuntimeError) as failure:
-                failed[job.study.name] = Failure(job.study.name, f"{type(failure).__name__}: {failure}")
+                failed[job.study.name] = Failure(job.study.name, said(failure))
         try:
             _work_off(works, size, began, progress)
         except KeyboardInterrupt:

@@ -110,6 +110,13 @@ def _ending(status: int) -> str:
     return f"signal {-status}" if status < 0 else f"status {status}"
 
 
+def said(failure: Exception) -> str:
+    """A failure in words: its kind as well, unless the system says what is wrong with which file."""
+    if isinstance(failure, OSError) and failure.filename and failure.strerror:
+        return f"{failure.filename}: {failure.strerror}"
+    return f"{type(failure).__name__}: {failure}"
+
+
 def serve(descriptor: int) -> None:
     """The life of a worker: tasks come over a connection, one at a time, and their news go back."""
     from queue import SimpleQueue
@@ -140,5 +147,5 @@ def serve(descriptor: int) -> None:
                 import traceback
 
                 traceback.print_exc()
-            answer = ("failed", f"{type(failure).__name__}: {failure}")
+            answer = ("failed", said(failure))
         connection.send(answer)

@@ -11,23 +11,24 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 import polars as pl
 
+from bentpipe.files import replace_frame
 from bentpipe.studies.execute import Measured
 from bentpipe.studies.sources import code_version
 from bentpipe.studies.study import Case, Outcome, Plan, Study
 
 #: Runs in a batch: what is lost at most, for each core, by an interruption.
 BATCH = 32
+#: What polars raises for a damaged file; it panics on some.
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 #: The folder of the batches, in the folder of a study's page.
 FOLDER = ".runs"
 
@@ -46,11 +47,29 @@ class Batch:
 
     def finished(self) -> bool:
         """Whether the batch is on disk and can be read."""
-        files = [self.rows, *([self.traces] if any(case.keep_trace for case in self.cases) else [])]
+        files = [self.rows, *([self.traces] if self.keeps_traces() else [])]
         try:
             return all(pl.read_parquet_schema(path) for path in files)
-        except (OSError, pl.exceptions.PolarsError):
+        except (OSError, *UNREADABLE):
             return False
+
+    def keeps_traces(self) -> bool:
+        """Whether the traces of any case are kept."""
+        return any(case.keep_trace for case in self.cases)
+
+    def read(self, path: Path) -> pl.DataFrame:
+        """One of its two files, finished.
+
+        Raises:
+            RuntimeError: the file is damaged; the batch is removed.
+        """
+        try:
+            return pl.read_parquet(path)
+        except UNREADABLE:
+            self.rows.unlink(missing_ok=True)
+            raise RuntimeError(
+                f"{path} is damaged and was removed; the same command repeats its runs"
+            ) from None
 
     def cpu_s(self) -> float:
         """Processor time that the finished batch took, s."""
@@ -59,7 +78,7 @@ class Batch:
     def write(self, done: Measured) -> None:
         """Writes a batch that is done."""
         if done.traces is not None:
-            _write(done.traces, self.traces)
+            replace_frame(self.traces, done.traces)
         # The types of a column follow from all rows of a study; until all are there a row stays text.
         rows = pl.DataFrame(
             {
@@ -70,7 +89,7 @@ class Batch:
             },
             schema_overrides={"warnings": pl.List(pl.String)},
         )
-        _write(rows, self.rows)
+        replace_frame(self.rows, rows)
 
 
 class Store:
@@ -124,8 +143,8 @@ class Store:
 def gather(batches: Iterable[Batch]) -> Outcome:
     """The outcome of finished batches."""
     batches = list(batches)
-    stored = pl.concat([pl.read_parquet(batch.rows) for batch in batches])
-    traces = [pl.read_parquet(b.traces) for b in batches if any(case.keep_trace for case in b.cases)]
+    stored = pl.concat([batch.read(batch.rows) for batch in batches])
+    traces = [batch.read(batch.traces) for batch in batches if batch.keeps_traces()]
     return Outcome(
         runs=pl.DataFrame([json.loads(row) for row in stored["row"]], infer_schema_length=None),
         traces=pl.concat(traces) if traces else pl.DataFrame(),
@@ -133,23 +152,6 @@ def gather(batches: Iterable[Batch]) -> Outcome:
         cpu_s=float(stored["cpu_s"].sum()),
         warnings=list(dict.fromkeys(stored["warnings"].explode().drop_nulls())),
     )
-
-
-def replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Makes a file by ``write`` under another name, then renames it: it appears complete or not at all."""
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(work)
-        os.replace(work, path)
-    finally:
-        work.unlink(missing_ok=True)
-
-
-def _write(frame: pl.DataFrame, path: Path) -> None:
-    # Not by polars itself: of a full disk it says that the format is broken.
-    whole = BytesIO()
-    frame.write_parquet(whole)
-    replace(path, lambda work: work.write_bytes(whole.getbuffer()))
 
 
 def _plain(value: object) -> object:

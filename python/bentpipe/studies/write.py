@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from bentpipe.files import replace, replace_frame
 from bentpipe.studies import draw, page
-from bentpipe.studies.store import replace
 from bentpipe.studies.study import Outcome, Plan, Report, Study, StudyResult
 
 
@@ -18,11 +18,11 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     for fig in report.figures:
         files += draw.save(fig.draw, out / "figures" / fig.name)
         path = out / f"{fig.name}.parquet"
-        replace(path, fig.data.write_parquet)
+        replace_frame(path, fig.data)
         files.append(path)
     for name, frame in {"runs": outcome.runs, **report.data}.items():
         path = out / f"{name}.parquet"
-        replace(path, frame.write_parquet)
+        replace_frame(path, frame)
         files.append(path)
     claims = [claim.as_dict() for claim in report.claims]
     claims_path = out / "claims.json"

@@ -10,7 +10,8 @@ of them have in common what `Module` does:
 * a cut goes to a whole number, rounded down;
 * in recovery the window falls by one segment for two ACKs, until it is `lowest`: the threshold, but half
   the threshold with modules that take Reno's lower bound. From there slow start leads back to the
-  threshold.
+  threshold. Above `lowest` it is at most one segment more than what is in flight, so that an ACK sends one
+  segment at most.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ class Module(Controller):
     def __init__(self, mss: int, initial_window: float) -> None:
         super().__init__(mss, initial_window)
         self.count = 0
-        self.lost_at = self.lowest = 0.0
+        self.lowest = 0.0
         self.repaired = 0
 
     def on_ack(self, flow: FlowState, ack: AckReport) -> None:
         self.observe(flow, ack)
         if flow["phase"] == "recovery":
             self.repaired += 1
-            self.cwnd = max(self.lowest, self.lost_at - self.repaired // 2)
+            if self.repaired % 2 == 0 and self.cwnd > self.lowest:
+                self.cwnd -= 1
+            self.cwnd = max(self.lowest, min(self.cwnd, flow["in_flight"] // self.mss + 1))
             return
         if ack["acked"] <= ack["uncounted"] or not flow["cwnd_limited"]:
             return
@@ -59,7 +62,7 @@ class Module(Controller):
             self.count += 1
 
     def on_congestion(self, flow: FlowState, why: str) -> None:
-        self.lost_at, self.repaired, self.count = self.cwnd, 0, 0
+        self.repaired, self.count = 0, 0
         self.ssthresh = max(2, self.cut(flow, why))
         self.lowest = int(self.ssthresh * self.lowest_share)
         if why == "timeout":

@@ -3,9 +3,12 @@
     python3.11 -m venv ns3-env && ns3-env/bin/pip install ns3==3.44.post0      (0.5 GB)
     BENTPIPE_NS3_PYTHON=ns3-env/bin/python python python/tests/witness/ns3_grid.py
 
-prints the table of docs/validation.md in some minutes; ns-3 alone takes ten seconds of CPU to start. The
-variable names a Python in which `from ns import ns` works, by default this one. ns-3 is no dependency of
-Bentpipe.
+prints the table of docs/validation.md in five to ten minutes; ns-3 alone takes ten seconds of CPU to
+start. The variable names a Python in which `from ns import ns` works, by default this one. ns-3 is no
+dependency of Bentpipe.
+
+Where the rules of ns-3 and of the controller here differ, a sender has a `rule`: a controller in Python that
+states ns-3's (`ns3_rules.py`). A cell that differs must agree with the rule in the place of the controller.
 """
 
 from __future__ import annotations
@@ -18,9 +21,11 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import ns3_rules
 
 import bentpipe as bp
 from bentpipe.ns2.dumbbell import ENDLESS, packets
@@ -33,13 +38,10 @@ MSS = 1448
 HEADER = 54
 """TCP with timestamps, IP, and the two bytes of ns-3's point-to-point protocol."""
 PERS = (0.0, 1e-3)
-DURATION_S = {100: 60.0, 500: 100.0}
-SEEDS = 6
-FEW_SEEDS = 2
-"""For senders that losses hardly slow down: a run of theirs costs ns-3 a minute, and they scatter little."""
+DURATION_S = {100: 60.0, 500: 200.0}
+SEEDS, BBR_SEEDS = 10, 3
+"""BBR scatters little, and a run of it costs ns-3 ten times as much."""
 TOLERANCE = 0.10
-OPEN = ("vegas", "hybla")
-"""Senders that differ, not all of it for a known reason (docs/validation.md)."""
 
 
 def python() -> str:
@@ -58,24 +60,26 @@ def available() -> bool:
 
 @dataclass(frozen=True)
 class Sender:
-    """A sender in ns-3, its settings, and the controller here with the same parameters."""
+    """A sender in ns-3, the controller here with the same parameters, and ns-3's rules where they differ."""
 
     key: str
     cc: Any
     socket: str
     settings: dict[str, str] = field(default_factory=dict)
+    rule: type[bp.Controller] | None = None
 
 
 SENDERS = (
-    Sender("newreno", "reno", "ns3::TcpNewReno"),
-    Sender("cubic", "cubic", "ns3::TcpCubic", {"ns3::TcpCubic::HyStart": "false"}),
-    Sender("vegas", {"name": "vegas", "rules": "linux"}, "ns3::TcpVegas"),
+    Sender("newreno", "reno", "ns3::TcpNewReno", rule=ns3_rules.NewReno),
+    Sender("cubic", "cubic", "ns3::TcpCubic", {"ns3::TcpCubic::HyStart": "false"}, ns3_rules.Cubic),
+    Sender("vegas", {"name": "vegas", "rules": "linux"}, "ns3::TcpVegas", rule=ns3_rules.Vegas),
     Sender("veno", "veno", "ns3::TcpVeno"),
     Sender(
         "hybla",
         {"name": "hybla", "rtt0": 0.06, "ssthresh_est": False, "pacing": False},
         "ns3::TcpHybla",
         {"ns3::TcpHybla::RRTT": "60ms"},
+        ns3_rules.Hybla,
     ),
     Sender("bbr", "bbr", "ns3::TcpBbr"),
 )
@@ -83,23 +87,25 @@ SENDERS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One comparison."""
+    """One comparison; with `rule` the rules of ns-3 take the place of the controller."""
 
     sender: Sender
     rtt_ms: int
     per: float
+    rule: type[bp.Controller] | None = None
 
     @property
     def name(self) -> str:
         """As in the table."""
-        return f"{self.sender.key}-{self.rtt_ms}ms-per-{self.per:g}"
+        ending = f" ({self.rule.__name__})" if self.rule else ""
+        return f"{self.sender.key}-{self.rtt_ms}ms-per-{self.per:g}{ending}"
 
     @property
     def seeds(self) -> int:
         """How many runs."""
         if not self.per:
             return 1
-        return FEW_SEEDS if self.sender.key in ("hybla", "bbr") else SEEDS
+        return BBR_SEEDS if self.sender.key == "bbr" else SEEDS
 
     @property
     def bdp(self) -> int:
@@ -133,7 +139,7 @@ class Cell:
             reverse={"queue": ENDLESS},
         )
         flow = bp.Flow(
-            self.sender.cc,
+            self.rule or self.sender.cc,
             path=["access", "core", "egress"],
             profile="modern",
             mss=f"{MSS} bytes",
@@ -146,7 +152,6 @@ class Cell:
             rack=False,
             tlp=False,
             dsack=False,
-            handshake=False,
         )
         links = {"access": edge, "core": core, "egress": edge}
         return bp.Scenario(links=links, flows=[flow], duration=f"{DURATION_S[self.rtt_ms]} s", seed=seed)
@@ -157,15 +162,15 @@ def cells() -> list[Cell]:
     return [Cell(sender, rtt_ms, per) for sender in SENDERS for rtt_ms in DURATION_S for per in PERS]
 
 
-def ask_ns3(runs: list[dict[str, Any]]) -> Iterator[float]:
-    """Goodputs in Mbit/s, in order, as they come.
+def ask_ns3(runs: list[dict[str, Any]], jobs: int = 2) -> Iterator[float]:
+    """Goodputs in Mbit/s, in order, as they come; `jobs` runs at a time.
 
     Raises:
         RuntimeError: ns-3 failed.
     """
     script = Path(__file__).with_name("ns3_runs.py")
     with subprocess.Popen(
-        [python(), script],
+        [python(), script, str(jobs)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -208,29 +213,45 @@ class Verdict:
         """Within the tolerance, or within three standard errors."""
         return abs(self.difference) <= max(TOLERANCE, 3.0 * self.error)
 
-    def row(self) -> str:
-        """One line of the table in Markdown."""
-        verdict = "agrees" if self.agrees else "differs, open" if self.cell.sender.key in OPEN else "DIFFERS"
-        means = f"{statistics.fmean(self.theirs):.3f} | {statistics.fmean(self.ours):.3f}"
+    def row(self, word: str = "") -> str:
+        """One line of the table in Markdown; `word` is the verdict, by default what the numbers say."""
         tolerated = max(TOLERANCE, 3.0 * self.error)
-        end = f"{self.difference:+.1%} | {tolerated:.0%} | {verdict} |"
+        word = word or ("agrees" if self.agrees else "DIFFERS")
+        end = f"{self.difference:+.1%} | {tolerated:.0%} | {word} |"
+        means = f"{_mean(self.theirs)} | {_mean(self.ours)}"
         return f"| {self.cell.name} | {self.cell.seeds} | {means} | {end}"
 
 
-def compare(chosen: list[Cell]) -> Iterator[Verdict]:
-    """Both programs on the cells."""
-    theirs = ask_ns3([cell.for_ns3(seed) for cell in chosen for seed in range(1, cell.seeds + 1)])
+def _mean(values: list[float]) -> str:
+    text = f"{statistics.fmean(values):.3f}"
+    if len(values) == 1:
+        return text
+    return f"{text} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+
+
+def here(cell: Cell) -> list[float]:
+    """Goodputs of Bentpipe in Mbit/s."""
+    runs = bp.run_many([cell.here(seed) for seed in range(1, cell.seeds + 1)])
+    return [run.json["flows"][0]["delivered_bytes"] * 8.0 / DURATION_S[cell.rtt_ms] / 1e6 for run in runs]
+
+
+def compare(chosen: list[Cell], jobs: int = 2) -> Iterator[tuple[Verdict, Verdict | None]]:
+    """Both programs on the cells; and where they differ, the cell with the rules of ns-3."""
+    theirs = ask_ns3([cell.for_ns3(seed) for cell in chosen for seed in range(1, cell.seeds + 1)], jobs)
     for cell in chosen:
         there = [next(theirs) for _ in range(cell.seeds)]
-        duration = DURATION_S[cell.rtt_ms]
-        runs = bp.run_many([cell.here(seed) for seed in range(1, cell.seeds + 1)])
-        here = [run.json["flows"][0]["delivered_bytes"] * 8.0 / duration / 1e6 for run in runs]
-        yield Verdict(cell, there, here)
+        verdict = Verdict(cell, there, here(cell))
+        ruled = None
+        if not verdict.agrees and cell.sender.rule is not None:
+            same = replace(cell, rule=cell.sender.rule)
+            ruled = Verdict(same, there, here(same))
+        yield verdict, ruled
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints the table; 1 if a cell differs, 3 without ns-3."""
     parser = argparse.ArgumentParser(description="Goodput beside ns-3.")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     parser.add_argument("part", nargs="*", help="only cells with this in their names")
     given = parser.parse_args(arguments)
     if not available():
@@ -241,12 +262,30 @@ def main(arguments: list[str] | None = None) -> int:
         + "|---" * 7
         + "|"
     )
-    bad = 0
+    bad, apart, ruled_apart = 0, [], []
     chosen = [c for c in cells() if not given.part or any(part in c.name for part in given.part)]
-    for verdict in compare(chosen):
-        bad += not verdict.agrees and verdict.cell.sender.key not in OPEN
-        print(verdict.row(), flush=True)
+    for verdict, ruled in compare(chosen, given.jobs):
+        explained = ruled is not None and ruled.agrees
+        bad += not (verdict.agrees or explained)
+        print(verdict.row("ns-3's rule, next line" if explained else ""), flush=True)
+        if verdict.agrees:
+            apart.append((abs(verdict.difference), verdict.cell.name))
+        if ruled is not None:
+            ruled_apart.append((abs(ruled.difference), ruled.cell.name))
+            print(ruled.row(), flush=True)
+    print(
+        f"\n{len(chosen)} cells, {summary('agree', apart)}; {summary('with the rules of ns-3', ruled_apart)}."
+    )
     return 1 if bad else 0
+
+
+def summary(word: str, apart: list[tuple[float, str]]) -> str:
+    """How many cells, and how far apart."""
+    if not apart:
+        return f"0 {word}"
+    worst, where = max(apart)
+    middle = statistics.median(d for d, _ in apart)
+    return f"{len(apart)} {word} (difference: median {middle:.1%}, largest {worst:.1%}, {where})"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from typing import Any
 def run(ns: Any, cell: dict[str, Any]) -> int:
     """Simulates host - router - router - host with one flow; bytes that reached the application."""
     text, number = ns.StringValue, ns.UintegerValue
-    ns.RngSeedManager.SetSeed(cell["seed"])
+    # Runs have independent streams; close seeds have not (they draw nearly the same numbers).
+    ns.RngSeedManager.SetRun(cell["seed"])
     defaults = {
         "ns3::TcpL4Protocol::SocketType": text(cell["cc"]),
         "ns3::TcpSocket::SegmentSize": number(cell["mss"]),
@@ -63,17 +64,33 @@ def run(ns: Any, cell: dict[str, Any]) -> int:
     return int(sinks.Get(0).GetTotalRx())
 
 
+def start(ns: Any, cell: dict[str, Any]) -> int:
+    """A process for this run, because ns-3 keeps its defaults and its addresses in global variables.
+
+    Returns the pipe on which it says the number of bytes, or nothing if it fails.
+    """
+    answer, say = os.pipe()
+    if os.fork() == 0:
+        os.close(answer)
+        os.write(say, str(run(ns, cell)).encode())
+        os._exit(0)
+    os.close(say)
+    return answer
+
+
 def main() -> int:
-    """A process per run: ns-3 keeps its defaults and its addresses in global variables."""
+    """Prints the answers in the order of the questions; the argument is the number of runs at a time."""
     from ns import ns
 
-    for cell in json.load(sys.stdin):
-        child = os.fork()
-        if child == 0:
-            print(json.dumps({"bytes": run(ns, cell)}), flush=True)
-            os._exit(0)
-        if os.waitpid(child, 0)[1] != 0:
-            print(json.dumps({"bytes": None}), flush=True)
+    cells, under_way = json.load(sys.stdin), []
+    for n in range(len(cells) + int(sys.argv[1])):
+        if n < len(cells):
+            under_way.append(start(ns, cells[n]))
+        if n >= int(sys.argv[1]) - 1 and under_way:
+            with os.fdopen(under_way.pop(0)) as answer:
+                said = answer.read()
+            os.wait()
+            print(json.dumps({"bytes": int(said) if said else None}), flush=True)
     return 0
 
 

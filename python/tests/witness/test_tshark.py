@@ -32,6 +32,8 @@ NUMBERS = {
     "tcp.window_size": pl.Int64,
     "tcp.options.mss_val": pl.Int64,
     "tcp.options.wscale.shift": pl.Int64,
+    "tcp.options.timestamp.tsval": pl.Int64,
+    "tcp.options.timestamp.tsecr": pl.Int64,
     "tcp.options.sack.count": pl.Int64,
     "tcp.analysis.ack_rtt": pl.Float64,
     "tcp.analysis.bytes_in_flight": pl.Int64,
@@ -188,6 +190,23 @@ def test_losses_on_a_geostationary_link_with_sack(tmp_path):
     assert samples.min() == pytest.approx(flow["rtt_min_s"], abs=1e-9)
     # tshark measures retransmissions, too, and takes no timestamps: 0.2 % more when this was written.
     assert samples.mean() == pytest.approx(flow["rtt_mean_s"], rel=0.01)
+
+
+def test_timestamps_are_the_time_and_come_back(tmp_path):
+    given = scenario(traffic=bp.Bulk("500 kB"), initial_ssthresh=60)
+    result, packets = captured(tmp_path, given)
+    agrees(result, packets, 500_000)
+    assert packets["tcp.options.timestamp.tsval"].null_count() == 0
+    data = sent(packets)
+    # Microseconds, and here the capture's clock is the sender's.
+    assert data["tcp.options.timestamp.tsval"].to_list() == [
+        int(t) for t in (data["frame.time_epoch"] * 1e6 + 1e-3)
+    ]
+    # RFC 7323 section 4.3: of the segments that an acknowledgement covers, the first one's is echoed.
+    stamps = dict(zip(data["tcp.seq"], data["tcp.options.timestamp.tsval"], strict=True))
+    acks = acknowledgements(packets)
+    begun = [1, *acks["tcp.ack"].to_list()[:-1]]
+    assert acks["tcp.options.timestamp.tsecr"].to_list() == [stamps[seq] for seq in begun]
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "reno"])

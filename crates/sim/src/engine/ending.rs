@@ -6,6 +6,17 @@ use crate::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::report::{LinkReport, Outcome, Report, SCHEMA, SegmentTrace};
 
 impl Engine {
+    /// Now and then: can what is written down still be, and has it room?
+    pub(super) fn check_records(&mut self) -> Result<(), RunError> {
+        let mut rows = self.recorder.rows();
+        if let Some(tap) = &mut self.tap {
+            tap.check()?;
+            rows += tap.rows();
+        }
+        let most = self.recorder.most;
+        if rows > most { Err(RunError::Rows { most }) } else { Ok(()) }
+    }
+
     pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
         let end = self.end;
         for i in 0..self.links.len() {

@@ -100,3 +100,25 @@ fn an_event_in_the_past_ends_the_run() {
     let said = engine.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
     assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
 }
+
+#[test]
+fn a_run_that_records_too_much_ends_in_an_error() {
+    for record in
+        ["interval = \"change\"", "interval = \"9 s\", segments = true", "interval = \"1 ms\", links = true"]
+    {
+        let text = format!(
+            "duration = \"60 s\"\nrecord = {{ {record} }}\n[link.x]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\
+             [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n"
+        );
+        let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+        engine.tap = Tap::new(&plan, None).unwrap();
+        engine.recorder.most = 10_000;
+        let said = engine.run(&mut |_| true).expect_err(record).to_string();
+        assert!(said.contains("more than 10000 rows; choose a longer interval"), "{record}: {said}");
+        assert!(
+            engine.recorder.rows() + engine.tap.map_or(0, |tap| tap.rows()) < 10_000 + 200_000,
+            "{record}"
+        );
+    }
+}

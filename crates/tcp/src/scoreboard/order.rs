@@ -396,7 +396,7 @@ mod tests {
                         board.believe(latest, latest);
                         let bare = ack > board.una() && sack.is_empty() && known.is_empty();
                         if bare && board.is_in_order() {
-                            board.advance_in_order(ack); // as the sender does
+                            board.acknowledge_in_order(ack); // as the sender does
                         } else {
                             board.acknowledge(ack, &sack, &known);
                         }

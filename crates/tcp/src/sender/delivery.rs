@@ -4,6 +4,7 @@ use bentpipe_cc::{Phase, RateSample, Span, Time};
 
 use super::{Probe, Sender};
 use crate::options::LossRecovery;
+use crate::rto;
 use crate::scoreboard::{DUP_THRESH, Delivered, Stamp};
 use crate::segment::AckSegment;
 
@@ -87,8 +88,8 @@ impl Sender {
             }
             None => return None,
         };
-        self.rto.sample(rtt, for_timer);
-        self.flow.rtt = self.rto.rtt();
+        self.rto.sample(for_timer);
+        rto::follow(&mut self.flow.rtt, rtt);
         Some(rtt)
     }
 

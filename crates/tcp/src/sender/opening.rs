@@ -4,14 +4,16 @@ use bentpipe_cc::Time;
 
 use super::Sender;
 use crate::handshake::{Active, Opened};
+use crate::rto;
 
 impl Sender {
     /// The handshake is done, and this is what it told: the first RTT sample (RFC 6298 section 2.2).
     pub fn on_opened(&mut self, now: Time, opened: &Opened) {
+        self.even = false;
         self.flow.now = now;
         if let Some(rtt) = opened.rtt {
-            self.rto.sample(rtt, rtt);
-            self.flow.rtt = self.rto.rtt();
+            self.rto.sample(rtt);
+            rto::follow(&mut self.flow.rtt, rtt);
         }
         if opened.repeats > 0 {
             self.rto.begin_data();

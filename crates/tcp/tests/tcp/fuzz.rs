@@ -1,10 +1,10 @@
 //! Property: whatever arrives, nothing panics and the counts stay sound.
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::{AckSegment, Block, Data, Receiver, Sack, Sender};
+use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, Receiver, Sack, Sender};
 use proptest::prelude::*;
 
-use crate::script::{Fixed, ms, reno};
+use crate::script::{Fixed, ms, plain, reno};
 use crate::transfer::any_options;
 
 fn number() -> impl Strategy<Value = u64> {
@@ -64,6 +64,18 @@ proptest! {
                 sender.on_ack(now, &ack);
             }
         }
+    }
+
+    /// Pieces that are all there before the first poll are one transfer.
+    #[test]
+    fn what_is_written_in_pieces_is_sent_as_a_whole(pieces in prop::collection::vec(0_u64..5000, 0..20)) {
+        let sent = |bytes, pieces: &[u64]| {
+            let mut sender = Sender::new(plain(LossRecovery::Sack), Fixed::new(1000).boxed(), Some(bytes));
+            sender.start(Time(0));
+            pieces.iter().for_each(|&bytes| assert_eq!(sender.write(bytes), Ok(())));
+            core::iter::from_fn(|| sender.poll(Time(0))).collect::<Vec<Data>>()
+        };
+        prop_assert_eq!(sent(0, &pieces), sent(pieces.iter().sum(), &[]));
     }
 
     #[test]

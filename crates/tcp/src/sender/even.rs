@@ -1,0 +1,313 @@
+//! The even run of things: an acknowledgement says that what was sent in order has arrived in order, nothing is lost, and only
+//! windows and data limit the sender. Of ten million segments all but some thousands are sent and acknowledged like that, and
+//! a third of the instructions suffices. What is done here is what [`Sender::on_ack`] and [`Sender::poll`] do, less what
+//! cannot happen; the test below holds the two against each other.
+
+use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
+
+use super::{Probe, Sender};
+use crate::limits::Limit;
+use crate::rto;
+use crate::segment::{AckSegment, Data};
+
+impl Sender {
+    /// Whether the run of things is even from now on, until a timer or an acknowledgement of another kind.
+    #[inline]
+    pub(super) fn smooth(&mut self) {
+        self.even = !self.watchful
+            && self.flow.phase == Phase::Open
+            && self.board.is_in_order()
+            && self.known_sack.is_empty()
+            && self.credited | self.unsacked_deliveries == 0
+            && self.exit_clamp.is_none()
+            && self.probe == Probe::No
+            && self.suspicion.is_idle()
+            && !self.partial_seen
+            && !self.is_done();
+        if self.even {
+            self.free_up();
+        }
+    }
+
+    /// Data and both windows allow segments below `free`.
+    #[inline]
+    fn free_up(&mut self) {
+        let mut most = self.decision.segments();
+        if let Some(window) = self.options.receive_window {
+            most = most.min(window);
+        }
+        self.free = self.limit.min(self.board.una().saturating_add(most));
+    }
+
+    /// Does the acknowledgement leave the run of things even?
+    #[inline]
+    pub(super) fn is_even_ack(&self, seg: &AckSegment) -> bool {
+        let news = self.board.una() < seg.ack && seg.ack <= self.board.next();
+        self.even && news && seg.sack.is_empty() && !seg.ece
+    }
+
+    /// [`Sender::on_ack`]; returns the RTT sample.
+    #[inline]
+    pub(super) fn on_even_ack(&mut self, now: Time, upto: u64) -> Span {
+        self.limits.pass(now, self.decision.real());
+        self.flow.now = now;
+        let before = self.board.una();
+        let (first, last) = self.board.shift(upto);
+        let mut ack = Ack::default();
+        ack.acks = 1;
+        ack.acked = self.bytes(upto - before, upto);
+        self.flow.delivered += ack.acked;
+        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(false));
+        self.flow.cwnd_limited = before < self.limited_until;
+        let rtt = now.since(last);
+        self.rto.sample(now.since(first));
+        rto::follow(&mut self.flow.rtt, rtt);
+        ack.rtt = Some(RttSample::one(rtt));
+        self.delivered_at = now;
+        if self.rated {
+            ack.rate = self.rate(last, &self.board.stamp_of(upto - 1));
+        }
+        self.first_sent = last;
+        if upto > self.round_mark {
+            self.round_mark = self.board.next();
+            self.flow.round += 1;
+            ack.round_end = true;
+        }
+        self.dupacks = 0;
+        self.note_in_flight();
+        self.cc.on_ack(&self.flow, &ack);
+        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.timer = if self.board.outstanding() > 0 { Some(now + self.rto.rto()) } else { None };
+        self.even = !self.is_done();
+        self.free_up();
+        rtt
+    }
+
+    /// [`Sender::poll`].
+    #[inline]
+    pub(super) fn poll_even(&mut self, now: Time) -> Option<Data> {
+        self.flow.now = now;
+        let next = self.board.next();
+        let full = self.board.outstanding() >= self.decision.segments();
+        let limit = if full {
+            self.limited_until = next;
+            Limit::Cwnd
+        } else if self.pace_at > now && self.pacing_rate().is_some() {
+            self.pacing_waits = true;
+            Limit::Pacing
+        } else if next < self.free {
+            return Some(self.send_even(now, next));
+        } else if next >= self.limit {
+            self.app_limited_until = self.flow.delivered + self.flow.in_flight.max(1);
+            Limit::App
+        } else {
+            Limit::Rwnd
+        };
+        self.limits.pass(now, self.decision.real());
+        self.limits.set(limit);
+        None
+    }
+
+    #[inline]
+    fn send_even(&mut self, now: Time, next: u64) -> Data {
+        let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
+        if self.board.outstanding() == 0 {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let stamp = self.stamp();
+        self.counters.sent += 1;
+        self.board.send_new(now, stamp);
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.rto());
+        }
+        self.pace(now, data.len);
+        self.note_in_flight();
+        data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use bentpipe_cc::{Start, registry};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::options::{LossRecovery, Options, SpuriousTimeout};
+    use crate::receiver::Receiver;
+
+    /// The same connection twice: `plain` never takes the short way.
+    struct Pair {
+        short: Sender,
+        plain: Sender,
+        receiver: Receiver,
+        under_way: VecDeque<Data>,
+        now: Time,
+        /// Acknowledgements that took the short way.
+        even: u32,
+    }
+
+    impl Pair {
+        fn new(cc: &str, options: Options, bytes: Option<u64>) -> Self {
+            let start = Start {
+                mss: options.mss,
+                initial_window: options.initial_window,
+                initial_ssthresh: options.initial_ssthresh,
+            };
+            let sender = || Sender::new(options, registry::build(cc, &[], start).unwrap(), bytes);
+            let receiver = Receiver::new(&options);
+            let (short, plain) = (sender(), sender());
+            let mut pair = Self { short, plain, receiver, under_way: VecDeque::new(), now: Time(0), even: 0 };
+            pair.both(|sender, now| sender.start(now));
+            pair
+        }
+
+        fn both<T: PartialEq + std::fmt::Debug>(&mut self, call: impl Fn(&mut Sender, Time) -> T) -> T {
+            let got = call(&mut self.short, self.now);
+            self.plain.even = false;
+            assert_eq!(got, call(&mut self.plain, self.now));
+            got
+        }
+
+        /// Sends what both may send, and compares all that can be seen of them.
+        fn settle(&mut self) {
+            while self.under_way.len() < 3000
+                && let Some(data) = self.both(|sender, now| sender.poll(now))
+            {
+                self.under_way.push_back(data);
+            }
+            self.both(|s, now| {
+                (*s.flow(), s.decision(), s.counters(), s.deadline(), format!("{:?}", s.limits(now)))
+            });
+        }
+
+        fn acknowledge(&mut self, ack: Option<AckSegment>, ece: bool) {
+            if let Some(mut ack) = ack {
+                ack.ece = ece;
+                self.even += u32::from(self.short.is_even_ack(&ack));
+                self.both(|sender, now| sender.on_ack(now, &ack));
+                self.settle();
+            }
+        }
+
+        fn step(&mut self, op: &Op) {
+            match *op {
+                Op::Arrive { count, gap, ece } => {
+                    for _ in 0..count {
+                        let Some(data) = self.under_way.pop_front() else { break };
+                        self.now = self.now + Span(gap);
+                        let ack = self.receiver.on_data(self.now, &data);
+                        self.acknowledge(ack, ece);
+                    }
+                }
+                Op::Lose => drop(self.under_way.pop_front()),
+                Op::LoseAck => {
+                    let Some(data) = self.under_way.pop_front() else { return };
+                    self.receiver.on_data(self.now, &data);
+                }
+                Op::Swap if self.under_way.len() > 1 => self.under_way.swap(0, 1),
+                Op::Swap => {}
+                Op::Timer => {
+                    let sender = self.both(|sender, _| sender.deadline());
+                    let receiver = self.receiver.deadline();
+                    let Some(at) = sender.into_iter().chain(receiver).min() else { return };
+                    self.now = self.now.max(at);
+                    let ack = self.receiver.on_deadline(self.now);
+                    self.acknowledge(ack, false);
+                    self.both(|sender, now| sender.on_deadline(now));
+                    self.settle();
+                }
+                Op::Stop => self.both(|sender, _| sender.stop()),
+            }
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Arrive { count: u16, gap: u64, ece: bool },
+        Lose,
+        LoseAck,
+        Swap,
+        Timer,
+        Stop,
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            40 => (1_u16..200, 1_u64..30_000_000, prop::bool::weighted(0.05))
+                .prop_map(|(count, gap, ece)| Op::Arrive { count, gap, ece }),
+            10 => Just(Op::Timer),
+            4 => Just(Op::Lose),
+            4 => Just(Op::LoseAck),
+            2 => Just(Op::Swap),
+            1 => Just(Op::Stop),
+        ]
+    }
+
+    fn options() -> impl Strategy<Value = Options> {
+        let recovery =
+            prop_oneof![Just(LossRecovery::Sack), Just(LossRecovery::NewReno), Just(LossRecovery::Reno)];
+        let spurious = prop_oneof![
+            Just(SpuriousTimeout::Off),
+            Just(SpuriousTimeout::FRto),
+            Just(SpuriousTimeout::Eifel)
+        ];
+        let flags = prop::array::uniform9(prop::bool::ANY);
+        (recovery, spurious, flags, prop::option::of(1_u64..300)).prop_map(
+            |(recovery, spurious, flags, window)| {
+                let [modern, byte_counting, limited_transmit, delayed, timestamps, ecn, pacing, aen, prr] =
+                    flags;
+                let profile = if modern { Options::modern() } else { Options::paper() };
+                Options {
+                    recovery,
+                    spurious,
+                    byte_counting,
+                    limited_transmit,
+                    delayed_ack: delayed.then_some(Span::from_millis(100)),
+                    timestamps,
+                    ecn,
+                    pacing,
+                    aen,
+                    prr,
+                    receive_window: window,
+                    // The short way is there for these; some connections keep them, to see that it stays out of their way.
+                    rack: modern && timestamps,
+                    tlp: modern && ecn,
+                    dsack: modern && pacing,
+                    ..profile
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_short_way_leads_where_the_long_one_does(
+            cc in prop::sample::select(vec!["reno", "cubic", "bbr", "vegas", "tfrc", "hybla", "star", "westwood-plus"]),
+            options in options(),
+            bytes in prop::option::of(1_u64..2_000_000),
+            ops in prop::collection::vec(op(), 1..60),
+        ) {
+            let mut pair = Pair::new(cc, options, bytes);
+            pair.settle();
+            for op in &ops {
+                pair.step(op);
+            }
+        }
+    }
+
+    /// Or else the test above would compare the long way with itself.
+    #[test]
+    fn without_losses_every_acknowledgement_but_the_first_goes_the_short_way() {
+        let mut pair = Pair::new("reno", Options::paper(), None);
+        pair.settle();
+        for _ in 0..100 {
+            pair.step(&Op::Arrive { count: 10, gap: 1_000_000, ece: false });
+        }
+        assert_eq!(pair.even, 999);
+    }
+}

@@ -1,0 +1,154 @@
+"""Files and directories that appear complete or not at all, whoever ends the process that writes them.
+
+What is written has a name of its own beside its place, `.NAME.PID`, until it is complete. What a killed
+process leaves under such a name is removed when the same place is written to again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_numbers = itertools.count()
+
+
+def replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Makes a file by `write`, which is given another name to write to, then renames it.
+
+    Raises:
+        OSError: it cannot be written; the error names `path`.
+    """
+    sweep(path)
+    work = _beside(path)
+    try:
+        write(work)
+        os.replace(work, path)
+    except OSError as failure:
+        raise _about(path, failure) from None
+    finally:
+        with suppress(OSError):
+            work.unlink(missing_ok=True)
+
+
+def replace_frame(path: Path, frame: pl.DataFrame) -> None:
+    """The same for a table, as Parquet, or as CSV if `path` ends so."""
+    replace(path, lambda work: write_frame(work, frame, path.suffix))
+
+
+def write_frame(path: Path, frame: pl.DataFrame, kind: str = ".parquet") -> bytes:
+    """Writes a table to `path` and returns the bytes that it consists of.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    from io import BytesIO
+
+    # Not by polars itself: of a full disk it says that the format is broken.
+    whole = BytesIO()
+    if kind == ".csv":
+        frame.write_csv(whole)
+    else:
+        frame.write_parquet(whole)
+    path.write_bytes(whole.getbuffer())
+    return whole.getvalue()
+
+
+@contextmanager
+def replaced_directory(path: Path) -> Iterator[Path]:
+    """An empty directory to fill, which takes the place of the one at `path` when the block is done.
+
+    Raises:
+        OSError: it cannot be written; the error names `path`.
+    """
+    sweep(path)
+    work = _beside(path)
+    try:
+        (work / "new").mkdir(parents=True)
+    except OSError as failure:
+        raise _about(path, failure) from None
+    try:
+        yield work / "new"
+        if path.exists():
+            os.rename(path, work / "old")
+        os.rename(work / "new", path)
+    except OSError as failure:
+        raise _about(path, failure) from None
+    finally:
+        _finish(path, work)
+
+
+def try_place(path: Path) -> None:
+    """Makes the directory that `path` stands in, sweeps it, and makes sure that something can be made there.
+
+    Raises:
+        OSError: it cannot.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sweep(path)
+    work = _beside(path)
+    try:
+        work.mkdir()
+        work.rmdir()
+    except OSError as failure:
+        raise _about(path, failure) from None
+
+
+def sweep(path: Path) -> None:
+    """Removes what killed processes have left of their work on `path`, and ends what only lacked its name.
+
+    Raises:
+        OSError: the directory that `path` stands in cannot be read.
+    """
+    if not path.parent.is_dir():
+        return
+    ours = re.compile(rf"\.{re.escape(path.name)}\.([0-9]{{1,9}})(\.[0-9]+)?")
+    for entry in list(os.scandir(path.parent)):
+        found = ours.fullmatch(entry.name)
+        if found is None or _runs(int(found[1])):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            _finish(path, Path(entry.path))
+        elif entry.is_file(follow_symlinks=False):
+            Path(entry.path).unlink(missing_ok=True)
+
+
+def _finish(path: Path, work: Path) -> None:
+    """Removes a directory of work. Between the two renames the new one is complete, and the old one safe."""
+    if (work / "old").is_dir():
+        for kept in (work / "new", work / "old"):
+            if kept.is_dir() and not path.exists():
+                with suppress(OSError):
+                    os.rename(kept, path)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _beside(path: Path) -> Path:
+    """A name that no other process and no other thread writes to."""
+    return path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}")
+
+
+def _runs(pid: int) -> bool:
+    """Is there a process with this number?"""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True
+
+
+def _about(path: Path, failure: OSError) -> OSError:
+    """The same failure, said of the place that was asked for."""
+    if failure.errno is None:
+        return OSError(f"{path}: {failure}")
+    return OSError(failure.errno, failure.strerror or str(failure), str(path))

@@ -1,0 +1,179 @@
+"""Runs the public packetdrill scripts and writes what becomes of them into docs/validation.md.
+
+    python scripts/conformance.py google=FOLDER ligurio=FOLDER freebsd=FOLDER [--write]
+
+The scripts are no part of this repository; each FOLDER holds those of one source:
+
+    google    https://github.com/google/packetdrill, gtests/net
+    ligurio   https://github.com/ligurio/packetdrill-testcases, testcases/tcp
+    freebsd   https://github.com/freebsd-net/tcp-testsuite, rcv-data-segments
+
+Of a source only those are counted whose file name no source before it has. Why a script differs stands in
+scripts/conformance.toml; one that differs without a cause there, or the other way round, is an error.
+
+    0  the table was printed or written
+    1  a cause is missing or idle
+    2  the request was wrong
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from validate import PAGE, ROOT, replaced
+
+SOURCES = {
+    "google": "google/packetdrill, `gtests/net`",
+    "ligurio": "ligurio/packetdrill-testcases, `testcases/tcp`",
+    "freebsd": "freebsd-net/tcp-testsuite, `rcv-data-segments`",
+}
+
+REASONS = (
+    ("another dialect (variables, conditions, packets in UDP)", r"^unreadable"),
+    ("fast open", r"FASTOPEN|fastopen|\"FO|data with the SYN|_ecr_scaled|nstat"),
+    ("opening, closing and resets, without data", r"no data|no SYN|second SYN|before the handshake|the flag"),
+    ("data in both directions", r"data in both"),
+    ("segments cut otherwise: merged, overlapping or acknowledged in part", r"several segments|inside a seg"),
+    ("a receive window that changes and binds", r"receive window"),
+    ("a blocking or partial read or write", r"blocks$|answers"),
+    ("other socket calls and options", r"setsockopt|system call"),
+    ("window after idle times (RFC 2861)", r"slow_start_after_idle"),
+    ("other commands and settings of a kernel", r"command|sysctl|^refused: --"),
+    ("other questions to the kernel, other Python", r"cannot be asked|only assert"),
+    ("other packets and TCP options", r"packets of|TCP option"),
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of one script."""
+
+    source: str
+    path: str
+    verdict: str
+    message: str
+
+    @property
+    def name(self) -> str:
+        """File name, by which the copies of a script in several sources are known."""
+        return Path(self.path).name
+
+    @property
+    def folder(self) -> str:
+        """The last folder of its path."""
+        return Path(self.path).parent.name or SOURCES[self.source].split("/")[-1].strip("`")
+
+    @property
+    def reason(self) -> str:
+        """Why it was refused, as one of `REASONS`."""
+        text = f"{self.verdict}: {self.message}"
+        return next((label for label, pattern in REASONS if re.search(pattern, text)), "something else")
+
+
+def run(source: str, folder: Path) -> list[Ran]:
+    """What the runner says of every script below `folder`.
+
+    Raises:
+        RuntimeError: the runner failed, or found no script.
+    """
+    command = ["cargo", "run", "-q", "-p", "bentpipe-drill", "--", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    rows = [line.split("\t", 3) for line in done.stdout.splitlines()]
+    if done.returncode not in (0, 1) or not rows:
+        raise RuntimeError(done.stderr.strip() or f"{folder}: no scripts (*.pkt) in it")
+    return [Ran(source, path, verdict, message) for verdict, path, _, message in rows]
+
+
+def new(rows: list[Ran], known: set[str]) -> list[Ran]:
+    """Those of `rows` whose names are not among `known`."""
+    return [row for row in rows if row.name not in known]
+
+
+def count_table(rows: list[Ran]) -> str:
+    """How many scripts of each source pass, differ, are refused and why."""
+    sources = [source for source in SOURCES if any(row.source == source for row in rows)]
+    counts = {source: [row for row in rows if row.source == source] for source in sources}
+
+    def line(label: str, count: list[int]) -> str:
+        cells = [str(n) if n else "" for n in [*count, sum(count)]]
+        return f"| {label} | {' | '.join(cells)} |"
+
+    def each(label: str, wanted: str) -> str:
+        return line(label, [sum(row.verdict == wanted for row in counts[s]) for s in sources])
+
+    lines = [
+        f"| | {' | '.join(SOURCES[s] for s in sources)} | all |",
+        f"|---|{'---|' * (len(sources) + 1)}",
+        line("scripts", [len(counts[s]) for s in sources]),
+        line("run to a verdict", [sum(r.verdict in ("pass", "differs") for r in counts[s]) for s in sources]),
+        each("**pass**", "pass"),
+        each("**differ**", "differs"),
+    ]
+    stayed = ("refused", "unreadable")
+    left = {s: Counter(row.reason for row in counts[s] if row.verdict in stayed) for s in sources}
+    for label in [label for label, _ in REASONS] + ["something else"]:
+        if any(left[s][label] for s in sources):
+            lines.append(line(f"not run: {label}", [left[s][label] for s in sources]))
+    return "\n".join(lines)
+
+
+def verdict_table(rows: list[Ran], causes: dict[str, str]) -> str:
+    """One row for each script that differs, and one for the scripts of a folder that pass."""
+    lines = ["| script | verdict | cause |", "|---|---|---|"]
+    passed: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        name = row.name.removesuffix(".pkt")
+        if row.verdict == "pass":
+            passed.setdefault((row.source, row.folder), []).append(name)
+        elif row.verdict == "differs":
+            lines.append(f"| {row.source}: {row.folder}/{name} | differs | {causes[row.name]} |")
+    for (source, folder), names in passed.items():
+        listed = ", ".join(names) if len(names) <= 12 else f"{names[0]} to {names[-1]}, {len(names)} scripts"
+        lines.append(f"| {source}: {folder}/: {listed} | pass | |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Runs the scripts of the sources that are named."""
+    parser = argparse.ArgumentParser(
+        description="Runs public packetdrill scripts and prints what becomes of them."
+    )
+    parser.add_argument("source", nargs="+", help=f"NAME=FOLDER; names: {', '.join(SOURCES)}")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/validation.md")
+    given = parser.parse_args()
+    folders = dict(text.partition("=")[::2] for text in given.source)
+    for name, folder in folders.items():
+        if name not in SOURCES:
+            parser.error(f"no source is called {name!r}; NAME=FOLDER with one of {', '.join(SOURCES)}")
+        if not Path(folder).is_dir():
+            parser.error(f"{name}={folder}: no such folder")
+    rows: list[Ran] = []
+    for name in SOURCES:
+        if name in folders:
+            rows += new(run(name, Path(folders[name]).resolve()), {row.name for row in rows})
+    causes = tomllib.loads((ROOT / "scripts" / "conformance.toml").read_text(encoding="utf-8"))["cause"]
+    differing = {row.name for row in rows if row.verdict == "differs"}
+    for name in sorted(differing - set(causes)):
+        print(f"scripts/conformance.toml: no cause for {name}", file=sys.stderr)
+    idle = sorted(set(causes) - differing) if set(folders) == set(SOURCES) else []
+    for name in idle:
+        print(f"scripts/conformance.toml: a cause for {name}, which does not differ", file=sys.stderr)
+    if differing - set(causes) or idle:
+        return 1
+    table = f"{count_table(rows)}\n\n{verdict_table(rows, causes)}"
+    if given.write:
+        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "packetdrill", table), encoding="utf-8")
+    else:
+        print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
