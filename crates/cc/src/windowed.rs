@@ -171,7 +171,8 @@ impl<P: Policy> Windowed<P> {
         };
         if self.slow() {
             let hystart = self.hystart.as_ref().and_then(|hystart| hystart.counted(flow, ack));
-            let (counted, divisor) = hystart.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
+            let (counted, divisor) =
+                hystart.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
             let left = divisor * self.policy.slow_start(&mut self.w, flow, counted);
             if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
                 let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
@@ -230,11 +231,7 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.bytes(self.w.cwnd),
-            ssthresh: self.threshold.1,
-            pacing: Pacing::Window,
-        }
+        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
