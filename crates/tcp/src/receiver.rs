@@ -148,6 +148,7 @@ impl Receiver {
     }
 
     /// Puts the run that holds `seq` first among the recent ones and joins those that it has grown into.
+    #[inline(never)]
     fn remember(&mut self, seq: u64) {
         let mut run = Block { start: seq, end: seq + 1 };
         for known in self.recent {
@@ -164,10 +165,13 @@ impl Receiver {
             run.end = self.early.next_clear(run.end, self.high).unwrap_or(self.high);
         }
         let mut recent = [run, Block::default(), Block::default()];
-        let apart = |b: &&Block| b.start > self.next && (b.end < run.start || b.start > run.end);
-        let others = self.recent.iter().filter(apart);
-        for (slot, known) in recent[1..].iter_mut().zip(others) {
-            *slot = *known;
+        let mut kept = 1;
+        for known in self.recent {
+            let apart = known.start > self.next && (known.end < run.start || known.start > run.end);
+            if apart && kept < MAX_BLOCKS {
+                recent[kept] = known;
+                kept += 1;
+            }
         }
         self.recent = recent;
     }
@@ -179,13 +183,23 @@ impl Receiver {
         self.deadline = None;
         self.last_ack = self.next;
         let mut sack = Sack::default();
+        if repeated.is_some() || self.early_count > 0 {
+            self.report(repeated, &mut sack);
+        }
+        AckSegment { ack: self.next, sack, tsecr: self.ts_recent, ece: self.echo }
+    }
+
+    #[inline(never)]
+    fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
         if let Some(seq) = repeated {
             sack.push(Block { start: seq, end: seq + 1 });
         }
         if self.early_count > 0 {
-            let live = |b: &&Block| b.start > self.next && b.end > b.start;
-            self.recent.iter().filter(live).for_each(|b| sack.push(*b));
+            for block in &self.recent {
+                if block.start > self.next && block.end > block.start {
+                    sack.push(*block);
+                }
+            }
         }
-        AckSegment { ack: self.next, sack, tsecr: self.ts_recent, ece: self.echo }
     }
 }

@@ -18,6 +18,9 @@ use crate::segment::Sack;
 /// DupThresh of RFC 6675 section 2.
 pub(crate) const DUP_THRESH: usize = 3;
 
+/// Room for this many segments is made with the first.
+const SMALLEST: usize = 16;
+
 /// The state when a segment was sent, for delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, section 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
@@ -37,6 +40,7 @@ pub(crate) struct Scoreboard {
     sent_at: Vec<Time>,
     /// Empty unless the controller wants rate samples.
     stamps: Vec<Stamp>,
+    stamped: bool,
     sacked: Bits,
     lost: Bits,
     /// Retransmission in flight.
@@ -57,6 +61,8 @@ pub(crate) struct Scoreboard {
     marked: u64,
     /// No lost segment without a retransmission in flight lies below.
     resend: u64,
+    /// From the first to behind the second everything is SACKed.
+    crown: (u64, u64),
     /// With RACK.
     order: Option<Box<Order>>,
 }
@@ -82,8 +88,9 @@ impl Scoreboard {
         Self {
             una: 0,
             next: 0,
-            sent_at: vec![Time(0); 64],
-            stamps: if stamps { vec![Stamp::default(); 64] } else { Vec::new() },
+            sent_at: Vec::new(),
+            stamped: stamps,
+            stamps: Vec::new(),
             sacked: bits(),
             lost: bits(),
             again: bits(),
@@ -97,6 +104,7 @@ impl Scoreboard {
             top: [0; DUP_THRESH],
             marked: 0,
             resend: 0,
+            crown: (0, 0),
             order: rack.then(Box::default),
         }
     }
@@ -130,7 +138,7 @@ impl Scoreboard {
     }
 
     fn slot(&self, seq: u64) -> usize {
-        seq as usize & (self.sent_at.len() - 1)
+        seq as usize & self.sent_at.len().wrapping_sub(1)
     }
 
     /// Segment `next` goes out for the first time.
@@ -179,23 +187,17 @@ impl Scoreboard {
 
     #[cold]
     fn grow(&mut self) {
-        let old = self.sent_at.len();
+        let (una, old) = (self.una, self.sent_at.len());
+        let new = (2 * old).max(SMALLEST);
         for bits in [&mut self.sacked, &mut self.lost, &mut self.again, &mut self.twice] {
-            bits.grow(self.una, self.next);
+            if (new as u64) > bits.capacity() {
+                bits.grow(una, self.next);
+            }
         }
-        let move_ring = |i: usize| {
-            // The position in the bigger ring of what slot `i` of the old one holds.
-            let seq = self.una + ((i as u64).wrapping_sub(self.una) & (old as u64 - 1));
-            seq as usize & (2 * old - 1)
-        };
-        let mut sent_at = vec![Time(0); 2 * old];
-        (0..old).for_each(|i| sent_at[move_ring(i)] = self.sent_at[i]);
-        if !self.stamps.is_empty() {
-            let mut stamps = vec![Stamp::default(); 2 * old];
-            (0..old).for_each(|i| stamps[move_ring(i)] = self.stamps[i]);
-            self.stamps = stamps;
+        self.sent_at = moved(&self.sent_at, una, new);
+        if self.stamped {
+            self.stamps = moved(&self.stamps, una, new);
         }
-        self.sent_at = sent_at;
     }
 
     /// The lowest lost segment that has no retransmission in flight.
@@ -230,13 +232,24 @@ impl Scoreboard {
     }
 
     /// RFC 6675 section 4, NextSeg rule 4: the highest outstanding segment that is not SACKed.
-    pub(crate) fn rescue(&self) -> Option<u64> {
-        self.sacked.last_clear(self.una, self.next).filter(|&seq| !self.again.get(seq))
+    pub(crate) fn rescue(&mut self) -> Option<u64> {
+        // Nothing is asked as often at the end of a transfer: what was found SACKed at the top is not searched again.
+        let (from, until) = self.crown;
+        let known = if until == self.next { from } else { self.next };
+        let highest = self.sacked.last_clear(self.una, known);
+        self.crown = (highest.map_or(self.una, |seq| seq + 1), self.next);
+        highest.filter(|&seq| !self.again.get(seq))
     }
 
     /// The stamp of a segment that the last ACK delivered, or that is outstanding.
     pub(crate) fn stamp_of(&self, seq: u64) -> Stamp {
         self.stamps[self.slot(seq)]
+    }
+
+    /// When segment `seq` was sent last.
+    #[inline]
+    pub(crate) fn sent(&self, seq: u64) -> Sent {
+        Sent { at: self.sent_at[self.slot(seq)], seq }
     }
 
     /// Is everything outstanding in flight as it was first sent: nothing SACKed, lost or sent again?
@@ -282,6 +295,7 @@ impl Scoreboard {
             let (start, end) = (block.start.max(self.una), block.end.min(self.next));
             // Most blocks repeat what the last ACK said, grown at one end.
             match known.blocks().iter().find(|k| k.start <= start && start < k.end) {
+                Some(k) if end <= k.end => {}
                 Some(k) => self.sack(k.end, end, &mut got),
                 None => self.sack(start, end, &mut got),
             }
@@ -454,6 +468,15 @@ impl Scoreboard {
         self.doubt_end = self.una;
         self.rebuild_order();
     }
+}
+
+/// A ring that holds what `ring` does, `una` the first number of its window, and has room for `len` entries.
+fn moved<T: Copy + Default>(ring: &[T], una: u64, len: usize) -> Vec<T> {
+    let mut bigger = vec![T::default(); len];
+    for seq in una..una + ring.len() as u64 {
+        bigger[seq as usize & (len - 1)] = ring[seq as usize & (ring.len() - 1)];
+    }
+    bigger
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod delivery;
 mod detection;
 mod even;
 mod opening;
+mod pacing;
 mod recovery;
 mod wanted;
 
@@ -383,12 +384,13 @@ impl Sender {
     /// The scoreboard's part of an ACK that is not plainly in order.
     #[inline(never)]
     fn take_blocks(&mut self, seg: &AckSegment) -> Delivered {
-        let sack = if self.options.recovery == LossRecovery::Sack { seg.sack } else { Sack::default() };
+        let none = Sack::default();
+        let sack = if self.options.recovery == LossRecovery::Sack { &seg.sack } else { &none };
         if self.watchful {
             self.believe(seg);
         }
-        let got = self.board.acknowledge(seg.ack, &sack, &self.known_sack);
-        self.known_sack = sack;
+        let got = self.board.acknowledge(seg.ack, sack, &self.known_sack);
+        self.known_sack = *sack;
         got
     }
 
@@ -481,7 +483,7 @@ impl Sender {
         if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
             return Err(Limit::Cwnd);
         }
-        if self.pace_at > self.flow.now && self.pacing_rate().is_some() {
+        if self.pace_at > self.flow.now && self.is_paced() {
             self.pacing_waits = true;
             return Err(Limit::Pacing);
         }
@@ -605,41 +607,5 @@ impl Sender {
             in_flight: self.in_flight() * u64::from(self.flow.mss),
             app_limited: self.flow.delivered < self.app_limited_until,
         })
-    }
-
-    /// A segment with a payload of `len` goes out: when the next may follow, if segments are paced.
-    #[inline]
-    fn pace(&mut self, now: Time, len: u32) {
-        if self.decision.pacing == Pacing::Off
-            || self.decision.pacing == Pacing::Window && !self.options.pacing
-        {
-            return;
-        }
-        let gap =
-            if matches!(self.decision.pacing, Pacing::Rate(_)) && self.gap.0 == (self.decision.pacing, len) {
-                self.gap.1
-            } else {
-                let Some(rate) = self.pacing_rate() else { return };
-                Span::from_secs(f64::from(len + self.options.header) / rate)
-            };
-        self.gap = ((self.decision.pacing, len), gap);
-        self.pace_at = self.pace_at.max(now) + gap;
-    }
-
-    /// Bytes on the wire per second, if segments are paced.
-    fn pacing_rate(&self) -> Option<f64> {
-        let payload = match self.decision.pacing {
-            Pacing::Rate(rate) => Some(rate.bytes_per_sec().max(1.0)),
-            Pacing::Window if self.options.pacing => {
-                let srtt = self.flow.rtt?.smoothed.secs();
-                // Linux: twice cwnd / srtt in slow start, 1.2 times beyond.
-                let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
-                (srtt > 0.0).then(|| gain * self.decision.cwnd as f64 / srtt)
-            }
-            _ => return None,
-        };
-        // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
-        let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
-        payload.map(|rate| rate * wire)
     }
 }

@@ -40,6 +40,11 @@ impl Probing {
         self.measured = true;
     }
 
+    /// No probe is on its way or about to go.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.end.is_none() && !self.due
+    }
+
     /// May a probe be scheduled, as far as earlier probes decide (section 7.3)?
     pub(crate) fn may_schedule(&self) -> bool {
         self.end.is_none() && self.measured

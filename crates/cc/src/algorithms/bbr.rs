@@ -33,7 +33,9 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
+use crate::algorithms::model::{
+    Aggregation, KeptWindow, LARGEST, Last, Pacer, RoundMax, product, quantum, times,
+};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::registry::{Args, Entry, Grade, SenderOptions, number};
 use crate::report::{Ack, Flow, Phase};
@@ -148,6 +150,7 @@ pub(crate) struct Bbr {
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
     pacer: Pacer,
+    bdp: Last<(u64, Span)>,
 }
 
 impl Bbr {
@@ -187,6 +190,7 @@ impl Bbr {
             recovered_at: None,
             collapsed: false,
             pacer: Pacer::new(startup_gain, initial),
+            bdp: Last::default(),
         }
     }
 
@@ -205,10 +209,13 @@ impl Bbr {
     }
 
     /// `gain` BDPs plus what the ends hold up, bytes.
-    fn inflight(&self, gain: f64) -> u64 {
+    fn inflight(&mut self, gain: f64) -> u64 {
         match self.rtprop {
             None => self.initial,
-            Some(rtt) => times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacer.rate(), self.mss),
+            Some(rtt) => {
+                let bdp = self.bdp.get((self.bw.get(), rtt), |&(bw, rtt)| product(bw, rtt));
+                times(gain, bdp) + 3 * quantum(self.pacer.rate(), self.mss)
+            }
         }
     }
 

@@ -37,13 +37,14 @@ pub(crate) struct Pacer {
     rate: Rate,
     /// An RTT sample has set the rate.
     by_rtt: bool,
+    paced: Last<(f64, u64)>,
 }
 
 impl Pacer {
     /// Paces the `initial` window over an assumed RTT until there is a sample.
     pub(crate) fn new(startup_gain: f64, initial: u64) -> Self {
         let rate = pace(startup_gain, (initial as f64 / UNKNOWN_RTT.secs()) as u64);
-        Self { startup_gain, rate, by_rtt: false }
+        Self { startup_gain, rate, by_rtt: false, paced: Last::default() }
     }
 
     /// The rate.
@@ -59,7 +60,7 @@ impl Pacer {
             self.by_rtt = true;
             self.rate = pace(self.startup_gain, (cwnd as f64 / rtt.smoothed.secs()) as u64);
         }
-        let rate = pace(MARGIN * gain, bw);
+        let rate = Rate(self.paced.get((gain, bw), |&(gain, bw)| pace(MARGIN * gain, bw).0));
         if filled || rate > self.rate {
             self.rate = rate;
         }
@@ -113,22 +114,54 @@ pub(crate) fn quantum(pacing: Rate, mss: u32) -> u64 {
     (pacing.0 / 1000).min(65_536).max(least * u64::from(mss))
 }
 
+/// The last value of a function of which the arguments mostly stay as they were from one ACK to the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Last<A> {
+    of: A,
+    value: u64,
+    known: bool,
+}
+
+impl<A: PartialEq> Last<A> {
+    /// `function` of `of`.
+    #[inline]
+    pub(crate) fn get(&mut self, of: A, function: impl FnOnce(&A) -> u64) -> u64 {
+        if !self.known || self.of != of {
+            self.value = function(&of);
+            self.of = of;
+            self.known = true;
+        }
+        self.value
+    }
+}
+
 /// The greatest value of the last `window` rounds (or cycles), exact.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundMax {
     window: u64,
     /// (round, value), values falling: each is the greatest of its round and of all later ones.
     kept: VecDeque<(u64, u64)>,
+    /// The front of `kept`, and its back if the last value was taken in that round.
+    max: u64,
+    back: (u64, u64),
 }
 
 impl RoundMax {
     /// A filter over `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { window: (window as u64).max(1), kept: VecDeque::new() }
+        Self { window: (window as u64).max(1), kept: VecDeque::new(), max: 0, back: (u64::MAX, 0) }
     }
 
     /// Takes a value measured in `round`.
+    #[inline]
     pub(crate) fn add(&mut self, round: u64, value: u64) {
+        // Most values are no greater than another of the same round, and change nothing.
+        if round != self.back.0 || value > self.back.1 {
+            self.keep(round, value);
+        }
+    }
+
+    fn keep(&mut self, round: u64, value: u64) {
         while self.kept.back().is_some_and(|&(_, old)| old <= value) {
             self.kept.pop_back();
         }
@@ -138,11 +171,14 @@ impl RoundMax {
         while self.kept.front().is_some_and(|&(first, _)| first.saturating_add(self.window) <= round) {
             self.kept.pop_front();
         }
+        self.max = self.kept.front().map_or(0, |&(_, value)| value);
+        self.back = self.kept.back().copied().unwrap_or((u64::MAX, 0));
     }
 
     /// The maximum; 0 before the first value.
+    #[inline]
     pub(crate) fn get(&self) -> u64 {
-        self.kept.front().map_or(0, |&(_, value)| value)
+        self.max
     }
 }
 
@@ -153,12 +189,13 @@ pub(crate) struct Aggregation {
     began: Time,
     acked: u64,
     extra: RoundMax,
+    most: Last<u64>,
 }
 
 impl Aggregation {
     /// The greatest excess of the last `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { began: Time(0), acked: 0, extra: RoundMax::new(window) }
+        Self { began: Time(0), acked: 0, extra: RoundMax::new(window), most: Last::default() }
     }
 
     /// A new epoch begins at `now`.
@@ -178,8 +215,8 @@ impl Aggregation {
     }
 
     /// The excess to allow for, at most 100 ms at `bw`.
-    pub(crate) fn get(&self, bw: u64) -> u64 {
-        self.extra.get().min(product(bw, Span::from_millis(100)))
+    pub(crate) fn get(&mut self, bw: u64) -> u64 {
+        self.extra.get().min(self.most.get(bw, |&bw| product(bw, Span::from_millis(100))))
     }
 }
 

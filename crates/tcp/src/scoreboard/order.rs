@@ -100,14 +100,14 @@ impl Scoreboard {
 
     /// Is nothing outstanding that was sent before `newest`? Only where that is plain: in-order delivery.
     pub(crate) fn is_plainly_after(&self, newest: Sent) -> bool {
-        let first = Sent { at: self.sent_at[self.slot(self.una)], seq: self.una };
-        self.twice_count == 0 && self.lost_count == 0 && (self.una == self.next || first >= newest)
+        let first = || Sent { at: self.sent_at[self.slot(self.una)], seq: self.una };
+        self.twice_count == 0 && self.lost_count == 0 && (self.una == self.next || first() >= newest)
     }
 
     /// Section 6.2 steps 2 and 3: the newly delivered [`start`, `end`).
     #[inline(never)]
     pub(super) fn note_in_order(&mut self, start: u64, end: u64) {
-        let mask = self.sent_at.len() - 1;
+        let mask = self.sent_at.len().wrapping_sub(1);
         let Some(order) = &mut self.order else { return };
         let latest = order.latest;
         let got = &mut order.heard;
@@ -158,7 +158,7 @@ impl Scoreboard {
     #[inline(never)]
     pub(crate) fn mark_sent_before(&mut self, newest: Sent, now: Time, patience: Span) -> Marked {
         let mut got = Marked::default();
-        let mask = self.sent_at.len() - 1;
+        let mask = self.sent_at.len().wrapping_sub(1);
         let Self { order, sacked, lost, again, twice, sent_at, una, next, .. } = self;
         let Some(order) = order else { return got };
         let when = |seq: u64| sent_at[seq as usize & mask];

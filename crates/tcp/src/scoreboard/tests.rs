@@ -1,8 +1,10 @@
 //! The scoreboard against the text of RFC 6675.
 
+use bentpipe_cc::Span;
 use proptest::prelude::*;
 
 use super::*;
+use crate::bits::LOOKED_AT;
 use crate::segment::Block;
 
 /// RFC 6675 word for word, one entry for each segment ever sent.
@@ -174,6 +176,84 @@ proptest! {
             prop_assert_eq!(board.rescue(), naive.rescue());
             prop_assert_eq!(board.lost() > 0, naive.open().any(|s| naive.lost[s]));
             prop_assert_eq!(board.sacked(), naive.sacked[naive.una..].iter().filter(|&&x| x).count() as u64);
+        }
+    }
+}
+
+/// Words of bits that an ACK looks at on average while a window of `window` segments with losses where `lost` says so is
+/// reported and repaired, the receiver reporting three blocks.
+fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
+    let mut board = Scoreboard::new(false, rack);
+    let mut receiver = crate::Receiver::new(&crate::Options::paper());
+    let mut under_way = std::collections::VecDeque::new();
+    for seq in 0..window {
+        board.send_new(Time(seq), None);
+        under_way.push_back((seq, lost(seq)));
+    }
+    let (mut known, mut acks, mut now) = (Sack::default(), 0, window);
+    LOOKED_AT.with(|n| n.set(0));
+    while let Some((seq, lost)) = under_way.pop_front() {
+        if lost {
+            continue;
+        }
+        now += 1;
+        let data = crate::Data {
+            seq,
+            len: 1460,
+            tsval: 0,
+            retransmission: false,
+            cwr: false,
+            probe: false,
+            ce: false,
+        };
+        let ack = receiver.on_data(Time(now), &data).unwrap();
+        let (arrived, una) = (ack.ack, board.una());
+        if arrived > una || !ack.sack.is_empty() {
+            board.believe(Time(now), Time(now));
+            board.acknowledge(arrived, &ack.sack, &known);
+            known = ack.sack;
+            if rack {
+                let newest = board.take_heard().newest.unwrap_or_default();
+                board.mark_sent_before(newest, Time(now), Span(0));
+            }
+        }
+        acks += 1;
+        for _ in 0..2 {
+            // As the sender asks, and two segments for each ACK, so that the queue never runs dry before the end.
+            let mut next = board.next_lost();
+            if !rack {
+                next = next.or_else(|| board.next_doubtful()).or_else(|| board.rescue());
+            }
+            if let Some(seq) = next {
+                board.send_again(seq, Time(now), None);
+                under_way.push_back((seq, false));
+            }
+        }
+    }
+    assert_eq!((board.una(), board.pipe()), (window, 0), "everything was repaired");
+    LOOKED_AT.with(|n| n.get()) as f64 / f64::from(acks)
+}
+
+/// The work of an ACK does not grow with the window, whatever is lost of it: every second segment, the first half (so that one
+/// cumulative ACK covers the other at the end), short runs, or all but a few.
+#[test]
+fn the_work_of_an_ack_does_not_grow_with_the_window() {
+    type Pattern = fn(u64, u64) -> bool;
+    let patterns: [(&str, Pattern); 5] = [
+        ("every second", |i, _| i % 2 == 0),
+        ("first half", |i, w| i < w / 2),
+        ("two of five", |i, _| i % 5 < 2),
+        ("one in a hundred", |i, _| i % 100 == 50),
+        ("nine of ten", |i, _| i % 10 < 9),
+    ];
+    for rack in [false, true] {
+        for (name, lost) in patterns {
+            let small = words_per_ack(1_000, rack, |i| lost(i, 1_000));
+            let large = words_per_ack(100_000, rack, |i| lost(i, 100_000));
+            assert!(
+                large < 1.2 * small + 1.0,
+                "{name}, rack {rack}: {small} words, and {large} at a hundred times the window"
+            );
         }
     }
 }

@@ -102,6 +102,7 @@ impl Sender {
     pub(super) fn on_early_timer(&mut self, now: Time) -> bool {
         if let Some(at) = self.rack.as_ref().and_then(|rack| rack.deadline) {
             if at <= now {
+                self.even = false;
                 self.limits.pass(now, self.cwnd_segments());
                 self.on_reordering_timer();
             }
@@ -109,6 +110,7 @@ impl Sender {
         }
         if let Some(at) = self.tlp.deadline {
             if at <= now {
+                self.even = false;
                 self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
                 self.tlp.on_deadline();
                 self.timer = Some(now + self.rto.rto()); // RFC 8985 section 7.3

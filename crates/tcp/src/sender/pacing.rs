@@ -1,0 +1,54 @@
+//! Segments spread in time: at the controller's rate, or at one derived from cwnd / srtt.
+
+use bentpipe_cc::{Pacing, Span, Time};
+
+use super::Sender;
+
+impl Sender {
+    /// A segment with a payload of `len` goes out: when the next may follow, if segments are paced.
+    #[inline]
+    pub(super) fn pace(&mut self, now: Time, len: u32) {
+        if self.decision.pacing == Pacing::Off
+            || self.decision.pacing == Pacing::Window && !self.options.pacing
+        {
+            return;
+        }
+        let gap =
+            if matches!(self.decision.pacing, Pacing::Rate(_)) && self.gap.0 == (self.decision.pacing, len) {
+                self.gap.1
+            } else {
+                let Some(rate) = self.pacing_rate() else { return };
+                Span::from_secs(f64::from(len + self.options.header) / rate)
+            };
+        self.gap = ((self.decision.pacing, len), gap);
+        self.pace_at = self.pace_at.max(now) + gap;
+    }
+
+    /// Is there a [`Sender::pacing_rate`]?
+    pub(super) fn is_paced(&self) -> bool {
+        match self.decision.pacing {
+            Pacing::Rate(_) => true,
+            Pacing::Window => {
+                self.options.pacing && self.flow.rtt.is_some_and(|rtt| rtt.smoothed > Span::ZERO)
+            }
+            Pacing::Off => false,
+        }
+    }
+
+    /// Bytes on the wire per second, if segments are paced.
+    fn pacing_rate(&self) -> Option<f64> {
+        let payload = match self.decision.pacing {
+            Pacing::Rate(rate) => Some(rate.bytes_per_sec().max(1.0)),
+            Pacing::Window if self.options.pacing => {
+                let srtt = self.flow.rtt?.smoothed.secs();
+                // Linux: twice cwnd / srtt in slow start, 1.2 times beyond.
+                let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
+                (srtt > 0.0).then(|| gain * self.decision.cwnd as f64 / srtt)
+            }
+            _ => return None,
+        };
+        // Controllers count payload, as windows and rate samples do; headers take their share of the wire.
+        let wire = f64::from(self.options.header) / f64::from(self.flow.mss) + 1.0;
+        payload.map(|rate| rate * wire)
+    }
+}
