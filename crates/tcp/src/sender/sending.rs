@@ -1,0 +1,191 @@
+//! What to send next, or what forbids it, and the bookkeeping of a segment that goes out.
+
+use bentpipe_cc::{Phase, Time};
+
+use super::{Probe, Sender};
+use crate::limits::Limit;
+use crate::options::LossRecovery;
+use crate::scoreboard::Stamp;
+use crate::segment::Data;
+
+impl Sender {
+    pub(super) fn poll_any(&mut self, now: Time) -> Option<Data> {
+        if self.is_done() {
+            return None;
+        }
+        self.flow.now = now;
+        if self.probe != Probe::No || self.tlp.due {
+            return self.poll_probe(now);
+        }
+        match self.choose() {
+            Ok(seq) => Some(self.transmit(now, seq)),
+            Err(limit) => {
+                if limit == Limit::Cwnd {
+                    self.limited_until = self.board.next();
+                }
+                if limit == Limit::App {
+                    self.app_limited_until =
+                        self.flow.delivered + (self.in_flight() * u64::from(self.flow.mss)).max(1);
+                }
+                if self.options.tlp {
+                    self.schedule_probe();
+                }
+                self.limits.pass(now, self.cwnd_segments());
+                self.limits.set(if self.flow.phase == Phase::Open || limit == Limit::App {
+                    limit
+                } else {
+                    Limit::Recovery
+                });
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn poll_probe(&mut self, now: Time) -> Option<Data> {
+        match self.probe {
+            Probe::No => Some(self.loss_probe(now)),
+            Probe::Sent => {
+                self.limits.set(Limit::Timeout);
+                None
+            }
+            Probe::ToSend => {
+                self.probe = Probe::Sent;
+                Some(Data { len: 1, probe: true, ..self.segment(self.board.una()) })
+            }
+        }
+    }
+
+    /// What to send next, or what forbids it.
+    fn choose(&mut self) -> Result<u64, Limit> {
+        let pipe = self.in_flight();
+        let any_lost = self.board.lost() > 0;
+        if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
+            return Err(Limit::Cwnd);
+        }
+        if self.pace_at > self.flow.now && self.is_paced() {
+            self.pacing_waits = true;
+            return Err(Limit::Pacing);
+        }
+        let new = self.may_send_new(pipe);
+        if self.suspicion.wants_new() {
+            match new {
+                Ok(_) => return new, // F-RTO: RFC 5682 section 2.1 step 2b
+                Err(_) => self.suspicion.no_new(),
+            }
+        }
+        if self.suspicion.waits() {
+            return Err(Limit::Cwnd); // F-RTO: a retransmission now would spoil what the next ACK tells
+        }
+        if any_lost && let Some(seq) = self.board.next_lost() {
+            return Ok(seq); // RFC 6675 NextSeg rule 1
+        }
+        let in_sack_recovery =
+            self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::Sack;
+        // With RACK what is not marked may only be late, and what follows finds the losses at the end.
+        if new.is_err() && in_sack_recovery && self.rack.is_none() {
+            if let Some(seq) = self.board.next_doubtful() {
+                return Ok(seq); // rule 3
+            }
+            if self.board.una() > self.rescue_at
+                && let Some(seq) = self.board.rescue()
+            {
+                self.rescue_at = u64::MAX;
+                return Ok(seq); // rule 4
+            }
+        }
+        new // rule 2
+    }
+
+    fn may_send_new(&self, pipe: u64) -> Result<u64, Limit> {
+        let next = self.board.next();
+        if next >= self.limit {
+            return Err(if pipe == 0 || self.flow.phase == Phase::Open { Limit::App } else { Limit::Cwnd });
+        }
+        if self.options.receive_window.is_some_and(|w| self.board.outstanding() >= w) {
+            return Err(Limit::Rwnd);
+        }
+        // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
+        if !self.options.limited_transmit
+            && self.flow.phase == Phase::Open
+            && self.board.outstanding() >= self.window()
+        {
+            return Err(Limit::Cwnd);
+        }
+        Ok(next)
+    }
+
+    /// The effective congestion window in segments.
+    pub(super) fn window(&self) -> u64 {
+        if self.flow.phase == Phase::Recovery && self.options.prr && !self.self_driven {
+            return self.prr.cwnd();
+        }
+        let desired = self.decision.segments();
+        self.exit_clamp.map_or(desired, |clamp| clamp.min(desired))
+    }
+
+    pub(super) fn segment(&self, seq: u64) -> Data {
+        let len = if seq + 1 == self.limit { self.last_len } else { self.options.mss };
+        let tsval = (self.flow.now.0 / 1000) as u32;
+        Data { seq, len, tsval, retransmission: false, cwr: false, probe: false, ce: false }
+    }
+
+    pub(super) fn transmit(&mut self, now: Time, seq: u64) -> Data {
+        let mut data = self.segment(seq);
+        if self.board.outstanding() == 0 {
+            // A new flight: rate samples must not span the pause.
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let stamp = self.stamp();
+        self.counters.sent += 1;
+        if seq == self.board.next() {
+            data.cwr = core::mem::take(&mut self.cwr);
+            self.tlp.anew = true;
+            self.board.send_new(now, stamp);
+            self.suspicion.on_new_sent();
+        } else {
+            data.retransmission = true;
+            self.send_again(now, &data, stamp);
+        }
+        self.prr.on_sent();
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.rto()); // RFC 6298 section 5.1
+        }
+        self.pace(now, data.len);
+        self.note_in_flight();
+        data
+    }
+
+    #[inline(never)]
+    fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
+        let seq = data.seq;
+        self.counters.retransmitted += 1;
+        let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
+        if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
+            self.timer = None; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
+        }
+        self.forced = false;
+        self.suspicion.on_retransmit(data.tsval);
+        if self.tlp.due {
+            self.board.send_probe(seq, now, stamp);
+        } else {
+            let lost = self.board.send_again(seq, now, stamp);
+            if let Some(repairs) = &mut self.repairs {
+                repairs.on_retransmit(lost);
+            }
+        }
+    }
+
+    /// The state that a segment sent now remembers, for controllers that want rate samples.
+    #[inline]
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        self.rated.then(|| Stamp {
+            delivered: self.flow.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            in_flight: self.in_flight() * u64::from(self.flow.mss),
+            app_limited: self.flow.delivered < self.app_limited_until,
+        })
+    }
+}
