@@ -15,18 +15,30 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn new(decision: Decision, mss: u32) -> Self {
         let cwnd = decision.cwnd;
-        let segments = (cwnd / u64::from(mss)).max(1);
-        Self { decision, segments, real: cwnd as f64 / f64::from(mss) }
+        Self { decision, segments: Self::whole(cwnd, mss), real: cwnd as f64 / f64::from(mss) }
     }
 
-    /// The controller has been asked again.
+    /// The controller has been asked again. Field by field: the answer was written in words, and a copy of all of it reads wider
+    /// than that, for which the processor waits.
     #[inline]
     pub(super) fn set(&mut self, decision: Decision, mss: u32) {
-        if decision.cwnd == self.decision.cwnd {
-            self.decision = decision;
-        } else {
-            *self = Self::new(decision, mss);
+        let Decision { cwnd, ssthresh, pacing } = decision;
+        if cwnd != self.decision.cwnd {
+            self.decision.cwnd = cwnd;
+            self.segments = Self::whole(cwnd, mss);
+            self.real = cwnd as f64 / f64::from(mss);
         }
+        if ssthresh != self.decision.ssthresh {
+            self.decision.ssthresh = ssthresh;
+        }
+        if pacing != self.decision.pacing {
+            self.decision.pacing = pacing;
+        }
+    }
+
+    #[inline]
+    fn whole(cwnd: u64, mss: u32) -> u64 {
+        (cwnd / u64::from(mss)).max(1)
     }
 
     /// Whole segments that may be in flight, at least one.
