@@ -1,6 +1,6 @@
 """Files and directories that appear complete or not at all, whoever ends the process that writes them.
 
-What is written has a name of its own beside its place, `.NAME.PID`, until it is complete. What a killed
+What is written has a name of its own beside its place, `.NAME.PID.N`, until it is complete. What a killed
 process leaves under such a name is removed when the same place is written to again.
 """
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+import pty
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -42,3 +46,21 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
         return CliRunner().invoke(app, [str(a) for a in args], prog_name="bentpipe")
 
     return invoke
+
+
+@pytest.fixture
+def on_a_terminal() -> Callable[[Sequence[str], Mapping[str, str]], tuple[int, bytes]]:
+    """Runs a command whose standard error is a terminal: exit status, and what it wrote there."""
+
+    def run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            said = b""
+            with contextlib.suppress(OSError):  # how Linux says that the other side of a terminal is closed
+                while part := os.read(ours, 4096):
+                    said += part
+        os.close(ours)
+        return process.returncode, said
+
+    return run

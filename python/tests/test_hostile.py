@@ -1,9 +1,7 @@
 """Damaged and hostile files: one clear message, the right status, bounded time and memory, nothing lost."""
 
-import contextlib
 import json
 import os
-import pty
 import random
 import resource
 import shutil
@@ -179,23 +177,16 @@ def test_names_steer_neither_tables_nor_the_terminal(tmp_path):
     assert json.loads(attack(path, "--json").stdout)["flows"][0]["name"] == NASTY
 
 
-def test_a_title_is_text_beside_the_bar(tmp_path):
+def test_a_title_is_text_beside_the_bar(tmp_path, on_a_terminal):
     _, path = nasty(tmp_path)
-    ours, theirs = pty.openpty()
     words = ["run", str(path), "--set", 'record={interval="1 ms"}', "--set", "duration=400 s"]
     words += ["--set", "link.*.rate=100 Mbit/s"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
     # The bar comes only after a while, and how long the run takes is the machine's affair.
     at_once = "from bentpipe import cli, terminal; terminal.Bar._AFTER_S = 0.0; cli.main()"
     command = [sys.executable, "-c", at_once, *words]
-    with subprocess.Popen(command, stdout=-3, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # how Linux says that the other side of a terminal is closed
-            while part := os.read(ours, 4096):
-                said += part
-    os.close(ours)
-    assert process.returncode == 0, said
+    status, said = on_a_terminal(command, environment)
+    assert status == 0, said
     assert b"[/x] [bold]\\x1b[2J\\x07--><script>" in said
     assert b"\x1b[2J\x07" not in said
 

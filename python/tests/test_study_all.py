@@ -1,9 +1,7 @@
 """Several studies as one job: the page about all, going on after interruptions, the same bits always."""
 
-import contextlib
 import json
 import os
-import pty
 import random
 import re
 import resource
@@ -312,18 +310,11 @@ def test_a_worker_that_dies_fails_its_study_only(tmp_path, monkeypatch):
     assert failure.why == "a worker process ended (signal 9)"
 
 
-def test_the_display_fits_a_terminal_of_80_columns(tmp_path):
+def test_the_display_fits_a_terminal_of_80_columns(tmp_path, on_a_terminal):
     words, environment = command("all", "--out", tmp_path)
     environment |= {"TOY_STUDIES": "toy other", "TOY_SLEEP": "0.03", "TERM": "xterm", "COLUMNS": "80"}
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=theirs) as process:
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # how Linux says that the other side of a terminal is closed
-            while part := os.read(ours, 4096):
-                said += part
-    os.close(ours)
-    assert process.returncode == 0
+    status, said = on_a_terminal(words, environment)
+    assert status == 0
     lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()))
     assert max(map(len, lines)) <= 80
     for text in ("toy, other ", "drawing ", "150/150 runs 0:00:"):

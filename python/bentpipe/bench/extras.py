@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from bentpipe.bench import cpu
 from bentpipe.bench.cases import Case
 
 IDLE = Case("idle connections with links of their own", "idle", ns2=False, quick="60 s")
@@ -75,9 +75,8 @@ def start(times: int) -> dict[str, list[dict[str, float]]]:
     found: dict[str, list[dict[str, float]]] = {name: [] for name in COMMANDS}
     for _ in range(times):
         for name, arguments in COMMANDS.items():
-            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            before, began = cpu.of_children(), time.perf_counter()
             subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
-            wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            found[name].append({"cpu_s": cpu, "wall_s": wall})
+            wall = time.perf_counter() - began
+            found[name].append({"cpu_s": cpu.of_children() - before, "wall_s": wall})
     return found

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bentpipe import ns2
-from bentpipe.bench import extras, ns3
+from bentpipe.bench import cpu, extras, ns3
 from bentpipe.bench.cases import Case
 from bentpipe.bench.machine import describe
+from bentpipe.bench.numbers import SCHEMA
 from bentpipe.scenario import Scenario
 
-SCHEMA = 1
-"""Version of the form in which timings are stored."""
 _NS2_LIMIT_S = 1800.0
 
 
@@ -27,7 +25,7 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         RuntimeError: the process failed.
     """
     job = {"scenarios": [json.loads(s.to_json()) for s in scenarios], "threads": threads}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu.of_children()
     done = subprocess.run(
         [sys.executable, "-m", "bentpipe.bench.worker"],
         input=json.dumps(job),
@@ -35,11 +33,10 @@ def ask(scenarios: Sequence[Scenario], *, threads: int = 1) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole = cpu.of_children() - before
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise RuntimeError(f"a measurement failed: {last}")
-    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer | {"whole_cpu_s": whole}
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 from pathlib import Path
 from typing import Any
+
+from bentpipe.bench import cpu
 
 PROGRAM = Path(__file__).parents[2] / "tests" / "witness" / "ns3_runs.py"
 MSS = 1448
@@ -40,12 +41,12 @@ def measure() -> dict[str, Any] | None:
     if python is None or not PROGRAM.exists():
         return None
     _, start = _run(python, 0.001)
-    packets, cpu = _run(python, 100.0)
-    return {"packets": packets, "cpu_s": cpu - start, "start_s": start}
+    packets, spent = _run(python, 100.0)
+    return {"packets": packets, "cpu_s": spent - start, "start_s": start}
 
 
 def _run(python: str, duration: float) -> tuple[int, float]:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu.of_children()
     done = subprocess.run(
         [python, str(PROGRAM), "1"],
         input=json.dumps([_CELL | {"duration": duration}]),
@@ -53,9 +54,8 @@ def _run(python: str, duration: float) -> tuple[int, float]:
         text=True,
         check=False,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = cpu.of_children() - before
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not answers or answers[0]["bytes"] is None:
         raise RuntimeError(f"ns-3 failed: {done.stderr.strip()[-300:] or 'no answer'}")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return answers[0]["bytes"] // MSS, cpu
+    return answers[0]["bytes"] // MSS, spent

@@ -9,6 +9,9 @@ from typing import Any
 
 from bentpipe.bench.cases import CASES, GROWTH, Case
 
+SCHEMA = 1
+"""Version of the form in which timings are stored."""
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -62,8 +65,8 @@ def figures(stored: dict[str, Any]) -> dict[str, Figures]:
     Raises:
         ValueError: it is of another version, or holds a case that is not known.
     """
-    if stored.get("schema") != 1:
-        raise ValueError(f"timings of schema 1 are known, not {stored.get('schema')!r}")
+    if stored.get("schema") != SCHEMA:
+        raise ValueError(f"timings of schema {SCHEMA} are known, not {stored.get('schema')!r}")
     unknown = set(stored["cases"]) - set(CASES)
     if unknown:
         raise ValueError(f"no benchmark is called {sorted(unknown)[0]!r}")
