@@ -11,9 +11,7 @@ use crate::flow::{Flow, Kind};
 use crate::link::Link;
 use crate::packet::{ACK, CONTROL, LOST, Packet};
 use crate::plan::{CcPlan, Channel, Discipline, FlowPlan, Plan, QueueLimit, Source};
-
-/// Bytes of the largest packet, by which the last packet of a RED queue in bytes may exceed its limit.
-const MAX_PACKET: u64 = 65_535;
+use crate::units::MAX_PACKET;
 
 /// A law that was broken, and by which numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,9 +117,10 @@ pub(crate) fn check(plan: &Plan, end: Time, links: &mut [Link], flows: &[Flow]) 
     for link in links.iter_mut() {
         let named = channels.next();
         let name = named.as_ref().map_or("a flow's own delay", |(name, _)| name);
-        balance(name, &link.ledger())?;
+        let ledger = link.ledger();
+        balance(name, &ledger)?;
         if let Some((name, channel)) = &named {
-            room(name, channel, &link.ledger())?;
+            room(name, channel, &ledger)?;
             let busy = link.utilisation(end);
             hold("a transmitter is not busy for longer than the run", (0.0..=1.0).contains(&busy), || {
                 format!("link {name}: {busy}")
@@ -164,6 +163,7 @@ fn room(name: &str, channel: &Channel, l: &Ledger) -> Result<(), Breach> {
             hold(law, l.waiting_bytes.0 <= limit, numbers)
         }
         (QueueLimit::Bytes(limit), Discipline::Red(_)) => {
+            // The last packet that RED takes may exceed it.
             hold(law, l.waiting_bytes.0 <= limit.saturating_add(MAX_PACKET), numbers)
         }
         (QueueLimit::Bytes(limit), _) => hold(law, l.most_bytes <= limit, numbers),

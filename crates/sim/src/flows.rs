@@ -10,12 +10,10 @@ use crate::error::{Error, Key, quoted, suggestion};
 use crate::plan::{CcPlan, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::{Delays, PathPlan, Work};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Spurious, Traffic};
-use crate::units::{Duration, Size, WindowSize};
+use crate::units::{Duration, MAX_PACKET, Size, WindowSize};
 
 /// Most flows of a run.
 const MAX_FLOWS: u64 = 100_000;
-/// Largest packet of IPv4, bytes.
-const MAX_PACKET: u64 = 65_535;
 /// What a controller of Python is called in a scenario.
 const SUPPLIED: &str = "python:";
 

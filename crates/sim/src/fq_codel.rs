@@ -206,18 +206,7 @@ mod tests {
 
     fn flow(name: &str) -> FlowPlan {
         let source = Source::Cbr { rate_bps: 1, packet: 1000, on: Span::MAX, off: Span::ZERO };
-        FlowPlan {
-            name: name.to_owned(),
-            path: Vec::new(),
-            ack_path: None,
-            start: Time(0),
-            start_jitter: Span::ZERO,
-            stop: None,
-            extra_delay: Span::ZERO,
-            ack_jitter: Span::ZERO,
-            priority: 0,
-            source,
-        }
+        FlowPlan::plain(name, source)
     }
 
     /// Queues of flows "a", "b" and "c" (numbers 0 to 2), all of whose packets come and go at the same instant.

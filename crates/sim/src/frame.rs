@@ -308,7 +308,6 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_cc::Span;
     use bentpipe_tcp::{Block, Control};
 
     use super::*;
@@ -316,18 +315,7 @@ mod tests {
 
     fn flow(options: Options) -> FlowPlan {
         let cc = CcPlan::Supplied { key: "none".into() };
-        FlowPlan {
-            name: "f".into(),
-            path: vec![0],
-            ack_path: None,
-            start: Time(0),
-            start_jitter: Span::ZERO,
-            stop: None,
-            extra_delay: Span::ZERO,
-            ack_jitter: Span::ZERO,
-            priority: 0,
-            source: Source::Tcp { cc, bytes: Some(100_000), options },
-        }
+        FlowPlan::plain("f", Source::Tcp { cc, bytes: Some(100_000), options })
     }
 
     /// What the links carry is what a capture shows, for every combination of options and every kind of segment.

@@ -239,6 +239,25 @@ pub struct FlowPlan {
     pub source: Source,
 }
 
+#[cfg(test)]
+impl FlowPlan {
+    /// A flow that crosses link 0 from the beginning, for tests.
+    pub(crate) fn plain(name: &str, source: Source) -> Self {
+        Self {
+            name: name.to_owned(),
+            path: vec![0],
+            ack_path: None,
+            start: Time(0),
+            start_jitter: Span::ZERO,
+            stop: None,
+            extra_delay: Span::ZERO,
+            ack_jitter: Span::ZERO,
+            priority: 0,
+            source,
+        }
+    }
+}
+
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {

@@ -8,7 +8,7 @@ use bentpipe_cc::Span;
 use crate::error::{Error, Key};
 use crate::plan::{CodelPlan, Discipline, FqCodelPlan, PiePlan, QueueLimit, RedPlan};
 use crate::resolve::Work;
-use crate::units::{BitRate, Duration, QueueSize, Size};
+use crate::units::{BitRate, Duration, MAX_PACKET, QueueSize, Size};
 
 /// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
 /// loss.
@@ -17,8 +17,6 @@ const MIN_BDP_PACKETS: u64 = 5;
 const MIN_UPDATE: Span = Span(100_000);
 /// Most updates of PIE in a run; they take some two minutes.
 const MAX_UPDATES: u64 = 30_000_000_000;
-/// Largest packet of IPv4, bytes.
-const MAX_PACKET: u64 = 65_535;
 
 /// A queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -19,6 +19,9 @@ pub(crate) const UNIT_KEYWORD: &str = "x-quantity";
 /// Name in the schema of a longitude, which `geometry` defines.
 pub(crate) const LONGITUDE: &str = "longitude";
 
+/// Largest packet of IPv4, bytes.
+pub(crate) const MAX_PACKET: u64 = 65_535;
+
 type Table = &'static [(&'static str, u64)];
 
 /// Units of time in nanoseconds. The first spelling of each is the one that is printed.

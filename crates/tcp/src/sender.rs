@@ -340,23 +340,15 @@ impl Sender {
             probe_repaired = found.repaired;
         }
         self.note_in_flight();
-        let calm = in_order && got.lost == 0 && self.flow.phase == Phase::Open && !seg.ece;
-        let mut recovered = false;
-        if calm {
-            self.dupacks = 0;
-        } else {
-            recovered = self.react(seg, advanced, &got, &mut ack);
-        }
+        let recovered = self.react(seg, advanced, &got, &mut ack);
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
         }
-        if !calm {
-            if self.flow.phase == Phase::Recovery || recovered {
-                self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
-            }
-            self.note_in_flight();
+        if self.flow.phase == Phase::Recovery || recovered {
+            self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
         }
+        self.note_in_flight();
         if let Some(clamp) = &mut self.exit_clamp
             && advanced > 0
         {
