@@ -248,6 +248,11 @@ impl Engine {
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
             folding::assign(&mut self.routes, &decides, &ways);
         }
+        let mut holds = vec![false; self.links.len()];
+        for hop in self.routes.iter().filter(|hop| hop.link != END) {
+            holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
+        }
+        self.events = Agenda::new(&holds);
         let firsts = self.flows.iter_mut().flat_map(|flow| [&mut flow.data_route, &mut flow.ack_route]);
         self.routes = folding::share(&self.routes, firsts);
     }
@@ -290,10 +295,8 @@ impl Engine {
         let Some(mut packet) = self.links[i].pop() else { return };
         // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
         let link = &mut self.links[i];
-        match link.next().or_else(|| link.refill(self.now)) {
-            Some(next) => self.events.replace_top(next, i as u64),
-            None => self.events.pop(),
-        }
+        let next = link.next().or_else(|| link.refill(self.now));
+        self.events.expect(i, next);
         if packet.has(LOST) {
             self.sacks.take(packet.sack);
             return;
@@ -347,7 +350,7 @@ impl Engine {
                 };
                 if hop.role == Role::Holds {
                     if link.keep(arrival, packet) {
-                        self.schedule(arrival, i as u64);
+                        self.events.expect(i, Some(arrival));
                     }
                     return;
                 }
@@ -378,12 +381,12 @@ impl Engine {
         if hop.role == Role::Decides {
             if link.offer(at, packet) {
                 let next = link.next().unwrap_or(NEVER);
-                self.schedule(next, i as u64);
+                self.events.expect(i, Some(next));
             }
             return self.settle(i);
         }
         match link.admit(at, &mut packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.schedule(arrival, i as u64),
+            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.events.expect(i, Some(arrival)),
             Fate::Arrives(_) => {}
             Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
         }
