@@ -363,65 +363,63 @@ impl Engine {
 
     /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event.
     fn forward(&mut self, mut packet: Packet) {
-        let mut at = self.now;
+        let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
-            let mut hop = self.routes[packet.hop as usize];
-            let mut arrival = at;
+            let Hop { mut link, mut role, passage } = self.routes[at_hop as usize];
             let mut passes = false;
-            if let Some(passage) = self.passages.get_mut(hop.passage as usize) {
-                arrival = Time(at.0.saturating_add(passage.time));
+            if let Some(passage) = self.passages.get_mut(passage as usize) {
+                let then = Time(at.0.saturating_add(passage.time));
                 // What is of another size, or arrives after the end, goes link by link.
-                passes = packet.size == passage.size && arrival <= self.end;
+                passes = packet.size == passage.size && then <= self.end;
                 if passes {
                     passage.count += 1;
-                    packet.hop = passage.last;
-                    hop = self.routes[packet.hop as usize];
+                    (at, at_hop, link, role) = (then, passage.last, passage.link, passage.role);
                 }
             }
-            let i = hop.link as usize;
+            let i = link as usize;
             if !passes {
-                if hop.role >= Role::Decides {
-                    return self.offer(hop, at, packet);
+                if role >= Role::Decides {
+                    packet.hop = at_hop;
+                    return self.offer(role, i, at, packet);
                 }
                 let link = &mut self.links[i];
-                let Fate::Arrives(then) = link.admit(at, &mut packet) else {
+                let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
                     return self.dropped(&packet, true);
                 };
-                arrival = then;
-                if hop.role != Role::Holds {
+                if role != Role::Holds {
                     if arrival > self.end {
                         return self.beyond(i, &packet);
                     }
                     link.counts.delivered += 1;
                 }
+                at = arrival;
             }
-            match hop.role {
-                Role::HandsOn => packet.hop += 1,
+            match role {
+                Role::HandsOn => at_hop += 1,
                 Role::Delivers => {
-                    if !self.receive(arrival, &mut packet) {
+                    if !self.receive(at, &mut packet) {
                         return;
                     }
+                    at_hop = packet.hop;
                 }
                 _ => {
-                    if self.links[i].keep(arrival, packet) {
-                        self.events.expect(i, Some(arrival));
+                    if self.links[i].keep(at, at_hop, &packet) {
+                        self.events.expect(i, Some(at));
                     }
                     return;
                 }
             }
-            at = arrival;
         }
     }
 
     /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, hop: Hop, at: Time, mut packet: Packet) {
-        let i = hop.link as usize;
+    fn offer(&mut self, role: Role, i: usize, at: Time, mut packet: Packet) {
         if let Some(tap) = &mut self.tap {
             tap.enters(at, i, &packet, &self.sacks);
         }
         let link = &mut self.links[i];
-        if hop.role == Role::Decides {
+        if role == Role::Decides {
             if link.offer(at, packet) {
                 let next = link.next().unwrap_or(NEVER);
                 self.events.expect(i, Some(next));
@@ -429,7 +427,9 @@ impl Engine {
             return self.settle(i);
         }
         match link.admit(at, &mut packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.events.expect(i, Some(arrival)),
+            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, &packet) => {
+                self.events.expect(i, Some(arrival))
+            }
             Fate::Arrives(_) => {}
             Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
         }
