@@ -1,7 +1,7 @@
 //! The two ends of one flow inside the simulator.
 
 use bentpipe_cc::{Controller, Time};
-use bentpipe_tcp::{AckSegment, Active, Control, Data, Limit, Options, Passive, Receiver, Sender};
+use bentpipe_tcp::{AckSegment, Active, Control, Data, Limit, Options, Passive, Receiver, Sack, Sender};
 
 use crate::audit::{Books, Watch};
 use crate::control;
@@ -89,12 +89,13 @@ impl Tcp {
     }
 
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) {
-        let ack = AckSegment {
+        let mut ack = AckSegment {
             ack: unwrap(packet.seq, self.sender.una()),
-            sack: sacks.take(packet.sack),
+            sack: Sack::default(),
             tsecr: packet.ts,
             ece: packet.has(ECE),
         };
+        sacks.take(packet.sack, &mut ack.sack);
         self.watch.ack(ack.ack, self.sender.next());
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
@@ -243,7 +244,7 @@ impl Tcp {
         let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
         let size = (options.ack_size + option).min(u32::from(u16::MAX)) as u16;
         let flags = ACK | if ack.ece { ECE } else { 0 };
-        let sack = if blocks > 0 { sacks.put(ack.sack) } else { 0 };
+        let sack = if blocks > 0 { sacks.put(ack) } else { 0 };
         Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack, hop, size, flags }
     }
 }
