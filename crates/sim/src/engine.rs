@@ -324,7 +324,7 @@ impl Engine {
         let next = link.next().or_else(|| link.refill(self.now));
         self.events.expect(i, next);
         if packet.has(LOST) {
-            self.sacks.take(packet.sack);
+            self.sacks.free(packet.sack);
             return;
         }
         packet.hop += 1;
@@ -451,7 +451,7 @@ impl Engine {
         flow.dropped += u64::from(!packet.has(ACK | CONTROL));
         flow.acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
         if gone {
-            self.sacks.take(packet.sack);
+            self.sacks.free(packet.sack);
         }
     }
 

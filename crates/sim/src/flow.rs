@@ -2,7 +2,7 @@
 
 use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sender,
+    AckSegment, Active, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
 };
 
 use crate::audit::{Books, Watch};
@@ -91,12 +91,13 @@ impl Tcp {
     }
 
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) {
-        let ack = AckSegment {
+        let mut ack = AckSegment {
             ack: unwrap(packet.seq, self.sender.una()),
-            sack: sacks.take(packet.sack),
+            sack: Sack::default(),
             tsecr: packet.ts,
             ece: packet.has(ECE),
         };
+        sacks.take(packet.sack, &mut ack.sack);
         self.watch.ack(ack.ack, self.sender.next());
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
@@ -254,7 +255,7 @@ impl Tcp {
         let blocks = ack.sack.blocks().len() as u32;
         let size = self.ack_size(blocks);
         let flags = ACK | if ack.ece { ECE } else { 0 };
-        let sack = if blocks > 0 { sacks.put(ack.sack) } else { 0 };
+        let sack = if blocks > 0 { sacks.put(ack) } else { 0 };
         Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack, hop, size, flags }
     }
 }

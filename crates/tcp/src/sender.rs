@@ -382,9 +382,7 @@ impl Sender {
         if self.watchful {
             self.believe(seg);
         }
-        let got = self.board.acknowledge(seg.ack, sack, &self.known_sack);
-        self.known_sack = *sack;
-        got
+        self.board.acknowledge(seg.ack, sack, &mut self.known_sack)
     }
 
     /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
