@@ -1,70 +1,71 @@
-//! The queue of events: a binary heap whose top is mostly replaced, as the next arrival of a link follows the one before.
+//! The queue of events: arrivals, of which each link has one at most, and timers.
+//!
+//! The arrivals stand in a tournament. A link's next one takes the place of the one before and meets one other at each level,
+//! always as many, so that the processor has nothing to guess. Timers are moved rarely, and are many: a heap.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-/// Events in the order of (time, number), each packed into one integer so that one comparison tells.
+/// Events in the order of (time, number), each packed into one integer so that one comparison tells. Links have the lowest numbers.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: Vec<u128>,
+    /// At 1 the first of all arrivals, at `n` the first of those at `2 n` and `2 n + 1`; the second half has a place for each link
+    /// that ever holds a packet.
+    arrivals: Vec<u128>,
+    /// The place of each link.
+    places: Vec<u32>,
+    timers: BinaryHeap<Reverse<u128>>,
 }
 
+/// No arrival: behind all others.
+const NONE: u128 = u128::MAX;
+
 impl Agenda {
+    /// An empty one, for links of which these hold packets.
+    pub(super) fn new(holds: &[bool]) -> Self {
+        let leaves = holds.iter().filter(|&&holds| holds).count().next_power_of_two();
+        let mut next = leaves as u32;
+        let place = |&holds: &bool| {
+            let place = next;
+            next += u32::from(holds);
+            if holds { place } else { u32::MAX }
+        };
+        let places = holds.iter().map(place).collect();
+        Self { arrivals: vec![NONE; 2 * leaves], places, timers: BinaryHeap::new() }
+    }
+
     /// The next event.
     #[inline]
     pub(super) fn top(&self) -> Option<(Time, u64)> {
-        self.heap.first().map(|&key| (Time((key >> 64) as u64), key as u64))
+        let arrival = self.arrivals.get(1).copied().unwrap_or(NONE);
+        let timer = self.timers.peek().map_or(NONE, |timer| timer.0);
+        let key = arrival.min(timer);
+        (key != NONE).then_some((Time((key >> 64) as u64), key as u64))
     }
 
-    /// Adds an event.
+    /// The next arrival of link `i` will be at `at`, or there is none.
+    #[inline]
+    pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
+        let mut key = at.map_or(NONE, |at| pack(at, i as u64));
+        let mut place = self.places[i] as usize;
+        while place > 1 {
+            self.arrivals[place] = key;
+            key = key.min(self.arrivals[place ^ 1]);
+            place /= 2;
+        }
+        self.arrivals[1] = key;
+    }
+
+    /// Adds a timer.
     pub(super) fn push(&mut self, at: Time, number: u64) {
-        let key = pack(at, number);
-        let mut hole = self.heap.len();
-        self.heap.push(key);
-        while hole > 0 {
-            let parent = (hole - 1) / 2;
-            if self.heap[parent] <= key {
-                break;
-            }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
-        }
-        self.heap[hole] = key;
+        self.timers.push(Reverse(pack(at, number)));
     }
 
-    /// Puts an event in the place of the next one.
-    #[inline]
-    pub(super) fn replace_top(&mut self, at: Time, number: u64) {
-        self.sink(pack(at, number));
-    }
-
-    /// Removes the next event.
+    /// Removes the next event, which is a timer.
     pub(super) fn pop(&mut self) {
-        if let Some(key) = self.heap.pop()
-            && !self.heap.is_empty()
-        {
-            self.sink(key);
-        }
-    }
-
-    /// Puts `key` where it belongs, the top being free.
-    #[inline]
-    fn sink(&mut self, key: u128) {
-        let heap = &mut self.heap[..];
-        let mut hole = 0;
-        while let Some(&left) = heap.get(2 * hole + 1) {
-            let (mut child, mut least) = (2 * hole + 1, left);
-            if let Some(&right) = heap.get(child + 1)
-                && right < left
-            {
-                (child, least) = (child + 1, right);
-            }
-            if key <= least {
-                break;
-            }
-            heap[hole] = least;
-            hole = child;
-        }
-        heap[hole] = key;
+        self.timers.pop();
     }
 }
 
@@ -80,20 +81,26 @@ mod tests {
     proptest! {
         #[test]
         fn events_come_in_the_order_of_time_and_number(
-            calls in prop::collection::vec((0_u8..4, 0_u64..20, 0_u64..6), 0..300),
+            holds in prop::collection::vec(any::<bool>(), 0..12),
+            calls in prop::collection::vec((0_u8..4, 0_u64..20, any::<prop::sample::Index>()), 0..300),
         ) {
-            let (mut agenda, mut sorted) = (Agenda::default(), Vec::new());
-            for (call, at, number) in calls {
+            let held: Vec<usize> = (0..holds.len()).filter(|&i| holds[i]).collect();
+            let (mut agenda, mut sorted) = (Agenda::new(&holds), Vec::new());
+            for (call, at, which) in calls {
                 match call {
-                    0 if !sorted.is_empty() => {
+                    0 if sorted.first().is_some_and(|&(_, number)| number >= 12) => {
                         sorted.remove(0);
                         agenda.pop();
                     }
-                    1 if !sorted.is_empty() => {
-                        sorted[0] = (Time(at), number);
-                        agenda.replace_top(Time(at), number);
+                    1 | 2 if !held.is_empty() => {
+                        let i = held[which.index(held.len())];
+                        sorted.retain(|&(_, number)| number != i as u64);
+                        let next = (call == 1).then_some(Time(at));
+                        sorted.extend(next.map(|at| (at, i as u64)));
+                        agenda.expect(i, next);
                     }
                     _ => {
+                        let number = 12 + which.index(6) as u64;
                         sorted.push((Time(at), number));
                         agenda.push(Time(at), number);
                     }
