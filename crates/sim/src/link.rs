@@ -155,6 +155,25 @@ impl Link {
         self.simple = false;
     }
 
+    /// How long the transmitter takes for a packet of `size` bytes, without what rounding leaves for the next, ns.
+    pub(crate) fn sending_time(&self, size: u16) -> u64 {
+        self.transmitter.time(size).0
+    }
+
+    /// How long a packet of `size` bytes takes that finds the transmitter free, if that is always the same and the packet arrives, ns.
+    pub(crate) fn constant(&self, size: u16) -> Option<u64> {
+        let pure = self.transmitter.rate == 0 && self.discipline.is_none();
+        let (time, rest) = self.transmitter.time(size);
+        (pure || self.simple && rest == 0).then(|| time.saturating_add(self.delay))
+    }
+
+    /// `count` packets of `size` bytes have found the transmitter free.
+    pub(crate) fn passed(&mut self, size: u16, count: u64, delivered: bool) {
+        self.counts.offered += count;
+        self.counts.delivered += if delivered { count } else { 0 };
+        self.transmitter.busy += count * self.sending_time(size);
+    }
+
     /// Bits per second.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.transmitter.rate
