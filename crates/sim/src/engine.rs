@@ -186,7 +186,7 @@ impl Engine {
             let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow_plan.name));
             let part = (jitter.uniform() * flow_plan.start_jitter.0 as f64) as u64;
             let start = Time(flow_plan.start.0.saturating_add(part));
-            let cc = match &flow_plan.source {
+            let cc = match &*flow_plan.source {
                 Source::Cbr { .. } => None,
                 Source::Tcp { cc, options, .. } => {
                     let built = build(cc, options, supply);

@@ -1,5 +1,7 @@
 //! The two ends of one flow inside the simulator.
 
+use std::sync::Arc;
+
 use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
     AckSegment, Active, BareAck, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
@@ -70,12 +72,12 @@ pub(crate) struct Flow {
 }
 
 impl Tcp {
-    pub(crate) fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
-        let receiver = Receiver::new(&options);
-        let ends = || Box::new((Active::new(&options), Passive::new(&options)));
+    pub(crate) fn new(options: &Arc<Options>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let receiver = Receiver::new(options);
+        let ends = || Box::new((Active::new(options), Passive::new(options)));
         Self {
             ends: options.handshake.then(ends),
-            sender: Sender::new(options, cc, bytes),
+            sender: Sender::new(options.clone(), cc, bytes),
             receiver,
             bytes,
             rtts: Histogram::default(),
@@ -349,9 +351,9 @@ impl Cbr {
 impl Flow {
     /// A flow of `plan` that starts at `start`.
     pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
-        let kind = match (&plan.source, cc) {
+        let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, .. }, Some(cc)) => {
-                Kind::Tcp(Box::new(Tcp::new(*options, cc, *bytes)))
+                Kind::Tcp(Box::new(Tcp::new(options, cc, *bytes)))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
