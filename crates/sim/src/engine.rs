@@ -171,7 +171,7 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: Agenda::default(),
+            events: Agenda::new(&[]),
             public_links: links.len(),
             links,
             routes: Vec::new(),
