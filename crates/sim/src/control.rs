@@ -26,6 +26,11 @@ pub(crate) fn signal(packet: &Packet) -> Option<Signal> {
     SIGNALS.get(usize::from(number).wrapping_sub(1)).copied()
 }
 
+/// The sizes of all such segments.
+pub(crate) fn sizes(options: &Options) -> [u16; 6] {
+    SIGNALS.map(|signal| size(signal, options))
+}
+
 /// Bytes on the wire: 20 of IPv4, 20 of TCP, and the options, whatever the scenario says of the headers of data.
 fn size(signal: Signal, options: &Options) -> u16 {
     // Timestamps are 10 bytes and padded to 12 (RFC 7323 appendix A).

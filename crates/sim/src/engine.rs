@@ -7,6 +7,7 @@
 mod agenda;
 mod ending;
 mod folding;
+mod passage;
 mod timers;
 
 use bentpipe_cc::registry;
@@ -24,6 +25,7 @@ use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
 use agenda::Agenda;
 use folding::{END, Hop, Role, Ways};
+use passage::{Passage, Sizes};
 use timers::Event;
 
 /// How many events pass between two looks at the caller's wish to go on.
@@ -140,6 +142,7 @@ struct Engine {
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
     routes: Vec<Hop>,
+    passages: Vec<Passage>,
     flows: Vec<Flow>,
     sacks: SackStore,
     recorder: Recorder,
@@ -172,6 +175,7 @@ impl Engine {
             public_links: links.len(),
             links,
             routes: Vec::new(),
+            passages: Vec::new(),
             flows: Vec::with_capacity(plan.flows.len()),
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -237,7 +241,9 @@ impl Engine {
         if effort == Effort::Plain {
             self.links.iter_mut().for_each(Link::be_plain);
         }
-        if effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some() {
+        let plainly = effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some();
+        let mut constants = vec![false; self.links.len()];
+        if plainly {
             folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
         } else {
             let ways = |flow: &Flow| Ways {
@@ -246,15 +252,35 @@ impl Engine {
                 prompt: plan.record.is_none() && flow.answers_at_once(),
             };
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-            folding::assign(&mut self.routes, &decides, &ways);
+            let feeders = folding::feeders(&self.routes, self.links.len(), &ways);
+            folding::assign(&mut self.routes, &decides, &ways, &feeders);
+            constants = passage::constants(&self.links, &feeders, &self.sizes());
         }
         let mut holds = vec![false; self.links.len()];
         for hop in self.routes.iter().filter(|hop| hop.link != END) {
             holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
         }
         self.events = Agenda::new(&holds);
-        let firsts = self.flows.iter_mut().flat_map(|flow| [&mut flow.data_route, &mut flow.ack_route]);
-        self.routes = folding::share(&self.routes, firsts);
+        let firsts = self.flows.iter_mut().flat_map(|flow| {
+            let [data, acks] = flow.usual_sizes();
+            [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
+        });
+        let (routes, firsts) = folding::share(&self.routes, firsts);
+        self.routes = routes;
+        for (first, size) in firsts {
+            passage::find(&mut self.routes, first, size, &self.links, &constants, &mut self.passages);
+        }
+    }
+
+    /// What sizes of packets may come to each link.
+    fn sizes(&self) -> Sizes {
+        let mut sizes = Sizes::new(self.links.len());
+        for flow in &self.flows {
+            let [data, acks] = flow.sizes();
+            sizes.add(&self.routes[flow.data_route as usize..], &data);
+            sizes.add(&self.routes[flow.ack_route as usize..], &acks);
+        }
+        sizes
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
@@ -337,48 +363,63 @@ impl Engine {
 
     /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event.
     fn forward(&mut self, mut packet: Packet) {
-        let mut at = self.now;
+        let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
-            for hop in &self.routes[packet.hop as usize..] {
-                let i = hop.link as usize;
-                if hop.role >= Role::Decides {
-                    return self.offer(*hop, at, packet);
+            let Hop { mut link, mut role, passage } = self.routes[at_hop as usize];
+            let mut passes = false;
+            if let Some(passage) = self.passages.get_mut(passage as usize) {
+                let then = Time(at.0.saturating_add(passage.time));
+                // What is of another size, or arrives after the end, goes link by link.
+                passes = packet.size == passage.size && then <= self.end;
+                if passes {
+                    passage.count += 1;
+                    (at, at_hop, link, role) = (then, passage.last, passage.link, passage.role);
+                }
+            }
+            let i = link as usize;
+            if !passes {
+                if role >= Role::Decides {
+                    packet.hop = at_hop;
+                    return self.offer(role, i, at, packet);
                 }
                 let link = &mut self.links[i];
                 let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
                     return self.dropped(&packet, true);
                 };
-                if hop.role == Role::Holds {
-                    if link.keep(arrival, packet) {
-                        self.events.expect(i, Some(arrival));
+                if role != Role::Holds {
+                    if arrival > self.end {
+                        return self.beyond(i, &packet);
+                    }
+                    link.counts.delivered += 1;
+                }
+                at = arrival;
+            }
+            match role {
+                Role::HandsOn => at_hop += 1,
+                Role::Delivers => {
+                    if !self.receive(at, &mut packet) {
+                        return;
+                    }
+                    at_hop = packet.hop;
+                }
+                _ => {
+                    if self.links[i].keep(at, at_hop, &packet) {
+                        self.events.expect(i, Some(at));
                     }
                     return;
                 }
-                if arrival > self.end {
-                    return self.beyond(i, &packet);
-                }
-                link.counts.delivered += 1;
-                at = arrival;
-                if hop.role == Role::Delivers {
-                    break;
-                }
-                packet.hop += 1;
-            }
-            if !self.receive(at, &mut packet) {
-                return;
             }
         }
     }
 
     /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, hop: Hop, at: Time, mut packet: Packet) {
-        let i = hop.link as usize;
+    fn offer(&mut self, role: Role, i: usize, at: Time, mut packet: Packet) {
         if let Some(tap) = &mut self.tap {
             tap.enters(at, i, &packet, &self.sacks);
         }
         let link = &mut self.links[i];
-        if hop.role == Role::Decides {
+        if role == Role::Decides {
             if link.offer(at, packet) {
                 let next = link.next().unwrap_or(NEVER);
                 self.events.expect(i, Some(next));
@@ -386,7 +427,9 @@ impl Engine {
             return self.settle(i);
         }
         match link.admit(at, &mut packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.events.expect(i, Some(arrival)),
+            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, &packet) => {
+                self.events.expect(i, Some(arrival))
+            }
             Fate::Arrives(_) => {}
             Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
         }

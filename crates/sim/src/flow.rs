@@ -1,7 +1,9 @@
 //! The two ends of one flow inside the simulator.
 
 use bentpipe_cc::{Controller, Time};
-use bentpipe_tcp::{AckSegment, Active, Control, Data, Limit, Options, Passive, Receiver, Sack, Sender};
+use bentpipe_tcp::{
+    AckSegment, Active, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+};
 
 use crate::audit::{Books, Watch};
 use crate::control;
@@ -216,6 +218,19 @@ impl Tcp {
         self.receiver.on_data(now, &data)
     }
 
+    /// Bytes on the wire of a segment with a payload of `len`.
+    fn data_size(&self, len: u32) -> u16 {
+        (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// The same of an acknowledgement with so many SACK blocks.
+    fn ack_size(&self, blocks: u32) -> u16 {
+        let options = self.sender.options();
+        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
+        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
+        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
+    }
+
     /// The data segment as a packet at hop `hop`.
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
         let options = self.sender.options();
@@ -223,14 +238,13 @@ impl Tcp {
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };
-        let size = (data.len + options.header).min(u32::from(u16::MAX)) as u16;
         Packet {
             seq: data.seq as u32,
             flow,
             ts: data.tsval,
             sack: 0,
             hop,
-            size,
+            size: self.data_size(data.len),
             flags: ecn | cwr | probe | resent,
         }
     }
@@ -238,11 +252,8 @@ impl Tcp {
     /// The acknowledgement as a packet at hop `hop`.
     #[inline]
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
-        let options = self.sender.options();
         let blocks = ack.sack.blocks().len() as u32;
-        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
-        let size = (options.ack_size + option).min(u32::from(u16::MAX)) as u16;
+        let size = self.ack_size(blocks);
         let flags = ACK | if ack.ece { ECE } else { 0 };
         let sack = if blocks > 0 { sacks.put(ack) } else { 0 };
         Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack, hop, size, flags }
@@ -319,6 +330,39 @@ impl Flow {
             data: Books::default(),
             acks: Books::default(),
         }
+    }
+
+    /// Bytes on the wire of most of its data packets and of most of its acknowledgements.
+    pub(crate) fn usual_sizes(&self) -> [u16; 2] {
+        match &self.kind {
+            Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
+            Kind::Cbr(cbr) => [cbr.size, 0],
+        }
+    }
+
+    /// All sizes that packets on its way there and on its way back may have.
+    pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
+        let [data, ack] = self.usual_sizes();
+        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
+        let options = tcp.sender.options();
+        let (mut there, mut back) = (vec![data], vec![ack]);
+        if let Some(bytes) = tcp.bytes {
+            // The last segment may be short.
+            let last = (bytes % u64::from(options.mss)) as u32;
+            there.extend((last > 0).then(|| tcp.data_size(last)));
+        }
+        if options.aen {
+            there.push(tcp.data_size(1));
+        }
+        if options.ack_grows {
+            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        }
+        if options.handshake {
+            let control = control::sizes(options);
+            there.extend(control);
+            back.extend(control);
+        }
+        [there, back]
     }
 
     /// Does its receiver do nothing but answer packets when they come?

@@ -155,6 +155,25 @@ impl Link {
         self.simple = false;
     }
 
+    /// How long the transmitter takes for a packet of `size` bytes, without what rounding leaves for the next, ns.
+    pub(crate) fn sending_time(&self, size: u16) -> u64 {
+        self.transmitter.time(size).0
+    }
+
+    /// How long a packet of `size` bytes takes that finds the transmitter free, if that is always the same and the packet arrives, ns.
+    pub(crate) fn constant(&self, size: u16) -> Option<u64> {
+        let pure = self.transmitter.rate == 0 && self.discipline.is_none();
+        let (time, rest) = self.transmitter.time(size);
+        (pure || self.simple && rest == 0).then(|| time.saturating_add(self.delay))
+    }
+
+    /// `count` packets of `size` bytes have found the transmitter free.
+    pub(crate) fn passed(&mut self, size: u16, count: u64, delivered: bool) {
+        self.counts.offered += count;
+        self.counts.delivered += if delivered { count } else { 0 };
+        self.transmitter.busy += count * self.sending_time(size);
+    }
+
     /// Bits per second.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.transmitter.rate
@@ -327,14 +346,17 @@ impl Link {
         Time(sent.saturating_add(self.delay))
     }
 
-    /// Keeps an admitted packet until it reaches the far end at `at`. Is no other under way, so that the link's next event is new?
+    /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Is no other under way, so that the link's next
+    /// event is new?
     #[inline]
-    pub(crate) fn keep(&mut self, at: Time, packet: Packet) -> bool {
+    pub(crate) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         if self.under_way.len() == self.under_way.capacity() {
             self.grow();
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
-        self.under_way.push_back(Slot { at, packet });
+        // Field by field: it has just been written like that, and a wider read would wait for all of it.
+        let Packet { seq, flow, ts, sack, hop: _, size, flags } = *packet;
+        self.under_way.push_back(Slot { at, packet: Packet { seq, flow, ts, sack, hop, size, flags } });
         self.under_way.len() == 1
     }
 
@@ -430,7 +452,7 @@ mod tests {
         let mut packet = Packet { size, ..Packet::default() };
         let fate = link.admit(now, &mut packet);
         if let Fate::Arrives(at) = fate {
-            link.keep(at, packet);
+            link.keep(at, packet.hop, &packet);
         }
         fate != Fate::Dropped
     }

@@ -44,10 +44,14 @@ impl Transmitter {
 
     #[inline(never)]
     fn learn(&mut self, size: u16) {
-        let work = u64::from(size) * 8 * 1_000_000_000;
         self.size = size;
-        self.whole = work.checked_div(self.rate).unwrap_or(0);
-        self.rest = work.checked_rem(self.rate).unwrap_or(0);
+        (self.whole, self.rest) = self.time(size);
+    }
+
+    /// How long `size` bytes take, ns, and what that leaves in 1/rate nanoseconds.
+    pub(crate) fn time(&self, size: u16) -> (u64, u64) {
+        let work = u64::from(size) * 8 * 1_000_000_000;
+        (work.checked_div(self.rate).unwrap_or(0), work.checked_rem(self.rate).unwrap_or(0))
     }
 }
 

@@ -241,19 +241,26 @@ fn scenario() -> impl Strategy<Value = String> {
 fn folded() -> impl Strategy<Value = String> {
     let size = prop_oneof![3 => (0_u32..40).prop_map(|n| format!("{n} packets")), 1 => (0_u32..40_000).prop_map(|n| format!("{n} bytes"))];
     let direction = (
-        prop_oneof![1 => Just(100_000_u64), 3 => 200_000_u64..30_000_000, 1 => Just(1_000_000_000_000)],
+        prop_oneof![
+            1 => Just(100_000_u64),
+            3 => 200_000_u64..30_000_000,
+            1 => Just(1_000_000_000_000),
+            // Packets that take a whole number of nanoseconds make constants of fast links behind slow ones.
+            8 => select(vec![800_000, 1_000_000, 1_250_000, 1_600_000, 100_000_000]),
+        ],
         0_u32..60,
         prop_oneof![
             5 => size.prop_map(|limit| format!("kind = \"drop-tail\", limit = \"{limit}\"")),
             1 => Just("kind = \"codel\", limit = \"30 packets\"".to_owned()),
         ],
-        prop_oneof![4 => Just(0.0), 1 => 0.0..0.05],
+        prop_oneof![
+            // A link that may lose something is none of the simple ones.
+            4 => Just(String::new()),
+            1 => (0.0..0.05).prop_map(|loss| format!(", loss = {{ kind = \"packet-error\", rate = {loss} }}")),
+        ],
     )
         .prop_map(|(rate, delay, queue, loss)| {
-            format!(
-                "rate = \"{rate} bit/s\", delay = \"{delay} ms\", queue = {{ {queue} }}, \
-                 loss = {{ kind = \"packet-error\", rate = {loss} }}"
-            )
+            format!("rate = \"{rate} bit/s\", delay = \"{delay} ms\", queue = {{ {queue} }}{loss}")
         });
     let link = (direction.clone(), direction).prop_map(|(there, back)| {
         format!(
@@ -265,10 +272,15 @@ fn folded() -> impl Strategy<Value = String> {
         select(vec!["[\"a\", \"b\", \"c\", \"d\"]", "[\"a\", \"b\", \"c\"]", "[\"b\", \"c\"]", "[\"d\"]"]);
     let flow = (
         path,
-        prop_oneof![4 => Just(""), 1 => Just("delayed_ack = true\n"), 1 => Just("ecn = true\n"), 1 => Just("handshake = true\n")],
+        prop_oneof![4 => Just("delayed_ack = false\nhandshake = false\n"), 1 => Just("delayed_ack = true\n"), 1 => Just("delayed_ack = false\nhandshake = false\necn = true\n"), 1 => Just("handshake = true\n")],
         prop_oneof![3 => Just(""), 1 => Just("ack_jitter = \"7 ms\"\n"), 1 => Just("extra_delay = \"13 ms\"\n")],
         prop_oneof![5 => Just(""), 1 => Just("ack_path = [\"a\", \"c\"]\n"), 1 => Just("stop = \"4 s\"\n")],
-        prop_oneof![4 => Just("cc = \"reno\"\nprofile = \"paper\"\n"), 1 => Just("traffic = { kind = \"cbr\", rate = \"300 kbit/s\", packet = \"700 bytes\" }\n")],
+        prop_oneof![
+            4 => Just("cc = \"reno\"\nprofile = \"paper\"\n"),
+            1 => Just("cc = \"star\"\nprofile = \"paper\"\nack_size = \"900 bytes\"\n"),
+            1 => Just("cc = \"cubic\"\nprofile = \"modern\"\ntraffic = { kind = \"bulk\", size = \"1000001 bytes\" }\n"),
+            1 => Just("traffic = { kind = \"cbr\", rate = \"300 kbit/s\", packet = \"700 bytes\" }\n"),
+        ],
         1_u32..5,
         1_u32..60,
     )

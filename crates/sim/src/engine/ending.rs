@@ -19,6 +19,7 @@ impl Engine {
 
     pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
         let end = self.end;
+        self.passages.iter_mut().for_each(|passage| passage.settle(&self.routes, &mut self.links));
         for i in 0..self.links.len() {
             if self.links[i].decides_at_departure() {
                 self.links[i].catch_up(end);

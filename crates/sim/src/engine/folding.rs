@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use super::passage;
+
 /// Ends a route.
 pub(super) const END: u32 = u32::MAX;
 
@@ -15,6 +17,8 @@ pub(super) struct Hop {
     /// Its index, or [`END`].
     pub(super) link: u32,
     pub(super) role: Role,
+    /// The passage that begins here, or [`passage::NONE`].
+    pub(super) passage: u32,
 }
 
 /// What becomes of a packet that is offered to a link.
@@ -34,11 +38,11 @@ pub(super) enum Role {
 
 impl Hop {
     /// The end of a route.
-    pub(super) const LAST: Self = Self { link: END, role: Role::Holds };
+    pub(super) const LAST: Self = Self { link: END, role: Role::Holds, passage: passage::NONE };
 
     /// Link `link` on a route, whose role is to be found.
     pub(super) fn new(link: usize) -> Self {
-        Self { link: link as u32, role: Role::Holds }
+        Self { link: link as u32, ..Self::LAST }
     }
 }
 
@@ -54,8 +58,7 @@ pub(super) struct Ways {
 }
 
 /// Finds the roles of all links on all routes; `decides`: links that decide at departure.
-pub(super) fn assign(routes: &mut [Hop], decides: &[bool], ways: &[Ways]) {
-    let feeders = feeders(routes, decides.len(), ways);
+pub(super) fn assign(routes: &mut [Hop], decides: &[bool], ways: &[Ways], feeders: &[Option<Feeder>]) {
     let is_fed_by = |next: u32, feeder: Feeder| feeders[next as usize] == Some(feeder);
     for way in ways {
         for first in std::iter::once(way.data).chain(way.acks) {
@@ -81,25 +84,30 @@ pub(super) fn assign(routes: &mut [Hop], decides: &[bool], ways: &[Ways]) {
     }
 }
 
-/// Lets flows share routes that are alike, so that the routes of ten thousand flows stay in the nearest cache. Gives the routes
-/// that remain, and puts the new first hops into `firsts`.
-pub(super) fn share<'a>(routes: &[Hop], firsts: impl Iterator<Item = &'a mut u32>) -> Vec<Hop> {
-    let (mut shared, mut known) = (Vec::new(), BTreeMap::new());
-    for first in firsts {
+/// Lets flows share routes that are alike and carry packets of the same size, so that the routes of ten thousand flows stay in the
+/// nearest cache. `firsts`: the first hop of each route and its size. Gives the routes that remain and the same of those, and
+/// puts the new first hops into `firsts`.
+pub(super) fn share<'a>(
+    routes: &[Hop],
+    firsts: impl Iterator<Item = (&'a mut u32, u16)>,
+) -> (Vec<Hop>, Vec<(u32, u16)>) {
+    let (mut shared, mut remain, mut known) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for (first, size) in firsts {
         let from = &routes[*first as usize..];
         let hops = from.iter().position(|hop| hop.link == END).map_or(0, |last| last + 1);
-        *first = *known.entry(&from[..hops]).or_insert_with(|| {
+        *first = *known.entry((size, &from[..hops])).or_insert_with(|| {
             let at = shared.len() as u32;
             shared.extend_from_slice(&from[..hops]);
+            remain.push((at, size));
             at
         });
     }
-    shared
+    (shared, remain)
 }
 
 /// Who offers packets to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feeder {
+pub(super) enum Feeder {
     /// One other link.
     Link(u32),
     /// Receivers of what this link delivers, all prompt.
@@ -109,7 +117,7 @@ enum Feeder {
 }
 
 /// Who offers packets to each link; `None`: nobody.
-fn feeders(routes: &[Hop], links: usize, ways: &[Ways]) -> Vec<Option<Feeder>> {
+pub(super) fn feeders(routes: &[Hop], links: usize, ways: &[Ways]) -> Vec<Option<Feeder>> {
     let mut feeders = vec![None; links];
     let mut meet = |link: u32, feeder: Feeder| {
         let known = &mut feeders[link as usize];

@@ -30,6 +30,61 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
     }
 }
 
+/// The times of the passages of a scenario, all of which are taken.
+fn passages(text: &str) -> Vec<u64> {
+    let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+    engine.run(&mut |_| true).unwrap();
+    assert!(engine.passages.iter().all(|passage| passage.count > 1_000), "{:?}", engine.passages);
+    engine.passages.iter().map(|passage| passage.time).collect()
+}
+
+/// Selective acknowledgements of 52 to 80 bytes take 41.6 to 64 us at 10 Mbit/s, so some of them are closer behind that link than
+/// the 640 us between two segments at 18.75 Mbit/s, which is just what 80 bytes take at 1 Mbit/s.
+#[test]
+fn packets_of_several_sizes_come_closer_behind_a_constant() {
+    let text = |acks: &str| {
+        format!(
+            "duration = \"5 s\"\n[link.core]\nrate = \"18.75 Mbit/s\"\ndelay = \"20 ms\"\nreverse = {{ rate = \"1 Mbit/s\" }}\n\
+             [link.out]\nrate = \"100 Mbit/s\"\ndelay = \"2 ms\"\nreverse = {{ rate = \"10 Mbit/s\" }}\n[[flow]]\n\
+             cc = \"reno\"\nprofile = \"modern\"\nhandshake = false\ndelayed_ack = false\n{acks}path = [\"core\", \"out\"]\n"
+        )
+    };
+    assert_eq!(passages(&text("")), [2_120_000, 2_041_600]);
+    // Without blocks all are of one size.
+    assert_eq!(passages(&text("ack_size = \"80 bytes\"\nrecovery = \"newreno\"\n")), [2_120_000, 22_704_000]);
+}
+
+#[test]
+fn links_behind_slower_ones_are_constants() {
+    // One 1500-byte packet takes 12 us at 1 Gbit/s, an acknowledgement of 40 bytes 0.32 us, and 3.2 us at 100 Mbit/s.
+    let text = |reverse: &str, back: &str| {
+        format!(
+            "duration = \"5 s\"\n[link.in]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[link.core]\nrate = \"100 Mbit/s\"\n\
+             delay = \"20 ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"50 packets\" }}\nreverse = {{ {reverse} }}\n\
+             [link.out]\nrate = \"1 Gbit/s\"\ndelay = \"2 ms\"\n[[flow]]\ncc = \"reno\"\nprofile = \"paper\"\n\
+             path = [\"in\", \"core\", \"out\"]\n{back}"
+        )
+    };
+    for (reverse, back, times) in [
+        ("", "", &[2_012_000, 2_000_320 + 20_003_200 + 1_000_320][..]),
+        // Too slow for acknowledgements that come every 120 us: those behind it come every 320 us and wait nowhere.
+        ("rate = \"1 Mbit/s\"", "", &[2_012_000, 2_000_320, 1_000_320]),
+        // 40 bytes take no whole number of nanoseconds.
+        ("rate = \"300 Mbit/s\"", "", &[2_012_000, 2_000_320, 1_000_320]),
+        ("loss = { kind = \"packet-error\", rate = 0.01 }", "", &[2_012_000, 2_000_320, 1_000_320]),
+        // Receivers that answer later decide themselves how far apart answers are.
+        ("", "delayed_ack = true\n", &[2_012_000, 1_000_320]),
+        (
+            "",
+            "extra_delay = \"7 ms\"\n",
+            &[7_000_000, 2_012_000, 2_000_320 + 20_003_200 + 1_000_320 + 7_000_000],
+        ),
+    ] {
+        assert_eq!(passages(&text(reverse, back)), times, "{reverse}{back}");
+    }
+}
+
 type Spoil = fn(&mut Engine, &mut Plan);
 
 /// A run to its end over a link with this queue, with something put wrong: what is said of it?
