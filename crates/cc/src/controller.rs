@@ -93,7 +93,7 @@ pub trait Controller: Debug + Send {
     fn decision(&self) -> Decision;
     /// What the controller would do if `why` happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
-    /// When the controller wants `on_deadline` to be called.
+    /// When the controller wants `on_deadline` to be called. Asked only of those that [want deadlines](Self::wants_deadlines).
     fn deadline(&self) -> Option<Time> {
         None
     }
@@ -112,6 +112,10 @@ pub trait Controller: Debug + Send {
     }
     /// Does the controller read `Ack::rate`? The sender keeps the state for rate samples only then.
     fn wants_rate(&self) -> bool {
+        false
+    }
+    /// Has the controller ever a [`Controller::deadline`]? Always the same answer, so that most need not be asked each time.
+    fn wants_deadlines(&self) -> bool {
         false
     }
     /// Names internal quantities for traces.

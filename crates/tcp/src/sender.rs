@@ -18,7 +18,9 @@ mod recovery;
 mod sending;
 mod wanted;
 
-use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
+use bentpipe_cc::{
+    Ack, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Recovery, RttSample, Span, Time,
+};
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
@@ -69,6 +71,7 @@ pub struct Sender {
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
+    timed: bool,
     flow: Flow,
     board: Scoreboard,
     /// Segments that the application has to send in all, and the payload of the last one.
@@ -125,6 +128,8 @@ pub struct Sender {
     pacing_waits: bool,
     /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
     gap: ((Pacing, u32), Span),
+    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
+    sampled: ((u64, Span), Rate),
     counters: Counters,
     limits: Limits,
 }
@@ -147,6 +152,7 @@ impl Sender {
             decision: Wanted::new(cc.decision(), flow.mss),
             rated: cc.wants_rate(),
             self_driven: cc.recovery() == Recovery::Controller,
+            timed: cc.wants_deadlines(),
             board: Scoreboard::new(cc.wants_rate(), rack),
             cc,
             flow,
@@ -184,6 +190,7 @@ impl Sender {
             pace_at: Time(0),
             pacing_waits: false,
             gap: ((Pacing::Off, 0), Span::ZERO),
+            sampled: ((0, Span::ZERO), Rate(0)),
             counters: Counters::default(),
             limits: Limits::new(),
             options,
@@ -280,7 +287,9 @@ impl Sender {
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
-        if let Some(at) = self.cc.deadline() {
+        if self.timed
+            && let Some(at) = self.cc.deadline()
+        {
             first = first.min(at);
         }
         (first != Time::MAX).then_some(first)
@@ -385,10 +394,10 @@ impl Sender {
         self.board.acknowledge(seg.ack, sack, &mut self.known_sack)
     }
 
-    /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
+    /// The instant of [`Sender::deadline`] may have come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
-        if self.cc.deadline().is_some_and(|t| t <= now) {
+        if self.timed && self.cc.deadline().is_some_and(|t| t <= now) {
             self.even = false;
             self.cc.on_deadline(&self.flow);
             self.decision.set(self.cc.decision(), self.flow.mss);

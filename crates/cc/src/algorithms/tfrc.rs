@@ -405,6 +405,10 @@ impl Controller for Tfrc {
         self.timer
     }
 
+    fn wants_deadlines(&self) -> bool {
+        true
+    }
+
     fn recovery(&self) -> Recovery {
         Recovery::Controller
     }
