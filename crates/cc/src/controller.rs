@@ -93,9 +93,16 @@ pub trait Controller: Debug + Send {
     fn decision(&self) -> Decision;
     /// What the controller would do if `why` happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
-    /// When the controller wants `on_deadline` to be called. Asked only of those that [want deadlines](Self::wants_deadlines).
+    /// When the controller wants `on_deadline` to be called; only a call that may change the controller changes it.
     fn deadline(&self) -> Option<Time> {
         None
+    }
+    /// [`Controller::on_ack`], after which `wanted`, the last [`Controller::decision`], is brought up to the present one. Returns
+    /// [`Controller::deadline`]. It says no more than those three, but in one call with each acknowledgement.
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+        self.on_ack(flow, ack);
+        *wanted = self.decision();
+        self.deadline()
     }
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {
@@ -112,10 +119,6 @@ pub trait Controller: Debug + Send {
     }
     /// Does the controller read `Ack::rate`? The sender keeps the state for rate samples only then.
     fn wants_rate(&self) -> bool {
-        false
-    }
-    /// Has the controller ever a [`Controller::deadline`]? Always the same answer, so that most need not be asked each time.
-    fn wants_deadlines(&self) -> bool {
         false
     }
     /// Names internal quantities for traces.

@@ -1,11 +1,13 @@
 //! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once;
 //! a paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
 use crate::hystart::{Constants, Hystart};
 use crate::report::{Ack, Flow, Phase};
+use crate::time::Time;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,7 +105,8 @@ pub struct Windowed<P> {
     /// `w.ssthresh` and the same in bytes, worked out when it changes.
     threshold: (f64, u64),
     mss: u32,
-    hystart: Option<Hystart>,
+    /// In a box, so that connections without it are small.
+    hystart: Option<Box<Hystart>>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
@@ -139,6 +142,11 @@ impl<P: Policy> Windowed<P> {
 
     fn bytes(&self, segments: f64) -> u64 {
         (segments * f64::from(self.mss)) as u64
+    }
+
+    /// The window in bytes. There are less than 2^63, and the conversion to a signed number is the shorter one.
+    fn cwnd(&self) -> u64 {
+        (self.w.cwnd * f64::from(self.mss)) as i64 as u64
     }
 
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
@@ -202,7 +210,7 @@ impl<P: Policy> Controller for Windowed<P> {
         let cut = self.cut(flow, why);
         if !self.collapsed {
             self.policy.on_congestion(&self.w, flow, why);
-            self.hystart.iter_mut().for_each(Hystart::on_congestion);
+            self.hystart.iter_mut().for_each(|hystart| hystart.on_congestion());
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
@@ -218,7 +226,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.settle();
         self.policy.on_undo(&mut self.w, flow);
         self.settle();
-        self.hystart.iter_mut().for_each(Hystart::on_undo);
+        self.hystart.iter_mut().for_each(|hystart| hystart.on_undo());
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -231,7 +239,14 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
+        Decision { cwnd: self.cwnd(), ssthresh: self.threshold.1, pacing: Pacing::Window }
+    }
+
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+        self.on_ack(flow, ack);
+        wanted.cwnd = self.cwnd();
+        wanted.ssthresh = self.threshold.1;
+        None
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
@@ -243,7 +258,7 @@ impl<P: Policy> Controller for Windowed<P> {
         match self.policy.refuses_hystart() {
             Some(why) => Err(why),
             None => {
-                self.hystart = Some(Hystart::new(constants));
+                self.hystart = Some(Box::new(Hystart::new(constants)));
                 Ok(())
             }
         }

@@ -100,6 +100,17 @@ pub struct Data {
     pub ce: bool,
 }
 
+/// An acknowledgement without SACK blocks; the fields are those of [`AckSegment`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BareAck {
+    /// The next segment that the receiver expects.
+    pub ack: u64,
+    /// The timestamp echoed.
+    pub tsecr: u32,
+    /// ECN echo.
+    pub ece: bool,
+}
+
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSegment {

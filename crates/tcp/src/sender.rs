@@ -18,6 +18,8 @@ mod recovery;
 mod sending;
 mod wanted;
 
+use std::sync::Arc;
+
 use bentpipe_cc::{
     Ack, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Recovery, RttSample, Span, Time,
 };
@@ -65,19 +67,19 @@ enum Probe {
 /// The sender of one connection.
 #[derive(Debug)]
 pub struct Sender {
-    options: Options,
+    options: Arc<Options>,
     cc: Box<dyn Controller>,
     decision: Wanted,
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
-    timed: bool,
     flow: Flow,
     board: Scoreboard,
     /// Segments that the application has to send in all, and the payload of the last one.
     limit: u64,
     last_len: u32,
-    known_sack: Sack,
+    /// The blocks of the last ACK, once there have been any.
+    known_sack: Option<Box<Sack>>,
     /// Duplicate ACKs since the last new one.
     dupacks: u32,
     /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
@@ -105,7 +107,7 @@ pub struct Sender {
     rack: Option<Box<Rack>>,
     tlp: Probing,
     /// What the present or the last fast recovery has sent again, while it may still prove spurious.
-    repairs: Option<Repairs>,
+    repairs: Option<Box<Repairs>>,
     /// When the window was last reduced for a loss.
     reduced_at: Time,
     /// Bytes found lost without an ACK; the next one reports them.
@@ -135,8 +137,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender with `bytes` to transfer (`None`: as many as the connection takes).
-    pub fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+    /// A sender with `bytes` to transfer (`None`: as many as the connection takes). Many senders may share their options.
+    pub fn new(options: impl Into<Arc<Options>>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let options = consistent(options.into());
         let mss = u64::from(options.mss.max(1));
         let (limit, last_len) = match bytes {
             None => (u64::MAX, options.mss),
@@ -147,18 +150,16 @@ impl Sender {
         flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
-        let options = Options { tlp: options.tlp && sack, dsack: options.dsack && sack, ..options };
         Self {
-            decision: Wanted::new(cc.decision(), flow.mss),
+            decision: Wanted::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             self_driven: cc.recovery() == Recovery::Controller,
-            timed: cc.wants_deadlines(),
             board: Scoreboard::new(cc.wants_rate(), rack),
             cc,
             flow,
             limit,
             last_len,
-            known_sack: Sack::default(),
+            known_sack: None,
             dupacks: 0,
             unsacked_deliveries: 0,
             credited: 0,
@@ -280,6 +281,11 @@ impl Sender {
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
     }
 
+    /// The controller has been told something: what does it want now?
+    fn ask(&mut self) {
+        self.decision.ask(&*self.cc, self.flow.mss);
+    }
+
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
@@ -287,18 +293,19 @@ impl Sender {
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
-        if self.timed
-            && let Some(at) = self.cc.deadline()
-        {
-            first = first.min(at);
-        }
+        let controller = self.decision.deadline();
+        debug_assert_eq!(controller, self.cc.deadline().unwrap_or(Time::MAX), "{:?} was not asked", self.cc);
+        first = first.min(controller);
         (first != Time::MAX).then_some(first)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
-        if self.is_even_ack(seg) {
-            return Some(self.on_even_ack(now, seg.ack));
+        if seg.sack.is_empty()
+            && !seg.ece
+            && let Some(rtt) = self.on_bare_ack(now, seg.ack)
+        {
+            return Some(rtt);
         }
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
@@ -309,7 +316,7 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         // Most ACKs say only that what was sent in order has arrived in order.
-        let bare = seg.sack.is_empty() && self.known_sack.is_empty();
+        let bare = seg.sack.is_empty() && self.knows_no_blocks();
         let in_order = advanced > 0 && bare && self.board.is_in_order();
         let mut got = if in_order { self.board.acknowledge_in_order(seg.ack) } else { self.take_blocks(seg) };
         let mut ack = Ack::default();
@@ -376,7 +383,7 @@ impl Sender {
         } else if probe_repaired {
             self.cc.on_life(&self.flow, Life::Recovered);
         }
-        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.ask();
         self.rearm(advanced);
         self.tlp.anew |= advanced > 0;
         self.smooth();
@@ -391,16 +398,27 @@ impl Sender {
         if self.watchful {
             self.believe(seg);
         }
-        self.board.acknowledge(seg.ack, sack, &mut self.known_sack)
+        let mut unknown = Sack::default();
+        let known = match &mut self.known_sack {
+            Some(known) => known,
+            None if sack.is_empty() => &mut unknown,
+            none => none.insert(Box::default()),
+        };
+        self.board.acknowledge(seg.ack, sack, known)
+    }
+
+    /// Did the last ACK report nothing out of order?
+    fn knows_no_blocks(&self) -> bool {
+        self.known_sack.as_ref().is_none_or(|known| known.is_empty())
     }
 
     /// The instant of [`Sender::deadline`] may have come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
-        if self.timed && self.cc.deadline().is_some_and(|t| t <= now) {
+        if self.decision.deadline() <= now {
             self.even = false;
             self.cc.on_deadline(&self.flow);
-            self.decision.set(self.cc.decision(), self.flow.mss);
+            self.ask();
         }
         if self.pacing_waits && self.pace_at <= now {
             self.pacing_waits = false;
@@ -428,4 +446,13 @@ impl Sender {
         }
         self.poll_any(now)
     }
+}
+
+/// What rests on SACK is off without it.
+fn consistent(options: Arc<Options>) -> Arc<Options> {
+    let sack = options.recovery == LossRecovery::Sack;
+    if sack || !(options.tlp || options.dsack) {
+        return options;
+    }
+    Arc::new(Options { tlp: false, dsack: false, ..*options })
 }

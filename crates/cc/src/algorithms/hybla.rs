@@ -216,10 +216,6 @@ impl Controller for Paced {
         self.host.deadline()
     }
 
-    fn wants_deadlines(&self) -> bool {
-        self.host.wants_deadlines()
-    }
-
     fn recovery(&self) -> Recovery {
         self.host.recovery()
     }

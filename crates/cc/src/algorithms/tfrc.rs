@@ -405,10 +405,6 @@ impl Controller for Tfrc {
         self.timer
     }
 
-    fn wants_deadlines(&self) -> bool {
-        true
-    }
-
     fn recovery(&self) -> Recovery {
         Recovery::Controller
     }
