@@ -15,13 +15,28 @@ pub struct Span(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
+/// `n` as a float. The processor's own instruction takes signed numbers; for others there are six.
+#[inline]
+pub(crate) fn real(n: u64) -> f64 {
+    if i64::try_from(n).is_ok() { n as i64 as f64 } else { n as f64 }
+}
+
+/// `x` without its fraction; negative and NaN become zero, too large becomes the greatest number. As [`real`], the other way.
+#[inline]
+pub(crate) fn whole(x: f64) -> u64 {
+    match x as i64 {
+        n if (0..i64::MAX).contains(&n) => n as u64,
+        _ => x as u64,
+    }
+}
+
 impl Time {
     /// The last instant that can be represented; used as "never".
     pub const MAX: Time = Time(u64::MAX);
 
     /// Seconds since the start of the run.
     pub fn secs(self) -> f64 {
-        self.0 as f64 / 1e9
+        real(self.0) / 1e9
     }
 
     /// The time from `earlier` to `self`, or zero if `earlier` is later.
@@ -48,7 +63,7 @@ impl Span {
 
     /// This duration in seconds.
     pub fn secs(self) -> f64 {
-        self.0 as f64 / 1e9
+        real(self.0) / 1e9
     }
 }
 
@@ -83,5 +98,27 @@ impl Add for Span {
 impl AddAssign for Span {
     fn add_assign(&mut self, d: Span) {
         *self = *self + d;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{real, whole};
+
+    /// The language's own conversions are right, and slow.
+    #[test]
+    fn numbers_are_converted_as_by_the_language() {
+        for shift in 0..64 {
+            for near in [-1, 0, 1] {
+                let n = (1_u64 << shift).wrapping_add_signed(near);
+                assert_eq!(real(n).to_bits(), (n as f64).to_bits(), "{n}");
+                for x in [n as f64, n as f64 + 0.75, -(n as f64), 1.0 / n as f64] {
+                    assert_eq!(whole(x), x as u64, "{x}");
+                }
+            }
+        }
+        for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 1e-300, -0.0, 2.0 * u64::MAX as f64] {
+            assert_eq!(whole(x), x as u64, "{x}");
+        }
     }
 }

@@ -150,9 +150,7 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        if self.sender.deadline().is_some_and(|t| t <= now) {
-            self.sender.on_deadline(now);
-        }
+        self.sender.on_deadline(now);
         if let Some(ends) = &mut self.ends {
             ends.0.on_deadline(now);
         }

@@ -20,7 +20,9 @@ mod wanted;
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
+use bentpipe_cc::{
+    Ack, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Recovery, RttSample, Span, Time,
+};
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
@@ -128,6 +130,8 @@ pub struct Sender {
     pacing_waits: bool,
     /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
     gap: ((Pacing, u32), Span),
+    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
+    sampled: ((u64, Span), Rate),
     counters: Counters,
     limits: Limits,
 }
@@ -187,6 +191,7 @@ impl Sender {
             pace_at: Time(0),
             pacing_waits: false,
             gap: ((Pacing::Off, 0), Span::ZERO),
+            sampled: ((0, Span::ZERO), Rate(0)),
             counters: Counters::default(),
             limits: Limits::new(),
             options,
@@ -407,7 +412,7 @@ impl Sender {
         self.known_sack.as_ref().is_none_or(|known| known.is_empty())
     }
 
-    /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
+    /// The instant of [`Sender::deadline`] may have come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
         if self.decision.deadline() <= now {

@@ -39,7 +39,7 @@ use crate::algorithms::model::{
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::registry::{Args, Entry, Grade, SenderOptions, number};
 use crate::report::{Ack, Flow, Phase};
-use crate::time::{Span, Time};
+use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -151,9 +151,17 @@ pub(crate) struct Bbr {
     collapsed: bool,
     pacer: Pacer,
     bdp: Last<(u64, Span)>,
+    /// The last [`Bbr::target`], and the gain, BtlBw, RTprop and pacing rate that it follows from.
+    target: Target,
 }
 
+/// A [`Bbr::target`], and what it was worked out from.
+type Target = ((f64, u64, Option<Span>, Rate), u64);
+
 impl Bbr {
+    /// NaN is like nothing, so that the target is worked out.
+    const NO_TARGET: Target = ((f64::NAN, 0, None, Rate(0)), 0);
+
     fn new(args: &Args, start: Start) -> Self {
         let mss = start.mss.max(1);
         let initial = times(start.initial_window.max(1.0), u64::from(mss));
@@ -191,6 +199,7 @@ impl Bbr {
             collapsed: false,
             pacer: Pacer::new(startup_gain, initial),
             bdp: Last::default(),
+            target: Self::NO_TARGET,
         }
     }
 
@@ -217,6 +226,20 @@ impl Bbr {
                 times(gain, bdp) + 3 * quantum(self.pacer.rate(), self.mss)
             }
         }
+    }
+
+    /// The window that the mode aims at, without ACK aggregation, bytes.
+    fn target(&mut self) -> u64 {
+        let gain = match self.mode {
+            Mode::ProbeRtt => 1.0,
+            Mode::Startup | Mode::ProbeBw(_) if self.filled => self.cwnd_gain,
+            _ => self.startup_gain,
+        };
+        let of = (gain, self.bw.get(), self.rtprop, self.pacer.rate());
+        if self.target.0 != of {
+            self.target = (of, self.inflight(gain));
+        }
+        self.target.1
     }
 
     /// Rounds and BtlBw. True if the ACK begins a round.
@@ -332,10 +355,8 @@ impl Bbr {
         if self.conserving {
             self.cwnd = self.cwnd.max(conserved);
         } else if ack.acked > 0 {
-            let gain =
-                if self.filled && self.mode != Mode::Drain { self.cwnd_gain } else { self.startup_gain };
             let extra = if self.filled { self.aggregation.get(self.bw.get()) } else { 0 };
-            let target = self.inflight(if self.mode == Mode::ProbeRtt { 1.0 } else { gain }) + extra;
+            let target = self.target() + extra;
             if self.filled {
                 self.cwnd = self.cwnd.saturating_add(ack.acked).min(target);
             } else if self.cwnd < target || flow.delivered < self.initial {
@@ -416,7 +437,10 @@ impl Controller for Bbr {
                 self.restore();
                 self.recovered_at = Some(flow.now);
             }
-            Life::MssChanged => self.mss = flow.mss.max(1),
+            Life::MssChanged => {
+                self.mss = flow.mss.max(1);
+                self.target = Self::NO_TARGET;
+            }
             Life::IdleRestart => {
                 self.idle = true;
                 self.aggregation.restart(flow.now);

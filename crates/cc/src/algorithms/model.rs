@@ -4,24 +4,24 @@
 use alloc::collections::VecDeque;
 
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Span, Time};
+use crate::time::{Rate, Span, Time, real, whole};
 
 /// The largest window in bytes: far above any use, and low enough for sums of windows not to wrap.
 pub(crate) const LARGEST: u64 = 1 << 56;
 
 /// What `rate` delivers in `time`, bytes; at most [`LARGEST`].
 pub(crate) fn product(rate: u64, time: Span) -> u64 {
-    ((rate as f64 * time.secs()) as u64).min(LARGEST)
+    whole(real(rate) * time.secs()).min(LARGEST)
 }
 
 /// `gain` times `bytes`, at most [`LARGEST`].
 pub(crate) fn times(gain: f64, bytes: u64) -> u64 {
-    ((gain * bytes as f64) as u64).min(LARGEST)
+    whole(gain * real(bytes)).min(LARGEST)
 }
 
 /// A pacing rate of at least one byte per second.
 pub(crate) fn pace(gain: f64, rate: u64) -> Rate {
-    Rate(((gain * rate as f64) as u64).clamp(1, LARGEST))
+    Rate(whole(gain * real(rate)).clamp(1, LARGEST))
 }
 
 /// BBR paces 1 % below its model, so that queues drain even if the estimate is a little high (Linux; draft,
@@ -139,40 +139,47 @@ impl<A: PartialEq> Last<A> {
 #[derive(Clone, Debug)]
 pub(crate) struct RoundMax {
     window: u64,
-    /// (round, value), values falling: each is the greatest of its round and of all later ones.
+    /// (round, value) of the rounds before the last, values falling: each is the greatest of its round and of all later ones.
     kept: VecDeque<(u64, u64)>,
-    /// The front of `kept`, and its back if the last value was taken in that round.
+    /// The last round in which a value was taken, and the greatest of it.
+    last: (u64, u64),
+    /// The last of `kept`; below it a value changes nothing in `kept`. The greatest number if `kept` is empty.
+    above: u64,
     max: u64,
-    back: (u64, u64),
 }
 
 impl RoundMax {
     /// A filter over `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { window: (window as u64).max(1), kept: VecDeque::new(), max: 0, back: (u64::MAX, 0) }
+        Self { window: (window as u64).max(1), kept: VecDeque::new(), last: (u64::MAX, 0), above: 0, max: 0 }
     }
 
     /// Takes a value measured in `round`.
     #[inline]
     pub(crate) fn add(&mut self, round: u64, value: u64) {
-        // Most values are no greater than another of the same round, and change nothing.
-        if round != self.back.0 || value > self.back.1 {
+        // Most values are no greater than another of the same round, or than one of a round before.
+        if round == self.last.0 && value < self.above {
+            self.last.1 = self.last.1.max(value);
+            self.max = self.max.max(value);
+        } else if round != self.last.0 || value > self.last.1 {
             self.keep(round, value);
         }
     }
 
+    #[inline(never)]
     fn keep(&mut self, round: u64, value: u64) {
+        if round != self.last.0 && self.last.0 != u64::MAX {
+            self.kept.push_back(self.last);
+        }
         while self.kept.back().is_some_and(|&(_, old)| old <= value) {
             self.kept.pop_back();
-        }
-        if self.kept.back().is_none_or(|&(last, _)| last != round) {
-            self.kept.push_back((round, value));
         }
         while self.kept.front().is_some_and(|&(first, _)| first.saturating_add(self.window) <= round) {
             self.kept.pop_front();
         }
-        self.max = self.kept.front().map_or(0, |&(_, value)| value);
-        self.back = self.kept.back().copied().unwrap_or((u64::MAX, 0));
+        self.last = (round, value);
+        self.above = self.kept.back().map_or(u64::MAX, |&(_, value)| value);
+        self.max = self.kept.front().map_or(value, |&(_, value)| value);
     }
 
     /// The maximum; 0 before the first value.
@@ -232,6 +239,31 @@ mod tests {
         for (round, value, expected) in [(0, 5, 5), (0, 9, 9), (1, 4, 9), (2, 6, 9), (3, 1, 6), (5, 2, 2)] {
             max.add(round, value);
             assert_eq!(max.get(), expected, "in round {round}");
+        }
+    }
+
+    /// Long runs of values that rise, fall and repeat, against the definition.
+    #[test]
+    fn a_maximum_is_that_of_all_values_of_the_window() {
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for window in 1..6_u64 {
+            let (mut max, mut all, mut round) = (RoundMax::new(window as f64), alloc::vec::Vec::new(), 0);
+            for _ in 0..20_000 {
+                round += draw(40) / 36;
+                let value = draw(1000) / (1 + round % 7);
+                max.add(round, value);
+                all.push((round, value));
+                let within = all.iter().rev().take_while(|(then, _)| then + window > round);
+                assert_eq!(
+                    Some(max.get()),
+                    within.map(|&(_, value)| value).max(),
+                    "round {round} of {window}"
+                );
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an acknowledgement delivered, and the samples that it gives.
 
-use bentpipe_cc::{Phase, RateSample, Span, Time};
+use bentpipe_cc::{Phase, Rate, RateSample, Span, Time};
 
 use super::{Probe, Sender};
 use crate::options::LossRecovery;
@@ -97,14 +97,18 @@ impl Sender {
     }
 
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.
-    pub(super) fn rate(&self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
+    #[inline]
+    pub(super) fn rate(&mut self, sent: Time, stamp: &Stamp) -> Option<RateSample> {
         let interval = sent.since(stamp.first_sent).max(self.delivered_at.since(stamp.delivered_at));
         if interval.0 == 0 || self.flow.rtt.is_some_and(|r| interval < r.min) {
             return None;
         }
         let bytes = self.flow.delivered - stamp.delivered;
+        if self.sampled.0 != (bytes, interval) {
+            self.sampled = ((bytes, interval), Rate((bytes as f64 / interval.secs()) as u64));
+        }
         Some(RateSample {
-            rate: bentpipe_cc::Rate((bytes as f64 / interval.secs()) as u64),
+            rate: self.sampled.1,
             app_limited: stamp.app_limited,
             prior_delivered: stamp.delivered,
             prior_in_flight: stamp.in_flight,

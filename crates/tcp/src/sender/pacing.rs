@@ -13,15 +13,12 @@ impl Sender {
         {
             return;
         }
-        let gap =
-            if matches!(self.decision.pacing, Pacing::Rate(_)) && self.gap.0 == (self.decision.pacing, len) {
-                self.gap.1
-            } else {
-                let Some(rate) = self.pacing_rate() else { return };
-                Span::from_secs(f64::from(len + self.options.header) / rate)
-            };
-        self.gap = ((self.decision.pacing, len), gap);
-        self.pace_at = self.pace_at.max(now) + gap;
+        if !matches!(self.decision.pacing, Pacing::Rate(_)) || self.gap.0 != (self.decision.pacing, len) {
+            let Some(rate) = self.pacing_rate() else { return };
+            let gap = Span::from_secs(f64::from(len + self.options.header) / rate);
+            self.gap = ((self.decision.pacing, len), gap);
+        }
+        self.pace_at = self.pace_at.max(now) + self.gap.1;
     }
 
     /// Is there a [`Sender::pacing_rate`]?
