@@ -93,9 +93,16 @@ pub trait Controller: Debug + Send {
     fn decision(&self) -> Decision;
     /// What the controller would do if `why` happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
-    /// When the controller wants `on_deadline` to be called.
+    /// When the controller wants `on_deadline` to be called; only a call that may change the controller changes it.
     fn deadline(&self) -> Option<Time> {
         None
+    }
+    /// [`Controller::on_ack`], after which `wanted`, the last [`Controller::decision`], is brought up to the present one. Returns
+    /// [`Controller::deadline`]. It says no more than those three, but in one call with each acknowledgement.
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+        self.on_ack(flow, ack);
+        *wanted = self.decision();
+        self.deadline()
     }
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {

@@ -7,6 +7,7 @@ use core::fmt::Debug;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
 use crate::hystart::{Constants, Hystart};
 use crate::report::{Ack, Flow, Phase};
+use crate::time::Time;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,6 +144,11 @@ impl<P: Policy> Windowed<P> {
         (segments * f64::from(self.mss)) as u64
     }
 
+    /// The window in bytes. There are less than 2^63, and the conversion to a signed number is the shorter one.
+    fn cwnd(&self) -> u64 {
+        (self.w.cwnd * f64::from(self.mss)) as i64 as u64
+    }
+
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
         if self.collapsed {
             return Cut { cwnd: self.w.cwnd, ssthresh: self.w.ssthresh, repeat: false };
@@ -233,7 +239,14 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
+        Decision { cwnd: self.cwnd(), ssthresh: self.threshold.1, pacing: Pacing::Window }
+    }
+
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+        self.on_ack(flow, ack);
+        wanted.cwnd = self.cwnd();
+        wanted.ssthresh = self.threshold.1;
+        None
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

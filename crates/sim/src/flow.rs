@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sender,
+    AckSegment, Active, BareAck, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
 };
 
 use crate::audit::{Books, Missing, Watch};
@@ -101,21 +101,29 @@ impl Tcp {
         self.bytes.map_or(full, |b| b.min(full))
     }
 
+    #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) {
-        let ack = AckSegment {
-            ack: unwrap(packet.seq, self.sender.una()),
-            sack: sacks.take(packet.sack),
-            tsecr: packet.ts,
-            ece: packet.has(ECE),
-        };
-        self.watch.ack(ack.ack, self.sender.next());
-        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+        let upto = unwrap(packet.seq, self.sender.una());
+        self.watch.ack(upto, self.sender.next());
+        let bare = packet.sack == 0 && !packet.has(ECE);
+        if bare && let Some(rtt) = self.sender.on_bare_ack(now, upto) {
             self.rtts.add(rtt.0);
+        } else {
+            self.on_any_ack(now, upto, packet, sacks);
         }
         self.watch.sender(&self.sender);
         if self.done_at == NEVER && self.sender.is_done() {
             self.done_at = now;
             self.close();
+        }
+    }
+
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        sacks.take(packet.sack, &mut ack.sack);
+        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+            self.rtts.add(rtt.0);
         }
     }
 
@@ -169,8 +177,13 @@ impl Tcp {
         Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
     }
 
-    /// The next data segment at `now`, if the connection is open.
+    /// Has the connection nothing to send but the data of a sender whose run of things is even?
     #[inline]
+    pub(crate) fn is_even(&self) -> bool {
+        self.sender.is_even() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
+    }
+
+    /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
         match &self.ends {
             Some(ends) if !ends.0.is_open() => None,
@@ -212,10 +225,29 @@ impl Tcp {
         Some(control::packet(segment, self.sender.options(), flow, hop))
     }
 
-    pub(crate) fn on_data(&mut self, now: Time, packet: &Packet) -> Option<AckSegment> {
+    /// A data segment arrived. True if it is acknowledged now: then `packet` is the acknowledgement, at hop `hop`.
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> bool {
         if let Some(ends) = &mut self.ends {
             ends.1.on_data(now);
         }
+        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_even() {
+            let ack = self.receiver.on_expected(now, packet.ts, packet.has(CWR), packet.has(CE));
+            let Some(ack) = ack else { return false };
+            *packet = self.bare_packet(ack, packet.flow, hop);
+            return true;
+        }
+        self.on_any_data(now, packet, hop, sacks)
+    }
+
+    #[inline(never)]
+    fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
         let data = Data {
             seq: unwrap(packet.seq, self.receiver.delivered()),
             len: 0, // the receiver counts segments
@@ -225,7 +257,9 @@ impl Tcp {
             probe: packet.has(PROBE),
             ce: packet.has(CE),
         };
-        self.receiver.on_data(now, &data)
+        let Some(ack) = &self.receiver.on_data(now, &data) else { return false };
+        *packet = self.ack_packet(ack, packet.flow, hop, sacks);
+        true
     }
 
     /// Bytes on the wire of a segment with a payload of `len`.
@@ -242,6 +276,7 @@ impl Tcp {
     }
 
     /// The data segment as a packet at hop `hop`.
+    #[inline]
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
         let options = self.sender.options();
         let ecn = if options.ecn && !data.retransmission { ECT } else { 0 };
@@ -260,13 +295,20 @@ impl Tcp {
     }
 
     /// The acknowledgement as a packet at hop `hop`.
-    #[inline]
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
+        let bare = self.bare_packet(BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece }, flow, hop);
         let blocks = ack.sack.blocks().len() as u32;
         let size = self.ack_size(blocks);
+        let sack = if blocks > 0 { sacks.put(ack) } else { 0 };
+        Packet { sack, size, ..bare }
+    }
+
+    /// As [`Tcp::ack_packet`], for an acknowledgement without SACK blocks.
+    #[inline]
+    fn bare_packet(&self, ack: BareAck, flow: u32, hop: u32) -> Packet {
+        let size = self.ack_size(0);
         let flags = ACK | if ack.ece { ECE } else { 0 };
-        let sack = if blocks > 0 { sacks.put(ack.sack) } else { 0 };
-        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack, hop, size, flags }
+        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack: 0, hop, size, flags }
     }
 }
 

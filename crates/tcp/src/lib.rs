@@ -21,5 +21,5 @@ pub use handshake::{Active, Control, Opened, Passive, Signal};
 pub use limits::{Limit, Limits};
 pub use options::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 pub use receiver::Receiver;
-pub use segment::{AckSegment, Block, Data, MAX_BLOCKS, Sack};
+pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
 pub use sender::{Counters, Sender, ShortSegmentSent};

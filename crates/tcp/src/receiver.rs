@@ -7,7 +7,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::bits::Bits;
 use crate::options::{LossRecovery, Options};
-use crate::segment::{AckSegment, Block, Data, MAX_BLOCKS, Sack};
+use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
 
 /// Segments further ahead than this lie outside any window and are not kept.
 const MAX_WINDOW: u64 = 1 << 27;
@@ -87,7 +87,7 @@ impl Receiver {
         if data.probe {
             return Some(self.acknowledge(None));
         }
-        self.keep_timestamp(now, data);
+        self.keep_timestamp(now, data.seq, data.tsval);
         if data.seq == self.next {
             self.in_order(now)
         } else {
@@ -100,6 +100,36 @@ impl Receiver {
         }
     }
 
+    /// Is nothing missing? Then the next segment may go to [`Receiver::on_expected`].
+    #[inline]
+    pub fn is_even(&self) -> bool {
+        self.early_count == 0
+    }
+
+    /// [`Receiver::on_data`] for the segment that is expected next while nothing is missing, which is the rule; not for a probe.
+    /// The acknowledgement has no SACK blocks.
+    #[inline]
+    pub fn on_expected(&mut self, now: Time, tsval: u32, cwr: bool, ce: bool) -> Option<BareAck> {
+        debug_assert!(self.is_even() && self.high <= self.next);
+        if self.ecn {
+            self.echo = (self.echo && !cwr) || ce;
+        }
+        self.keep_timestamp(now, self.next, tsval);
+        self.next += 1;
+        self.high = self.next;
+        if let Some(delay) = self.delay {
+            if self.unacked == 0 {
+                self.unacked = 1;
+                self.deadline = Some(now + delay);
+                return None;
+            }
+            self.unacked = 0;
+            self.deadline = None;
+        }
+        self.last_ack = self.next;
+        Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
+    }
+
     /// The delayed acknowledgement is due.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
         (self.deadline? <= now).then(|| self.acknowledge(None))
@@ -107,11 +137,12 @@ impl Receiver {
 
     /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged, and never goes
     /// back, unless it is so old that the clock may have gone half round (section 5.5).
-    fn keep_timestamp(&mut self, now: Time, data: &Data) {
+    #[inline]
+    fn keep_timestamp(&mut self, now: Time, seq: u64, tsval: u32) {
         const HALF_ROUND: Span = Span((1 << 31) * 1000);
-        let forward = (data.tsval.wrapping_sub(self.ts_recent) as i32) >= 0;
-        if data.seq <= self.last_ack && (forward || now.since(self.ts_recent_at) >= HALF_ROUND) {
-            self.ts_recent = data.tsval;
+        let forward = (tsval.wrapping_sub(self.ts_recent) as i32) >= 0;
+        if seq <= self.last_ack && (forward || now.since(self.ts_recent_at) >= HALF_ROUND) {
+            self.ts_recent = tsval;
             self.ts_recent_at = now;
         }
     }
@@ -170,17 +201,12 @@ impl Receiver {
 
     #[inline(never)]
     fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
-        if let Some(seq) = repeated {
-            sack.push(Block { start: seq, end: seq + 1 });
-        }
-        if self.early_count > 0
-            && let Some(early) = &self.early
-        {
-            for block in &early.recent {
-                if block.start > self.next && block.end > block.start {
-                    sack.push(*block);
-                }
-            }
+        let recent = self.early.as_ref().map_or([Block::default(); MAX_BLOCKS], |early| early.recent);
+        let told = |block: &Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
+        let recent = recent.into_iter().filter(told);
+        match repeated {
+            None => sack.fill(recent),
+            Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(recent)),
         }
     }
 }
@@ -193,8 +219,20 @@ impl Default for Early {
 
 impl Early {
     /// Puts the run that holds `seq`, between `next` and `high`, first among the recent ones and joins those that it has grown into.
-    #[inline(never)]
+    #[inline]
     fn remember(&mut self, seq: u64, next: u64, high: u64) {
+        // Most make the newest run longer by one and do not reach the next run.
+        let apart = seq + 1 == high || !self.segments.get(seq + 1);
+        let newest = &mut self.recent[0];
+        if newest.end == seq && newest.start > next && apart {
+            newest.end = seq + 1;
+        } else {
+            self.remember_any(seq, next, high);
+        }
+    }
+
+    #[inline(never)]
+    fn remember_any(&mut self, seq: u64, next: u64, high: u64) {
         let mut run = Block { start: seq, end: seq + 1 };
         for known in self.recent {
             if known.end == seq {

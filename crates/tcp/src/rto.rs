@@ -11,6 +11,10 @@ pub(crate) struct Estimator {
     timer: Option<(u64, u64)>,
     /// The last sample of the timer's clock: most fall on the same tick as the one before, and need no division.
     coarse: u64,
+    /// Another sample on that tick changes nothing: the filter rests.
+    rests: bool,
+    /// The timeout with doublings, worked out when something changes.
+    rto: Span,
     initial: Span,
     min_rto: Span,
     max_rto: Span,
@@ -23,32 +27,56 @@ pub(crate) struct Estimator {
 
 impl Estimator {
     pub(crate) fn new(options: &Options) -> Self {
-        Self {
+        let mut new = Self {
             timer: None,
             coarse: 0,
+            rests: false,
+            rto: Span::ZERO,
             initial: options.initial_rto,
             min_rto: options.min_rto,
             max_rto: options.max_rto,
             granularity: options.granularity,
             floor: Span::ZERO,
             backoff: 0,
-        }
+        };
+        new.changed();
+        new
     }
 
     /// A sample for the timer; with delayed ACKs it is longer than that for the controllers.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Span) {
-        let g = self.granularity.0.max(1);
-        if self.coarse.wrapping_sub(rtt.0) >= g {
+        let same_tick = self.coarse.wrapping_sub(rtt.0) < self.granularity.0.max(1);
+        if !(same_tick && self.rests) {
+            self.filter(rtt, same_tick);
+        }
+    }
+
+    fn filter(&mut self, rtt: Span, same_tick: bool) {
+        if !same_tick {
+            let g = self.granularity.0.max(1);
             self.coarse = rtt.0.div_ceil(g).saturating_mul(g);
         }
         let coarse = self.coarse;
-        self.timer = Some(match self.timer {
+        let after = Some(match self.timer {
             None => (coarse, coarse / 2), // RFC 6298 section 2.2
             Some((srtt, var)) => smooth(srtt, var, coarse),
         });
+        let rests = after == self.timer;
+        self.timer = after;
         self.floor = Span::ZERO;
         self.backoff = 0; // only a new measurement ends the doubling (RFC 6298 section 5, Karn)
+        self.changed();
+        self.rests = rests;
+    }
+
+    fn changed(&mut self) {
+        self.rests = false;
+        let base = self.base();
+        self.rto = match self.backoff {
+            0 => base,
+            doublings => Span(base.0.saturating_mul(1 << doublings.min(30)).min(self.max_rto.0)),
+        };
     }
 
     /// The timeout without doublings (RFC 6298 sections 2.2 to 2.5).
@@ -61,11 +89,7 @@ impl Estimator {
 
     /// The timeout with doublings.
     pub(crate) fn rto(&self) -> Span {
-        let base = self.base();
-        if self.backoff == 0 {
-            return base;
-        }
-        Span(base.0.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.0))
+        self.rto
     }
 
     /// Data transmission begins after the timer expired while the SYN was not answered: at least 3 s until data gives a
@@ -73,11 +97,13 @@ impl Estimator {
     pub(crate) fn begin_data(&mut self) {
         self.floor = Span::from_millis(3000);
         self.backoff = 0;
+        self.changed();
     }
 
     /// RFC 6298 section 5.5.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(30);
+        self.changed();
     }
 }
 
@@ -99,4 +125,29 @@ pub(crate) fn follow(known: &mut Option<Rtt>, rtt: Span) {
 /// RFC 6298 section 2.3: RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT <- 7/8 SRTT + 1/8 R.
 fn smooth(srtt: u64, var: u64, sample: u64) -> (u64, u64) {
     (srtt - srtt / 8 + sample / 8, var - var / 4 + srtt.abs_diff(sample) / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6298 section 5, with a clock of 10 ms: SRTT 500 ms and no variation give 510 ms; a timeout doubles that (5.5), an
+    /// unanswered SYN asks for 3 s (5.7), and a measurement ends either, also one that is like all before.
+    #[test]
+    fn a_measurement_ends_the_doubling_however_alike_it_is() {
+        let mut rto = Estimator::new(&Options::paper());
+        let measured = Span::from_millis(510);
+        for _ in 0..500 {
+            rto.sample(Span::from_millis(500));
+        }
+        assert_eq!(rto.rto(), measured);
+        rto.back_off();
+        assert_eq!(rto.rto(), Span::from_millis(1020));
+        rto.sample(Span::from_millis(500));
+        assert_eq!(rto.rto(), measured);
+        rto.begin_data();
+        assert_eq!(rto.rto(), Span::from_millis(3000));
+        rto.sample(Span::from_millis(500));
+        assert_eq!(rto.rto(), measured);
+    }
 }

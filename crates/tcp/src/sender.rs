@@ -151,7 +151,7 @@ impl Sender {
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
         Self {
-            decision: Wanted::new(cc.decision(), flow.mss),
+            decision: Wanted::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             self_driven: cc.recovery() == Recovery::Controller,
             board: Scoreboard::new(cc.wants_rate(), rack),
@@ -280,6 +280,11 @@ impl Sender {
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
     }
 
+    /// The controller has been told something: what does it want now?
+    fn ask(&mut self) {
+        self.decision.ask(&*self.cc, self.flow.mss);
+    }
+
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
@@ -287,16 +292,19 @@ impl Sender {
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
-        if let Some(at) = self.cc.deadline() {
-            first = first.min(at);
-        }
+        let controller = self.decision.deadline();
+        debug_assert_eq!(controller, self.cc.deadline().unwrap_or(Time::MAX), "{:?} was not asked", self.cc);
+        first = first.min(controller);
         (first != Time::MAX).then_some(first)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
-        if self.is_even_ack(seg) {
-            return Some(self.on_even_ack(now, seg.ack));
+        if seg.sack.is_empty()
+            && !seg.ece
+            && let Some(rtt) = self.on_bare_ack(now, seg.ack)
+        {
+            return Some(rtt);
         }
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
@@ -374,7 +382,7 @@ impl Sender {
         } else if probe_repaired {
             self.cc.on_life(&self.flow, Life::Recovered);
         }
-        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.ask();
         self.rearm(advanced);
         self.tlp.anew |= advanced > 0;
         self.smooth();
@@ -389,13 +397,13 @@ impl Sender {
         if self.watchful {
             self.believe(seg);
         }
-        let got = self.board.acknowledge(seg.ack, sack, self.known_sack.as_deref().unwrap_or(&none));
-        match &mut self.known_sack {
-            Some(known) => **known = *sack,
-            None if sack.is_empty() => {}
-            None => self.known_sack = Some(Box::new(*sack)),
-        }
-        got
+        let mut unknown = Sack::default();
+        let known = match &mut self.known_sack {
+            Some(known) => known,
+            None if sack.is_empty() => &mut unknown,
+            none => none.insert(Box::default()),
+        };
+        self.board.acknowledge(seg.ack, sack, known)
     }
 
     /// Did the last ACK report nothing out of order?
@@ -406,10 +414,10 @@ impl Sender {
     /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
-        if self.cc.deadline().is_some_and(|t| t <= now) {
+        if self.decision.deadline() <= now {
             self.even = false;
             self.cc.on_deadline(&self.flow);
-            self.decision.set(self.cc.decision(), self.flow.mss);
+            self.ask();
         }
         if self.pacing_waits && self.pace_at <= now {
             self.pacing_waits = false;

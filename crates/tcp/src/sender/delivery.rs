@@ -22,8 +22,11 @@ impl Sender {
     /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.
     pub(super) fn bytes(&self, segments: u64, ack: u64) -> u64 {
         let full = segments * u64::from(self.flow.mss);
-        let short = u64::from(self.flow.mss - self.last_len.min(self.flow.mss));
-        if segments > 0 && ack == self.limit { full.saturating_sub(short) } else { full }
+        if segments > 0 && ack == self.limit {
+            let short = u64::from(self.flow.mss - self.last_len.min(self.flow.mss));
+            return full.saturating_sub(short);
+        }
+        full
     }
 
     /// The most bytes of one ACK that may make the window grow. `timed_out`: it arrived before all that had been outstanding

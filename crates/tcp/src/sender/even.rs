@@ -9,7 +9,7 @@ use super::{Probe, Sender};
 use crate::limits::Limit;
 use crate::rto;
 use crate::scoreboard::{Heard, Sent};
-use crate::segment::{AckSegment, Data};
+use crate::segment::Data;
 
 impl Sender {
     /// Whether the run of things is even from now on, until a timer or an acknowledgement of another kind.
@@ -41,11 +41,11 @@ impl Sender {
         self.free = self.limit.min(self.board.una().saturating_add(most));
     }
 
-    /// Does the acknowledgement leave the run of things even?
+    /// Does an acknowledgement of all before `upto`, without SACK blocks and ECN echo, leave the run of things even?
     #[inline]
-    pub(super) fn is_even_ack(&self, seg: &AckSegment) -> bool {
-        let news = self.board.una() < seg.ack && seg.ack <= self.board.next();
-        self.even && news && seg.sack.is_empty() && !seg.ece && self.rack_is_silent(seg.ack)
+    fn is_even_ack(&self, upto: u64) -> bool {
+        let news = self.board.una() < upto && upto <= self.board.next();
+        self.even && news && self.rack_is_silent(upto)
     }
 
     /// Nothing that stays outstanding was sent before what `ack` delivers or was delivered before, so that RACK finds nothing.
@@ -76,9 +76,16 @@ impl Sender {
         }
     }
 
-    /// [`Sender::on_ack`]; returns the RTT sample.
+    /// [`Sender::on_ack`] for an acknowledgement of all before `upto` that has no SACK blocks and echoes no congestion, if the run
+    /// of things is even. Returns the RTT sample; `None` says that [`Sender::on_ack`] is to be called, and that nothing has
+    /// happened yet.
     #[inline]
-    pub(super) fn on_even_ack(&mut self, now: Time, upto: u64) -> Span {
+    pub fn on_bare_ack(&mut self, now: Time, upto: u64) -> Option<Span> {
+        self.is_even_ack(upto).then(|| self.on_even_ack(now, upto))
+    }
+
+    #[inline]
+    fn on_even_ack(&mut self, now: Time, upto: u64) -> Span {
         self.limits.pass(now, self.decision.real());
         self.flow.now = now;
         let before = self.board.una();
@@ -87,17 +94,19 @@ impl Sender {
         ack.acks = 1;
         ack.acked = self.bytes(upto - before, upto);
         self.flow.delivered += ack.acked;
-        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(false));
+        if upto - before > 1 {
+            ack.uncounted = ack.acked.saturating_sub(self.growth_limit(false));
+        }
         self.flow.cwnd_limited = before < self.limited_until;
         let rtt = now.since(last);
         self.rto.sample(now.since(first));
         rto::follow(&mut self.flow.rtt, rtt);
         ack.rtt = Some(RttSample::one(rtt));
-        self.delivered_at = now;
         if self.rated {
+            self.delivered_at = now;
             ack.rate = self.rate(last, &self.board.stamp_of(upto - 1));
+            self.first_sent = last;
         }
-        self.first_sent = last;
         if upto > self.round_mark {
             self.round_mark = self.board.next();
             self.flow.round += 1;
@@ -107,29 +116,48 @@ impl Sender {
         if self.watchful {
             self.watch_even(before, upto, last, rtt);
         }
-        self.note_in_flight();
-        self.cc.on_ack(&self.flow, &ack);
-        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.note_even_flight();
+        let (cc, flow) = (&mut self.cc, &self.flow);
+        self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
         self.timer = if self.board.outstanding() > 0 { Some(now + self.rto.rto()) } else { None };
         self.even = !self.is_done();
         self.free_up();
         rtt
     }
 
-    /// [`Sender::poll`].
+    /// What is outstanding is in flight, once.
     #[inline]
-    pub(super) fn poll_even(&mut self, now: Time) -> Option<Data> {
+    fn note_even_flight(&mut self) {
+        self.flow.in_flight = self.board.outstanding() * u64::from(self.flow.mss);
+    }
+
+    /// Is the run of things even, so that [`Sender::poll_even`] may be called?
+    #[inline]
+    pub fn is_even(&self) -> bool {
+        self.even
+    }
+
+    /// [`Sender::poll`] while the run of things is even.
+    #[inline(always)]
+    pub fn poll_even(&mut self, now: Time) -> Option<Data> {
         self.flow.now = now;
         let next = self.board.next();
-        let full = self.board.outstanding() >= self.decision.segments();
-        let limit = if full {
+        if next < self.free && (self.pace_at <= now || !self.is_paced()) {
+            return Some(self.send_even(now, next));
+        }
+        self.pause_even(now, next);
+        None
+    }
+
+    /// Why nothing goes out.
+    #[inline(always)]
+    fn pause_even(&mut self, now: Time, next: u64) {
+        let limit = if self.board.outstanding() >= self.decision.segments() {
             self.limited_until = next;
             Limit::Cwnd
         } else if self.pace_at > now && self.is_paced() {
             self.pacing_waits = true;
             Limit::Pacing
-        } else if next < self.free {
-            return Some(self.send_even(now, next));
         } else if next >= self.limit {
             self.app_limited_until = self.flow.delivered + self.flow.in_flight.max(1);
             Limit::App
@@ -141,13 +169,12 @@ impl Sender {
         }
         self.limits.pass(now, self.decision.real());
         self.limits.set(limit);
-        None
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_even(&mut self, now: Time, next: u64) -> Data {
         let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
-        if self.board.outstanding() == 0 {
+        if self.rated && self.board.outstanding() == 0 {
             self.first_sent = now;
             self.delivered_at = now;
         }
@@ -159,7 +186,7 @@ impl Sender {
             self.timer = Some(now + self.rto.rto());
         }
         self.pace(now, data.len);
-        self.note_in_flight();
+        self.note_even_flight();
         data
     }
 }
@@ -174,16 +201,19 @@ mod tests {
     use super::*;
     use crate::options::{LossRecovery, Options, SpuriousTimeout};
     use crate::receiver::Receiver;
+    use crate::segment::AckSegment;
 
-    /// The same connection twice: `plain` never takes the short way.
+    /// The same connection twice: `plain` and `receiver` never take the short way.
     struct Pair {
         short: Sender,
         plain: Sender,
+        prompt: Receiver,
         receiver: Receiver,
         under_way: VecDeque<Data>,
         now: Time,
-        /// Acknowledgements that took the short way.
+        /// Acknowledgements that took the short way, and data segments.
         even: u32,
+        expected: u32,
     }
 
     impl Pair {
@@ -194,9 +224,17 @@ mod tests {
                 initial_ssthresh: options.initial_ssthresh,
             };
             let sender = || Sender::new(options, registry::build(cc, &[], start).unwrap(), bytes);
-            let receiver = Receiver::new(&options);
-            let (short, plain) = (sender(), sender());
-            let mut pair = Self { short, plain, receiver, under_way: VecDeque::new(), now: Time(0), even: 0 };
+            let receiver = || Receiver::new(&options);
+            let mut pair = Self {
+                short: sender(),
+                plain: sender(),
+                prompt: receiver(),
+                receiver: receiver(),
+                under_way: VecDeque::new(),
+                now: Time(0),
+                even: 0,
+                expected: 0,
+            };
             pair.both(|sender, now| sender.start(now));
             pair
         }
@@ -220,10 +258,26 @@ mod tests {
             });
         }
 
+        /// A segment reaches both receivers.
+        fn receive(&mut self, data: &Data) -> Option<AckSegment> {
+            let expected = self.prompt.is_even() && data.seq == self.prompt.delivered() && !data.probe;
+            let got = if expected {
+                self.expected += 1;
+                let bare = self.prompt.on_expected(self.now, data.tsval, data.cwr, data.ce);
+                bare.map(|b| AckSegment { ack: b.ack, tsecr: b.tsecr, ece: b.ece, ..AckSegment::default() })
+            } else {
+                self.prompt.on_data(self.now, data)
+            };
+            assert_eq!(got, self.receiver.on_data(self.now, data));
+            assert_eq!(self.prompt.deadline(), self.receiver.deadline());
+            got
+        }
+
         fn acknowledge(&mut self, ack: Option<AckSegment>, ece: bool) {
             if let Some(mut ack) = ack {
                 ack.ece = ece;
-                self.even += u32::from(self.short.is_even_ack(&ack));
+                let bare = ack.sack.is_empty() && !ack.ece;
+                self.even += u32::from(bare && self.short.is_even_ack(ack.ack));
                 self.both(|sender, now| sender.on_ack(now, &ack));
                 self.settle();
             }
@@ -233,16 +287,17 @@ mod tests {
             match *op {
                 Op::Arrive { count, gap, ece } => {
                     for _ in 0..count {
-                        let Some(data) = self.under_way.pop_front() else { break };
+                        let Some(mut data) = self.under_way.pop_front() else { break };
                         self.now = self.now + Span(gap);
-                        let ack = self.receiver.on_data(self.now, &data);
+                        data.ce = ece;
+                        let ack = self.receive(&data);
                         self.acknowledge(ack, ece);
                     }
                 }
                 Op::Lose => drop(self.under_way.pop_front()),
                 Op::LoseAck => {
                     let Some(data) = self.under_way.pop_front() else { return };
-                    self.receiver.on_data(self.now, &data);
+                    self.receive(&data);
                 }
                 Op::Swap if self.under_way.len() > 1 => self.under_way.swap(0, 1),
                 Op::Swap => {}
@@ -252,6 +307,7 @@ mod tests {
                     let Some(at) = sender.into_iter().chain(receiver).min() else { return };
                     self.now = self.now.max(at);
                     let ack = self.receiver.on_deadline(self.now);
+                    assert_eq!(ack, self.prompt.on_deadline(self.now));
                     self.acknowledge(ack, false);
                     self.both(|sender, now| sender.on_deadline(now));
                     self.settle();
@@ -345,7 +401,7 @@ mod tests {
             for _ in 0..100 {
                 pair.step(&Op::Arrive { count: 10, gap: 1_000_000, ece: false });
             }
-            assert_eq!(pair.even, acks);
+            assert_eq!((pair.even, pair.expected), (acks, 1000));
         }
     }
 }

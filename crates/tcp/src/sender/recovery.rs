@@ -134,7 +134,7 @@ impl Sender {
         // RFC 9937 section 5: RecoverFS leaves out what was SACKed before and includes what this ACK delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
         // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
-        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.ask();
         self.prr = Prr::start(self.decision.cwnd / u64::from(self.flow.mss), flight);
     }
 
@@ -181,7 +181,7 @@ impl Sender {
         self.counters.timeouts += 1;
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         self.cc.on_congestion(&self.flow, Congestion::Timeout);
-        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.ask();
         let marked = match &self.rack {
             // RFC 8985 section 6.3
             Some(rack) => {
@@ -238,7 +238,7 @@ impl Sender {
             self.undo(&before);
         } else {
             self.cc.on_undo(&self.flow, &before); // it is over already
-            self.decision.set(self.cc.decision(), self.flow.mss);
+            self.ask();
         }
     }
 
@@ -248,7 +248,7 @@ impl Sender {
         self.flow.phase = Phase::Open;
         self.recover = self.board.una().saturating_sub(1);
         self.cc.on_undo(&self.flow, before);
-        self.decision.set(self.cc.decision(), self.flow.mss);
+        self.ask();
     }
 
     /// The network answered while AEN waited. True if the ACK covers new data: ACKs had been lost or late, not data.

@@ -1,8 +1,9 @@
-//! The controller's answer in the sender's units. Divisions are made when it changes, not whenever it is looked at.
+//! The controller's answer in the sender's units. Divisions are made when it changes, not whenever it is looked at; nor is the
+//! controller asked again before something was said to it.
 
 use core::ops::Deref;
 
-use bentpipe_cc::Decision;
+use bentpipe_cc::{Controller, Decision, Time};
 
 /// What the controller wants.
 #[derive(Clone, Copy, Debug)]
@@ -10,35 +11,49 @@ pub(super) struct Wanted {
     decision: Decision,
     segments: u64,
     real: f64,
+    /// When the controller wants to be called; [`Time::MAX`] for not at all.
+    deadline: Time,
 }
 
 impl Wanted {
-    pub(super) fn new(decision: Decision, mss: u32) -> Self {
-        let cwnd = decision.cwnd;
-        Self { decision, segments: Self::whole(cwnd, mss), real: cwnd as f64 / f64::from(mss) }
+    pub(super) fn new(cc: &dyn Controller, mss: u32) -> Self {
+        let mut wanted = Self { decision: cc.decision(), segments: 1, real: 0.0, deadline: Time::MAX };
+        wanted.measure(mss);
+        wanted.deadline = cc.deadline().unwrap_or(Time::MAX);
+        wanted
     }
 
-    /// The controller has been asked again. Field by field: the answer was written in words, and a copy of all of it reads wider
-    /// than that, for which the processor waits.
+    /// The controller has been told something and is asked again.
+    pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
+        self.renew(mss, |decision| {
+            *decision = cc.decision();
+            cc.deadline()
+        });
+    }
+
+    /// `answer` brings the controller's answer up to date, and says when the controller wants to be called.
     #[inline]
-    pub(super) fn set(&mut self, decision: Decision, mss: u32) {
-        let Decision { cwnd, ssthresh, pacing } = decision;
-        if cwnd != self.decision.cwnd {
-            self.decision.cwnd = cwnd;
-            self.segments = Self::whole(cwnd, mss);
-            self.real = cwnd as f64 / f64::from(mss);
-        }
-        if ssthresh != self.decision.ssthresh {
-            self.decision.ssthresh = ssthresh;
-        }
-        if pacing != self.decision.pacing {
-            self.decision.pacing = pacing;
+    pub(super) fn renew(&mut self, mss: u32, answer: impl FnOnce(&mut Decision) -> Option<Time>) {
+        let before = self.decision.cwnd;
+        self.deadline = answer(&mut self.decision).unwrap_or(Time::MAX);
+        if self.decision.cwnd != before {
+            self.measure(mss);
         }
     }
 
     #[inline]
-    fn whole(cwnd: u64, mss: u32) -> u64 {
-        (cwnd / u64::from(mss)).max(1)
+    fn measure(&mut self, mss: u32) {
+        let (cwnd, size) = (self.decision.cwnd, u64::from(mss));
+        // Most changes are less than a segment.
+        if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
+            self.segments = (cwnd / size).max(1);
+        }
+        self.real = cwnd as f64 / f64::from(mss);
+    }
+
+    /// When the controller wants to be called; [`Time::MAX`] for not at all.
+    pub(super) fn deadline(&self) -> Time {
+        self.deadline
     }
 
     /// Whole segments that may be in flight, at least one.
