@@ -329,23 +329,23 @@ impl Engine {
         }
         packet.hop += 1;
         if self.routes[packet.hop as usize].link != END {
-            return self.forward(packet);
+            return self.forward(&mut packet);
         }
         if let Some(tap) = &mut self.tap {
             tap.arrives(self.now, &packet, &mut self.sacks);
         }
         if packet.has(CONTROL) {
-            self.on_control(packet);
+            self.on_control(&packet);
         } else if packet.has(ACK) {
-            self.on_ack(packet);
+            self.on_ack(&packet);
         } else {
-            self.on_data(packet);
+            self.on_data(&mut packet);
         }
     }
 
     /// A packet leaves its host.
     #[inline]
-    fn depart(&mut self, packet: Packet) {
+    fn depart(&mut self, packet: &mut Packet) {
         if self.tap.is_some() {
             return self.depart_seen(packet);
         }
@@ -354,15 +354,16 @@ impl Engine {
 
     #[cold]
     #[inline(never)]
-    fn depart_seen(&mut self, mut packet: Packet) {
+    fn depart_seen(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.tap {
-            tap.departs(self.now, &mut packet, &mut self.sacks);
+            tap.departs(self.now, packet, &mut self.sacks);
         }
         self.forward(packet);
     }
 
-    /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event.
-    fn forward(&mut self, mut packet: Packet) {
+    /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event: then it is the
+    /// acknowledgement. In place, as a copy would be read wider than it has just been written, for which the processor waits.
+    fn forward(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
             let Hop { mut link, mut role, passage } = self.routes[at_hop as usize];
@@ -383,12 +384,12 @@ impl Engine {
                     return self.offer(role, i, at, packet);
                 }
                 let link = &mut self.links[i];
-                let Fate::Arrives(arrival) = link.admit(at, &mut packet) else {
-                    return self.dropped(&packet, true);
+                let Fate::Arrives(arrival) = link.admit(at, packet) else {
+                    return self.dropped(packet, true);
                 };
                 if role != Role::Holds {
                     if arrival > self.end {
-                        return self.beyond(i, &packet);
+                        return self.beyond(i, packet);
                     }
                     link.counts.delivered += 1;
                 }
@@ -397,13 +398,13 @@ impl Engine {
             match role {
                 Role::HandsOn => at_hop += 1,
                 Role::Delivers => {
-                    if !self.receive(at, &mut packet) {
+                    if !self.receive(at, packet) {
                         return;
                     }
                     at_hop = packet.hop;
                 }
                 _ => {
-                    if self.links[i].keep(at, at_hop, &packet) {
+                    if self.links[i].keep(at, at_hop, packet) {
                         self.events.expect(i, Some(at));
                     }
                     return;
@@ -414,24 +415,24 @@ impl Engine {
 
     /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, role: Role, i: usize, at: Time, mut packet: Packet) {
+    fn offer(&mut self, role: Role, i: usize, at: Time, packet: &mut Packet) {
         if let Some(tap) = &mut self.tap {
-            tap.enters(at, i, &packet, &self.sacks);
+            tap.enters(at, i, packet, &self.sacks);
         }
         let link = &mut self.links[i];
         if role == Role::Decides {
-            if link.offer(at, packet) {
+            if link.offer(at, *packet) {
                 let next = link.next().unwrap_or(NEVER);
                 self.events.expect(i, Some(next));
             }
             return self.settle(i);
         }
-        match link.admit(at, &mut packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, &packet) => {
+        match link.admit(at, packet) {
+            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => {
                 self.events.expect(i, Some(arrival))
             }
             Fate::Arrives(_) => {}
-            Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
+            Fate::Dropped | Fate::Lost(_) => self.dropped(packet, true),
         }
     }
 
@@ -455,9 +456,9 @@ impl Engine {
         }
     }
 
-    fn on_data(&mut self, mut packet: Packet) {
+    fn on_data(&mut self, packet: &mut Packet) {
         let f = packet.flow as usize;
-        let answers = self.receive(self.now, &mut packet);
+        let answers = self.receive(self.now, packet);
         let deadline = match &self.flows[f].kind {
             Kind::Tcp(tcp) => tcp.receiver.deadline(),
             Kind::Cbr(_) => None,
@@ -489,21 +490,21 @@ impl Engine {
         }
     }
 
-    fn on_ack(&mut self, packet: Packet) {
+    fn on_ack(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
         self.flows[f].acks.arrived += 1;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-            tcp.on_ack(self.now, &packet, &mut self.sacks);
+            tcp.on_ack(self.now, packet, &mut self.sacks);
             self.send(f);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn on_control(&mut self, packet: Packet) {
+    fn on_control(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-            tcp.on_control(self.now, &packet);
+            tcp.on_control(self.now, packet);
             if packet.has(ACK) { self.send(f) } else { self.answer(f) }
         }
     }
@@ -515,8 +516,8 @@ impl Engine {
         let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
         let answer = tcp.answer(self.now, f as u32, hop);
         let deadline = tcp.receiver_deadline();
-        if let Some(packet) = answer {
-            self.depart(packet);
+        if let Some(mut packet) = answer {
+            self.depart(&mut packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
@@ -543,9 +544,9 @@ impl Engine {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
             let Some(data) = tcp.sender.poll_even(self.now) else { return };
-            let packet = tcp.data_packet(&data, f as u32, flow.data_route);
+            let mut packet = tcp.data_packet(&data, f as u32, flow.data_route);
             flow.data.sent += 1;
-            self.depart(packet);
+            self.depart(&mut packet);
         }
     }
 
@@ -554,7 +555,7 @@ impl Engine {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let packet = if let Some(control) = tcp.poll_end(self.now, f as u32, flow.data_route) {
+            let mut packet = if let Some(control) = tcp.poll_end(self.now, f as u32, flow.data_route) {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
@@ -562,7 +563,7 @@ impl Engine {
             } else {
                 return;
             };
-            self.depart(packet);
+            self.depart(&mut packet);
         }
     }
 
