@@ -449,8 +449,8 @@ impl Engine {
             tap.loses(self.now, packet);
         }
         let flow = &mut self.flows[packet.flow as usize];
-        flow.dropped += u64::from(!packet.has(ACK | CONTROL));
-        flow.acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
+        flow.missing_data.dropped += u64::from(!packet.has(ACK | CONTROL));
+        flow.missing_acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
         if gone {
             self.sacks.free(packet.sack);
         }
@@ -573,8 +573,8 @@ impl Engine {
         self.links[i].counts.beyond += 1;
         if !packet.has(CONTROL) {
             let flow = &mut self.flows[packet.flow as usize];
-            let books = if packet.has(ACK) { &mut flow.acks } else { &mut flow.data };
-            books.beyond += 1;
+            let missing = if packet.has(ACK) { &mut flow.missing_acks } else { &mut flow.missing_data };
+            missing.beyond += 1;
         }
     }
 
