@@ -1,6 +1,7 @@
 //! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once;
 //! a paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
@@ -104,7 +105,8 @@ pub struct Windowed<P> {
     /// `w.ssthresh` and the same in bytes, worked out when it changes.
     threshold: (f64, u64),
     mss: u32,
-    hystart: Option<Hystart>,
+    /// In a box, so that connections without it are small.
+    hystart: Option<Box<Hystart>>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
@@ -215,7 +217,7 @@ impl<P: Policy> Controller for Windowed<P> {
         let cut = self.cut(flow, why);
         if !self.collapsed {
             self.policy.on_congestion(&self.w, flow, why);
-            self.hystart.iter_mut().for_each(Hystart::on_congestion);
+            self.hystart.iter_mut().for_each(|hystart| hystart.on_congestion());
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
@@ -231,7 +233,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.settle();
         self.policy.on_undo(&mut self.w, flow);
         self.settle();
-        self.hystart.iter_mut().for_each(Hystart::on_undo);
+        self.hystart.iter_mut().for_each(|hystart| hystart.on_undo());
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -267,7 +269,7 @@ impl<P: Policy> Controller for Windowed<P> {
         match self.policy.refuses_hystart() {
             Some(why) => Err(why),
             None => {
-                self.hystart = Some(Hystart::new(constants));
+                self.hystart = Some(Box::new(Hystart::new(constants)));
                 Ok(())
             }
         }

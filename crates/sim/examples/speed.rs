@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Data packets that reached the applications of TCP flows, in order.
 fn delivered(plan: &Plan, report: &Report) -> u64 {
     let flows = plan.flows.iter().zip(&report.flows);
-    let packets = flows.filter_map(|(flow, got)| match &flow.source {
+    let packets = flows.filter_map(|(flow, got)| match &*flow.source {
         Source::Tcp { options, .. } => Some(got.delivered_bytes / u64::from(options.mss)),
         Source::Cbr { .. } => None,
     });

@@ -193,7 +193,7 @@ fn balance_flow(flow: &Flow, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Bre
 
 /// Both ends of one flow.
 fn ends(plan: &Plan, end: Time, flow: &Flow, flow_plan: &FlowPlan) -> Result<(), Breach> {
-    let (Kind::Tcp(tcp), Source::Tcp { cc, options, bytes }) = (&flow.kind, &flow_plan.source) else {
+    let (Kind::Tcp(tcp), Source::Tcp { cc, options, bytes }) = (&flow.kind, &*flow_plan.source) else {
         return Ok(());
     };
     let name = &flow_plan.name;

@@ -34,7 +34,7 @@ impl Scenario {
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(first.extra_delay));
             flow.priority.get_or_insert(first.priority);
-            match &first.source {
+            match &*first.source {
                 Source::Cbr { packet, .. } => {
                     if let Some(Traffic::Cbr { packet: size, .. }) = &mut flow.traffic {
                         size.get_or_insert(Size(u64::from(*packet)));

@@ -186,7 +186,7 @@ impl Engine {
             let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow_plan.name));
             let part = (jitter.uniform() * flow_plan.start_jitter.0 as f64) as u64;
             let start = Time(flow_plan.start.0.saturating_add(part));
-            let cc = match &flow_plan.source {
+            let cc = match &*flow_plan.source {
                 Source::Cbr { .. } => None,
                 Source::Tcp { cc, options, .. } => {
                     let built = build(cc, options, supply);
@@ -324,28 +324,28 @@ impl Engine {
         let next = link.next().or_else(|| link.refill(self.now));
         self.events.expect(i, next);
         if packet.has(LOST) {
-            self.sacks.take(packet.sack);
+            self.sacks.free(packet.sack);
             return;
         }
         packet.hop += 1;
         if self.routes[packet.hop as usize].link != END {
-            return self.forward(packet);
+            return self.forward(&mut packet);
         }
         if let Some(tap) = &mut self.tap {
             tap.arrives(self.now, &packet, &mut self.sacks);
         }
         if packet.has(CONTROL) {
-            self.on_control(packet);
+            self.on_control(&packet);
         } else if packet.has(ACK) {
-            self.on_ack(packet);
+            self.on_ack(&packet);
         } else {
-            self.on_data(packet);
+            self.on_data(&mut packet);
         }
     }
 
     /// A packet leaves its host.
     #[inline]
-    fn depart(&mut self, packet: Packet) {
+    fn depart(&mut self, packet: &mut Packet) {
         if self.tap.is_some() {
             return self.depart_seen(packet);
         }
@@ -354,84 +354,85 @@ impl Engine {
 
     #[cold]
     #[inline(never)]
-    fn depart_seen(&mut self, mut packet: Packet) {
+    fn depart_seen(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.tap {
-            tap.departs(self.now, &mut packet, &mut self.sacks);
+            tap.departs(self.now, packet, &mut self.sacks);
         }
         self.forward(packet);
     }
 
-    /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event.
-    fn forward(&mut self, mut packet: Packet) {
-        let mut at = self.now;
+    /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event: then it is the
+    /// acknowledgement. In place, as a copy would be read wider than it has just been written, for which the processor waits.
+    fn forward(&mut self, packet: &mut Packet) {
+        let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
-            let mut hop = self.routes[packet.hop as usize];
-            let mut arrival = at;
+            let Hop { mut link, mut role, passage } = self.routes[at_hop as usize];
             let mut passes = false;
-            if let Some(passage) = self.passages.get_mut(hop.passage as usize) {
-                arrival = Time(at.0.saturating_add(passage.time));
+            if let Some(passage) = self.passages.get_mut(passage as usize) {
+                let then = Time(at.0.saturating_add(passage.time));
                 // What is of another size, or arrives after the end, goes link by link.
-                passes = packet.size == passage.size && arrival <= self.end;
+                passes = packet.size == passage.size && then <= self.end;
                 if passes {
                     passage.count += 1;
-                    packet.hop = passage.last;
-                    hop = self.routes[packet.hop as usize];
+                    (at, at_hop, link, role) = (then, passage.last, passage.link, passage.role);
                 }
             }
-            let i = hop.link as usize;
+            let i = link as usize;
             if !passes {
-                if hop.role >= Role::Decides {
-                    return self.offer(hop, at, packet);
+                if role >= Role::Decides {
+                    packet.hop = at_hop;
+                    return self.offer(role, i, at, packet);
                 }
                 let link = &mut self.links[i];
-                let Fate::Arrives(then) = link.admit(at, &mut packet) else {
-                    return self.dropped(&packet, true);
+                let Fate::Arrives(arrival) = link.admit(at, packet) else {
+                    return self.dropped(packet, true);
                 };
-                arrival = then;
-                if hop.role != Role::Holds {
+                if role != Role::Holds {
                     if arrival > self.end {
-                        return self.beyond(i, &packet);
+                        return self.beyond(i, packet);
                     }
                     link.counts.delivered += 1;
                 }
+                at = arrival;
             }
-            match hop.role {
-                Role::HandsOn => packet.hop += 1,
+            match role {
+                Role::HandsOn => at_hop += 1,
                 Role::Delivers => {
-                    if !self.receive(arrival, &mut packet) {
+                    if !self.receive(at, packet) {
                         return;
                     }
+                    at_hop = packet.hop;
                 }
                 _ => {
-                    if self.links[i].keep(arrival, packet) {
-                        self.events.expect(i, Some(arrival));
+                    if self.links[i].keep(at, at_hop, packet) {
+                        self.events.expect(i, Some(at));
                     }
                     return;
                 }
             }
-            at = arrival;
         }
     }
 
     /// Offers a packet to a link that decides at departure, or where it is seen.
     #[inline(never)]
-    fn offer(&mut self, hop: Hop, at: Time, mut packet: Packet) {
-        let i = hop.link as usize;
+    fn offer(&mut self, role: Role, i: usize, at: Time, packet: &mut Packet) {
         if let Some(tap) = &mut self.tap {
-            tap.enters(at, i, &packet, &self.sacks);
+            tap.enters(at, i, packet, &self.sacks);
         }
         let link = &mut self.links[i];
-        if hop.role == Role::Decides {
-            if link.offer(at, packet) {
+        if role == Role::Decides {
+            if link.offer(at, *packet) {
                 let next = link.next().unwrap_or(NEVER);
                 self.events.expect(i, Some(next));
             }
             return self.settle(i);
         }
-        match link.admit(at, &mut packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet) => self.events.expect(i, Some(arrival)),
+        match link.admit(at, packet) {
+            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => {
+                self.events.expect(i, Some(arrival))
+            }
             Fate::Arrives(_) => {}
-            Fate::Dropped | Fate::Lost(_) => self.dropped(&packet, true),
+            Fate::Dropped | Fate::Lost(_) => self.dropped(packet, true),
         }
     }
 
@@ -451,13 +452,13 @@ impl Engine {
         flow.dropped += u64::from(!packet.has(ACK | CONTROL));
         flow.acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
         if gone {
-            self.sacks.take(packet.sack);
+            self.sacks.free(packet.sack);
         }
     }
 
-    fn on_data(&mut self, mut packet: Packet) {
+    fn on_data(&mut self, packet: &mut Packet) {
         let f = packet.flow as usize;
-        let answers = self.receive(self.now, &mut packet);
+        let answers = self.receive(self.now, packet);
         let deadline = match &self.flows[f].kind {
             Kind::Tcp(tcp) => tcp.receiver.deadline(),
             Kind::Cbr(_) => None,
@@ -489,22 +490,22 @@ impl Engine {
         }
     }
 
-    fn on_ack(&mut self, packet: Packet) {
+    fn on_ack(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
         let flow = &mut self.flows[f];
         flow.acks.arrived += 1;
         if let Kind::Tcp(tcp) = &mut flow.kind {
-            tcp.on_ack(self.now, &packet, &mut self.sacks);
+            tcp.on_ack(self.now, packet, &mut self.sacks);
             self.go_on(f);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn on_control(&mut self, packet: Packet) {
+    fn on_control(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-            tcp.on_control(self.now, &packet);
+            tcp.on_control(self.now, packet);
             if packet.has(ACK) { self.send(f) } else { self.answer(f) }
         }
     }
@@ -516,8 +517,8 @@ impl Engine {
         let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
         let answer = tcp.answer(self.now, f as u32, hop);
         let deadline = tcp.receiver_deadline();
-        if let Some(packet) = answer {
-            self.depart(packet);
+        if let Some(mut packet) = answer {
+            self.depart(&mut packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
@@ -550,9 +551,9 @@ impl Engine {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
             let Some(data) = tcp.sender.poll_even(self.now) else { return };
-            let packet = tcp.data_packet(&data, f as u32, flow.data_route);
+            let mut packet = tcp.data_packet(&data, f as u32, flow.data_route);
             flow.data.sent += 1;
-            self.depart(packet);
+            self.depart(&mut packet);
         }
     }
 
@@ -561,7 +562,7 @@ impl Engine {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let packet = if let Some(control) = tcp.poll_end(self.now, f as u32, flow.data_route) {
+            let mut packet = if let Some(control) = tcp.poll_end(self.now, f as u32, flow.data_route) {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
@@ -569,7 +570,7 @@ impl Engine {
             } else {
                 return;
             };
-            self.depart(packet);
+            self.depart(&mut packet);
         }
     }
 

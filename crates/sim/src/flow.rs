@@ -1,8 +1,10 @@
 //! The two ends of one flow inside the simulator.
 
+use std::sync::Arc;
+
 use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sender,
+    AckSegment, Active, BareAck, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
 };
 
 use crate::audit::{Books, Watch};
@@ -70,12 +72,12 @@ pub(crate) struct Flow {
 }
 
 impl Tcp {
-    pub(crate) fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
-        let receiver = Receiver::new(&options);
-        let ends = || Box::new((Active::new(&options), Passive::new(&options)));
+    pub(crate) fn new(options: &Arc<Options>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let receiver = Receiver::new(options);
+        let ends = || Box::new((Active::new(options), Passive::new(options)));
         Self {
             ends: options.handshake.then(ends),
-            sender: Sender::new(options, cc, bytes),
+            sender: Sender::new(options.clone(), cc, bytes),
             receiver,
             bytes,
             rtts: Histogram::default(),
@@ -109,8 +111,8 @@ impl Tcp {
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let sack = sacks.take(packet.sack);
-        let ack = AckSegment { ack: upto, sack, tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        sacks.take(packet.sack, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }
@@ -289,7 +291,7 @@ impl Tcp {
         let bare = self.bare_packet(BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece }, flow, hop);
         let blocks = ack.sack.blocks().len() as u32;
         let size = self.ack_size(blocks);
-        let sack = if blocks > 0 { sacks.put(ack.sack) } else { 0 };
+        let sack = if blocks > 0 { sacks.put(ack) } else { 0 };
         Packet { sack, size, ..bare }
     }
 
@@ -350,9 +352,9 @@ impl Cbr {
 impl Flow {
     /// A flow of `plan` that starts at `start`.
     pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
-        let kind = match (&plan.source, cc) {
+        let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, .. }, Some(cc)) => {
-                Kind::Tcp(Box::new(Tcp::new(*options, cc, *bytes)))
+                Kind::Tcp(Box::new(Tcp::new(options, cc, *bytes)))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;

@@ -1,6 +1,7 @@
 //! The flows of a plan: copies, names, paths, controllers and options.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
@@ -96,15 +97,17 @@ pub(crate) fn expand(
     let mut plans = Vec::with_capacity(total as usize);
     for (index, flow) in scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let source = source(work, flow, &key, &paths[index], links)?;
+        let source = Arc::new(source(work, flow, &key, &paths[index], links)?);
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
+        let path: Arc<[usize]> = paths[index].links.as_slice().into();
+        let ack_path: Option<Arc<[usize]>> = paths[index].ack_links.as_deref().map(Into::into);
         for copy in 1..=flow.count {
             plans.push(FlowPlan {
                 name: names.next(work, flow, copy, &key)?,
-                path: paths[index].links.clone(),
-                ack_path: paths[index].ack_links.clone(),
+                path: path.clone(),
+                ack_path: ack_path.clone(),
                 start: Time(start.0),
                 start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                 stop: stop.map(|stop| Time(stop.0)),
@@ -293,7 +296,7 @@ fn source(
     options.aen = flow.aen.unwrap_or(options.aen);
     options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
     options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
-    Ok(Source::Tcp { cc, bytes, options })
+    Ok(Source::Tcp { cc, bytes, options: Arc::new(options) })
 }
 
 fn cbr_packet(work: &Work<'_>, packet: Option<Size>, key: &Key) -> Result<u32, Error> {

@@ -91,8 +91,8 @@ impl Conversation {
             host(0x0A00_0000, PORTS + (index % 10_000) as u16), // 10.0.0.1 and so on
             host(0x0A80_0000, SERVICE),                         // 10.128.0.1
         ];
-        let tcp = match &plan.source {
-            Source::Tcp { options, bytes, .. } => Some(Connection::new(*options, *bytes)),
+        let tcp = match &*plan.source {
+            Source::Tcp { options, bytes, .. } => Some(Connection::new(**options, *bytes)),
             Source::Cbr { .. } => None,
         };
         Self { hosts, tcp }
@@ -100,7 +100,7 @@ impl Conversation {
 
     /// Why packets of this flow cannot be packets of IPv4.
     pub(crate) fn obstacle(plan: &FlowPlan) -> Option<String> {
-        match &plan.source {
+        match &*plan.source {
             Source::Cbr { packet, .. } if *packet < u32::from(IPV4 + UDP) => Some(format!(
                 "a packet of {packet} bytes has no room for the headers of IPv4 and UDP; write packet = \"28 bytes\" or more to capture it"
             )),
@@ -308,6 +308,8 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use bentpipe_tcp::{Block, Control};
 
     use super::*;
@@ -315,7 +317,7 @@ mod tests {
 
     fn flow(options: Options) -> FlowPlan {
         let cc = CcPlan::Supplied { key: "none".into() };
-        FlowPlan::plain("f", Source::Tcp { cc, bytes: Some(100_000), options })
+        FlowPlan::plain("f", Source::Tcp { cc, bytes: Some(100_000), options: Arc::new(options) })
     }
 
     /// What the links carry is what a capture shows, for every combination of options and every kind of segment.

@@ -346,14 +346,17 @@ impl Link {
         Time(sent.saturating_add(self.delay))
     }
 
-    /// Keeps an admitted packet until it reaches the far end at `at`. Is no other under way, so that the link's next event is new?
+    /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Is no other under way, so that the link's next
+    /// event is new?
     #[inline]
-    pub(crate) fn keep(&mut self, at: Time, packet: Packet) -> bool {
+    pub(crate) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         if self.under_way.len() == self.under_way.capacity() {
             self.grow();
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
-        self.under_way.push_back(Slot { at, packet });
+        // Field by field: it has just been written like that, and a wider read would wait for all of it.
+        let Packet { seq, flow, ts, sack, hop: _, size, flags } = *packet;
+        self.under_way.push_back(Slot { at, packet: Packet { seq, flow, ts, sack, hop, size, flags } });
         self.under_way.len() == 1
     }
 
@@ -449,7 +452,7 @@ mod tests {
         let mut packet = Packet { size, ..Packet::default() };
         let fate = link.admit(now, &mut packet);
         if let Fate::Arrives(at) = fate {
-            link.keep(at, packet);
+            link.keep(at, packet.hop, &packet);
         }
         fate != Fate::Dropped
     }

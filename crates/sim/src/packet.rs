@@ -1,6 +1,6 @@
 //! What travels on links: 24 bytes a packet, so that a slot of a link's ring is 32.
 
-use bentpipe_tcp::Sack;
+use bentpipe_tcp::{AckSegment, Block, MAX_BLOCKS, Sack};
 
 /// An acknowledgement rather than data.
 pub(crate) const ACK: u16 = 1;
@@ -60,28 +60,57 @@ pub(crate) struct Mark {
     pub(crate) ts: u32,
 }
 
+/// SACK blocks of an acknowledgement under way, packed as on the wire: both edges modulo 2^32, 0 for none. A copy of the blocks as
+/// they are would read them wider than the receiver has just written them, for which the processor waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed {
+    /// A number that the edges are near to: the cumulative acknowledgement.
+    near: u64,
+    blocks: [u64; MAX_BLOCKS],
+}
+
+impl Packed {
+    fn new(near: u64, sack: &Sack) -> Self {
+        let mut packed = Self { near, blocks: [0; MAX_BLOCKS] };
+        for (place, block) in packed.blocks.iter_mut().zip(sack.blocks()) {
+            *place = block.end << 32 | u64::from(block.start as u32);
+        }
+        packed
+    }
+
+    fn tell(&self, sack: &mut Sack) {
+        let blocks = self.blocks.iter().take_while(|&&block| block != 0);
+        sack.fill(blocks.map(|&block| Block {
+            start: unwrap(block as u32, self.near),
+            end: unwrap((block >> 32) as u32, self.near),
+        }));
+    }
+}
+
 /// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
 #[derive(Debug, Default)]
 pub(crate) struct SackStore {
-    slots: Vec<Sack>,
+    slots: Vec<Packed>,
     free: Vec<u32>,
     /// Of the slots, if packets are captured.
     marks: Vec<Mark>,
 }
 
 impl SackStore {
-    pub(crate) fn put(&mut self, sack: Sack) -> u32 {
-        if sack.is_empty() { 0 } else { self.keep(sack) }
+    /// Keeps the blocks of `ack`, which has some. Returns their handle.
+    #[inline(never)]
+    pub(crate) fn put(&mut self, ack: &AckSegment) -> u32 {
+        self.keep(Packed::new(ack.ack, &ack.sack))
     }
 
-    fn keep(&mut self, sack: Sack) -> u32 {
+    fn keep(&mut self, packed: Packed) -> u32 {
         match self.free.pop() {
             Some(handle) => {
-                self.slots[handle as usize - 1] = sack;
+                self.slots[handle as usize - 1] = packed;
                 handle
             }
             None => {
-                self.slots.push(sack);
+                self.slots.push(packed);
                 self.slots.len() as u32
             }
         }
@@ -89,7 +118,7 @@ impl SackStore {
 
     /// Gives the packet with this handle, or none yet, a mark. Returns its handle.
     pub(crate) fn mark(&mut self, handle: u32, mark: Mark) -> u32 {
-        let handle = if handle == 0 { self.keep(Sack::default()) } else { handle };
+        let handle = if handle == 0 { self.keep(Packed::default()) } else { handle };
         self.marks.resize(self.slots.len(), Mark::default());
         self.marks[handle as usize - 1] = mark;
         handle
@@ -104,16 +133,33 @@ impl SackStore {
     /// The blocks of a packet.
     pub(crate) fn blocks(&self, handle: u32) -> Sack {
         let slot = (handle as usize).wrapping_sub(1);
-        self.slots.get(slot).copied().unwrap_or_default()
+        let mut sack = Sack::default();
+        if let Some(packed) = self.slots.get(slot) {
+            packed.tell(&mut sack);
+        }
+        sack
     }
 
-    /// Takes the blocks out; the handle is free again.
-    pub(crate) fn take(&mut self, handle: u32) -> Sack {
-        if handle == 0 {
-            return Sack::default();
+    /// Takes the blocks out, into an option that has none; the handle is free again.
+    #[inline]
+    pub(crate) fn take(&mut self, handle: u32, sack: &mut Sack) {
+        if handle > 0 {
+            self.unpack(handle, sack);
         }
+    }
+
+    #[inline(never)]
+    fn unpack(&mut self, handle: u32, sack: &mut Sack) {
         self.free.push(handle);
-        self.slots[handle as usize - 1]
+        self.slots[handle as usize - 1].tell(sack);
+    }
+
+    /// The packet with this handle has gone.
+    #[inline]
+    pub(crate) fn free(&mut self, handle: u32) {
+        if handle > 0 {
+            self.free.push(handle);
+        }
     }
 
     /// Handles in use.
@@ -130,6 +176,28 @@ mod tests {
     #[test]
     fn a_slot_of_a_ring_is_32_bytes() {
         assert_eq!(size_of::<Packet>(), 24);
+    }
+
+    /// Blocks above the acknowledgement, and a duplicate below it, wherever the 32 bits of the wire turn over.
+    #[test]
+    fn blocks_come_out_as_they_were_put_in() {
+        let mut store = SackStore::default();
+        for ack in [10_u64, (1 << 32) - 3, 1 << 32, (5 << 32) + 1, (9 << 32) - 80_000] {
+            for above in
+                [&[][..], &[(2, 3)], &[(70_000, 90_000), (1, 2)], &[(4, 9), (2, 3), (1 << 26, 1 << 27)]]
+            {
+                let mut sent = AckSegment { ack, ..AckSegment::default() };
+                sent.sack.push(Block { start: ack - 7, end: ack - 6 });
+                for (start, end) in above {
+                    sent.sack.push(Block { start: ack + start, end: ack + end });
+                }
+                let handle = store.put(&sent);
+                assert_eq!(store.blocks(handle), sent.sack);
+                let mut found = Sack::default();
+                store.take(handle, &mut found);
+                assert_eq!((found, store.taken()), (sent.sack, 0));
+            }
+        }
     }
 
     #[test]

@@ -214,15 +214,15 @@ pub enum LossPlan {
     },
 }
 
-/// A flow.
+/// A flow. Copies of one flow of the scenario share what they have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
     /// Unique name.
     pub name: String,
     /// Indices into [`Plan::links`], in the order in which data crosses them.
-    pub path: Vec<usize>,
+    pub path: Arc<[usize]>,
     /// Links whose forward directions the acknowledgements cross, in order; `None`: the reverse directions of `path`.
-    pub ack_path: Option<Vec<usize>>,
+    pub ack_path: Option<Arc<[usize]>>,
     /// Earliest start.
     pub start: Time,
     /// The start is delayed by a uniform random part of this.
@@ -236,7 +236,7 @@ pub struct FlowPlan {
     /// Band in links with priority queueing, 0 first.
     pub priority: u8,
     /// What it sends.
-    pub source: Source,
+    pub source: Arc<Source>,
 }
 
 #[cfg(test)]
@@ -245,7 +245,7 @@ impl FlowPlan {
     pub(crate) fn plain(name: &str, source: Source) -> Self {
         Self {
             name: name.to_owned(),
-            path: vec![0],
+            path: Arc::new([0]),
             ack_path: None,
             start: Time(0),
             start_jitter: Span::ZERO,
@@ -253,7 +253,7 @@ impl FlowPlan {
             extra_delay: Span::ZERO,
             ack_jitter: Span::ZERO,
             priority: 0,
-            source,
+            source: Arc::new(source),
         }
     }
 }
@@ -268,7 +268,7 @@ pub enum Source {
         /// Payload bytes to transfer; `None` for as many as the run allows.
         bytes: Option<u64>,
         /// Options of both ends.
-        options: Options,
+        options: Arc<Options>,
     },
     /// Packets at a constant rate that answer to nothing, on for `on`, then off for `off`, and so on.
     Cbr {

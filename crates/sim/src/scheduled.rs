@@ -176,11 +176,11 @@ impl Link {
     fn transmit(&mut self, now: Time) {
         let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
         match self.admit(now, &mut packet) {
-            Fate::Arrives(at) => _ = self.keep(at, packet),
+            Fate::Arrives(at) => _ = self.keep(at, packet.hop, &packet),
             Fate::Lost(at) => {
                 // Its arrival is an event all the same: the queue is looked at then.
                 packet.flags |= LOST;
-                self.keep(at, packet);
+                self.keep(at, packet.hop, &packet);
                 if let Some(scheduled) = self.scheduled() {
                     scheduled.verdicts.untold.push(packet);
                 }

@@ -82,7 +82,7 @@ impl Tap {
         conversation.arrive(packet, store.mark_of(packet.sack));
         self.at_host(now, packet, store, !packet.has(ACK));
         if !packet.has(ACK) || packet.has(CONTROL) {
-            store.take(packet.sack); // those of an acknowledgement are still to be read
+            store.free(packet.sack); // those of an acknowledgement are still to be read
         }
     }
 

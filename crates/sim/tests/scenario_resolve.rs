@@ -23,8 +23,8 @@ fn one(flow: &str) -> Plan {
 }
 
 fn options(plan: &Plan) -> Options {
-    match &plan.flows[0].source {
-        Source::Tcp { options, .. } => *options,
+    match &*plan.flows[0].source {
+        Source::Tcp { options, .. } => **options,
         Source::Cbr { .. } => panic!("not TCP"),
     }
 }
@@ -42,7 +42,7 @@ fn defaults() {
     assert_eq!((link.forward.rate_bps, link.forward.delay), (10_000_000, Span(250_000_000)));
     assert!(link.forward.loss.is_empty());
     let flow = &plan.flows[0];
-    assert_eq!((flow.name.as_str(), flow.path.as_slice()), ("reno", &[0][..]));
+    assert_eq!((flow.name.as_str(), &*flow.path), ("reno", &[0][..]));
     assert_eq!(
         (flow.start, flow.stop, flow.start_jitter, flow.extra_delay),
         (Time(0), None, Span(0), Span(0))
@@ -117,7 +117,7 @@ fn a_controller_brings_its_sender_options() {
 fn a_supplied_controller_keeps_its_key() {
     let plan = one("cc = \"python:mine\"\n");
     assert_eq!(names(&plan), ["mine"]);
-    let Source::Tcp { cc, .. } = &plan.flows[0].source else { panic!("not TCP") };
+    let Source::Tcp { cc, .. } = &*plan.flows[0].source else { panic!("not TCP") };
     assert_eq!(*cc, CcPlan::Supplied { key: "mine".to_owned() });
 }
 
@@ -273,7 +273,7 @@ fn outages() {
 fn ber(loss: &str, cc: &str) -> Option<f64> {
     let text = format!("{HEAD}loss = {loss}\n[[flow]]\ncc = {cc}\npath = [\"sat\"]\n");
     let plan = plan(&text);
-    let Source::Tcp { cc: CcPlan::Registered { args, .. }, .. } = &plan.flows[0].source else {
+    let Source::Tcp { cc: CcPlan::Registered { args, .. }, .. } = &*plan.flows[0].source else {
         panic!("no controller")
     };
     args.iter().find(|(name, _)| name == "ber").map(|(_, value)| match value {
@@ -301,7 +301,7 @@ fn a_controller_learns_the_bit_error_rate_of_the_path() {
 fn hystart_learns_whether_the_sender_paces() {
     let l = |cc: &str, pacing: bool| {
         let plan = plan(&format!("{HEAD}[[flow]]\ncc = {cc}\npacing = {pacing}\npath = [\"sat\"]\n"));
-        let Source::Tcp { cc: CcPlan::Registered { args, .. }, .. } = &plan.flows[0].source else {
+        let Source::Tcp { cc: CcPlan::Registered { args, .. }, .. } = &*plan.flows[0].source else {
             panic!("no controller")
         };
         args.iter().find(|(name, _)| name == "hystart_l").map(|(_, value)| value.clone())
@@ -349,7 +349,7 @@ fn a_link_between_stations_takes_its_delay_from_the_satellite() {
 fn constant_bit_rate() {
     let cbr = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", on = \"30 s\", off = \"10 s\" }\n");
     assert_eq!(
-        cbr.flows[0].source,
+        *cbr.flows[0].source,
         Source::Cbr {
             rate_bps: 1_000_000,
             packet: 1000,
@@ -360,7 +360,7 @@ fn constant_bit_rate() {
     assert_eq!(cbr.flows[0].name, "cbr");
     let always = one("traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"200 bytes\" }\n");
     assert_eq!(
-        always.flows[0].source,
+        *always.flows[0].source,
         Source::Cbr { rate_bps: 1_000_000, packet: 200, on: Span::MAX, off: Span::ZERO }
     );
 }

@@ -55,6 +55,16 @@ impl Bits {
         self.words[word] |= 1 << (i & 63);
     }
 
+    /// Clears position `i`; returns whether it was set.
+    pub(crate) fn take(&mut self, i: u64) -> bool {
+        let set = self.get(i);
+        if set {
+            let word = self.word(i);
+            self.words[word] &= !(1 << (i & 63));
+        }
+        set
+    }
+
     /// Sets [`from`, `to`); returns how many were clear.
     pub(crate) fn set_range(&mut self, from: u64, to: u64) -> u64 {
         if self.words.is_empty() {
@@ -165,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_set_of_numbers(base in 0_u64..1 << 40, ops in prop::collection::vec((0_u8..4, 0_u64..200, 0_u64..200), 1..60)) {
+        fn agrees_with_a_set_of_numbers(base in 0_u64..1 << 40, ops in prop::collection::vec((0_u8..5, 0_u64..200, 0_u64..200), 1..60)) {
             let mut bits = Bits::new(64);
             let mut set = std::collections::BTreeSet::new();
             while bits.capacity() < 256 {
@@ -178,6 +188,7 @@ mod tests {
                     0 => prop_assert_eq!(bits.set_range(from, to), (from..to).filter(|&i| set.insert(i)).count() as u64),
                     1 => prop_assert_eq!(bits.clear_range(from, to), (from..to).filter(|i| set.remove(i)).count() as u64),
                     2 => { bits.set(from); set.insert(from); }
+                    3 => prop_assert_eq!(bits.take(from), set.remove(&from)),
                     _ => bits.grow(window.start, window.end),
                 }
                 prop_assert_eq!(bits.next_set(from, to), (from..to).find(|i| set.contains(i)));

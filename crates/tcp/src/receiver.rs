@@ -179,8 +179,20 @@ impl Receiver {
     }
 
     /// Puts the run that holds `seq` first among the recent ones and joins those that it has grown into.
-    #[inline(never)]
+    #[inline]
     fn remember(&mut self, seq: u64) {
+        // Most make the newest run longer by one and do not reach the next run.
+        let newest = &mut self.recent[0];
+        let apart = seq + 1 == self.high || !self.early.get(seq + 1);
+        if newest.end == seq && newest.start > self.next && apart {
+            newest.end = seq + 1;
+        } else {
+            self.remember_any(seq);
+        }
+    }
+
+    #[inline(never)]
+    fn remember_any(&mut self, seq: u64) {
         let mut run = Block { start: seq, end: seq + 1 };
         for known in self.recent {
             if known.end == seq {
@@ -222,15 +234,12 @@ impl Receiver {
 
     #[inline(never)]
     fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
-        if let Some(seq) = repeated {
-            sack.push(Block { start: seq, end: seq + 1 });
-        }
-        if self.early_count > 0 {
-            for block in &self.recent {
-                if block.start > self.next && block.end > block.start {
-                    sack.push(*block);
-                }
-            }
+        let told =
+            |block: &&Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
+        let recent = self.recent.iter().filter(told).copied();
+        match repeated {
+            None => sack.fill(recent),
+            Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(recent)),
         }
     }
 }

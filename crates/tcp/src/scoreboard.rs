@@ -283,19 +283,25 @@ impl Scoreboard {
         sent
     }
 
-    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK.
-    pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &Sack) -> Delivered {
+    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK. `known` are the blocks of the last one, and become
+    /// those of this.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &mut Sack) -> Delivered {
         let mut got = Delivered::default();
         // What the cumulative acknowledgement covers is delivered, not lost: it comes first.
         if ack > self.una {
             self.advance(ack, &mut got);
         }
         self.expect_selective();
-        for block in sack.blocks() {
+        for (place, block) in sack.blocks().iter().enumerate() {
+            if known.blocks().get(place) == Some(block) {
+                continue;
+            }
             let (start, end) = (block.start.max(self.una), block.end.min(self.next));
             // Most blocks repeat what the last ACK said, grown at one end.
             match known.blocks().iter().find(|k| k.start <= start && start < k.end) {
                 Some(k) if end <= k.end => {}
+                Some(k) if end == k.end + 1 => self.sack_one(k.end, &mut got),
                 Some(k) => self.sack(k.end, end, &mut got),
                 None => self.sack(start, end, &mut got),
             }
@@ -303,7 +309,27 @@ impl Scoreboard {
         if self.sacked_count > 0 && self.order.is_none() {
             self.mark_lost(&mut got);
         }
+        known.follow(sack);
         got
+    }
+
+    /// [`Scoreboard::sack`] for one segment, which is the rule.
+    #[inline]
+    fn sack_one(&mut self, seq: u64, got: &mut Delivered) {
+        if self.sacked.get(seq) {
+            return;
+        }
+        self.note(seq, seq + 1, got);
+        self.sacked.set(seq);
+        self.sacked_count += 1;
+        got.segments += 1;
+        if self.lost_count > 0 {
+            self.lost_count -= u64::from(self.lost.take(seq));
+        }
+        if self.again_count > 0 {
+            self.again_count -= u64::from(self.again.take(seq));
+        }
+        self.rank(seq + 1);
     }
 
     fn sack(&mut self, from: u64, to: u64, got: &mut Delivered) {
@@ -342,6 +368,7 @@ impl Scoreboard {
     }
 
     /// Times and stamps of the newly delivered [`start`, `end`).
+    #[inline]
     fn note(&mut self, start: u64, end: u64, got: &mut Delivered) {
         if self.order.is_some() {
             self.note_in_order(start, end);
@@ -377,6 +404,9 @@ impl Scoreboard {
 
     fn mark_lost(&mut self, got: &mut Delivered) {
         let below = self.top[DUP_THRESH - 1];
+        if below <= self.marked {
+            return;
+        }
         let mut at = self.marked.max(self.una);
         while let Some(start) = self.sacked.next_clear(at, below.saturating_sub(1)) {
             let end = self.sacked.next_set(start, below).unwrap_or(below);
@@ -387,7 +417,7 @@ impl Scoreboard {
             self.lost_end = self.lost_end.max(end);
             at = end;
         }
-        self.marked = self.marked.max(below);
+        self.marked = below;
     }
 
     fn advance(&mut self, ack: u64, got: &mut Delivered) {

@@ -13,7 +13,7 @@ pub struct Block {
 pub const MAX_BLOCKS: usize = 3;
 
 /// The SACK option of an acknowledgement, most recent block first (RFC 2018 section 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Eq)]
 pub struct Sack {
     blocks: [Block; MAX_BLOCKS],
     /// As wide as what it is copied with: reading it together with bytes that were not written with it holds up the processor.
@@ -26,6 +26,32 @@ impl Sack {
         if let Some(slot) = self.blocks.get_mut(self.len as usize) {
             *slot = block;
             self.len += 1;
+        }
+    }
+
+    /// Takes other blocks in place of its own, as many as there is room for.
+    pub fn fill(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        let mut len = 0;
+        for block in blocks {
+            let Some(slot) = self.blocks.get_mut(len as usize) else { break };
+            *slot = block;
+            len += 1;
+        }
+        self.len = len;
+    }
+
+    /// Becomes `other` by writing only what differs, which from one acknowledgement to the next is little.
+    pub(crate) fn follow(&mut self, other: &Sack) {
+        for (known, block) in self.blocks.iter_mut().zip(other.blocks()) {
+            if known.start != block.start {
+                known.start = block.start;
+            }
+            if known.end != block.end {
+                known.end = block.end;
+            }
+        }
+        if self.len != other.len {
+            self.len = other.len;
         }
     }
 
@@ -46,6 +72,12 @@ impl Sack {
     /// No blocks?
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+}
+
+impl PartialEq for Sack {
+    fn eq(&self, other: &Sack) -> bool {
+        self.blocks() == other.blocks()
     }
 }
 

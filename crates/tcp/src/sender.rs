@@ -18,6 +18,8 @@ mod recovery;
 mod sending;
 mod wanted;
 
+use std::sync::Arc;
+
 use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Pacing, Phase, Recovery, RttSample, Span, Time};
 
 use crate::limits::{Limit, Limits};
@@ -63,7 +65,7 @@ enum Probe {
 /// The sender of one connection.
 #[derive(Debug)]
 pub struct Sender {
-    options: Options,
+    options: Arc<Options>,
     cc: Box<dyn Controller>,
     decision: Wanted,
     /// Constants of the controller.
@@ -74,7 +76,8 @@ pub struct Sender {
     /// Segments that the application has to send in all, and the payload of the last one.
     limit: u64,
     last_len: u32,
-    known_sack: Sack,
+    /// The blocks of the last ACK, once there have been any.
+    known_sack: Option<Box<Sack>>,
     /// Duplicate ACKs since the last new one.
     dupacks: u32,
     /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
@@ -102,7 +105,7 @@ pub struct Sender {
     rack: Option<Box<Rack>>,
     tlp: Probing,
     /// What the present or the last fast recovery has sent again, while it may still prove spurious.
-    repairs: Option<Repairs>,
+    repairs: Option<Box<Repairs>>,
     /// When the window was last reduced for a loss.
     reduced_at: Time,
     /// Bytes found lost without an ACK; the next one reports them.
@@ -130,8 +133,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender with `bytes` to transfer (`None`: as many as the connection takes).
-    pub fn new(options: Options, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+    /// A sender with `bytes` to transfer (`None`: as many as the connection takes). Many senders may share their options.
+    pub fn new(options: impl Into<Arc<Options>>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let options = consistent(options.into());
         let mss = u64::from(options.mss.max(1));
         let (limit, last_len) = match bytes {
             None => (u64::MAX, options.mss),
@@ -142,7 +146,6 @@ impl Sender {
         flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
-        let options = Options { tlp: options.tlp && sack, dsack: options.dsack && sack, ..options };
         Self {
             decision: Wanted::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
@@ -152,7 +155,7 @@ impl Sender {
             flow,
             limit,
             last_len,
-            known_sack: Sack::default(),
+            known_sack: None,
             dupacks: 0,
             unsacked_deliveries: 0,
             credited: 0,
@@ -308,7 +311,7 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         // Most ACKs say only that what was sent in order has arrived in order.
-        let bare = seg.sack.is_empty() && self.known_sack.is_empty();
+        let bare = seg.sack.is_empty() && self.knows_no_blocks();
         let in_order = advanced > 0 && bare && self.board.is_in_order();
         let mut got = if in_order { self.board.acknowledge_in_order(seg.ack) } else { self.take_blocks(seg) };
         let mut ack = Ack::default();
@@ -390,9 +393,18 @@ impl Sender {
         if self.watchful {
             self.believe(seg);
         }
-        let got = self.board.acknowledge(seg.ack, sack, &self.known_sack);
-        self.known_sack = *sack;
-        got
+        let mut unknown = Sack::default();
+        let known = match &mut self.known_sack {
+            Some(known) => known,
+            None if sack.is_empty() => &mut unknown,
+            none => none.insert(Box::default()),
+        };
+        self.board.acknowledge(seg.ack, sack, known)
+    }
+
+    /// Did the last ACK report nothing out of order?
+    fn knows_no_blocks(&self) -> bool {
+        self.known_sack.as_ref().is_none_or(|known| known.is_empty())
     }
 
     /// The instant of [`Sender::deadline`] has come; [`Sender::poll`] then yields what may be sent.
@@ -429,4 +441,13 @@ impl Sender {
         }
         self.poll_any(now)
     }
+}
+
+/// What rests on SACK is off without it.
+fn consistent(options: Arc<Options>) -> Arc<Options> {
+    let sack = options.recovery == LossRecovery::Sack;
+    if sack || !(options.tlp || options.dsack) {
+        return options;
+    }
+    Arc::new(Options { tlp: false, dsack: false, ..*options })
 }

@@ -43,11 +43,11 @@ enum State {
 }
 
 /// The detector of one sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Suspicion {
     how: SpuriousTimeout,
     state: State,
-    before: Option<Before>,
+    before: Option<Box<Before>>,
     /// Timestamp of the first retransmission after the timeout.
     resent: Option<u32>,
 }
@@ -61,10 +61,9 @@ impl Suspicion {
 
     /// A timeout; `before` is `None` if it is not the first in a row (RFC 5682 section 2.1 step 1 forbids repeated use).
     pub(crate) fn on_timeout(&mut self, before: Option<Before>) {
-        self.before = before;
+        self.before = before.filter(|_| self.how != SpuriousTimeout::Off).map(Box::new);
         self.resent = None;
-        self.state =
-            if before.is_some() && self.how != SpuriousTimeout::Off { State::First } else { State::Idle };
+        self.state = if self.before.is_some() { State::First } else { State::Idle };
     }
 
     /// A fast recovery begins: the timeout before was genuine.
@@ -134,7 +133,7 @@ impl Suspicion {
     }
 
     fn spurious(&mut self) -> Verdict {
-        self.before.take().map_or(Verdict::Genuine, Verdict::Spurious)
+        self.before.take().map_or(Verdict::Genuine, |before| Verdict::Spurious(*before))
     }
 }
 

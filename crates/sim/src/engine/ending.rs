@@ -62,7 +62,7 @@ impl Engine {
 }
 
 fn cc_name(plan: &FlowPlan) -> &str {
-    match &plan.source {
+    match &*plan.source {
         Source::Cbr { .. } => "cbr",
         Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
         Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,

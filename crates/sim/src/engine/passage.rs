@@ -14,15 +14,18 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A run of constant links on a route.
 #[derive(Debug)]
 pub(super) struct Passage {
-    /// Packets of this size take it.
-    pub(super) size: u16,
-    /// Its first and its last hop.
-    pub(super) first: u32,
-    pub(super) last: u32,
     /// How long it takes, ns.
     pub(super) time: u64,
     /// Packets that have taken it.
     pub(super) count: u64,
+    /// Its first and its last hop.
+    first: u32,
+    pub(super) last: u32,
+    /// The link at the last hop, and its role.
+    pub(super) link: u32,
+    pub(super) role: Role,
+    /// Packets of this size take it.
+    pub(super) size: u16,
 }
 
 impl Passage {
@@ -126,6 +129,7 @@ pub(super) fn find(
             continue;
         }
         routes[begin].passage = passages.len() as u32;
-        passages.push(Passage { size, first: begin as u32, last: at as u32 - 1, time, count: 0 });
+        let Hop { link, role, .. } = routes[at - 1];
+        passages.push(Passage { time, count: 0, first: begin as u32, last: at as u32 - 1, link, role, size });
     }
 }

@@ -123,7 +123,7 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
             (e.flows[0].data.arrived, e.flows[0].data.beyond) = (0, e.flows[0].data.arrived);
         }),
         ("a transfer hands over all", fifo, |_, p| {
-            if let Source::Tcp { bytes, .. } = &mut p.flows[0].source {
+            if let Source::Tcp { bytes, .. } = std::sync::Arc::make_mut(&mut p.flows[0].source) {
                 *bytes = Some(89_999);
             }
         }),

@@ -66,12 +66,12 @@ impl Engine {
         flow.sender_armed = NEVER;
         match &mut flow.kind {
             Kind::Cbr(cbr) if now < flow.stop => {
-                let packet =
+                let mut packet =
                     Packet { flow: f as u32, hop: flow.data_route, size: cbr.size, ..Packet::default() };
                 cbr.send();
                 let due = cbr.due();
                 flow.data.sent += 1;
-                self.depart(packet);
+                self.depart(&mut packet);
                 self.arm_sender(f, due);
             }
             Kind::Cbr(_) => {}
@@ -91,9 +91,9 @@ impl Engine {
         flow.receiver_armed = NEVER;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(now) {
-            let packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.sacks);
+            let mut packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.sacks);
             flow.acks.sent += 1;
-            self.depart(packet);
+            self.depart(&mut packet);
         }
         self.answer(f);
     }

@@ -17,7 +17,7 @@ impl Sender {
     pub(super) fn smooth(&mut self) {
         self.even = self.flow.phase == Phase::Open
             && self.board.is_in_order()
-            && self.known_sack.is_empty()
+            && self.knows_no_blocks()
             && self.credited | self.unsacked_deliveries == 0
             && self.exit_clamp.is_none()
             && self.probe == Probe::No

@@ -112,7 +112,8 @@ impl Sender {
 
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, delivered: u64) {
-        self.repairs = self.options.dsack.then(|| Repairs::new(self.cc.decision(), &self.board));
+        let repairs = || Box::new(Repairs::new(self.cc.decision(), &self.board));
+        self.repairs = self.options.dsack.then(repairs);
         self.reduced_at = self.flow.now;
         self.tlp.reset();
         self.suspicion.forget();
