@@ -193,10 +193,10 @@ impl<P: Policy> Windowed<P> {
     }
 }
 
-impl<P: Policy> Controller for Windowed<P> {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.policy.observe(flow, ack);
-        self.grow(flow, ack);
+impl<P: Policy> Windowed<P> {
+    /// What HyStart++ says about it.
+    #[inline(never)]
+    fn end_slow_start(&mut self, ack: &Ack) {
         let slow = self.slow();
         if let Some(hystart) = &mut self.hystart
             && hystart.on_ack(ack, slow)
@@ -204,6 +204,13 @@ impl<P: Policy> Controller for Windowed<P> {
             self.w.ssthresh = self.w.cwnd; // RFC 9406 section 4.2
             self.settle();
         }
+    }
+}
+
+impl<P: Policy> Controller for Windowed<P> {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let mut unread = self.decision();
+        self.reply(flow, ack, &mut unread);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
@@ -243,7 +250,11 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
-        self.on_ack(flow, ack);
+        self.policy.observe(flow, ack);
+        self.grow(flow, ack);
+        if self.hystart.is_some() {
+            self.end_slow_start(ack);
+        }
         wanted.cwnd = self.cwnd();
         wanted.ssthresh = self.threshold.1;
         None

@@ -76,7 +76,8 @@ impl Watch {
     /// The sender after it.
     #[inline]
     pub(crate) fn sender(&mut self, sender: &Sender) {
-        let (flow, cwnd) = (sender.flow(), sender.decision().cwnd);
+        self.window(sender);
+        let flow = sender.flow();
         let mss = u64::from(flow.mss);
         let outstanding = sender.next() - sender.una();
         // A segment counts twice while its copy is under way beside it.
@@ -86,6 +87,12 @@ impl Watch {
                 [flow.in_flight, outstanding * mss],
             );
         }
+    }
+
+    /// The sender's window.
+    #[inline]
+    pub(crate) fn window(&mut self, sender: &Sender) {
+        let (mss, cwnd) = (u64::from(sender.flow().mss), sender.decision().cwnd);
         if cwnd < mss || cwnd == u64::MAX {
             self.note("a congestion window is finite and at least one segment", [cwnd, mss]);
         }

@@ -472,7 +472,7 @@ impl Engine {
     }
 
     /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
         let flow = &mut self.flows[packet.flow as usize];
@@ -492,10 +492,11 @@ impl Engine {
 
     fn on_ack(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
-        self.flows[f].acks.arrived += 1;
-        if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
+        let flow = &mut self.flows[f];
+        flow.acks.arrived += 1;
+        if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.sacks);
-            self.send(f);
+            self.go_on(f);
         }
     }
 
@@ -526,6 +527,12 @@ impl Engine {
 
     /// Sends what the sender of flow `f` may send now and sets its timer.
     fn send(&mut self, f: usize) {
+        self.go_on(f);
+    }
+
+    /// [`Engine::send`], as a part of what happens with each acknowledgement.
+    #[inline(always)]
+    fn go_on(&mut self, f: usize) {
         match &self.flows[f].kind {
             Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f),
             _ => self.send_any(f),
@@ -538,7 +545,7 @@ impl Engine {
     }
 
     /// Apart from the rest, and its packet made in one place: the rule goes through registers.
-    #[inline]
+    #[inline(always)]
     fn send_evenly(&mut self, f: usize) {
         loop {
             let flow = &mut self.flows[f];

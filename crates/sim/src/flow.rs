@@ -108,10 +108,10 @@ impl Tcp {
         let bare = packet.sack == 0 && !packet.has(ECE);
         if bare && let Some(rtt) = self.sender.on_bare_ack(now, upto) {
             self.rtts.add(rtt.0);
+            self.watch.window(&self.sender); // in flight is then set to what is outstanding
         } else {
             self.on_any_ack(now, upto, packet, sacks);
         }
-        self.watch.sender(&self.sender);
         if self.done_at == NEVER && self.sender.is_done() {
             self.done_at = now;
             self.close();
@@ -125,6 +125,7 @@ impl Tcp {
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }
+        self.watch.sender(&self.sender);
     }
 
     /// The application sends nothing more. True if that gives the sending end something to send.
@@ -224,7 +225,7 @@ impl Tcp {
     }
 
     /// A data segment arrived. True if it is acknowledged now: then `packet` is the acknowledgement, at hop `hop`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
         now: Time,

@@ -174,13 +174,16 @@ impl Sender {
     #[inline(always)]
     fn send_even(&mut self, now: Time, next: u64) -> Data {
         let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
-        if self.rated && self.board.outstanding() == 0 {
-            self.first_sent = now;
-            self.delivered_at = now;
-        }
-        let stamp = self.stamp();
         self.counters.sent += 1;
-        self.board.send_new(now, stamp);
+        if self.rated {
+            if self.board.outstanding() == 0 {
+                self.first_sent = now;
+                self.delivered_at = now;
+            }
+            self.board.send_new(now, self.stamp());
+        } else {
+            self.board.send_new(now, None);
+        }
         self.tlp.anew = true;
         if self.timer.is_none() {
             self.timer = Some(now + self.rto.rto());
