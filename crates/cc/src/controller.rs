@@ -98,11 +98,12 @@ pub trait Controller: Debug + Send {
         None
     }
     /// [`Controller::on_ack`], after which `wanted`, the last [`Controller::decision`], is brought up to the present one. Returns
-    /// [`Controller::deadline`]. It says no more than those three, but in one call with each acknowledgement.
-    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+    /// [`Controller::deadline`], or [`Time::MAX`] for none. It says no more than those three, but in one call with each
+    /// acknowledgement.
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
         self.on_ack(flow, ack);
         *wanted = self.decision();
-        self.deadline()
+        self.deadline().unwrap_or(Time::MAX)
     }
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {

@@ -494,10 +494,8 @@ impl Engine {
         let f = packet.flow as usize;
         let flow = &mut self.flows[f];
         flow.acks.arrived += 1;
-        if let Kind::Tcp(tcp) = &mut flow.kind {
-            tcp.on_ack(self.now, packet, &mut self.sacks);
-            self.go_on(f);
-        }
+        let Kind::Tcp(tcp) = &mut flow.kind else { return };
+        if tcp.on_ack(self.now, packet, &mut self.sacks) { self.send_evenly(f) } else { self.send(f) }
     }
 
     #[cold]
@@ -527,30 +525,27 @@ impl Engine {
 
     /// Sends what the sender of flow `f` may send now and sets its timer.
     fn send(&mut self, f: usize) {
-        self.go_on(f);
-    }
-
-    /// [`Engine::send`], as a part of what happens with each acknowledgement.
-    #[inline(always)]
-    fn go_on(&mut self, f: usize) {
         match &self.flows[f].kind {
             Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f),
             _ => self.send_any(f),
         }
-        let Kind::Tcp(tcp) = &self.flows[f].kind else { return };
-        self.recorder.on_change(self.now, f, tcp);
-        if let Some(at) = tcp.deadline() {
-            self.arm_sender(f, at);
-        }
     }
 
-    /// Apart from the rest, and its packet made in one place: the rule goes through registers.
+    /// [`Engine::send`] for a connection whose run of things is even. Apart from the rest, and its packet made in one place: the
+    /// rule goes through registers.
     #[inline(always)]
     fn send_evenly(&mut self, f: usize) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let Some(data) = tcp.sender.poll_even(self.now) else { return };
+            let Some(data) = tcp.sender.poll_even(self.now) else {
+                self.recorder.on_change(self.now, f, tcp);
+                let due = tcp.due();
+                if due < flow.sender_armed {
+                    self.arm_sender(f, due);
+                }
+                return;
+            };
             let mut packet = tcp.data_packet(&data, f as u32, flow.data_route);
             flow.data.sent += 1;
             self.depart(&mut packet);
@@ -568,7 +563,9 @@ impl Engine {
                 flow.data.sent += 1;
                 tcp.data_packet(&data, f as u32, flow.data_route)
             } else {
-                return;
+                self.recorder.on_change(self.now, f, tcp);
+                let due = tcp.due();
+                return self.arm_sender(f, due);
             };
             self.depart(&mut packet);
         }

@@ -137,6 +137,7 @@ pub struct Sender {
     gap: ((Pacing, u32), Span),
     /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
     sampled: ((u64, Span), Rate),
+    /// All but how many were sent: as many as there are numbers used, and the retransmissions.
     counters: Counters,
 }
 
@@ -241,7 +242,7 @@ impl Sender {
 
     /// Counters.
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters { sent: self.board.next() + self.counters.retransmitted, ..self.counters }
     }
 
     /// Oldest unacknowledged segment.
@@ -292,6 +293,12 @@ impl Sender {
 
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
+        Some(self.due()).filter(|&at| at != Time::MAX)
+    }
+
+    /// As [`Sender::deadline`]; [`Time::MAX`] for not at all.
+    #[inline]
+    pub fn due(&self) -> Time {
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
         let mut first = timer.unwrap_or(Time::MAX);
         if self.pacing_waits {
@@ -299,8 +306,7 @@ impl Sender {
         }
         let controller = self.decision.deadline();
         debug_assert_eq!(controller, self.cc.deadline().unwrap_or(Time::MAX), "{:?} was not asked", self.cc);
-        first = first.min(controller);
-        (first != Time::MAX).then_some(first)
+        first.min(controller)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.

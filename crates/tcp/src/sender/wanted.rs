@@ -27,15 +27,15 @@ impl Wanted {
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         self.renew(mss, |decision| {
             *decision = cc.decision();
-            cc.deadline()
+            cc.deadline().unwrap_or(Time::MAX)
         });
     }
 
     /// `answer` brings the controller's answer up to date, and says when the controller wants to be called.
     #[inline]
-    pub(super) fn renew(&mut self, mss: u32, answer: impl FnOnce(&mut Decision) -> Option<Time>) {
+    pub(super) fn renew(&mut self, mss: u32, answer: impl FnOnce(&mut Decision) -> Time) {
         let before = self.decision.cwnd;
-        self.deadline = answer(&mut self.decision).unwrap_or(Time::MAX);
+        self.deadline = answer(&mut self.decision);
         if self.decision.cwnd != before {
             self.measure(mss);
         }
