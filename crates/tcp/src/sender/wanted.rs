@@ -23,10 +23,18 @@ impl Wanted {
         wanted
     }
 
-    /// The controller has been told something and is asked again.
+    /// The controller has been told something and is asked again. What differs is taken field by field: the answer was written in
+    /// words, and a copy of all of it reads wider than that, for which the processor waits.
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         self.renew(mss, |decision| {
-            *decision = cc.decision();
+            let Decision { cwnd, ssthresh, pacing } = cc.decision();
+            decision.cwnd = cwnd;
+            if decision.ssthresh != ssthresh {
+                decision.ssthresh = ssthresh;
+            }
+            if decision.pacing != pacing {
+                decision.pacing = pacing;
+            }
             cc.deadline()
         });
     }
