@@ -14,6 +14,7 @@ pub mod algorithms;
 mod controller;
 mod filter;
 mod hystart;
+mod last;
 pub mod registry;
 mod report;
 #[cfg(test)]

@@ -192,11 +192,12 @@ impl Receiver {
         self.unacked = 0;
         self.deadline = None;
         self.last_ack = self.next;
-        let mut sack = Sack::default();
+        let mut ack =
+            AckSegment { ack: self.next, sack: Sack::default(), tsecr: self.ts_recent, ece: self.echo };
         if repeated.is_some() || self.early_count > 0 {
-            self.report(repeated, &mut sack);
+            self.report(repeated, &mut ack.sack);
         }
-        AckSegment { ack: self.next, sack, tsecr: self.ts_recent, ece: self.echo }
+        ack
     }
 
     #[inline(never)]

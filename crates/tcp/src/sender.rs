@@ -401,7 +401,7 @@ impl Sender {
     }
 
     /// The scoreboard's part of an ACK that is not plainly in order.
-    #[inline(never)]
+    #[inline]
     fn take_blocks(&mut self, seg: &AckSegment) -> Delivered {
         let none = Sack::default();
         let sack = if self.options.recovery == LossRecovery::Sack { &seg.sack } else { &none };

@@ -30,6 +30,7 @@ use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
+use crate::last::Last;
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Span;
@@ -140,6 +141,8 @@ pub(crate) struct Liad {
     renewed: bool,
     epoch: Epoch,
     before: Option<Epoch>,
+    /// eq. 3: is the RTT far from what ends fast max-probing, for the latest and the smallest RTT?
+    far: Last<(Span, Span), bool>,
 }
 
 impl Liad {
@@ -161,6 +164,7 @@ impl Liad {
             renewed: false,
             epoch: Epoch { stage: Stage::Start, alpha: 2.0, rtt_max: None },
             before: None,
+            far: Last::default(),
         }
     }
 
@@ -226,7 +230,10 @@ impl Policy for Liad {
         let n = ack.segments(flow);
         match &mut self.epoch.stage {
             Stage::Probe { ssthresh } => {
-                let far = flow.rtt.is_none_or(|rtt| rtt.latest.secs() < self.delta * rtt.min.secs());
+                let far = flow.rtt.is_none_or(|rtt| {
+                    let delta = self.delta;
+                    self.far.get((rtt.latest, rtt.min), |(latest, min)| latest.secs() < delta * min.secs())
+                });
                 if far {
                     self.approach.grow(w, 2.0 * *ssthresh, HALF, n); // eq. 3, first branch: (2 T - W) / 2
                 } else if self.literal_probe {

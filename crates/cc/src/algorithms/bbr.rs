@@ -33,10 +33,9 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{
-    Aggregation, KeptWindow, LARGEST, Last, Pacer, RoundMax, product, quantum, times,
-};
+use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::last::Last;
 use crate::registry::{Args, Entry, Grade, SenderOptions, number};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};

@@ -16,6 +16,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Congestion, Life};
+use crate::last::Last;
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -86,8 +87,12 @@ struct Cubic {
     beta_ecn: f64,
     fast_convergence: bool,
     epoch: Epoch,
+    /// alpha_cubic of section 4.3 while W_est is below cwnd_prior.
+    alpha: f64,
     undo: Option<Epoch>,
     seen: Time,
+    /// SRTT in seconds.
+    srtt: Last<Span, f64>,
 }
 
 impl Cubic {
@@ -99,8 +104,10 @@ impl Cubic {
             beta_ecn: if args.given("beta_ecn") { args.number("beta_ecn") } else { beta },
             fast_convergence: args.flag("fast_convergence"),
             epoch: Epoch::default(),
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             undo: None,
             seen: Time::default(),
+            srtt: Last::default(),
         }
     }
 
@@ -134,6 +141,12 @@ impl Cubic {
     }
 }
 
+/// `x`, but at least `least` and at most `most`. Unlike `clamp` in one instruction each, since neither is NaN.
+fn within(x: f64, least: f64, most: f64) -> f64 {
+    let x = if x > least { x } else { least };
+    if x < most { x } else { most }
+}
+
 impl Policy for Cubic {
     fn observe(&mut self, flow: &Flow, _ack: &Ack) {
         self.pass(flow.now, flow.cwnd_limited);
@@ -145,19 +158,19 @@ impl Policy for Cubic {
         }
         let n = ack.segments(flow);
         let t = self.epoch.start.map_or(Span::ZERO, |start| flow.now.since(start)).secs();
-        let srtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
+        let srtt = flow.rtt.map_or(0.0, |rtt| self.srtt.get(rtt.smoothed, |srtt| srtt.secs()));
 
         // Section 4.3, and its last paragraph.
         let reached = self.epoch.prior.is_none_or(|prior| self.epoch.w_est >= prior);
-        let alpha = if reached { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
+        let alpha = if reached { 1.0 } else { self.alpha };
         self.epoch.w_est += alpha * n / w.cwnd;
 
         if self.w_cubic(t) < self.epoch.w_est {
             w.cwnd = w.cwnd.max(self.epoch.w_est); // Reno-friendly region, section 4.3
         } else {
-            let target = self.w_cubic(t + srtt).max(w.cwnd).min(1.5 * w.cwnd); // section 4.2
+            let target = within(self.w_cubic(t + srtt), w.cwnd, 1.5 * w.cwnd); // section 4.2
             let grown = w.cwnd + n * (target - w.cwnd) / w.cwnd; // sections 4.4 and 4.5
-            w.cwnd = grown.min(target);
+            w.cwnd = if grown < target { grown } else { target };
         }
     }
 

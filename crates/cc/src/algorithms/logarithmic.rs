@@ -29,8 +29,8 @@ pub(crate) struct Approach {
     whole_rounds: bool,
     /// The last ACK closed a round.
     ended: bool,
-    /// Window when the round under way began, and the growth that it shall bring, segments.
-    round: Option<(f64, f64)>,
+    /// The growth of the round under way for each segment acknowledged.
+    round: Option<f64>,
 }
 
 impl Approach {
@@ -55,9 +55,9 @@ impl Approach {
     /// `n` segments were acknowledged on the way to `target`, of which a round trip closes `share`.
     pub(crate) fn grow(&mut self, w: &mut Window, target: f64, share: f64, n: f64) {
         if self.whole_rounds {
-            let (start, step) =
-                *self.round.get_or_insert_with(|| (w.cwnd, (share * (target - w.cwnd)).max(1.0))); // eq. 5
-            advance(w, target, n, step / start);
+            let growth = || (share * (target - w.cwnd)).max(1.0) / w.cwnd; // eq. 5
+            let per_segment = *self.round.get_or_insert_with(growth);
+            advance(w, target, n, per_segment);
             return;
         }
         let parts = libm::ceil(n).clamp(1.0, PARTS);
@@ -70,8 +70,8 @@ impl Approach {
 
 /// `per_segment` for each of `n` segments, but not past `target` unless by one segment per round trip.
 fn advance(w: &mut Window, target: f64, n: f64, per_segment: f64) {
-    let most = target.max(w.cwnd + n / w.cwnd);
-    w.cwnd = (w.cwnd + n * per_segment).min(most);
+    let grown = w.cwnd + n * per_segment;
+    w.cwnd = if grown <= target { grown } else { grown.min(target.max(w.cwnd + n / w.cwnd)) };
 }
 
 #[cfg(test)]

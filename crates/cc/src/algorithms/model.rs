@@ -3,6 +3,7 @@
 
 use alloc::collections::VecDeque;
 
+use crate::last::Last;
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time, real, whole};
 
@@ -112,27 +113,6 @@ impl KeptWindow {
 pub(crate) fn quantum(pacing: Rate, mss: u32) -> u64 {
     let least = if pacing.0 < 150_000 { 1 } else { 2 };
     (pacing.0 / 1000).min(65_536).max(least * u64::from(mss))
-}
-
-/// The last value of a function of which the arguments mostly stay as they were from one ACK to the next.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Last<A> {
-    of: A,
-    value: u64,
-    known: bool,
-}
-
-impl<A: PartialEq> Last<A> {
-    /// `function` of `of`.
-    #[inline]
-    pub(crate) fn get(&mut self, of: A, function: impl FnOnce(&A) -> u64) -> u64 {
-        if !self.known || self.of != of {
-            self.value = function(&of);
-            self.of = of;
-            self.known = true;
-        }
-        self.value
-    }
 }
 
 /// The greatest value of the last `window` rounds (or cycles), exact.

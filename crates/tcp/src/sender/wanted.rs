@@ -26,7 +26,7 @@ impl Wanted {
     /// The controller has been told something and is asked again.
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         self.renew(mss, |decision| {
-            *decision = cc.decision();
+            decision.follow(cc.decision());
             cc.deadline().unwrap_or(Time::MAX)
         });
     }
