@@ -29,6 +29,11 @@ fn hold(law: &'static str, holds: bool, numbers: impl FnOnce() -> String) -> Res
 pub(crate) struct Books {
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
+}
+
+/// Those of them that have not arrived and will not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Missing {
     /// Dropped by queues and lost to errors.
     pub(crate) dropped: u64,
     /// On a link that had handed them on ahead of time when the run ends.
@@ -71,7 +76,8 @@ impl Watch {
     /// The sender after it.
     #[inline]
     pub(crate) fn sender(&mut self, sender: &Sender) {
-        let (flow, cwnd) = (sender.flow(), sender.decision().cwnd);
+        self.window(sender);
+        let flow = sender.flow();
         let mss = u64::from(flow.mss);
         let outstanding = sender.next() - sender.una();
         // A segment counts twice while its copy is under way beside it.
@@ -81,6 +87,12 @@ impl Watch {
                 [flow.in_flight, outstanding * mss],
             );
         }
+    }
+
+    /// The sender's window.
+    #[inline]
+    pub(crate) fn window(&mut self, sender: &Sender) {
+        let (mss, cwnd) = (u64::from(sender.flow().mss), sender.decision().cwnd);
         if cwnd < mss || cwnd == u64::MAX {
             self.note("a congestion window is finite and at least one segment", [cwnd, mss]);
         }
@@ -172,13 +184,16 @@ fn room(name: &str, channel: &Channel, l: &Ledger) -> Result<(), Breach> {
 
 /// One flow from end to end; `found`: its packets that are on links, data and acknowledgements.
 fn balance_flow(flow: &Flow, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Breach> {
-    let data = Books { dropped: flow.dropped, ..flow.data };
-    for (kind, books, found) in [("data", data, found[0]), ("acknowledgements", flow.acks, found[1])] {
+    let kinds = [
+        ("data", flow.data, flow.missing_data, found[0]),
+        ("acknowledgements", flow.acks, flow.missing_acks, found[1]),
+    ];
+    for (kind, books, missing, found) in kinds {
         let law = "each packet that a flow sends arrives, is dropped, or is under way";
         let accounted =
-            [books.arrived, books.dropped, books.beyond, found].into_iter().fold(0, u64::wrapping_add);
+            [books.arrived, missing.dropped, missing.beyond, found].into_iter().fold(0, u64::wrapping_add);
         hold(law, books.sent == accounted, || {
-            format!("flow {}, {kind}: {books:?}, {found} under way", plan.name)
+            format!("flow {}, {kind}: {books:?}, {missing:?}, {found} under way", plan.name)
         })?;
     }
     Ok(())

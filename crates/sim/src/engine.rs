@@ -171,7 +171,7 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: Agenda::default(),
+            events: Agenda::new(&[]),
             public_links: links.len(),
             links,
             routes: Vec::new(),
@@ -449,8 +449,8 @@ impl Engine {
             tap.loses(self.now, packet);
         }
         let flow = &mut self.flows[packet.flow as usize];
-        flow.dropped += u64::from(!packet.has(ACK | CONTROL));
-        flow.acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
+        flow.missing_data.dropped += u64::from(!packet.has(ACK | CONTROL));
+        flow.missing_acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
         if gone {
             self.sacks.free(packet.sack);
         }
@@ -472,7 +472,7 @@ impl Engine {
     }
 
     /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.packets += 1;
         let flow = &mut self.flows[packet.flow as usize];
@@ -492,11 +492,10 @@ impl Engine {
 
     fn on_ack(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
-        self.flows[f].acks.arrived += 1;
-        if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
-            tcp.on_ack(self.now, packet, &mut self.sacks);
-            self.send(f);
-        }
+        let flow = &mut self.flows[f];
+        flow.acks.arrived += 1;
+        let Kind::Tcp(tcp) = &mut flow.kind else { return };
+        if tcp.on_ack(self.now, packet, &mut self.sacks) { self.send_evenly(f) } else { self.send(f) }
     }
 
     #[cold]
@@ -530,20 +529,23 @@ impl Engine {
             Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f),
             _ => self.send_any(f),
         }
-        let Kind::Tcp(tcp) = &self.flows[f].kind else { return };
-        self.recorder.on_change(self.now, f, tcp);
-        if let Some(at) = tcp.deadline() {
-            self.arm_sender(f, at);
-        }
     }
 
-    /// Apart from the rest, and its packet made in one place: the rule goes through registers.
-    #[inline]
+    /// [`Engine::send`] for a connection whose run of things is even. Apart from the rest, and its packet made in one place: the
+    /// rule goes through registers.
+    #[inline(always)]
     fn send_evenly(&mut self, f: usize) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let Some(data) = tcp.sender.poll_even(self.now) else { return };
+            let Some(data) = tcp.sender.poll_even(self.now) else {
+                self.recorder.on_change(self.now, f, tcp);
+                let due = tcp.due();
+                if due < flow.sender_armed {
+                    self.arm_sender(f, due);
+                }
+                return;
+            };
             let mut packet = tcp.data_packet(&data, f as u32, flow.data_route);
             flow.data.sent += 1;
             self.depart(&mut packet);
@@ -561,7 +563,9 @@ impl Engine {
                 flow.data.sent += 1;
                 tcp.data_packet(&data, f as u32, flow.data_route)
             } else {
-                return;
+                self.recorder.on_change(self.now, f, tcp);
+                let due = tcp.due();
+                return self.arm_sender(f, due);
             };
             self.depart(&mut packet);
         }
@@ -573,8 +577,8 @@ impl Engine {
         self.links[i].counts.beyond += 1;
         if !packet.has(CONTROL) {
             let flow = &mut self.flows[packet.flow as usize];
-            let books = if packet.has(ACK) { &mut flow.acks } else { &mut flow.data };
-            books.beyond += 1;
+            let missing = if packet.has(ACK) { &mut flow.missing_acks } else { &mut flow.missing_data };
+            missing.beyond += 1;
         }
     }
 

@@ -21,12 +21,13 @@ pub enum Limit {
 
 /// Time spent under each limit.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Limits {
-    spent: [u64; 6],
-    now: Limit,
     since: Time,
     /// Integral of the window over time, segment-nanoseconds.
     window_time: f64,
+    now: Limit,
+    spent: [u64; 6],
 }
 
 impl Limits {

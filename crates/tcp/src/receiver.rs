@@ -15,28 +15,36 @@ const MAX_WINDOW: u64 = 1 << 27;
 /// The receiver of one connection. Its application reads at once, so the receive window's right edge only depends on
 /// `next`.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
     /// Next segment expected in order.
     next: u64,
     /// Behind the highest segment received.
     high: u64,
     /// Segments received out of order.
-    early: Bits,
     early_count: u64,
-    /// Most recently changed runs of `early`, newest first (RFC 2018 section 4).
-    recent: [Block; MAX_BLOCKS],
+    deadline: Option<Time>,
+    /// TS.Recent and Last.ACK.sent of RFC 7323 section 4.3.
+    ts_recent_at: Time,
+    last_ack: u64,
+    ts_recent: u32,
+    /// In-order segments not yet acknowledged.
+    unacked: u32,
     sack: bool,
     dsack: bool,
     ecn: bool,
-    delay: Option<Span>,
-    /// In-order segments not yet acknowledged.
-    unacked: u32,
-    deadline: Option<Time>,
-    /// TS.Recent and Last.ACK.sent of RFC 7323 section 4.3.
-    ts_recent: u32,
-    ts_recent_at: Time,
-    last_ack: u64,
     echo: bool,
+    delay: Option<Span>,
+    /// Which segments came out of order, once any have.
+    early: Option<Box<Early>>,
+}
+
+/// Segments received out of order.
+#[derive(Debug)]
+struct Early {
+    segments: Bits,
+    /// Their most recently changed runs, newest first (RFC 2018 section 4).
+    recent: [Block; MAX_BLOCKS],
 }
 
 impl Receiver {
@@ -45,9 +53,8 @@ impl Receiver {
         Self {
             next: 0,
             high: 0,
-            early: Bits::new(64),
+            early: None,
             early_count: 0,
-            recent: [Block::default(); MAX_BLOCKS],
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
             ecn: options.ecn,
@@ -144,9 +151,9 @@ impl Receiver {
         let gap = self.early_count > 0;
         self.next += 1;
         self.unacked += 1;
-        if gap {
-            let to = self.early.next_clear(self.next, self.high).unwrap_or(self.high);
-            self.early_count -= self.early.clear_range(self.next, to);
+        if gap && let Some(early) = &mut self.early {
+            let to = early.segments.next_clear(self.next, self.high).unwrap_or(self.high);
+            self.early_count -= early.segments.clear_range(self.next, to);
             self.next = to.max(self.next);
         }
         self.high = self.high.max(self.next);
@@ -162,61 +169,21 @@ impl Receiver {
 
     /// Keeps segment `seq`. True if it is new.
     fn out_of_order(&mut self, seq: u64) -> bool {
-        while seq - self.next >= self.early.capacity() {
-            self.early.grow(self.next, self.high);
+        let early = self.early.get_or_insert_with(Box::default);
+        while seq - self.next >= early.segments.capacity() {
+            early.segments.grow(self.next, self.high);
         }
         self.high = self.high.max(seq + 1);
-        let new = !self.early.get(seq);
+        let new = !early.segments.get(seq);
         if new {
-            self.early.set(seq);
+            early.segments.set(seq);
             self.early_count += 1;
         }
         if self.sack {
             // The first block holds what led to this ACK, new or not (RFC 2018 section 4).
-            self.remember(seq);
+            early.remember(seq, self.next, self.high);
         }
         new
-    }
-
-    /// Puts the run that holds `seq` first among the recent ones and joins those that it has grown into.
-    #[inline]
-    fn remember(&mut self, seq: u64) {
-        // Most make the newest run longer by one and do not reach the next run.
-        let newest = &mut self.recent[0];
-        let apart = seq + 1 == self.high || !self.early.get(seq + 1);
-        if newest.end == seq && newest.start > self.next && apart {
-            newest.end = seq + 1;
-        } else {
-            self.remember_any(seq);
-        }
-    }
-
-    #[inline(never)]
-    fn remember_any(&mut self, seq: u64) {
-        let mut run = Block { start: seq, end: seq + 1 };
-        for known in self.recent {
-            if known.end == seq {
-                run.start = known.start;
-            } else if known.start == seq + 1 {
-                run.end = known.end;
-            }
-        }
-        if run.start == seq && seq > self.next && self.early.get(seq - 1) {
-            run.start = self.early.last_clear(self.next, seq).map_or(self.next, |hole| hole + 1);
-        }
-        if run.end == seq + 1 && run.end < self.high && self.early.get(run.end) {
-            run.end = self.early.next_clear(run.end, self.high).unwrap_or(self.high);
-        }
-        let mut recent = [run, Block::default(), Block::default()];
-        let mut kept = 1;
-        for known in self.recent {
-            let apart = known.start > self.next && (known.end < run.start || known.start > run.end);
-            if apart && kept < MAX_BLOCKS {
-                recent[kept] = known;
-                kept += 1;
-            }
-        }
-        self.recent = recent;
     }
 
     /// The acknowledgement; `repeated` was received before, which its first block reports, the run around it following (RFC
@@ -235,12 +202,61 @@ impl Receiver {
 
     #[inline(never)]
     fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
-        let told =
-            |block: &&Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
-        let recent = self.recent.iter().filter(told).copied();
+        let recent = self.early.as_ref().map_or([Block::default(); MAX_BLOCKS], |early| early.recent);
+        let told = |block: &Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
+        let recent = recent.into_iter().filter(told);
         match repeated {
             None => sack.fill(recent),
             Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(recent)),
         }
+    }
+}
+
+impl Default for Early {
+    fn default() -> Self {
+        Self { segments: Bits::new(64), recent: [Block::default(); MAX_BLOCKS] }
+    }
+}
+
+impl Early {
+    /// Puts the run that holds `seq`, between `next` and `high`, first among the recent ones and joins those that it has grown into.
+    #[inline]
+    fn remember(&mut self, seq: u64, next: u64, high: u64) {
+        // Most make the newest run longer by one and do not reach the next run.
+        let apart = seq + 1 == high || !self.segments.get(seq + 1);
+        let newest = &mut self.recent[0];
+        if newest.end == seq && newest.start > next && apart {
+            newest.end = seq + 1;
+        } else {
+            self.remember_any(seq, next, high);
+        }
+    }
+
+    #[inline(never)]
+    fn remember_any(&mut self, seq: u64, next: u64, high: u64) {
+        let mut run = Block { start: seq, end: seq + 1 };
+        for known in self.recent {
+            if known.end == seq {
+                run.start = known.start;
+            } else if known.start == seq + 1 {
+                run.end = known.end;
+            }
+        }
+        if run.start == seq && seq > next && self.segments.get(seq - 1) {
+            run.start = self.segments.last_clear(next, seq).map_or(next, |hole| hole + 1);
+        }
+        if run.end == seq + 1 && run.end < high && self.segments.get(run.end) {
+            run.end = self.segments.next_clear(run.end, high).unwrap_or(high);
+        }
+        let mut recent = [run, Block::default(), Block::default()];
+        let mut kept = 1;
+        for known in self.recent {
+            let apart = known.start > next && (known.end < run.start || known.start > run.end);
+            if apart && kept < MAX_BLOCKS {
+                recent[kept] = known;
+                kept += 1;
+            }
+        }
+        self.recent = recent;
     }
 }

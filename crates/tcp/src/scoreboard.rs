@@ -31,13 +31,20 @@ pub(crate) struct Stamp {
     pub(crate) app_limited: bool,
 }
 
-/// The scoreboard of one sender: segments `una` .. `next`.
+/// The scoreboard of one sender: segments `una` .. `next`. What every acknowledgement needs stands first.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
+#[repr(C)]
 pub(crate) struct Scoreboard {
     una: u64,
     next: u64,
     sent_at: Vec<Time>,
+    sacked_count: u64,
+    lost_count: u64,
+    again_count: u64,
+    twice_count: u64,
+    /// With RACK.
+    order: Option<Box<Order>>,
     /// Empty unless the controller wants rate samples.
     stamps: Vec<Stamp>,
     stamped: bool,
@@ -47,10 +54,6 @@ pub(crate) struct Scoreboard {
     again: Bits,
     /// Ever retransmitted: no RTT sample (Karn).
     twice: Bits,
-    sacked_count: u64,
-    lost_count: u64,
-    again_count: u64,
-    twice_count: u64,
     /// Behind the highest segment marked lost.
     lost_end: u64,
     /// Behind the highest segment that rule 3 has resent.
@@ -63,8 +66,6 @@ pub(crate) struct Scoreboard {
     resend: u64,
     /// From the first to behind the second everything is SACKed.
     crown: (u64, u64),
-    /// With RACK.
-    order: Option<Box<Order>>,
 }
 
 /// What an acknowledgement did to the scoreboard.
@@ -83,6 +84,10 @@ pub(crate) struct Delivered {
 }
 
 impl Scoreboard {
+    /// Bytes that every acknowledgement needs.
+    #[cfg(test)]
+    pub(crate) const NEEDED: usize = core::mem::offset_of!(Self, stamps);
+
     pub(crate) fn new(stamps: bool, rack: bool) -> Self {
         let bits = || Bits::new(64);
         Self {

@@ -39,9 +39,8 @@ pub use application::ShortSegmentSent;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Counters {
-    /// Data segments sent, retransmissions included, probes not.
-    pub sent: u64,
     /// Retransmissions.
     pub retransmitted: u64,
     /// Retransmission timeouts that were acted on.
@@ -54,6 +53,8 @@ pub struct Counters {
     pub spurious_recoveries: u64,
     /// Tail loss probes.
     pub probes: u64,
+    /// Data segments sent, retransmissions included, probes not.
+    pub sent: u64,
 }
 
 /// AEN's probe (TCP-STAR section 3.3).
@@ -64,46 +65,62 @@ enum Probe {
     Sent,
 }
 
-/// The sender of one connection.
+/// The sender of one connection. In front, and in this order, stands what every segment and acknowledgement of an even run needs: with
+/// ten thousand connections the time goes into fetching their state, line by line.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
+    flow: Flow,
     options: Arc<Options>,
     cc: Box<dyn Controller>,
-    decision: Wanted,
+    /// Nothing but windows and data limits the sender, see `sender/even.rs`; segments below `free` may be sent then.
+    even: bool,
+    /// RACK, tail loss probe or D-SACK is on.
+    watchful: bool,
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
-    flow: Flow,
-    board: Scoreboard,
-    /// Segments that the application has to send in all, and the payload of the last one.
-    limit: u64,
-    last_len: u32,
-    /// The blocks of the last ACK, once there have been any.
-    known_sack: Option<Box<Sack>>,
-    /// Duplicate ACKs since the last new one.
-    dupacks: u32,
-    /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
-    unsacked_deliveries: u64,
-    /// Segments beyond `una` already counted as delivered (no SACK).
-    credited: u64,
-    /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
-    recover: u64,
+    pacing_waits: bool,
+    /// ECN: the next new segment carries CWR.
+    cwr: bool,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
     partial_seen: bool,
     /// The next retransmission goes out whatever the window says (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2
     /// step 3, RFC 6675 section 5 step 4.3).
     forced: bool,
+    free: u64,
+    decision: Wanted,
+    /// Segments that the application has to send in all, and the payload of the last one.
+    limit: u64,
+    last_len: u32,
+    /// Duplicate ACKs since the last new one.
+    dupacks: u32,
+    /// The window held the sender back while these segments were the newest.
+    limited_until: u64,
+    /// The round ends when this segment is delivered.
+    round_mark: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    pace_at: Time,
+    /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
+    unsacked_deliveries: u64,
+    timer: Option<Time>,
+    rto: Estimator,
+    limits: Limits,
+    board: Scoreboard,
+    /// The blocks of the last ACK, once there have been any.
+    known_sack: Option<Box<Sack>>,
+    /// Segments beyond `una` already counted as delivered (no SACK).
+    credited: u64,
+    /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
+    recover: u64,
     /// RFC 6675's RescueRxt: rescue only when this is acknowledged.
     rescue_at: u64,
     prr: Prr,
     /// A window less than the controller's, in segments, that grows with what is delivered: burst avoidance at the end of
     /// recovery without SACK (RFC 6582 section 3.2 step 3), and the first window after several SYNs.
     exit_clamp: Option<u64>,
-    rto: Estimator,
-    timer: Option<Time>,
     suspicion: Suspicion,
-    /// RACK, tail loss probe or D-SACK is on.
-    watchful: bool,
     rack: Option<Box<Rack>>,
     tlp: Probing,
     /// What the present or the last fast recovery has sent again, while it may still prove spurious.
@@ -113,27 +130,15 @@ pub struct Sender {
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
     probe: Probe,
-    /// Nothing but windows and data limits the sender, see `sender/even.rs`; segments below `free` may be sent then.
-    even: bool,
-    free: u64,
-    /// The round ends when this segment is delivered.
-    round_mark: u64,
-    /// The window held the sender back while these segments were the newest.
-    limited_until: u64,
-    /// ECN: react again only when this is acknowledged; the next new segment carries CWR.
+    /// ECN: react again only when this is acknowledged.
     ecn_until: u64,
-    cwr: bool,
-    delivered_at: Time,
-    first_sent: Time,
     app_limited_until: u64,
-    pace_at: Time,
-    pacing_waits: bool,
     /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
     gap: ((Pacing, u32), Span),
     /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
     sampled: ((u64, Span), Rate),
+    /// All but how many were sent: as many as there are numbers used, and the retransmissions.
     counters: Counters,
-    limits: Limits,
 }
 
 impl Sender {
@@ -237,7 +242,7 @@ impl Sender {
 
     /// Counters.
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters { sent: self.board.next() + self.counters.retransmitted, ..self.counters }
     }
 
     /// Oldest unacknowledged segment.
@@ -288,6 +293,12 @@ impl Sender {
 
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
+        Some(self.due()).filter(|&at| at != Time::MAX)
+    }
+
+    /// As [`Sender::deadline`]; [`Time::MAX`] for not at all.
+    #[inline]
+    pub fn due(&self) -> Time {
         let timer = if self.watchful { self.loss_timer() } else { self.timer };
         let mut first = timer.unwrap_or(Time::MAX);
         if self.pacing_waits {
@@ -295,8 +306,7 @@ impl Sender {
         }
         let controller = self.decision.deadline();
         debug_assert_eq!(controller, self.cc.deadline().unwrap_or(Time::MAX), "{:?} was not asked", self.cc);
-        first = first.min(controller);
-        (first != Time::MAX).then_some(first)
+        first.min(controller)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
@@ -455,4 +465,17 @@ fn consistent(options: Arc<Options>) -> Arc<Options> {
         return options;
     }
     Arc::new(Options { tlp: false, dsack: false, ..*options })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn what_an_even_acknowledgement_needs_fills_eight_lines_of_the_cache() {
+        let end = offset_of!(Sender, board) + Scoreboard::NEEDED;
+        assert!(end <= 512, "{end}");
+    }
 }

@@ -1,76 +1,87 @@
 //! The queue of events: arrivals, of which each link has one at most, and timers.
 //!
-//! The arrivals stand in a tournament. A link's next one takes the place of the one before and meets one other at each level,
-//! always as many, so that the processor has nothing to guess. Timers are moved rarely, and are many: a heap.
+//! The arrivals stand in a tournament. A link's next one takes the place of the one before and meets one other at each level.
+//! Timers are moved rarely, and are many: a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-/// Events in the order of (time, number), each packed into one integer so that one comparison tells. Links have the lowest numbers.
-#[derive(Debug, Default)]
+/// Events in the order of (time, number). Links have the lowest numbers.
+#[derive(Debug)]
 pub(super) struct Agenda {
-    /// At 1 the first of all arrivals, at `n` the first of those at `2 n` and `2 n + 1`; the second half has a place for each link
-    /// that ever holds a packet.
-    arrivals: Vec<u128>,
-    /// The place of each link.
+    /// The first of all arrivals.
+    first: Arrival,
+    /// Numbered from 1, whose winner is the first of all. At `n` meet the winners at `2 n` and `2 n + 1`, or a link in the place of
+    /// either: links stand in the places from `matches.len()` on, such that what is to the left has lower numbers.
+    matches: Vec<[Arrival; 2]>,
+    /// The place of each link that ever holds a packet.
     places: Vec<u32>,
-    timers: BinaryHeap<Reverse<u128>>,
+    timers: BinaryHeap<Reverse<(Time, u64)>>,
 }
 
-/// No arrival: behind all others.
-const NONE: u128 = u128::MAX;
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: u64,
+    link: u32,
+}
+
+/// No arrival. One less than the greatest time, for a tie to be told by adding one.
+const NONE: Arrival = Arrival { at: u64::MAX - 1, link: 0 };
 
 impl Agenda {
     /// An empty one, for links of which these hold packets.
     pub(super) fn new(holds: &[bool]) -> Self {
-        let leaves = holds.iter().filter(|&&holds| holds).count().next_power_of_two();
-        let mut next = leaves as u32;
-        let place = |&holds: &bool| {
-            let place = next;
-            next += u32::from(holds);
-            if holds { place } else { u32::MAX }
-        };
+        let held = holds.iter().filter(|&&holds| holds).count().max(1);
+        // Where the tree is not full, what is deepest is leftmost.
+        let deepest = held.next_power_of_two();
+        let mut free = (deepest..2 * held).chain(held..deepest);
+        let place = |&holds: &bool| if holds { free.next().map_or(0, |place| place as u32) } else { 0 };
         let places = holds.iter().map(place).collect();
-        Self { arrivals: vec![NONE; 2 * leaves], places, timers: BinaryHeap::new() }
+        Self { first: NONE, matches: vec![[NONE; 2]; held], places, timers: BinaryHeap::new() }
     }
 
     /// The next event.
     #[inline]
     pub(super) fn top(&self) -> Option<(Time, u64)> {
-        let arrival = self.arrivals.get(1).copied().unwrap_or(NONE);
-        let timer = self.timers.peek().map_or(NONE, |timer| timer.0);
-        let key = arrival.min(timer);
-        (key != NONE).then_some((Time((key >> 64) as u64), key as u64))
+        if let Some(&Reverse((at, number))) = self.timers.peek()
+            && at.0 < self.first.at
+        {
+            return Some((at, number));
+        }
+        (self.first.at != NONE.at).then_some((Time(self.first.at), u64::from(self.first.link)))
     }
 
     /// The next arrival of link `i` will be at `at`, or there is none.
     #[inline]
     pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
-        let mut key = at.map_or(NONE, |at| pack(at, i as u64));
+        let mut first = Arrival { at: at.map_or(NONE.at, |at| at.0.min(NONE.at)), link: i as u32 };
         let mut place = self.places[i] as usize;
         while place > 1 {
-            self.arrivals[place] = key;
-            key = key.min(self.arrivals[place ^ 1]);
+            let side = place % 2;
+            let pair = &mut self.matches[place / 2];
+            pair[side] = first;
+            let other = pair[side ^ 1];
+            // At the same time the left one wins. A branch, which the processor guesses: without, the next event would wait for all
+            // levels.
+            if other.at < first.at + side as u64 {
+                first = other;
+            }
             place /= 2;
         }
-        self.arrivals[1] = key;
+        self.first = first;
     }
 
     /// Adds a timer.
     pub(super) fn push(&mut self, at: Time, number: u64) {
-        self.timers.push(Reverse(pack(at, number)));
+        self.timers.push(Reverse((at, number)));
     }
 
     /// Removes the next event, which is a timer.
     pub(super) fn pop(&mut self) {
         self.timers.pop();
     }
-}
-
-fn pack(at: Time, number: u64) -> u128 {
-    u128::from(at.0) << 64 | u128::from(number)
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
         ("each packet that a flow sends", fifo, |e, _| e.flows[1].acks.arrived += 1),
         ("no acknowledgement reaches", fifo, |e, _| tcp(e).watch.ack(10, 9)),
         ("what is acknowledged was delivered", fifo, |e, _| {
-            (e.flows[0].data.arrived, e.flows[0].data.beyond) = (0, e.flows[0].data.arrived);
+            (e.flows[0].data.arrived, e.flows[0].missing_data.beyond) = (0, e.flows[0].data.arrived);
         }),
         ("a transfer hands over all", fifo, |_, p| {
             if let Source::Tcp { bytes, .. } = std::sync::Arc::make_mut(&mut p.flows[0].source) {

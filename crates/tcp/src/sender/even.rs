@@ -35,8 +35,8 @@ impl Sender {
     #[inline]
     fn free_up(&mut self) {
         let mut most = self.decision.segments();
-        if let Some(window) = self.options.receive_window {
-            most = most.min(window);
+        if self.flow.rwnd != u64::MAX {
+            most = most.min(self.options.receive_window.unwrap_or(u64::MAX));
         }
         self.free = self.limit.min(self.board.una().saturating_add(most));
     }
@@ -45,7 +45,7 @@ impl Sender {
     #[inline]
     fn is_even_ack(&self, upto: u64) -> bool {
         let news = self.board.una() < upto && upto <= self.board.next();
-        self.even && news && self.rack_is_silent(upto)
+        self.even && news && (!self.watchful || self.rack_is_silent(upto))
     }
 
     /// Nothing that stays outstanding was sent before what `ack` delivers or was delivered before, so that RACK finds nothing.
@@ -164,7 +164,7 @@ impl Sender {
         } else {
             Limit::Rwnd
         };
-        if self.options.tlp {
+        if self.watchful && self.options.tlp {
             self.schedule_probe();
         }
         self.limits.pass(now, self.decision.real());
@@ -174,14 +174,18 @@ impl Sender {
     #[inline(always)]
     fn send_even(&mut self, now: Time, next: u64) -> Data {
         let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
-        if self.rated && self.board.outstanding() == 0 {
-            self.first_sent = now;
-            self.delivered_at = now;
+        if self.rated {
+            if self.board.outstanding() == 0 {
+                self.first_sent = now;
+                self.delivered_at = now;
+            }
+            self.board.send_new(now, self.stamp());
+        } else {
+            self.board.send_new(now, None);
         }
-        let stamp = self.stamp();
-        self.counters.sent += 1;
-        self.board.send_new(now, stamp);
-        self.tlp.anew = true;
+        if self.watchful {
+            self.tlp.anew = true;
+        }
         if self.timer.is_none() {
             self.timer = Some(now + self.rto.rto());
         }

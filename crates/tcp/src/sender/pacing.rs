@@ -8,11 +8,15 @@ impl Sender {
     /// A segment with a payload of `len` goes out: when the next may follow, if segments are paced.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, len: u32) {
-        if self.decision.pacing == Pacing::Off
-            || self.decision.pacing == Pacing::Window && !self.options.pacing
-        {
-            return;
+        match self.decision.pacing {
+            Pacing::Window if !self.options.pacing => {}
+            Pacing::Off => {}
+            _ => self.pause(now, len),
         }
+    }
+
+    #[inline(never)]
+    fn pause(&mut self, now: Time, len: u32) {
         if !matches!(self.decision.pacing, Pacing::Rate(_)) || self.gap.0 != (self.decision.pacing, len) {
             let Some(rate) = self.pacing_rate() else { return };
             let gap = Span::from_secs(f64::from(len + self.options.header) / rate);

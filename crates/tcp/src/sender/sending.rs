@@ -138,7 +138,6 @@ impl Sender {
             self.delivered_at = now;
         }
         let stamp = self.stamp();
-        self.counters.sent += 1;
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
             self.tlp.anew = true;
