@@ -30,15 +30,6 @@ pub struct Limits {
     spent: [u64; 6],
 }
 
-/// `n as f64`. Where that is the same, from a signed number, which is one step for the processor and not five.
-#[inline]
-pub(crate) fn real(n: u64) -> f64 {
-    match i64::try_from(n) {
-        Ok(n) => n as f64,
-        Err(_) => n as f64,
-    }
-}
-
 impl Limits {
     pub(crate) fn new() -> Self {
         Self { spent: [0; 6], now: Limit::App, since: Time(0), window_time: 0.0 }
@@ -60,7 +51,8 @@ impl Limits {
             return;
         }
         self.spent[limit as usize] += span;
-        self.window_time += cwnd * real(span);
+        // Less than 292 years: the conversion of a signed number is one step for the processor, not five.
+        self.window_time += cwnd * (span as i64) as f64;
         self.since = now;
     }
 
