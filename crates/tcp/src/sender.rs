@@ -12,6 +12,7 @@ mod application;
 mod delivery;
 mod detection;
 mod even;
+mod grown;
 mod opening;
 mod pacing;
 mod recovery;
@@ -317,6 +318,14 @@ impl Sender {
         {
             return Some(rtt);
         }
+        if let Some(seq) = self.grown(seg) {
+            return self.on_grown_ack(now, seq);
+        }
+        self.on_long_ack(now, seg)
+    }
+
+    /// [`Sender::on_ack`] where no short way leads.
+    fn on_long_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
