@@ -310,9 +310,9 @@ impl Engine {
 
     /// The head of link `i` arrives at the far end.
     fn on_arrival(&mut self, i: usize) {
-        let Some(mut packet) = self.links[i].pop() else { return };
-        // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
+        // The link's next arrival takes the place of this one among the events, or its entry goes.
         let link = &mut self.links[i];
+        let Some(mut packet) = link.pop() else { return };
         let next = link.next().or_else(|| link.refill(self.now));
         self.expect(i, next);
         if packet.has(LOST) {
@@ -370,37 +370,39 @@ impl Engine {
                 }
             }
             let i = link as usize;
-            if !passes {
-                if role >= Role::Decides {
-                    packet.hop = at_hop;
-                    return self.offer(role, i, at, packet);
-                }
-                let link = &mut self.links[i];
-                let Fate::Arrives(arrival) = link.admit(at, packet) else {
-                    return self.dropped(packet, true);
-                };
-                if role != Role::Holds {
-                    if arrival > self.end {
-                        return self.beyond(i, packet);
-                    }
-                    link.counts.delivered += 1;
-                }
-                at = arrival;
-            }
-            match role {
-                Role::HandsOn => at_hop += 1,
-                Role::Delivers => {
-                    if !self.receive(at, packet) {
-                        return;
-                    }
-                    at_hop = packet.hop;
-                }
-                _ => {
+            if passes {
+                if role == Role::Holds {
                     if self.links[i].keep(at, at_hop, packet) {
                         self.expect_first(i, at);
                     }
                     return;
                 }
+            } else if role >= Role::Decides {
+                packet.hop = at_hop;
+                return self.offer(role, i, at, packet);
+            } else {
+                let link = &mut self.links[i];
+                let Fate::Arrives(arrival) = link.admit(at, packet) else {
+                    return self.dropped(packet, true);
+                };
+                at = arrival;
+                if role == Role::Holds {
+                    if link.keep(at, at_hop, packet) {
+                        self.events.expect(i, Some(at));
+                    }
+                    return;
+                }
+                if at > self.end {
+                    return self.beyond(i, packet);
+                }
+                link.counts.delivered += 1;
+            }
+            if role == Role::HandsOn {
+                at_hop += 1;
+            } else if self.receive(at, packet) {
+                at_hop = packet.hop;
+            } else {
+                return;
             }
         }
     }

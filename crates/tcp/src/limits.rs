@@ -30,6 +30,15 @@ pub struct Limits {
     spent: [u64; 6],
 }
 
+/// `n as f64`. Where that is the same, from a signed number, which is one step for the processor and not five.
+#[inline]
+pub(crate) fn real(n: u64) -> f64 {
+    match i64::try_from(n) {
+        Ok(n) => n as f64,
+        Err(_) => n as f64,
+    }
+}
+
 impl Limits {
     pub(crate) fn new() -> Self {
         Self { spent: [0; 6], now: Limit::App, since: Time(0), window_time: 0.0 }
@@ -51,7 +60,7 @@ impl Limits {
             return;
         }
         self.spent[limit as usize] += span;
-        self.window_time += cwnd * span as f64;
+        self.window_time += cwnd * real(span);
         self.since = now;
     }
 

@@ -104,7 +104,8 @@ pub struct Sender {
     pace_at: Time,
     /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
     unsacked_deliveries: u64,
-    timer: Option<Time>,
+    /// When the retransmission timer expires; [`Time::MAX`] while it does not run.
+    timer: Time,
     rto: Estimator,
     limits: Limits,
     board: Scoreboard,
@@ -175,7 +176,7 @@ impl Sender {
             prr: Prr::default(),
             exit_clamp: None,
             rto: Estimator::new(&options),
-            timer: None,
+            timer: Time::MAX,
             suspicion: Suspicion::new(&options),
             watchful: rack || options.tlp || options.dsack,
             rack: rack.then(|| Box::new(Rack::new())),
@@ -299,8 +300,7 @@ impl Sender {
     /// As [`Sender::deadline`]; [`Time::MAX`] for not at all.
     #[inline]
     pub fn due(&self) -> Time {
-        let timer = if self.watchful { self.loss_timer() } else { self.timer };
-        let mut first = timer.unwrap_or(Time::MAX);
+        let mut first = if self.watchful { self.loss_timer() } else { self.timer };
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
@@ -436,12 +436,12 @@ impl Sender {
         if self.watchful && self.on_early_timer(now) {
             return;
         }
-        if self.timer.is_some_and(|t| t <= now) {
+        if self.timer <= now {
             self.even = false;
             self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
-                self.timer = Some(now + self.rto.rto());
+                self.timer = now + self.rto.rto();
             } else {
                 self.on_timeout(true);
             }

@@ -119,7 +119,7 @@ impl Sender {
         self.note_even_flight();
         let (cc, flow) = (&mut self.cc, &self.flow);
         self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
-        self.timer = if self.board.outstanding() > 0 { Some(now + self.rto.rto()) } else { None };
+        self.timer = if self.board.outstanding() > 0 { now + self.rto.rto() } else { Time::MAX };
         self.even = !self.is_done();
         self.free_up();
         rtt
@@ -186,8 +186,8 @@ impl Sender {
         if self.watchful {
             self.tlp.anew = true;
         }
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rto.rto());
+        if self.timer == Time::MAX {
+            self.timer = now + self.rto.rto();
         }
         self.pace(now, data.len);
         self.note_even_flight();

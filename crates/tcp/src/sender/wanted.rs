@@ -5,6 +5,8 @@ use core::ops::Deref;
 
 use bentpipe_cc::{Controller, Decision, Time};
 
+use crate::limits::real;
+
 /// What the controller wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -48,7 +50,7 @@ impl Wanted {
         if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
             self.segments = (cwnd / size).max(1);
         }
-        self.real = cwnd as f64 / f64::from(mss);
+        self.real = real(cwnd) / f64::from(mss);
     }
 
     /// When the controller wants to be called; [`Time::MAX`] for not at all.
