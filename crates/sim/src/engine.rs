@@ -388,7 +388,7 @@ impl Engine {
                 at = arrival;
                 if role == Role::Holds {
                     if link.keep(at, at_hop, packet) {
-                        self.events.expect(i, Some(at));
+                        self.expect_first(i, at);
                     }
                     return;
                 }

@@ -75,7 +75,7 @@ impl Agenda {
         while place > 1 {
             let pair = &mut self.matches[place / 2];
             pair[place % 2] = first;
-            let other = pair[place % 2 ^ 1];
+            let other = pair[(place % 2) ^ 1];
             // A branch, which the processor guesses: without, the next event would wait for all levels.
             if other.at <= first.at && (other.at < first.at || other.whose < first.whose) {
                 first = other;

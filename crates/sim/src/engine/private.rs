@@ -13,6 +13,9 @@ use crate::link::{Link, OF_FLOW};
 use crate::plan::FlowPlan;
 use crate::random::Stream;
 
+/// What flows that share a delay have in common: the delay, the ways of data and of acknowledgements.
+type Alike<'a> = (Span, &'a [usize], Option<&'a [usize]>);
+
 /// Gives flows their delays.
 pub(super) struct Private<'a> {
     seed: u64,
@@ -20,7 +23,7 @@ pub(super) struct Private<'a> {
     /// Entities before those of the first flow.
     before: u32,
     /// The first of the two links for all flows with this delay and these ways.
-    known: BTreeMap<(Span, &'a [usize], Option<&'a [usize]>), usize>,
+    known: BTreeMap<Alike<'a>, usize>,
 }
 
 /// The links of one flow.
@@ -42,7 +45,7 @@ impl<'a> Private<'a> {
         let first = self.before + OF_FLOW * f as u32;
         let delay = plan.extra_delay;
         let there = (delay.0 > 0).then(|| {
-            let alike = (delay, &*plan.path, plan.ack_path.as_deref());
+            let alike: Alike<'_> = (delay, &*plan.path, plan.ack_path.as_deref());
             if self.effort == Effort::Least
                 && let Some(&there) = self.known.get(&alike)
             {
