@@ -8,6 +8,7 @@ mod agenda;
 mod ending;
 mod folding;
 mod passage;
+mod private;
 mod timers;
 
 use bentpipe_cc::registry;
@@ -18,7 +19,7 @@ use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
-use crate::plan::{CcPlan, FlowPlan, Plan, Source};
+use crate::plan::{CcPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
@@ -26,6 +27,7 @@ use crate::tap::Tap;
 use agenda::Agenda;
 use folding::{END, Hop, Role, Ways};
 use passage::{Passage, Sizes};
+use private::Private;
 use timers::Event;
 
 /// How many events pass between two looks at the caller's wish to go on.
@@ -157,14 +159,11 @@ impl Engine {
         effort: Effort,
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
-        let private =
-            |flow: &FlowPlan| 2 * usize::from(flow.extra_delay.0 > 0) + usize::from(flow.ack_jitter.0 > 0);
-        let private: usize = plan.flows.iter().map(private).sum();
-        let mut links = Vec::with_capacity(2 * plan.links.len() + private);
+        let mut links = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
                 let name = format!("link/{}/{direction}", link.name);
-                links.push(Link::new(channel, plan.seed, &name, &plan.flows));
+                links.push(Link::new(channel, links.len() as u32, plan.seed, &name, &plan.flows));
             }
         }
         let mut engine = Self {
@@ -182,7 +181,8 @@ impl Engine {
             tap,
             packets: 0,
         };
-        for flow_plan in &plan.flows {
+        let mut private = Private::new(plan.seed, effort, engine.links.len() as u32);
+        for (f, flow_plan) in plan.flows.iter().enumerate() {
             let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow_plan.name));
             let part = (jitter.uniform() * flow_plan.start_jitter.0 as f64) as u64;
             let start = Time(flow_plan.start.0.saturating_add(part));
@@ -194,24 +194,14 @@ impl Engine {
                 }
             };
             let mut flow = Flow::new(flow_plan, start, cc);
-            let private = (flow_plan.extra_delay.0 > 0).then(|| {
-                engine
-                    .links
-                    .extend([Link::private(flow_plan.extra_delay), Link::private(flow_plan.extra_delay)]);
-                engine.links.len() - 2
-            });
-            let forward = private.into_iter().chain(flow_plan.path.iter().map(|l| 2 * l));
+            let own = private.links(f, flow_plan, &mut engine.links);
+            let forward = own.there.into_iter().chain(flow_plan.path.iter().map(|l| 2 * l));
             flow.data_route = engine.add_route(forward);
             let back: Vec<usize> = match &flow_plan.ack_path {
                 Some(links) => links.iter().map(|l| 2 * l).collect(),
                 None => flow_plan.path.iter().rev().map(|l| 2 * l + 1).collect(),
             };
-            let jitter = (flow_plan.ack_jitter.0 > 0).then(|| {
-                let stream = Stream::new(plan.seed, &format!("flow/{}/ack-jitter", flow_plan.name));
-                engine.links.push(Link::jitter(flow_plan.ack_jitter, stream));
-                engine.links.len() - 1
-            });
-            let back = jitter.into_iter().chain(back).chain(private.map(|p| p + 1));
+            let back = own.jitter.into_iter().chain(back).chain(own.back);
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
@@ -252,7 +242,8 @@ impl Engine {
                 prompt: plan.record.is_none() && flow.answers_at_once(),
             };
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-            let feeders = folding::feeders(&self.routes, self.links.len(), &ways);
+            let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
+            let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
             constants = passage::constants(&self.links, &feeders, &self.sizes());
         }
@@ -260,7 +251,8 @@ impl Engine {
         for hop in self.routes.iter().filter(|hop| hop.link != END) {
             holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
         }
-        self.events = Agenda::new(&holds);
+        let links: Vec<_> = self.links.iter().map(Link::entity).zip(holds).collect();
+        self.events = Agenda::new(&links);
         let firsts = self.flows.iter_mut().flat_map(|flow| {
             let [data, acks] = flow.usual_sizes();
             [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
@@ -322,7 +314,7 @@ impl Engine {
         let link = &mut self.links[i];
         let Some(mut packet) = link.pop() else { return };
         let next = link.next().or_else(|| link.refill(self.now));
-        self.events.expect(i, next);
+        self.expect(i, next);
         if packet.has(LOST) {
             self.sacks.free(packet.sack);
             return;
@@ -381,7 +373,7 @@ impl Engine {
             if passes {
                 if role == Role::Holds {
                     if self.links[i].keep(at, at_hop, packet) {
-                        self.events.expect(i, Some(at));
+                        self.expect_first(i, at);
                     }
                     return;
                 }
@@ -396,7 +388,7 @@ impl Engine {
                 at = arrival;
                 if role == Role::Holds {
                     if link.keep(at, at_hop, packet) {
-                        self.events.expect(i, Some(at));
+                        self.expect_first(i, at);
                     }
                     return;
                 }
@@ -424,15 +416,13 @@ impl Engine {
         let link = &mut self.links[i];
         if role == Role::Decides {
             if link.offer(at, *packet) {
-                let next = link.next().unwrap_or(NEVER);
-                self.events.expect(i, Some(next));
+                let next = link.next();
+                self.events.expect(i, next);
             }
             return self.settle(i);
         }
         match link.admit(at, packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => {
-                self.events.expect(i, Some(arrival))
-            }
+            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => self.expect_first(i, arrival),
             Fate::Arrives(_) => {}
             Fate::Dropped | Fate::Lost(_) => self.dropped(packet, true),
         }
