@@ -202,9 +202,11 @@ impl Receiver {
 
     #[inline(never)]
     fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
-        let recent = self.early.as_ref().map_or([Block::default(); MAX_BLOCKS], |early| early.recent);
-        let told = |block: &Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
-        let recent = recent.into_iter().filter(told);
+        // One by one: they were written in words, and a copy of all of them would wait for that.
+        let recent: &[Block] = self.early.as_ref().map_or(&[], |early| &early.recent);
+        let told =
+            |block: &&Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
+        let recent = recent.iter().filter(told).copied();
         match repeated {
             None => sack.fill(recent),
             Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(recent)),
