@@ -63,6 +63,22 @@ pub struct Decision {
     pub pacing: Pacing,
 }
 
+impl Decision {
+    /// Becomes `now`. What differs is taken field by field: an answer is written in words, and a copy of all of it reads wider than
+    /// that, for which the processor waits.
+    #[inline]
+    pub fn follow(&mut self, now: Decision) {
+        let Decision { cwnd, ssthresh, pacing } = now;
+        self.cwnd = cwnd;
+        if self.ssthresh != ssthresh {
+            self.ssthresh = ssthresh;
+        }
+        if self.pacing != pacing {
+            self.pacing = pacing;
+        }
+    }
+}
+
 /// What a controller would do about congestion, in bytes. A datapath that cannot ask in time (the kernel at a loss)
 /// keeps the last answer as a standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,11 +114,12 @@ pub trait Controller: Debug + Send {
         None
     }
     /// [`Controller::on_ack`], after which `wanted`, the last [`Controller::decision`], is brought up to the present one. Returns
-    /// [`Controller::deadline`]. It says no more than those three, but in one call with each acknowledgement.
-    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+    /// [`Controller::deadline`], or [`Time::MAX`] for none. It says no more than those three, but in one call with each
+    /// acknowledgement.
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
         self.on_ack(flow, ack);
-        *wanted = self.decision();
-        self.deadline()
+        wanted.follow(self.decision());
+        self.deadline().unwrap_or(Time::MAX)
     }
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {

@@ -152,9 +152,10 @@ impl Ack {
 
     /// Newly delivered data in segments of the flow's MSS.
     pub fn segments(&self, flow: &Flow) -> f64 {
-        if self.acked == u64::from(flow.mss) && self.acked > 0 {
+        let mss = flow.mss.max(1);
+        if self.acked == u64::from(mss) {
             return 1.0; // the rule, and no division
         }
-        self.acked as f64 / f64::from(flow.mss.max(1))
+        self.acked as f64 / f64::from(mss)
     }
 }

@@ -15,10 +15,12 @@ pub struct Span(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
-/// `n` as a float. The processor's own instruction takes signed numbers; for others there are six.
+/// `n` as a float. The processor's own instruction takes signed numbers only; for others there are six. (The sign is looked at
+/// afterwards, since a compiler that knows it beforehand takes the six.)
 #[inline]
 pub(crate) fn real(n: u64) -> f64 {
-    if i64::try_from(n).is_ok() { n as i64 as f64 } else { n as f64 }
+    let x = n as i64 as f64;
+    if x >= 0.0 { x } else { n as f64 }
 }
 
 /// `x` without its fraction; negative and NaN become zero, too large becomes the greatest number. As [`real`], the other way.

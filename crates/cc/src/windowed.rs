@@ -120,17 +120,17 @@ impl<P: Policy> Windowed<P> {
     pub fn new(policy: P, start: Start) -> Self {
         let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
         let mss = start.mss.max(1);
-        let mut host = Self { policy, w, threshold: (0.0, 0), mss, hystart: None, collapsed: false };
+        let mut host = Self { policy, w, threshold: (f64::NAN, 0), mss, hystart: None, collapsed: false };
         host.settle();
         host
     }
 
-    /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4).
+    /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4). As long as it does not change, it is in its range.
     fn settle(&mut self) {
         debug_assert!(!self.w.cwnd.is_nan() && !self.w.ssthresh.is_nan(), "{:?}", self.policy);
         self.w.cwnd = self.w.cwnd.clamp(1.0, LARGEST);
-        self.w.ssthresh = self.w.ssthresh.max(2.0);
         if self.w.ssthresh != self.threshold.0 {
+            self.w.ssthresh = self.w.ssthresh.max(2.0);
             self.threshold = (self.w.ssthresh, self.bytes(self.w.ssthresh));
         }
     }
@@ -249,7 +249,7 @@ impl<P: Policy> Controller for Windowed<P> {
         Decision { cwnd: self.cwnd(), ssthresh: self.threshold.1, pacing: Pacing::Window }
     }
 
-    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Option<Time> {
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
         self.policy.observe(flow, ack);
         self.grow(flow, ack);
         if self.hystart.is_some() {
@@ -257,7 +257,7 @@ impl<P: Policy> Controller for Windowed<P> {
         }
         wanted.cwnd = self.cwnd();
         wanted.ssthresh = self.threshold.1;
-        None
+        Time::MAX
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

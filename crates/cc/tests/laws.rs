@@ -113,7 +113,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn case() -> impl Strategy<Value = Case> {
     let unit = prop_oneof![1 => Just(0.0), 1 => Just(1.0), 4 => 0.0..1.0_f64];
-    let ssthresh = prop_oneof![Just(f64::INFINITY), 0.0..1000.0_f64];
+    let ssthresh = prop_oneof![2 => Just(f64::INFINITY), 1 => Just(0.0), 2 => 0.0..1000.0_f64];
     (vec(unit, 16), 1..=65_535_u32, 0.0..100.0_f64, ssthresh, vec(op(), 0..120)).prop_map(
         |(params, mss, initial_window, initial_ssthresh, ops)| Case {
             params,
@@ -326,6 +326,27 @@ fn the_same_events_give_the_same_bits() {
             again.apply(op);
         }
         prop_assert_eq!(once.state(), again.state());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reply_is_the_ack_the_decision_and_the_deadline() {
+    for_all(|entry, case| {
+        let (mut asked, mut told) = (Run::new(entry, case), Run::new(entry, case));
+        for op in &case.ops {
+            let mut wanted = told.cc.decision();
+            asked.apply(op);
+            if let Op::Ack { report, flow } = op {
+                told.update(report, flow);
+                let deadline = told.cc.reply(&told.flow, report, &mut wanted);
+                prop_assert_eq!(wanted, asked.cc.decision());
+                prop_assert_eq!(deadline, asked.cc.deadline().unwrap_or(Time::MAX));
+            } else {
+                told.apply(op);
+            }
+            prop_assert_eq!(asked.state(), told.state());
+        }
         Ok(())
     });
 }

@@ -1,15 +1,19 @@
 //! Packets that wait for a first-in-first-out transmitter, the one in transmission not counted.
 //!
 //! The departure of each packet is known when it arrives, so what is kept of it is the instant at which its transmission
-//! will begin, which is the departure of the one before. An idle transmitter never looks here.
+//! will begin, which is the departure of the one before. An idle transmitter never looks here. The ring is a power of two long: a
+//! step of every hop has better to do than to find out where it ends.
 
 use std::collections::VecDeque;
 
 /// The waiting packets of one link, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
-    /// When the transmission of each begins. Those in the past have not been forgotten yet.
-    begins: VecDeque<u64>,
+    /// When the transmission of each begins: a ring. Those in the past have not been forgotten yet.
+    begins: Vec<u64>,
+    /// Those from `head` on, up to `tail`, wait; both only grow.
+    head: u64,
+    tail: u64,
     /// Their bytes, if anyone counts them.
     bytes: Option<Box<Bytes>>,
 }
@@ -23,24 +27,45 @@ struct Bytes {
 impl Backlog {
     /// An empty one that counts packets, and bytes if `bytes`.
     pub(crate) fn new(bytes: bool) -> Self {
-        Self { begins: VecDeque::new(), bytes: bytes.then(Box::default) }
+        Self { bytes: bytes.then(Box::default), ..Self::default() }
+    }
+
+    #[inline(always)]
+    fn slot(&self, number: u64) -> usize {
+        number as usize & self.begins.len().wrapping_sub(1)
     }
 
     /// A packet of `size` bytes joins, whose transmission begins at `begin`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn join(&mut self, begin: u64, size: u16) {
-        self.begins.push_back(begin);
+        if self.packets() == self.begins.len() as u64 {
+            self.grow();
+        }
+        let slot = self.slot(self.tail);
+        self.begins[slot] = begin;
+        self.tail += 1;
         if let Some(bytes) = &mut self.bytes {
             bytes.sizes.push_back(size);
             bytes.sum += u64::from(size);
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut begins = vec![0; (2 * self.begins.len()).max(4)];
+        let mask = begins.len() - 1;
+        for number in self.head..self.tail {
+            begins[number as usize & mask] = self.begins[self.slot(number)];
+        }
+        self.begins = begins;
+    }
+
     /// Forgets packets whose transmission has begun by `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn drain(&mut self, now: u64) {
-        while self.begins.front().is_some_and(|&begin| begin <= now) {
-            self.begins.pop_front();
+        while self.head < self.tail && self.begins[self.slot(self.head)] <= now {
+            self.head += 1;
             if let Some(bytes) = &mut self.bytes {
                 bytes.sum -= u64::from(bytes.sizes.pop_front().unwrap_or(0));
             }
@@ -48,9 +73,9 @@ impl Backlog {
     }
 
     /// Packets that waited when it was drained last, and have come since.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn packets(&self) -> u64 {
-        self.begins.len() as u64
+        self.tail - self.head
     }
 
     /// Their bytes, if they are counted.
@@ -65,6 +90,6 @@ impl Backlog {
 
     /// When the transmission of each begins.
     pub(crate) fn begins(&self) -> impl Iterator<Item = u64> {
-        self.begins.iter().copied()
+        (self.head..self.tail).map(|number| self.begins[self.slot(number)])
     }
 }

@@ -9,6 +9,7 @@ mod ending;
 mod folding;
 mod foretold;
 mod passage;
+mod private;
 mod timers;
 
 use bentpipe_cc::registry;
@@ -19,7 +20,7 @@ use crate::flow::{Flow, Kind, NEVER};
 use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
-use crate::plan::{CcPlan, FlowPlan, Plan, Source};
+use crate::plan::{CcPlan, Plan, Source};
 use crate::random::Stream;
 use crate::recorder::{Cause, Recorder};
 use crate::report::{Outcome, SegmentTrace};
@@ -28,6 +29,7 @@ use agenda::Agenda;
 use folding::{END, Hop, Role};
 use foretold::{LINKS, NOTHING, RECEIVERS};
 use passage::Passage;
+use private::Private;
 use timers::Event;
 
 /// How many events pass between two looks at the caller's wish to go on.
@@ -161,14 +163,11 @@ impl Engine {
         effort: Effort,
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
-        let private =
-            |flow: &FlowPlan| 2 * usize::from(flow.extra_delay.0 > 0) + usize::from(flow.ack_jitter.0 > 0);
-        let private: usize = plan.flows.iter().map(private).sum();
-        let mut links = Vec::with_capacity(2 * plan.links.len() + private);
+        let mut links = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
                 let name = format!("link/{}/{direction}", link.name);
-                links.push(Link::new(channel, plan.seed, &name, &plan.flows));
+                links.push(Link::new(channel, links.len() as u32, plan.seed, &name, &plan.flows));
             }
         }
         let mut engine = Self {
@@ -187,7 +186,8 @@ impl Engine {
             tap,
             packets: 0,
         };
-        for flow_plan in &plan.flows {
+        let mut private = Private::new(plan.seed, effort, engine.links.len() as u32);
+        for (f, flow_plan) in plan.flows.iter().enumerate() {
             let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow_plan.name));
             let part = (jitter.uniform() * flow_plan.start_jitter.0 as f64) as u64;
             let start = Time(flow_plan.start.0.saturating_add(part));
@@ -199,24 +199,14 @@ impl Engine {
                 }
             };
             let mut flow = Flow::new(flow_plan, start, cc);
-            let private = (flow_plan.extra_delay.0 > 0).then(|| {
-                engine
-                    .links
-                    .extend([Link::private(flow_plan.extra_delay), Link::private(flow_plan.extra_delay)]);
-                engine.links.len() - 2
-            });
-            let forward = private.into_iter().chain(flow_plan.path.iter().map(|l| 2 * l));
+            let own = private.links(f, flow_plan, &mut engine.links);
+            let forward = own.there.into_iter().chain(flow_plan.path.iter().map(|l| 2 * l));
             flow.data_route = engine.add_route(forward);
             let back: Vec<usize> = match &flow_plan.ack_path {
                 Some(links) => links.iter().map(|l| 2 * l).collect(),
                 None => flow_plan.path.iter().rev().map(|l| 2 * l + 1).collect(),
             };
-            let jitter = (flow_plan.ack_jitter.0 > 0).then(|| {
-                let stream = Stream::new(plan.seed, &format!("flow/{}/ack-jitter", flow_plan.name));
-                engine.links.push(Link::jitter(flow_plan.ack_jitter, stream));
-                engine.links.len() - 1
-            });
-            let back = jitter.into_iter().chain(back).chain(private.map(|p| p + 1));
+            let back = own.jitter.into_iter().chain(back).chain(own.back);
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
@@ -275,11 +265,11 @@ impl Engine {
 
     /// The head of link `i` arrives at the far end.
     fn on_arrival(&mut self, i: usize) {
-        let Some(mut packet) = self.links[i].pop() else { return };
-        // The link's next arrival takes the place of this one at the top of the queue, or its entry goes.
+        // The link's next arrival takes the place of this one among the events, or its entry goes.
         let link = &mut self.links[i];
+        let Some(mut packet) = link.pop() else { return };
         let next = link.next().or_else(|| link.refill(self.now));
-        self.events.expect(i, next);
+        self.expect(i, next);
         if packet.has(LOST) {
             self.sacks.free(packet.sack);
             return;
@@ -339,11 +329,17 @@ impl Engine {
                 }
             }
             let i = link as usize;
-            if !passes {
-                if role >= Role::Decides {
-                    packet.hop = at_hop;
-                    return self.offer(role, i, at, packet);
+            if passes {
+                if role == Role::Holds {
+                    if self.links[i].keep(at, at_hop, packet) {
+                        self.expect_first(i, at);
+                    }
+                    return;
                 }
+            } else if role >= Role::Decides {
+                packet.hop = at_hop;
+                return self.offer(role, i, at, packet);
+            } else {
                 let link = &mut self.links[i];
                 if TOLD & LINKS != 0 {
                     self.recorder.offered(at, i, link);
@@ -351,36 +347,33 @@ impl Engine {
                 let Fate::Arrives(arrival) = link.admit(at, packet) else {
                     return self.dropped(packet, true);
                 };
-                if role != Role::Holds {
-                    if arrival > self.end {
-                        return self.beyond(i, packet);
-                    }
-                    if TOLD & LINKS != 0 {
-                        self.recorder.handed_on(arrival, i);
-                    }
-                    link.counts.delivered += 1;
-                }
                 at = arrival;
-            }
-            match role {
-                Role::HandsOn => at_hop += 1,
-                Role::Delivers => {
-                    let answers = self.receive(at, packet);
-                    if TOLD & RECEIVERS != 0 {
-                        self.tell_receiver(at, packet.flow as usize);
-                    }
-                    if !answers {
-                        return;
-                    }
-                    at_hop = packet.hop;
-                }
-                _ => {
-                    if self.links[i].keep(at, at_hop, packet) {
-                        self.events.expect(i, Some(at));
+                if role == Role::Holds {
+                    if link.keep(at, at_hop, packet) {
+                        self.expect_first(i, at);
                     }
                     return;
                 }
+                if at > self.end {
+                    return self.beyond(i, packet);
+                }
+                if TOLD & LINKS != 0 {
+                    self.recorder.handed_on(at, i);
+                }
+                link.counts.delivered += 1;
             }
+            if role == Role::HandsOn {
+                at_hop += 1;
+                continue;
+            }
+            let answers = self.receive(at, packet);
+            if TOLD & RECEIVERS != 0 {
+                self.tell_receiver(at, packet.flow as usize);
+            }
+            if !answers {
+                return;
+            }
+            at_hop = packet.hop;
         }
     }
 
@@ -396,15 +389,13 @@ impl Engine {
         }
         if role == Role::Decides {
             if link.offer(at, *packet) {
-                let next = link.next().unwrap_or(NEVER);
-                self.events.expect(i, Some(next));
+                let next = link.next();
+                self.events.expect(i, next);
             }
             return self.settle(i);
         }
         match link.admit(at, packet) {
-            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => {
-                self.events.expect(i, Some(arrival))
-            }
+            Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => self.expect_first(i, arrival),
             Fate::Arrives(_) => {}
             Fate::Dropped | Fate::Lost(_) => self.dropped(packet, true),
         }
@@ -468,9 +459,11 @@ impl Engine {
         let f = packet.flow as usize;
         let flow = &mut self.flows[f];
         flow.acks.arrived += 1;
-        if let Kind::Tcp(tcp) = &mut flow.kind {
-            tcp.on_ack(self.now, packet, &mut self.sacks);
-            self.go_on(f, Cause::Arrival);
+        let Kind::Tcp(tcp) = &mut flow.kind else { return };
+        if tcp.on_ack(self.now, packet, &mut self.sacks) {
+            self.send_evenly(f, Cause::Arrival)
+        } else {
+            self.send(f, Cause::Arrival)
         }
     }
 
@@ -501,30 +494,27 @@ impl Engine {
 
     /// Sends what the sender of flow `f` may send now, because of `cause`, and sets its timer.
     fn send(&mut self, f: usize, cause: Cause) {
-        self.go_on(f, cause);
-    }
-
-    /// [`Engine::send`], as a part of what happens with each acknowledgement.
-    #[inline(always)]
-    fn go_on(&mut self, f: usize, cause: Cause) {
         match &self.flows[f].kind {
-            Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f),
-            _ => self.send_any(f),
-        }
-        let Kind::Tcp(tcp) = &self.flows[f].kind else { return };
-        self.recorder.on_change(self.now, f, tcp, cause);
-        if let Some(at) = tcp.deadline() {
-            self.arm_sender(f, at);
+            Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f, cause),
+            _ => self.send_any(f, cause),
         }
     }
 
-    /// Apart from the rest, and its packet made in one place: the rule goes through registers.
+    /// [`Engine::send`] for a connection whose run of things is even. Apart from the rest, and its packet made in one place: the
+    /// rule goes through registers.
     #[inline(always)]
-    fn send_evenly(&mut self, f: usize) {
+    fn send_evenly(&mut self, f: usize, cause: Cause) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let Some(data) = tcp.sender.poll_even(self.now) else { return };
+            let Some(data) = tcp.sender.poll_even(self.now) else {
+                self.recorder.on_change(self.now, f, tcp, cause);
+                let due = tcp.due();
+                if due < flow.sender_armed {
+                    self.arm_sender(f, due);
+                }
+                return;
+            };
             let mut packet = tcp.data_packet(&data, f as u32, flow.data_route);
             flow.data.sent += 1;
             self.depart(&mut packet);
@@ -532,7 +522,7 @@ impl Engine {
     }
 
     #[inline(never)]
-    fn send_any(&mut self, f: usize) {
+    fn send_any(&mut self, f: usize, cause: Cause) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
@@ -542,7 +532,9 @@ impl Engine {
                 flow.data.sent += 1;
                 tcp.data_packet(&data, f as u32, flow.data_route)
             } else {
-                return;
+                self.recorder.on_change(self.now, f, tcp, cause);
+                let due = tcp.due();
+                return self.arm_sender(f, due);
             };
             self.depart(&mut packet);
         }

@@ -101,10 +101,10 @@ impl Tcp {
         self.bytes.map_or(full, |b| b.min(full))
     }
 
-    #[inline]
-    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) {
+    /// An acknowledgement arrived. True if [`Tcp::is_even`].
+    #[inline(always)]
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
-        self.watch.ack(upto, self.sender.next());
         let bare = packet.sack == 0 && !packet.has(ECE);
         if bare && let Some(rtt) = self.sender.on_bare_ack(now, upto) {
             self.rtts.add(rtt.0);
@@ -112,14 +112,19 @@ impl Tcp {
         } else {
             self.on_any_ack(now, upto, packet, sacks);
         }
+        if self.is_even() {
+            return true; // and not done
+        }
         if self.done_at == NEVER && self.sender.is_done() {
             self.done_at = now;
             self.close();
         }
+        false
     }
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        self.watch.ack(upto, self.sender.next());
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
         sacks.take(packet.sack, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
@@ -153,9 +158,14 @@ impl Tcp {
         }
     }
 
-    /// When [`Tcp::on_deadline`] must be called.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        earlier(self.sender.deadline(), self.ends.as_ref().and_then(|ends| ends.0.deadline()))
+    /// When [`Tcp::on_deadline`] must be called; [`NEVER`] for not at all.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        let sender = self.sender.due();
+        match &self.ends {
+            Some(ends) => ends.0.deadline().map_or(sender, |at| at.min(sender)),
+            None => sender,
+        }
     }
 
     /// A timer of the sending end may be due.

@@ -20,6 +20,9 @@ use crate::red::{Arrival, Red, Verdict};
 use crate::scheduled::Scheduled;
 use crate::transmitter::Transmitter;
 
+/// Entities that each flow has among the links: its delay there, the one back, and the random one of its acknowledgements.
+pub(crate) const OF_FLOW: u32 = 3;
+
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     /// Arrival at the far end.
@@ -85,6 +88,9 @@ pub(crate) struct Link {
     delay: u64,
     /// Nothing but a transmitter, a drop-tail queue and a delay.
     simple: bool,
+    /// Its number among the entities of the run. A delay that several flows have as their own is as many; this is that of flow 0.
+    entity: u32,
+    shared: bool,
     limit: QueueLimit,
     backlog: Backlog,
     /// Packets whose arrival at the far end is awaited here, in order.
@@ -96,8 +102,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// A link as `plan` says in a run of `flows`; its losses and its queue draw from streams named after `name`.
-    pub(crate) fn new(plan: &Channel, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
+    /// Entity `entity`, a link as `plan` says in a run of `flows`; its losses and its queue draw from streams named after `name`.
+    pub(crate) fn new(plan: &Channel, entity: u32, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses: Vec<_> = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
         let (mut limit, mut discipline) = (plan.queue, None);
@@ -121,26 +127,28 @@ impl Link {
             backlog: Backlog::new(bytes),
             discipline: discipline.map(Box::new),
             losses,
-            ..Self::pure_delay(plan.delay, plan.rate_bps)
+            ..Self::pure_delay(plan.delay, plan.rate_bps, entity)
         }
     }
 
     /// A link that delays and neither queues nor loses.
-    pub(crate) fn private(delay: Span) -> Self {
-        Self::pure_delay(delay, 0)
+    pub(crate) fn private(delay: Span, entity: u32) -> Self {
+        Self::pure_delay(delay, 0, entity)
     }
 
     /// A link that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
-    pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
+    pub(crate) fn jitter(most: Span, entity: u32, stream: Stream) -> Self {
         let discipline = Some(Box::new(Discipline::Jitter(Jitter { most, stream })));
-        Self { discipline, ..Self::pure_delay(Span::ZERO, 0) }
+        Self { discipline, ..Self::pure_delay(Span::ZERO, 0, entity) }
     }
 
-    fn pure_delay(delay: Span, rate: u64) -> Self {
+    fn pure_delay(delay: Span, rate: u64, entity: u32) -> Self {
         Self {
             transmitter: Transmitter::new(rate),
             delay: delay.0,
             simple: false,
+            entity,
+            shared: false,
             limit: QueueLimit::Packets(u64::MAX),
             backlog: Backlog::new(false),
             under_way: VecDeque::new(),
@@ -148,6 +156,23 @@ impl Link {
             discipline: None,
             losses: Vec::new(),
         }
+    }
+
+    /// From now on it is a delay of several flows, of which flow 0 has or would have it as entity `first`.
+    pub(crate) fn share(&mut self, first: u32) {
+        (self.entity, self.shared) = (first, true);
+    }
+
+    /// Is it a delay of several flows?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Which entity's event the next arrival is.
+    pub(crate) fn entity(&self) -> u32 {
+        let flow = self.under_way.front().filter(|_| self.shared).map_or(0, |slot| slot.packet.flow);
+        self.entity + OF_FLOW * flow
     }
 
     /// From now on it takes no short cuts.
@@ -351,18 +376,32 @@ impl Link {
         Time(sent.saturating_add(self.delay))
     }
 
-    /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Is no other under way, so that the link's next
-    /// event is new?
-    #[inline]
+    /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Is it the first of those under way, so that the
+    /// link's next event is new?
+    #[inline(always)]
     pub(crate) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         if self.under_way.len() == self.under_way.capacity() {
             self.grow();
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
+        let tied = self.shared && self.under_way.back().is_some_and(|last| last.at == at);
         // Field by field: it has just been written like that, and a wider read would wait for all of it.
         let Packet { seq, flow, ts, sack, hop: _, size, flags } = *packet;
         self.under_way.push_back(Slot { at, packet: Packet { seq, flow, ts, sack, hop, size, flags } });
-        self.under_way.len() == 1
+        self.under_way.len() == 1 || tied && self.settle_last()
+    }
+
+    /// Puts the last packet before those of later flows that arrive at the same instant. Is it the first of all now?
+    #[cold]
+    #[inline(never)]
+    fn settle_last(&mut self) -> bool {
+        let mut place = self.under_way.len() - 1;
+        let key = |slot: &Slot| (slot.at, slot.packet.flow);
+        while place > 0 && key(&self.under_way[place - 1]) > key(&self.under_way[place]) {
+            self.under_way.swap(place - 1, place);
+            place -= 1;
+        }
+        place == 0
     }
 
     /// By a quarter, and not to twice the size: with many packets under way they are what a run needs memory for.
@@ -449,7 +488,7 @@ mod tests {
         let delay = Span::from_millis(delay_ms);
         let plan =
             Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-        Link::new(&plan, 1, "test", &[])
+        Link::new(&plan, 0, 1, "test", &[])
     }
 
     /// Offers a packet of `size` bytes. Is it taken?
@@ -539,7 +578,7 @@ mod tests {
     fn random_delays_are_uniform_unless_that_would_change_the_order() {
         let most = Span::from_millis(10);
         // Far apart, each packet has its own delay: mean 5 ms, standard error 2.89 ms / 100.
-        let mut l = Link::jitter(most, Stream::new(1, "jitter"));
+        let mut l = Link::jitter(most, 0, Stream::new(1, "jitter"));
         let mut sum = 0;
         for i in 0..10_000 {
             let now = Time(i * 20_000_000);

@@ -239,7 +239,7 @@ mod tests {
             packets in prop::collection::vec((0_u64..2_000_000, 40_u16..1501, 0_u32..5, any::<bool>(), 0_u16..3), 1..400),
         ) {
             let plan = plan(queue);
-            let mut link = Link::new(&plan.links[0].forward, 1, "link/x/forward", &plan.flows);
+            let mut link = Link::new(&plan.links[0].forward, 0, 1, "link/x/forward", &plan.flows);
             let (mut now, mut told, mut taken_out, mut lost) = (Time(0), Vec::new(), 0, 0);
             for (i, (gap, size, flow, ack, look)) in packets.iter().enumerate() {
                 now = Time(now.0 + gap);
@@ -285,7 +285,7 @@ mod tests {
     fn the_mean_queue_counts_waiting_and_not_transmission() {
         // Packets of 1250 bytes take 1 ms. Four come at 0; until 3 ms 3, 2 and 1 of them wait.
         let plan = plan("kind = \"priority\", limit = \"10 packets\"");
-        let mut link = Link::new(&plan.links[0].forward, 1, "link/x/forward", &plan.flows);
+        let mut link = Link::new(&plan.links[0].forward, 0, 1, "link/x/forward", &plan.flows);
         for _ in 0..4 {
             link.offer(Time(0), Packet { size: 1250, ..Packet::default() });
         }

@@ -353,6 +353,32 @@ proptest! {
     }
 }
 
+/// docs/architecture.md, the order of events: at one instant private delays come in the order of the flows, however their packets
+/// came in.
+#[test]
+fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
+    // Flow b: 5 ms alone, 1500 bytes at 12 Mbit/s 1 ms, 10 ms, and back 40 bytes at 320 Mbit/s 1 us, 10 ms, 5 ms alone. When its
+    // first ACK arrives after 31.001 ms it sends two segments. At that instant, a nanosecond before, or after it, flow a sends one.
+    let first_rtt_of_a = |start: u64, extra_of_b: u32| {
+        let flow = |name, start: u64, extra, size| {
+            format!(
+                "[[flow]]\nname = \"{name}\"\ncc = \"reno\"\npath = [\"x\"]\nprofile = \"paper\"\nstart = \"{start} ns\"\n\
+                 extra_delay = \"{extra} ms\"\ntraffic = {{ kind = \"bulk\", size = \"{size} bytes\" }}\n"
+            )
+        };
+        let link = "[link.x]\nrate = \"12 Mbit/s\"\ndelay = \"10 ms\"\nreverse = { rate = \"320 Mbit/s\" }\n";
+        let flows = [flow("a", start, 5, 1460), flow("b", 0, extra_of_b, 10 * 1460)];
+        let r = report(&format!("duration = \"1 s\"\n{link}{}{}", flows[0], flows[1]));
+        (r.flows[0].rtt_min_s.unwrap() * 1e9).round() as u64
+    };
+    assert_eq!(first_rtt_of_a(31_000_999, 5), 31_001_000);
+    assert_eq!(first_rtt_of_a(31_001_000, 5), 31_001_000);
+    assert_eq!(first_rtt_of_a(31_001_001, 5), 33_000_999, "behind both of b");
+    // With 1 ms alone b sends two after 23.001 ms, and two more after 46.002 ms, which reach the link after 47.002 ms.
+    assert_eq!(first_rtt_of_a(46_001_999 - 4_000_000, 1), 31_001_000);
+    assert_eq!(first_rtt_of_a(46_002_000 - 4_000_000, 1), 31_001_000);
+}
+
 #[test]
 fn acknowledgements_may_take_a_path_of_their_own() {
     // Data over a, ACKs over b: the round trip is both, and b's queue and rate are those that the ACKs meet.

@@ -51,7 +51,8 @@ impl Limits {
             return;
         }
         self.spent[limit as usize] += span;
-        self.window_time += cwnd * span as f64;
+        // Less than 292 years: the conversion of a signed number is one step for the processor, not five.
+        self.window_time += cwnd * (span as i64) as f64;
         self.since = now;
     }
 

@@ -19,7 +19,7 @@ use crate::segment::Sack;
 pub(crate) const DUP_THRESH: usize = 3;
 
 /// Room for this many segments is made with the first.
-const SMALLEST: usize = 16;
+const SMALLEST: usize = 4;
 
 /// The state when a segment was sent, for delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, section 2).
 #[derive(Clone, Copy, Debug, Default)]
@@ -325,9 +325,15 @@ impl Scoreboard {
             return;
         }
         self.note(seq, seq + 1, got);
+        got.segments += 1;
+        self.settle_one(seq);
+    }
+
+    /// Segment `seq`, which was not SACKed, is.
+    #[inline]
+    fn settle_one(&mut self, seq: u64) {
         self.sacked.set(seq);
         self.sacked_count += 1;
-        got.segments += 1;
         if self.lost_count > 0 {
             self.lost_count -= u64::from(self.lost.take(seq));
         }
@@ -335,6 +341,30 @@ impl Scoreboard {
             self.again_count -= u64::from(self.again.take(seq));
         }
         self.rank(seq + 1);
+    }
+
+    /// The one segment that an ACK newly reports if it says what the last one said, but that the first run has become longer by
+    /// that segment. Not with RACK.
+    #[inline]
+    pub(crate) fn grown(&self, ack: u64, sack: &Sack, known: &Sack) -> Option<u64> {
+        let ([run, rest @ ..], [before, others @ ..]) = (sack.blocks(), known.blocks()) else { return None };
+        let seq = before.end;
+        let longer = run.start == before.start && run.end == seq + 1 && rest == others;
+        let outstanding = self.una <= seq && seq < self.next;
+        let news = longer && ack == self.una && outstanding && self.order.is_none() && !self.sacked.get(seq);
+        news.then_some(seq)
+    }
+
+    /// [`Scoreboard::acknowledge`] for [`Scoreboard::grown`]: when `seq` was sent, whether only once, and how many segments are
+    /// newly marked lost.
+    #[inline]
+    pub(crate) fn take_grown(&mut self, seq: u64) -> (Time, bool, u64) {
+        let sent = self.sent_at[self.slot(seq)];
+        let once = self.twice_count == 0 || !self.twice.get(seq);
+        self.settle_one(seq);
+        let mut got = Delivered::default();
+        self.mark_lost(&mut got);
+        (sent, once, got.lost)
     }
 
     fn sack(&mut self, from: u64, to: u64, got: &mut Delivered) {

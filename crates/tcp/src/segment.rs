@@ -40,6 +40,12 @@ impl Sack {
         self.len = len;
     }
 
+    /// The first run has become longer by a segment.
+    #[inline]
+    pub(crate) fn lengthen(&mut self) {
+        self.blocks[0].end += 1;
+    }
+
     /// Becomes `other` by writing only what differs, which from one acknowledgement to the next is little.
     pub(crate) fn follow(&mut self, other: &Sack) {
         for (known, block) in self.blocks.iter_mut().zip(other.blocks()) {

@@ -12,6 +12,7 @@ mod application;
 mod delivery;
 mod detection;
 mod even;
+mod grown;
 mod opening;
 mod pacing;
 mod recovery;
@@ -104,7 +105,8 @@ pub struct Sender {
     pace_at: Time,
     /// Duplicate ACKs that count as segments gone from the network (no SACK): the inflation of RFC 5681 section 3.2.
     unsacked_deliveries: u64,
-    timer: Option<Time>,
+    /// When the retransmission timer expires; [`Time::MAX`] while it does not run.
+    timer: Time,
     rto: Estimator,
     limits: Limits,
     board: Scoreboard,
@@ -137,6 +139,7 @@ pub struct Sender {
     gap: ((Pacing, u32), Span),
     /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
     sampled: ((u64, Span), Rate),
+    /// All but how many were sent: as many as there are numbers used, and the retransmissions.
     counters: Counters,
 }
 
@@ -174,7 +177,7 @@ impl Sender {
             prr: Prr::default(),
             exit_clamp: None,
             rto: Estimator::new(&options),
-            timer: None,
+            timer: Time::MAX,
             suspicion: Suspicion::new(&options),
             watchful: rack || options.tlp || options.dsack,
             rack: rack.then(|| Box::new(Rack::new())),
@@ -241,7 +244,7 @@ impl Sender {
 
     /// Counters.
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters { sent: self.board.next() + self.counters.retransmitted, ..self.counters }
     }
 
     /// Oldest unacknowledged segment.
@@ -292,15 +295,19 @@ impl Sender {
 
     /// When [`Sender::on_deadline`] must be called.
     pub fn deadline(&self) -> Option<Time> {
-        let timer = if self.watchful { self.loss_timer() } else { self.timer };
-        let mut first = timer.unwrap_or(Time::MAX);
+        Some(self.due()).filter(|&at| at != Time::MAX)
+    }
+
+    /// As [`Sender::deadline`]; [`Time::MAX`] for not at all.
+    #[inline]
+    pub fn due(&self) -> Time {
+        let mut first = if self.watchful { self.loss_timer() } else { self.timer };
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
         let controller = self.decision.deadline();
         debug_assert_eq!(controller, self.cc.deadline().unwrap_or(Time::MAX), "{:?} was not asked", self.cc);
-        first = first.min(controller);
-        (first != Time::MAX).then_some(first)
+        first.min(controller)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
@@ -311,6 +318,14 @@ impl Sender {
         {
             return Some(rtt);
         }
+        if let Some(seq) = self.grown(seg) {
+            return self.on_grown_ack(now, seq);
+        }
+        self.on_long_ack(now, seg)
+    }
+
+    /// [`Sender::on_ack`] where no short way leads.
+    fn on_long_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
@@ -430,12 +445,12 @@ impl Sender {
         if self.watchful && self.on_early_timer(now) {
             return;
         }
-        if self.timer.is_some_and(|t| t <= now) {
+        if self.timer <= now {
             self.even = false;
             self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
-                self.timer = Some(now + self.rto.rto());
+                self.timer = now + self.rto.rto();
             } else {
                 self.on_timeout(true);
             }

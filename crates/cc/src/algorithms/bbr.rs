@@ -31,6 +31,8 @@
 //!    policer, where the algorithm is out of its range anyway.
 //!  * ECN is ignored, as in Linux.
 
+mod steady;
+
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
@@ -152,6 +154,8 @@ pub(crate) struct Bbr {
     bdp: Last<(u64, Span)>,
     /// The last [`Bbr::target`], and the gain, BtlBw, RTprop and pacing rate that it follows from.
     target: Target,
+    /// See `bbr/steady.rs`.
+    calm: bool,
 }
 
 /// A [`Bbr::target`], and what it was worked out from.
@@ -199,6 +203,7 @@ impl Bbr {
             pacer: Pacer::new(startup_gain, initial),
             bdp: Last::default(),
             target: Self::NO_TARGET,
+            calm: false,
         }
     }
 
@@ -397,6 +402,9 @@ impl Bbr {
 
 impl Controller for Bbr {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        if self.calm && self.take_calmly(flow, ack) {
+            return;
+        }
         self.collapsed &= ack.acked == 0;
         let round_start = self.learn_rate(flow, ack);
         self.advance_cycle(flow, ack);
@@ -404,9 +412,11 @@ impl Controller for Bbr {
         self.learn_rtt(flow, ack, round_start);
         self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
         self.set_window(flow, ack);
+        self.calm = self.is_calm(ack);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        self.calm = false;
         if self.collapsed || why == Congestion::Ecn {
             return;
         }
@@ -424,6 +434,7 @@ impl Controller for Bbr {
     }
 
     fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
+        self.calm = false;
         self.restore();
         self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
         self.collapsed = false;
@@ -431,6 +442,7 @@ impl Controller for Bbr {
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
+        self.calm = false;
         match what {
             Life::Recovered => {
                 self.restore();

@@ -48,6 +48,11 @@ impl Pacer {
         Self { startup_gain, rate, by_rtt: false, paced: Last::default() }
     }
 
+    /// Has an RTT sample set the rate?
+    pub(crate) fn knows_rtt(&self) -> bool {
+        self.by_rtt
+    }
+
     /// The rate.
     pub(crate) fn rate(&self) -> Rate {
         self.rate
@@ -132,6 +137,12 @@ impl RoundMax {
     /// A filter over `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
         Self { window: (window as u64).max(1), kept: VecDeque::new(), last: (u64::MAX, 0), above: 0, max: 0 }
+    }
+
+    /// Has a value been taken in `round`, the last one? Then the maximum does not fall before the next round.
+    #[inline]
+    pub(crate) fn knows(&self, round: u64) -> bool {
+        self.last.0 == round
     }
 
     /// Takes a value measured in `round`.

@@ -8,37 +8,46 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-/// Events in the order of (time, number). Links have the lowest numbers.
+/// Events in the order of (time, number). Links have the lowest numbers; arrivals at one instant come in the order of entities.
 #[derive(Debug)]
 pub(super) struct Agenda {
     /// The first of all arrivals.
     first: Arrival,
     /// Numbered from 1, whose winner is the first of all. At `n` meet the winners at `2 n` and `2 n + 1`, or a link in the place of
-    /// either: links stand in the places from `matches.len()` on, such that what is to the left has lower numbers.
+    /// either: links stand in the places from `matches.len()` on.
     matches: Vec<[Arrival; 2]>,
-    /// The place of each link that ever holds a packet.
-    places: Vec<u32>,
+    /// Of the links.
+    places: Vec<Place>,
     timers: BinaryHeap<Reverse<(Time, u64)>>,
+}
+
+/// Where a link stands, if it ever holds a packet.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    place: usize,
+    whose: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: u64,
-    link: u32,
+    /// The entity, then the link: one word, as both are read together.
+    whose: u64,
 }
 
-/// No arrival. One less than the greatest time, for a tie to be told by adding one.
-const NONE: Arrival = Arrival { at: u64::MAX - 1, link: 0 };
+/// No arrival.
+const NONE: Arrival = Arrival { at: u64::MAX, whose: 0 };
 
 impl Agenda {
-    /// An empty one, for links of which these hold packets.
-    pub(super) fn new(holds: &[bool]) -> Self {
-        let held = holds.iter().filter(|&&holds| holds).count().max(1);
-        // Where the tree is not full, what is deepest is leftmost.
-        let deepest = held.next_power_of_two();
-        let mut free = (deepest..2 * held).chain(held..deepest);
-        let place = |&holds: &bool| if holds { free.next().map_or(0, |place| place as u32) } else { 0 };
-        let places = holds.iter().map(place).collect();
+    /// An empty one, for links that are these entities and hold packets or not.
+    pub(super) fn new(links: &[(u32, bool)]) -> Self {
+        let held = links.iter().filter(|&&(_, holds)| holds).count().max(1);
+        let mut free = held..;
+        let place = |(i, &(entity, holds)): (usize, &(u32, bool))| {
+            let place = if holds { free.next().unwrap_or(0) } else { 0 };
+            Place { place, whose: whose(entity, i) }
+        };
+        let places = links.iter().enumerate().map(place).collect();
         Self { first: NONE, matches: vec![[NONE; 2]; held], places, timers: BinaryHeap::new() }
     }
 
@@ -50,22 +59,25 @@ impl Agenda {
         {
             return Some((at, number));
         }
-        (self.first.at != NONE.at).then_some((Time(self.first.at), u64::from(self.first.link)))
+        (self.first.at != NONE.at).then_some((Time(self.first.at), self.first.whose & u64::from(u32::MAX)))
+    }
+
+    /// What is expected of link `i` from now on is an arrival of that entity.
+    pub(super) fn rename(&mut self, i: usize, entity: u32) {
+        self.places[i].whose = whose(entity, i);
     }
 
     /// The next arrival of link `i` will be at `at`, or there is none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
-        let mut first = Arrival { at: at.map_or(NONE.at, |at| at.0.min(NONE.at)), link: i as u32 };
-        let mut place = self.places[i] as usize;
+        let Place { mut place, whose } = self.places[i];
+        let mut first = Arrival { at: at.map_or(NONE.at, |at| at.0), whose };
         while place > 1 {
-            let side = place % 2;
             let pair = &mut self.matches[place / 2];
-            pair[side] = first;
-            let other = pair[side ^ 1];
-            // At the same time the left one wins. A branch, which the processor guesses: without, the next event would wait for all
-            // levels.
-            if other.at < first.at + side as u64 {
+            pair[place % 2] = first;
+            let other = pair[(place % 2) ^ 1];
+            // A branch, which the processor guesses: without, the next event would wait for all levels.
+            if other.at <= first.at && (other.at < first.at || other.whose < first.whose) {
                 first = other;
             }
             place /= 2;
@@ -84,6 +96,10 @@ impl Agenda {
     }
 }
 
+fn whose(entity: u32, link: usize) -> u64 {
+    u64::from(entity) << 32 | link as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,29 +111,33 @@ mod tests {
             holds in prop::collection::vec(any::<bool>(), 0..12),
             calls in prop::collection::vec((0_u8..4, 0_u64..20, any::<prop::sample::Index>()), 0..300),
         ) {
+            let links: Vec<(u32, bool)> = (0..).zip(holds.iter().copied()).collect();
             let held: Vec<usize> = (0..holds.len()).filter(|&i| holds[i]).collect();
-            let (mut agenda, mut sorted) = (Agenda::new(&holds), Vec::new());
+            let (mut agenda, mut sorted) = (Agenda::new(&links), Vec::new());
             for (call, at, which) in calls {
                 match call {
-                    0 if sorted.first().is_some_and(|&(_, number)| number >= 12) => {
+                    0 if sorted.first().is_some_and(|&(_, _, number)| number >= 12) => {
                         sorted.remove(0);
                         agenda.pop();
                     }
                     1 | 2 if !held.is_empty() => {
                         let i = held[which.index(held.len())];
-                        sorted.retain(|&(_, number)| number != i as u64);
+                        sorted.retain(|&(_, _, number)| number != i as u64);
+                        // Whose arrival it is does not follow from the link alone: twelve a link.
+                        let entity = 12 * ((5 * i as u32 + at as u32) % 12) + i as u32;
                         let next = (call == 1).then_some(Time(at));
-                        sorted.extend(next.map(|at| (at, i as u64)));
+                        sorted.extend(next.map(|at| (at, entity, i as u64)));
+                        agenda.rename(i, entity);
                         agenda.expect(i, next);
                     }
                     _ => {
                         let number = 12 + which.index(6) as u64;
-                        sorted.push((Time(at), number));
+                        sorted.push((Time(at), u32::MAX, number));
                         agenda.push(Time(at), number);
                     }
                 }
                 sorted.sort_unstable();
-                prop_assert_eq!(agenda.top(), sorted.first().copied());
+                prop_assert_eq!(agenda.top(), sorted.first().map(|&(at, _, number)| (at, number)));
             }
         }
     }

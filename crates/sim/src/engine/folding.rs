@@ -116,10 +116,13 @@ pub(super) enum Feeder {
     Many,
 }
 
-/// Who offers packets to each link; `None`: nobody.
-pub(super) fn feeders(routes: &[Hop], links: usize, ways: &[Ways]) -> Vec<Option<Feeder>> {
-    let mut feeders = vec![None; links];
+/// Who offers packets to each link, of which these stand for several; `None`: nobody.
+pub(super) fn feeders(routes: &[Hop], shared: &[bool], ways: &[Ways]) -> Vec<Option<Feeder>> {
+    let mut feeders = vec![None; shared.len()];
     let mut meet = |link: u32, feeder: Feeder| {
+        // A delay that flows share is one for each of them.
+        let several = matches!(feeder, Feeder::Link(from) if shared[from as usize]);
+        let feeder = if several { Feeder::Many } else { feeder };
         let known = &mut feeders[link as usize];
         *known = Some(if known.is_none_or(|known| known == feeder) { feeder } else { Feeder::Many });
     };

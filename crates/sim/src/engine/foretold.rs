@@ -35,7 +35,8 @@ impl Engine {
                 prompt: flow.answers_at_once() && self.may_be_ahead(flow),
             };
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-            let feeders = folding::feeders(&self.routes, self.links.len(), &ways);
+            let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
+            let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
             constants = passage::constants(&self.links, &feeders, &self.sizes());
             self.foretell();
@@ -44,7 +45,8 @@ impl Engine {
         for hop in self.routes.iter().filter(|hop| hop.link != END) {
             holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
         }
-        self.events = Agenda::new(&holds);
+        let links: Vec<_> = self.links.iter().map(Link::entity).zip(holds).collect();
+        self.events = Agenda::new(&links);
         let firsts = self.flows.iter_mut().flat_map(|flow| {
             let [data, acks] = flow.usual_sizes();
             [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
@@ -73,7 +75,8 @@ impl Engine {
     /// May the receiver of `flow` be ahead of what the recorder sees of it?
     ///
     /// A sample that an acknowledgement gives rise to has to know which data came before it, of that which came at the same
-    /// instant. That is the order of their links, if all that arrives at an instant set out before.
+    /// instant. That is the order of their links, if all that arrives at an instant set out before. (Delays of the flows' own are
+    /// entities behind all links of the scenario, as they are among the engine's links.)
     pub(super) fn may_be_ahead(&self, flow: &Flow) -> bool {
         let takes_time = |first: u32| self.links[self.last_hop(first).link as usize].takes_time();
         !self.recorder.has_changes() || (takes_time(flow.data_route) && takes_time(flow.ack_route))

@@ -28,6 +28,28 @@ impl Engine {
         }) as u64
     }
 
+    /// The next arrival of link `i` will be at `at`, or there is none.
+    #[inline(always)]
+    pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
+        if self.links[i].is_shared() {
+            return self.expect_of_flow(i, at);
+        }
+        self.events.expect(i, at);
+    }
+
+    /// The same where flows share a delay: the next arrival is one of another flow.
+    #[inline(never)]
+    fn expect_of_flow(&mut self, i: usize, at: Option<Time>) {
+        self.events.rename(i, self.links[i].entity());
+        self.events.expect(i, at);
+    }
+
+    /// The same for a link that held nothing.
+    #[inline(never)]
+    pub(super) fn expect_first(&mut self, i: usize, at: Time) {
+        self.expect(i, Some(at));
+    }
+
     fn event(&self, number: u64) -> Event {
         let (links, flows, i) = (self.links.len(), self.flows.len(), number as usize);
         match i {

@@ -91,9 +91,15 @@ impl Sender {
             }
             None => return None,
         };
+        self.take_rtt(rtt, for_timer);
+        Some(rtt)
+    }
+
+    /// Takes a round-trip time; with delayed ACKs the one for the timer is longer.
+    #[inline]
+    pub(super) fn take_rtt(&mut self, rtt: Span, for_timer: Span) {
         self.rto.sample(for_timer);
         rto::follow(&mut self.flow.rtt, rtt);
-        Some(rtt)
     }
 
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.

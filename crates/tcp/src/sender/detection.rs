@@ -26,8 +26,8 @@ pub(super) struct Found {
 impl Sender {
     /// The timer that is armed, if any.
     #[inline(never)]
-    pub(super) fn loss_timer(&self) -> Option<Time> {
-        self.rack.as_ref().and_then(|rack| rack.deadline).or(self.tlp.deadline).or(self.timer)
+    pub(super) fn loss_timer(&self) -> Time {
+        self.rack.as_ref().and_then(|rack| rack.deadline).or(self.tlp.deadline).unwrap_or(self.timer)
     }
 
     /// Before the scoreboard takes an ACK: which retransmissions it may answer (RFC 8985 section 6.2 step 2).
@@ -92,7 +92,7 @@ impl Sender {
         rack.lost_again = marked.lost_again;
         let was_armed = core::mem::replace(&mut rack.deadline, marked.due).is_some();
         if was_armed && marked.due.is_none() && self.board.outstanding() > 0 {
-            self.timer = Some(self.flow.now + self.rto.rto());
+            self.timer = self.flow.now + self.rto.rto();
         }
         marked.lost
     }
@@ -113,7 +113,7 @@ impl Sender {
                 self.even = false;
                 self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
                 self.tlp.on_deadline();
-                self.timer = Some(now + self.rto.rto()); // RFC 8985 section 7.3
+                self.timer = now + self.rto.rto(); // RFC 8985 section 7.3
             }
             return true;
         }
@@ -142,12 +142,12 @@ impl Sender {
             && self.board.sacked() == 0
             && self.board.outstanding() > 0
             && self.tlp.may_schedule();
-        match (self.flow.rtt, self.timer) {
-            (Some(rtt), Some(timer)) if wanted => {
+        match self.flow.rtt {
+            Some(rtt) if wanted && self.timer != Time::MAX => {
                 if anew {
                     let known = self.options.delayed_ack.unwrap_or(MAX_ACK_DELAY);
                     let delay = if self.board.pipe() == 1 { known.max(MAX_ACK_DELAY) } else { Span::ZERO };
-                    self.tlp.schedule(self.flow.now, rtt.smoothed, delay, timer);
+                    self.tlp.schedule(self.flow.now, rtt.smoothed, delay, self.timer);
                 }
             }
             _ => self.tlp.deadline = None,

@@ -35,8 +35,8 @@ impl Sender {
     #[inline]
     fn free_up(&mut self) {
         let mut most = self.decision.segments();
-        if let Some(window) = self.options.receive_window {
-            most = most.min(window);
+        if self.flow.rwnd != u64::MAX {
+            most = most.min(self.options.receive_window.unwrap_or(u64::MAX));
         }
         self.free = self.limit.min(self.board.una().saturating_add(most));
     }
@@ -45,7 +45,7 @@ impl Sender {
     #[inline]
     fn is_even_ack(&self, upto: u64) -> bool {
         let news = self.board.una() < upto && upto <= self.board.next();
-        self.even && news && self.rack_is_silent(upto)
+        self.even && news && (!self.watchful || self.rack_is_silent(upto))
     }
 
     /// Nothing that stays outstanding was sent before what `ack` delivers or was delivered before, so that RACK finds nothing.
@@ -119,7 +119,7 @@ impl Sender {
         self.note_even_flight();
         let (cc, flow) = (&mut self.cc, &self.flow);
         self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
-        self.timer = if self.board.outstanding() > 0 { Some(now + self.rto.rto()) } else { None };
+        self.timer = if self.board.outstanding() > 0 { now + self.rto.rto() } else { Time::MAX };
         self.even = !self.is_done();
         self.free_up();
         rtt
@@ -164,7 +164,7 @@ impl Sender {
         } else {
             Limit::Rwnd
         };
-        if self.options.tlp {
+        if self.watchful && self.options.tlp {
             self.schedule_probe();
         }
         self.limits.pass(now, self.decision.real());
@@ -174,7 +174,6 @@ impl Sender {
     #[inline(always)]
     fn send_even(&mut self, now: Time, next: u64) -> Data {
         let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
-        self.counters.sent += 1;
         if self.rated {
             if self.board.outstanding() == 0 {
                 self.first_sent = now;
@@ -184,9 +183,11 @@ impl Sender {
         } else {
             self.board.send_new(now, None);
         }
-        self.tlp.anew = true;
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rto.rto());
+        if self.watchful {
+            self.tlp.anew = true;
+        }
+        if self.timer == Time::MAX {
+            self.timer = now + self.rto.rto();
         }
         self.pace(now, data.len);
         self.note_even_flight();
@@ -217,6 +218,8 @@ mod tests {
         /// Acknowledgements that took the short way, and data segments.
         even: u32,
         expected: u32,
+        /// Acknowledgements that took the short way of `sender/grown.rs`.
+        grown: u32,
     }
 
     impl Pair {
@@ -237,6 +240,7 @@ mod tests {
                 now: Time(0),
                 even: 0,
                 expected: 0,
+                grown: 0,
             };
             pair.both(|sender, now| sender.start(now));
             pair
@@ -257,7 +261,11 @@ mod tests {
                 self.under_way.push_back(data);
             }
             self.both(|s, now| {
-                (*s.flow(), s.decision(), s.counters(), s.deadline(), format!("{:?}", s.limits(now)))
+                let seen =
+                    (*s.flow(), s.decision(), s.counters(), s.deadline(), format!("{:?}", s.limits(now)));
+                let recovering = s.flow().phase == Phase::Recovery;
+                let repair = recovering.then(|| format!("{:?}", s.prr));
+                (seen, s.dupacks, repair, s.rated.then_some((s.first_sent, s.delivered_at)))
             });
         }
 
@@ -281,7 +289,10 @@ mod tests {
                 ack.ece = ece;
                 let bare = ack.sack.is_empty() && !ack.ece;
                 self.even += u32::from(bare && self.short.is_even_ack(ack.ack));
-                self.both(|sender, now| sender.on_ack(now, &ack));
+                self.grown += u32::from(self.short.grown(&ack).is_some());
+                self.plain.even = false;
+                let long = self.plain.on_long_ack(self.now, &ack);
+                assert_eq!(self.short.on_ack(self.now, &ack), long);
                 self.settle();
             }
         }
@@ -392,6 +403,30 @@ mod tests {
             for op in &ops {
                 pair.step(op);
             }
+        }
+    }
+
+    /// And in recovery every one but those that begin it, or acknowledge the repair and what follows.
+    #[test]
+    fn in_recovery_acknowledgements_that_report_one_more_segment_go_a_short_way() {
+        let options = Options { recovery: LossRecovery::Sack, initial_window: 100.0, ..Options::paper() };
+        let mut pair = Pair::new("reno", options, None);
+        pair.settle();
+        pair.step(&Op::Lose);
+        pair.step(&Op::Arrive { count: 99, gap: 1_000_000, ece: false });
+        assert_eq!(pair.grown, 96, "three duplicates begin the recovery");
+
+        for (cc, prr) in [("reno", false), ("reno", true), ("cubic", true), ("star", false), ("bbr", false)] {
+            let mut pair = Pair::new(cc, Options { prr, ..options }, None);
+            pair.settle();
+            for i in 0..4000_usize {
+                (0..if i % 97 == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Op::Lose));
+                while pair.under_way.len() < 60 && pair.short.pacing_waits {
+                    pair.step(&Op::Timer); // the next paced segment
+                }
+                pair.step(&Op::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
+            }
+            assert!(pair.grown > 50, "{cc}: {}", pair.grown);
         }
     }
 

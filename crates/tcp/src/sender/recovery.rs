@@ -1,6 +1,6 @@
 //! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
 
-use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery};
+use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery, Time};
 
 use super::{Probe, Sender};
 use crate::options::{LossRecovery, NewRenoExit, SpuriousTimeout};
@@ -162,10 +162,10 @@ impl Sender {
         let impatient = self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::NewReno;
         let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
         if self.board.outstanding() == 0 {
-            self.timer = None; // RFC 6298 section 5.2
+            self.timer = Time::MAX; // RFC 6298 section 5.2
             self.tlp.deadline = None;
         } else if !impatient || first {
-            self.timer = Some(self.flow.now + self.rto.rto()); // RFC 6298 section 5.3, RFC 6582 section 3.2
+            self.timer = self.flow.now + self.rto.rto(); // RFC 6298 section 5.3, RFC 6582 section 3.2
         }
     }
 
@@ -205,7 +205,7 @@ impl Sender {
         if back_off && !self.options.fixed_rto {
             self.rto.back_off();
         }
-        self.timer = Some(self.flow.now + self.rto.rto());
+        self.timer = self.flow.now + self.rto.rto();
         self.pace_at = self.flow.now;
         self.suspicion.on_timeout(fresh.then_some(before));
     }

@@ -138,7 +138,6 @@ impl Sender {
             self.delivered_at = now;
         }
         let stamp = self.stamp();
-        self.counters.sent += 1;
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
             self.tlp.anew = true;
@@ -149,8 +148,8 @@ impl Sender {
             self.send_again(now, &data, stamp);
         }
         self.prr.on_sent();
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rto.rto()); // RFC 6298 section 5.1
+        if self.timer == Time::MAX {
+            self.timer = now + self.rto.rto(); // RFC 6298 section 5.1
         }
         self.pace(now, data.len);
         self.note_in_flight();
@@ -163,7 +162,7 @@ impl Sender {
         self.counters.retransmitted += 1;
         let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
         if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
-            self.timer = None; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
+            self.timer = Time::MAX; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
         }
         self.forced = false;
         self.suspicion.on_retransmit(data.tsval);

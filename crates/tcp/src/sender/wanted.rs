@@ -23,27 +23,19 @@ impl Wanted {
         wanted
     }
 
-    /// The controller has been told something and is asked again. What differs is taken field by field: the answer was written in
-    /// words, and a copy of all of it reads wider than that, for which the processor waits.
+    /// The controller has been told something and is asked again.
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         self.renew(mss, |decision| {
-            let Decision { cwnd, ssthresh, pacing } = cc.decision();
-            decision.cwnd = cwnd;
-            if decision.ssthresh != ssthresh {
-                decision.ssthresh = ssthresh;
-            }
-            if decision.pacing != pacing {
-                decision.pacing = pacing;
-            }
-            cc.deadline()
+            decision.follow(cc.decision());
+            cc.deadline().unwrap_or(Time::MAX)
         });
     }
 
     /// `answer` brings the controller's answer up to date, and says when the controller wants to be called.
     #[inline]
-    pub(super) fn renew(&mut self, mss: u32, answer: impl FnOnce(&mut Decision) -> Option<Time>) {
+    pub(super) fn renew(&mut self, mss: u32, answer: impl FnOnce(&mut Decision) -> Time) {
         let before = self.decision.cwnd;
-        self.deadline = answer(&mut self.decision).unwrap_or(Time::MAX);
+        self.deadline = answer(&mut self.decision);
         if self.decision.cwnd != before {
             self.measure(mss);
         }
