@@ -111,26 +111,26 @@ struct RawResult {
     scenario: Scenario,
 }
 
-fn columns<'py>(py: Python<'py>, trace: &FlowTrace) -> PyResult<Bound<'py, PyDict>> {
+fn columns<'py>(py: Python<'py>, trace: FlowTrace) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
-    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
-    out.set_item("cwnd", PyArray1::from_slice(py, &trace.cwnd))?;
-    out.set_item("ssthresh", PyArray1::from_slice(py, &trace.ssthresh))?;
-    out.set_item("in_flight", PyArray1::from_slice(py, &trace.in_flight))?;
-    out.set_item("srtt_s", PyArray1::from_slice(py, &trace.srtt_s))?;
-    out.set_item("rtt_s", PyArray1::from_slice(py, &trace.rtt_s))?;
-    out.set_item("delivered_bytes", PyArray1::from_slice(py, &trace.delivered_bytes))?;
+    out.set_item("t_s", PyArray1::from_vec(py, trace.t_s))?;
+    out.set_item("flow", PyArray1::from_vec(py, trace.flow))?;
+    out.set_item("cwnd", PyArray1::from_vec(py, trace.cwnd))?;
+    out.set_item("ssthresh", PyArray1::from_vec(py, trace.ssthresh))?;
+    out.set_item("in_flight", PyArray1::from_vec(py, trace.in_flight))?;
+    out.set_item("srtt_s", PyArray1::from_vec(py, trace.srtt_s))?;
+    out.set_item("rtt_s", PyArray1::from_vec(py, trace.rtt_s))?;
+    out.set_item("delivered_bytes", PyArray1::from_vec(py, trace.delivered_bytes))?;
     Ok(out)
 }
 
-fn link_columns<'py>(py: Python<'py>, trace: &LinkTrace) -> PyResult<Bound<'py, PyDict>> {
+fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
-    out.set_item("t_s", PyArray1::from_slice(py, &trace.t_s))?;
-    out.set_item("link", PyArray1::from_slice(py, &trace.link))?;
-    out.set_item("queue_packets", PyArray1::from_slice(py, &trace.queue_packets))?;
-    out.set_item("delivered_packets", PyArray1::from_slice(py, &trace.delivered_packets))?;
-    out.set_item("dropped_packets", PyArray1::from_slice(py, &trace.dropped_packets))?;
+    out.set_item("t_s", PyArray1::from_vec(py, trace.t_s))?;
+    out.set_item("link", PyArray1::from_vec(py, trace.link))?;
+    out.set_item("queue_packets", PyArray1::from_vec(py, trace.queue_packets))?;
+    out.set_item("delivered_packets", PyArray1::from_vec(py, trace.delivered_packets))?;
+    out.set_item("dropped_packets", PyArray1::from_vec(py, trace.dropped_packets))?;
     Ok(out)
 }
 
@@ -160,12 +160,12 @@ impl RawResult {
 
     /// Samples of the flows, a column a name.
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, &self.outcome.flows)
+        columns(py, self.outcome.flows.trace())
     }
 
     /// Samples of the links, a column a name.
     fn link_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        link_columns(py, &self.outcome.links)
+        link_columns(py, self.outcome.links.trace())
     }
 
     /// Segments, a column a name.

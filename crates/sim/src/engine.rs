@@ -7,6 +7,7 @@
 mod agenda;
 mod ending;
 mod folding;
+mod foretold;
 mod hosts;
 mod passage;
 mod private;
@@ -16,7 +17,7 @@ use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
 use bentpipe_tcp::Options;
 
-use crate::flow::{Flow, Kind, NEVER};
+use crate::flow::{Flow, NEVER};
 use crate::link::{Fate, Link};
 use crate::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::pcap::{self, Capture};
@@ -26,8 +27,9 @@ use crate::recorder::Recorder;
 use crate::report::{Outcome, SegmentTrace};
 use crate::tap::Tap;
 use agenda::Agenda;
-use folding::{END, Hop, Role, Ways};
-use passage::{Passage, Sizes};
+use folding::{END, Hop, Role};
+use foretold::{LINKS, NOTHING, RECEIVERS};
+use passage::Passage;
 use private::Private;
 use timers::Event;
 
@@ -149,6 +151,8 @@ struct Engine {
     flows: Vec<Flow>,
     sacks: SackStore,
     recorder: Recorder,
+    /// What of all that happens ahead of time the recorder has to be told: [`RECEIVERS`], [`LINKS`], both or nothing.
+    told: u8,
     tap: Option<Box<Tap>>,
     packets: u64,
 }
@@ -179,6 +183,7 @@ impl Engine {
             flows: Vec::with_capacity(plan.flows.len()),
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
+            told: NOTHING,
             tap,
             packets: 0,
         };
@@ -206,7 +211,7 @@ impl Engine {
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
-        engine.fold(plan, effort);
+        engine.fold(effort);
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow, engine.flows[flow].start);
             if engine.flows[flow].stop < NEVER {
@@ -224,56 +229,6 @@ impl Engine {
         self.routes.extend(hops.map(Hop::new));
         self.routes.push(Hop::LAST);
         first
-    }
-
-    /// Finds out what needs no event of its own.
-    fn fold(&mut self, plan: &Plan, effort: Effort) {
-        let decides: Vec<bool> = self.links.iter().map(Link::decides_at_departure).collect();
-        if effort == Effort::Plain {
-            self.links.iter_mut().for_each(Link::be_plain);
-        }
-        let plainly = effort == Effort::Plain || plan.record.is_some_and(|r| r.links) || self.tap.is_some();
-        let mut constants = vec![false; self.links.len()];
-        if plainly {
-            folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
-        } else {
-            let ways = |flow: &Flow| Ways {
-                data: flow.data_route,
-                acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-                prompt: plan.record.is_none() && flow.answers_at_once(),
-            };
-            let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
-            let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
-            let feeders = folding::feeders(&self.routes, &shared, &ways);
-            folding::assign(&mut self.routes, &decides, &ways, &feeders);
-            constants = passage::constants(&self.links, &feeders, &self.sizes());
-        }
-        let mut holds = vec![false; self.links.len()];
-        for hop in self.routes.iter().filter(|hop| hop.link != END) {
-            holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
-        }
-        let links: Vec<_> = self.links.iter().map(Link::entity).zip(holds).collect();
-        self.events = Agenda::new(&links);
-        let firsts = self.flows.iter_mut().flat_map(|flow| {
-            let [data, acks] = flow.usual_sizes();
-            [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
-        });
-        let (routes, firsts) = folding::share(&self.routes, firsts);
-        self.routes = routes;
-        for (first, size) in firsts {
-            passage::find(&mut self.routes, first, size, &self.links, &constants, &mut self.passages);
-        }
-    }
-
-    /// What sizes of packets may come to each link.
-    fn sizes(&self) -> Sizes {
-        let mut sizes = Sizes::new(self.links.len());
-        for flow in &self.flows {
-            let [data, acks] = flow.sizes();
-            sizes.add(&self.routes[flow.data_route as usize..], &data);
-            sizes.add(&self.routes[flow.ack_route as usize..], &acks);
-        }
-        sizes
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
@@ -322,7 +277,7 @@ impl Engine {
         }
         packet.hop += 1;
         if self.routes[packet.hop as usize].link != END {
-            return self.forward(&mut packet);
+            return self.go_further(&mut packet);
         }
         if let Some(tap) = &mut self.tap {
             tap.arrives(self.now, &packet, &mut self.sacks);
@@ -339,33 +294,37 @@ impl Engine {
     /// A packet leaves its host.
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
-        if self.tap.is_some() {
+        if self.told != NOTHING || self.tap.is_some() {
             return self.depart_seen(packet);
         }
-        self.forward(packet);
+        self.forward::<NOTHING>(packet);
     }
 
-    #[cold]
     #[inline(never)]
     fn depart_seen(&mut self, packet: &mut Packet) {
         if let Some(tap) = &mut self.tap {
             tap.departs(self.now, packet, &mut self.sacks);
         }
-        self.forward(packet);
+        self.go_further(packet);
     }
 
     /// Offers a packet to the link of its present hop, and goes on with it for as long as that needs no event: then it is the
     /// acknowledgement. In place, as a copy would be read wider than it has just been written, for which the processor waits.
-    fn forward(&mut self, packet: &mut Packet) {
+    /// `TOLD` is [`Engine::told`].
+    fn forward<const TOLD: u8>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
             let Hop { mut link, mut role, passage } = self.routes[at_hop as usize];
             let mut passes = false;
-            if let Some(passage) = self.passages.get_mut(passage as usize) {
+            let number = passage as usize;
+            if let Some(passage) = self.passages.get_mut(number) {
                 let then = Time(at.0.saturating_add(passage.time));
                 // What is of another size, or arrives after the end, goes link by link.
                 passes = packet.size == passage.size && then <= self.end;
                 if passes {
+                    if TOLD & LINKS != 0 {
+                        self.recorder.passes(at, number);
+                    }
                     passage.count += 1;
                     (at, at_hop, link, role) = (then, passage.last, passage.link, passage.role);
                 }
@@ -383,6 +342,9 @@ impl Engine {
                 return self.offer(role, i, at, packet);
             } else {
                 let link = &mut self.links[i];
+                if TOLD & LINKS != 0 {
+                    self.recorder.offered(at, i, link);
+                }
                 let Fate::Arrives(arrival) = link.admit(at, packet) else {
                     return self.dropped(packet, true);
                 };
@@ -396,15 +358,23 @@ impl Engine {
                 if at > self.end {
                     return self.beyond(i, packet);
                 }
+                if TOLD & LINKS != 0 {
+                    self.recorder.handed_on(at, i);
+                }
                 link.counts.delivered += 1;
             }
             if role == Role::HandsOn {
                 at_hop += 1;
-            } else if self.receive(at, packet) {
-                at_hop = packet.hop;
-            } else {
+                continue;
+            }
+            let answers = self.receive(at, packet);
+            if TOLD & RECEIVERS != 0 {
+                self.tell_receiver(at, packet.flow as usize);
+            }
+            if !answers {
                 return;
             }
+            at_hop = packet.hop;
         }
     }
 
@@ -415,6 +385,9 @@ impl Engine {
             tap.enters(at, i, packet, &self.sacks);
         }
         let link = &mut self.links[i];
+        if self.told & LINKS != 0 {
+            self.recorder.offered(at, i, link);
+        }
         if role == Role::Decides {
             if link.offer(at, *packet) {
                 let next = link.next();

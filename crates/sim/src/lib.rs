@@ -2,6 +2,7 @@
 //!
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
+mod ahead;
 mod audit;
 mod backlog;
 mod codel;
@@ -29,6 +30,8 @@ mod recorder;
 mod red;
 pub mod report;
 mod resolve;
+mod rows;
+mod samples;
 pub mod scenario;
 mod scheduled;
 mod shape;

@@ -204,6 +204,11 @@ impl Link {
         self.transmitter.rate
     }
 
+    /// Does every packet that is offered at an instant arrive after it? One byte at 8 Gbit/s takes a nanosecond.
+    pub(crate) fn takes_time(&self) -> bool {
+        self.delay > 0 || (1..=8_000_000_000).contains(&self.transmitter.rate)
+    }
+
     /// What waits, if that is decided at departure.
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
         match self.discipline.as_deref_mut() {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+pub use crate::samples::{FlowSamples, LinkSamples};
+
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
 
@@ -129,6 +131,22 @@ pub struct FlowTrace {
     pub delivered_bytes: Vec<u64>,
 }
 
+impl FlowTrace {
+    /// Empty columns with room for so many rows.
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        Self {
+            t_s: Vec::with_capacity(rows),
+            flow: Vec::with_capacity(rows),
+            cwnd: Vec::with_capacity(rows),
+            ssthresh: Vec::with_capacity(rows),
+            in_flight: Vec::with_capacity(rows),
+            srtt_s: Vec::with_capacity(rows),
+            rtt_s: Vec::with_capacity(rows),
+            delivered_bytes: Vec::with_capacity(rows),
+        }
+    }
+}
+
 /// Samples of the links, as columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkTrace {
@@ -142,6 +160,19 @@ pub struct LinkTrace {
     pub delivered_packets: Vec<u64>,
     /// Packets dropped so far, by a full queue or by errors.
     pub dropped_packets: Vec<u64>,
+}
+
+impl LinkTrace {
+    /// Empty columns with room for so many rows.
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        Self {
+            t_s: Vec::with_capacity(rows),
+            link: Vec::with_capacity(rows),
+            queue_packets: Vec::with_capacity(rows),
+            delivered_packets: Vec::with_capacity(rows),
+            dropped_packets: Vec::with_capacity(rows),
+        }
+    }
 }
 
 /// What happened to a segment.
@@ -196,9 +227,9 @@ pub struct Outcome {
     /// The summary.
     pub report: Report,
     /// Samples of the flows, if the plan asked for them.
-    pub flows: FlowTrace,
+    pub flows: FlowSamples,
     /// Samples of the links, if the plan asked for them.
-    pub links: LinkTrace,
+    pub links: LinkSamples,
     /// Segments, if the plan asked for them.
     pub segments: SegmentTrace,
 }

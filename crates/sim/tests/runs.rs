@@ -86,8 +86,9 @@ fn first_slow_start(slow_start: &str, duration: &str) -> (u64, f64, Option<f64>)
         cc = {{ name = "cubic", slow_start = "{slow_start}" }}
         "#
     ));
-    let most = outcome.flows.cwnd.iter().fold(0.0_f64, |most, cwnd| most.max(*cwnd));
-    let first = outcome.flows.ssthresh.iter().copied().find(|t| t.is_finite());
+    let trace = outcome.flows.trace();
+    let most = trace.cwnd.iter().fold(0.0_f64, |most, cwnd| most.max(*cwnd));
+    let first = trace.ssthresh.iter().copied().find(|t| t.is_finite());
     (outcome.report.links[0].dropped_queue, most, first)
 }
 
@@ -222,12 +223,13 @@ fn a_trace_has_a_row_for_every_interval_and_follows_the_window() {
         "record = {{ interval = \"500 ms\", links = true }}\n{}",
         geo("10 s", "", "cc = \"reno\"")
     ));
-    assert_eq!(out.flows.t_s.len(), 21);
-    assert_eq!(out.links.t_s.len(), 42);
+    let (flows, links) = (out.flows.trace(), out.links.trace());
+    assert_eq!(flows.t_s.len(), 21);
+    assert_eq!(links.t_s.len(), 42);
     // After n rounds of slow start the window is 2^n (each round 501.232 ms, sampled just before it ends).
-    assert_eq!(out.flows.cwnd[2], 2.0);
-    assert_eq!(out.flows.cwnd[4], 8.0);
-    assert!(out.flows.delivered_bytes.is_sorted());
+    assert_eq!(flows.cwnd[2], 2.0);
+    assert_eq!(flows.cwnd[4], 8.0);
+    assert!(flows.delivered_bytes.is_sorted());
 }
 
 #[test]
@@ -472,9 +474,10 @@ fn marks_cut_the_window_once_in_a_window() {
     let out = outcome(text);
     let (flow, link) = (&out.report.flows[0], &out.report.links[0]);
     assert_eq!((link.dropped_queue, flow.retransmitted_packets, flow.timeouts), (0, 0, 0));
-    let cuts: Vec<f64> = (1..out.flows.cwnd.len())
-        .filter(|i| out.flows.cwnd[*i] < out.flows.cwnd[i - 1] - 0.5)
-        .map(|i| out.flows.t_s[i])
+    let trace = out.flows.trace();
+    let cuts: Vec<f64> = (1..trace.cwnd.len())
+        .filter(|i| trace.cwnd[*i] < trace.cwnd[i - 1] - 0.5)
+        .map(|i| trace.t_s[i])
         .collect();
     assert!(
         cuts.len() > 3 && link.marked > 10 * cuts.len() as u64,

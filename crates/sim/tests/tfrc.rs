@@ -31,7 +31,7 @@ fn shares() -> [(f64, f64); 2] {
     let plan =
         Scenario::from_toml(&text, "tfrc.toml", &[]).and_then(|s| s.resolve()).expect("a valid scenario");
     let outcome = run(&plan, &mut no_supply, &mut |_| true).expect("a run that ends");
-    let trace = &outcome.flows;
+    let trace = outcome.flows.trace();
     [0, 16].map(|first| {
         let (mut rate, mut cov) = (0.0, 0.0);
         for flow in first..first + 16 {

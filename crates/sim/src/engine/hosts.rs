@@ -5,6 +5,7 @@ use bentpipe_cc::Time;
 use super::Engine;
 use crate::flow::Kind;
 use crate::packet::{ACK, Packet};
+use crate::recorder::Cause;
 
 impl Engine {
     pub(super) fn on_data(&mut self, packet: &mut Packet) {
@@ -46,7 +47,11 @@ impl Engine {
         let flow = &mut self.flows[f];
         flow.acks.arrived += 1;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        if tcp.on_ack(self.now, packet, &mut self.sacks) { self.send_evenly(f) } else { self.send(f) }
+        if tcp.on_ack(self.now, packet, &mut self.sacks) {
+            self.send_evenly(f, Cause::Arrival)
+        } else {
+            self.send(f, Cause::Arrival)
+        }
     }
 
     #[cold]
@@ -55,7 +60,7 @@ impl Engine {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
             tcp.on_control(self.now, packet);
-            if packet.has(ACK) { self.send(f) } else { self.answer(f) }
+            if packet.has(ACK) { self.send(f, Cause::Arrival) } else { self.answer(f) }
         }
     }
 
@@ -74,23 +79,23 @@ impl Engine {
         }
     }
 
-    /// Sends what the sender of flow `f` may send now and sets its timer.
-    pub(super) fn send(&mut self, f: usize) {
+    /// Sends what the sender of flow `f` may send now, because of `cause`, and sets its timer.
+    pub(super) fn send(&mut self, f: usize, cause: Cause) {
         match &self.flows[f].kind {
-            Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f),
-            _ => self.send_any(f),
+            Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f, cause),
+            _ => self.send_any(f, cause),
         }
     }
 
     /// [`Engine::send`] for a connection whose run of things is even. Apart from the rest, and its packet made in one place: the
     /// rule goes through registers.
     #[inline(always)]
-    fn send_evenly(&mut self, f: usize) {
+    fn send_evenly(&mut self, f: usize, cause: Cause) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
             let Some(data) = tcp.sender.poll_even(self.now) else {
-                self.recorder.on_change(self.now, f, tcp);
+                self.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 if due < flow.sender_armed {
                     self.arm_sender(f, due);
@@ -104,7 +109,7 @@ impl Engine {
     }
 
     #[inline(never)]
-    fn send_any(&mut self, f: usize) {
+    fn send_any(&mut self, f: usize, cause: Cause) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
@@ -114,7 +119,7 @@ impl Engine {
                 flow.data.sent += 1;
                 tcp.data_packet(&data, f as u32, flow.data_route)
             } else {
-                self.recorder.on_change(self.now, f, tcp);
+                self.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };

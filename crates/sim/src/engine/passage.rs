@@ -5,6 +5,8 @@
 //! of a given size is to delay it by a time known beforehand. If that is a whole number of nanoseconds, so that no remainder is
 //! carried to the next packet, a run of such links is passed in one step, and its packets are counted once.
 
+use bentpipe_cc::Span;
+
 use super::folding::{END, Feeder, Hop, Role};
 use crate::link::Link;
 
@@ -29,6 +31,18 @@ pub(super) struct Passage {
 }
 
 impl Passage {
+    /// The links that deliver what passes ahead of time, and how long after the entry each does.
+    pub(super) fn delivers(&self, routes: &[Hop], links: &[Link]) -> impl Iterator<Item = (usize, Span)> {
+        let hops = routes[self.first as usize..=self.last as usize].iter();
+        let mut time = 0;
+        let ahead = hops.take_while(|hop| hop.role != Role::Holds);
+        ahead.map(move |hop| {
+            let link = hop.link as usize;
+            time += links[link].constant(self.size).unwrap_or(0);
+            (link, Span(time))
+        })
+    }
+
     /// Enters into the links' books what has passed.
     pub(super) fn settle(&mut self, routes: &[Hop], links: &mut [Link]) {
         let count = std::mem::take(&mut self.count);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Scenario;
+use crate::flow::Kind;
 
 #[test]
 fn sack_blocks_of_dropped_acknowledgements_are_freed() {

@@ -5,6 +5,7 @@ use bentpipe_cc::Time;
 use super::Engine;
 use crate::flow::{Kind, NEVER};
 use crate::packet::Packet;
+use crate::recorder::Cause;
 
 /// What an event's number stands for.
 pub(super) enum Event {
@@ -73,7 +74,7 @@ impl Engine {
                 if let Kind::Tcp(tcp) = &mut self.flows[f].kind
                     && tcp.stop(self.now)
                 {
-                    self.send(f);
+                    self.send(f, Cause::Timer);
                 }
             }
             Event::Sender(f) if self.flows[f].sender_armed == at => self.on_sender_timer(f),
@@ -102,7 +103,7 @@ impl Engine {
                     tcp.start(now);
                 }
                 tcp.on_deadline(now);
-                self.send(f);
+                self.send(f, Cause::Timer);
             }
         }
     }
