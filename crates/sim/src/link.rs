@@ -385,9 +385,7 @@ impl Link {
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
         let tied = self.shared && self.under_way.back().is_some_and(|last| last.at == at);
-        // Field by field: it has just been written like that, and a wider read would wait for all of it.
-        let Packet { seq, flow, ts, sack, hop: _, size, flags } = *packet;
-        self.under_way.push_back(Slot { at, packet: Packet { seq, flow, ts, sack, hop, size, flags } });
+        self.under_way.push_back(Slot { at, packet: Packet { hop, ..*packet } });
         self.under_way.len() == 1 || tied && self.settle_last()
     }
 

@@ -81,6 +81,7 @@ impl Sack {
     }
 }
 
+/// By the blocks that count: [`Sack::follow`] leaves what stood behind them.
 impl PartialEq for Sack {
     fn eq(&self, other: &Sack) -> bool {
         self.blocks() == other.blocks()
