@@ -81,7 +81,7 @@ impl Sack {
     }
 }
 
-/// By the blocks that count: [`Sack::follow`] leaves what stood behind them.
+/// By the blocks that count: what stands behind them in the array is not read.
 impl PartialEq for Sack {
     fn eq(&self, other: &Sack) -> bool {
         self.blocks() == other.blocks()
