@@ -281,13 +281,13 @@ impl Sender {
 
     /// Time under each limit until `now`.
     pub fn limits(&mut self, now: Time) -> &Limits {
-        self.limits.pass(now, self.cwnd_segments());
+        self.limits.pass(now, self.decision.cwnd);
         &self.limits
     }
 
     /// The congestion window in segments, real-valued.
     pub fn cwnd_segments(&self) -> f64 {
-        self.decision.real()
+        self.decision.cwnd as f64 / f64::from(self.flow.mss)
     }
 
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
@@ -349,7 +349,7 @@ impl Sender {
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
-        self.limits.pass(now, self.cwnd_segments());
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
@@ -468,7 +468,7 @@ impl Sender {
         }
         if self.timer <= now {
             self.course = Course::Uneven;
-            self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+            self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
                 self.timer = now + self.rto.rto();
