@@ -178,3 +178,59 @@ fn a_run_that_records_too_much_ends_in_an_error() {
         );
     }
 }
+
+/// How many places are found in a chain of three links with flows through and across each, and how far apart they are, ms.
+fn places(set: &[(&str, &str)], effort: Effort) -> (usize, u64) {
+    let link = |name, delay| {
+        format!(
+            "[link.{name}]\nrate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}\n"
+        )
+    };
+    let flow = |path| {
+        format!("[[flow]]\ncc = \"reno\"\nprofile = \"paper\"\ndelayed_ack = false\npath = [{path}]\n")
+    };
+    let paths = ["\"x\", \"y\", \"z\"", "\"x\"", "\"y\"", "\"z\""];
+    let text = format!(
+        "duration = \"5 s\"\n{}{}{}{}",
+        link("x", 20),
+        link("y", 30),
+        link("z", 10),
+        paths.map(flow).concat()
+    );
+    let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let plan = Scenario::from_toml(&text, "x.toml", &set).and_then(|s| s.resolve()).unwrap();
+    let engine = Engine::new(&plan, None, effort, &mut no_supply).unwrap();
+    let places = (engine.places.count, engine.places.apart.0 / 1_000_000);
+    let of = |event| engine.place(engine.number(&event));
+    if places.0 == 3 {
+        // Behind the first link are the receiver of its own flow, its answers, and the sender of the second's.
+        assert_eq!(of(Event::Receiver(1)), of(Event::Sender(2)));
+        assert_ne!(of(Event::Receiver(1)), of(Event::Sender(1)));
+        assert_eq!(of(Event::Stop(3)), of(Event::Sender(3)));
+    }
+    places
+}
+
+/// Behind the last link there are only receivers, which answer ahead of time: they are where its senders are.
+#[test]
+fn places_are_what_lies_between_links() {
+    assert_eq!(places(&[], Effort::Least), (3, 20));
+    assert_eq!(places(&[("link.y.delay", "\"0 s\"")], Effort::Least), (2, 20));
+    // What decides at departure is asked again when its last packet arrives: both its ends are one place.
+    assert_eq!(
+        places(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")], Effort::Least),
+        (2, 20)
+    );
+    // Three links with 100 packets a second each: six in 20 ms, one in 3 ms, nine in 30 ms.
+    let slow = |rate, delay| {
+        let rates = ["link.x.rate", "link.y.rate", "link.z.rate"].map(|key| (key, rate));
+        places(&[&rates[..], &[("link.x.delay", delay)]].concat(), Effort::Least)
+    };
+    assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
+    assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
+    assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
+    // Where somebody looks, all is one.
+    assert_eq!(places(&[("record", "{ interval = \"change\" }")], Effort::Least).0, 1);
+    assert_eq!(places(&[("record", "{ interval = \"1 s\", links = true }")], Effort::Least).0, 1);
+    assert_eq!(places(&[], Effort::Plain).0, 1);
+}
