@@ -9,13 +9,14 @@ mod ending;
 mod folding;
 mod foretold;
 mod hosts;
+mod kept;
 mod passage;
 mod private;
 mod timers;
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
-use bentpipe_tcp::Options;
+use bentpipe_tcp::{MAX_OUTSTANDING, Options};
 
 use crate::flow::{Flow, NEVER};
 use crate::link::{Fate, Link};
@@ -29,6 +30,7 @@ use crate::tap::Tap;
 use agenda::Agenda;
 use folding::{END, Hop, Role};
 use foretold::{LINKS, NOTHING, RECEIVERS};
+use kept::Kept;
 use passage::Passage;
 use private::Private;
 use timers::Event;
@@ -59,6 +61,19 @@ pub enum RunError {
     Rows {
         /// Most rows of a run.
         most: u64,
+    },
+    /// Packets under way and segments outstanding would fill the memory.
+    #[error(
+        "the run takes too much memory: it keeps {kept} packets and outstanding segments, {who}; a run may keep {most}, and a flow have \
+         {MAX_OUTSTANDING} outstanding; give flows a receive_window, such as \"100000 segments\", or links shorter queues"
+    )]
+    Kept {
+        /// Packets on links, and segments for which senders have taken memory.
+        kept: u64,
+        /// Most of a run.
+        most: u64,
+        /// Which flow or link keeps most of them, and how many.
+        who: String,
     },
     /// A law that holds in every run was broken: a bug of the simulator.
     #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
@@ -117,6 +132,7 @@ fn work(
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(plan, Tap::new(plan, capture)?, effort, supply)?;
     engine.run(watch)?;
+    engine.check_kept(plan)?;
     if capture.is_some() && !watch(1.0) {
         return Err(RunError::Interrupted); // a controller may have failed since the last look
     }
@@ -155,6 +171,7 @@ struct Engine {
     told: u8,
     tap: Option<Box<Tap>>,
     packets: u64,
+    kept: Kept,
 }
 
 impl Engine {
@@ -186,6 +203,7 @@ impl Engine {
             told: NOTHING,
             tap,
             packets: 0,
+            kept: Kept::default(),
         };
         let mut private = Private::new(plan.seed, effort, engine.links.len() as u32);
         for (f, flow_plan) in plan.flows.iter().enumerate() {
@@ -255,6 +273,9 @@ impl Engine {
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
                 self.check_records()?;
+                if self.keeps_too_much() {
+                    break;
+                }
                 if !watch(at.secs() / self.end.secs()) {
                     return Err(RunError::Interrupted);
                 }
