@@ -9,6 +9,7 @@ mod ending;
 mod folding;
 mod foretold;
 mod hosts;
+mod kept;
 mod passage;
 mod places;
 mod private;
@@ -16,7 +17,7 @@ mod timers;
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
-use bentpipe_tcp::Options;
+use bentpipe_tcp::{MAX_OUTSTANDING, Options};
 
 use crate::flow::{Flow, NEVER};
 use crate::link::{Fate, Link};
@@ -30,6 +31,7 @@ use crate::tap::Tap;
 use agenda::Agenda;
 use folding::{END, Hop, Role};
 use foretold::{LINKS, NOTHING, RECEIVERS};
+use kept::Kept;
 use passage::Passage;
 use places::Places;
 use private::Private;
@@ -61,6 +63,19 @@ pub enum RunError {
     Rows {
         /// Most rows of a run.
         most: u64,
+    },
+    /// Packets under way and segments outstanding would fill the memory.
+    #[error(
+        "the run takes too much memory: it keeps {kept} packets and outstanding segments, {who}; a run may keep {most}, and a flow have \
+         {MAX_OUTSTANDING} outstanding; give flows a receive_window, such as \"100000 segments\", or links shorter queues"
+    )]
+    Kept {
+        /// Packets on links, and segments for which senders have taken memory.
+        kept: u64,
+        /// Most of a run.
+        most: u64,
+        /// Which flow or link keeps most of them, and how many.
+        who: String,
     },
     /// A law that holds in every run was broken: a bug of the simulator.
     #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
@@ -119,6 +134,7 @@ fn work(
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(plan, Tap::new(plan, capture)?, effort, supply)?;
     engine.run(watch)?;
+    engine.check_kept(plan)?;
     if capture.is_some() && !watch(1.0) {
         return Err(RunError::Interrupted); // a controller may have failed since the last look
     }
@@ -158,6 +174,7 @@ struct Engine {
     told: u8,
     tap: Option<Box<Tap>>,
     packets: u64,
+    kept: Kept,
 }
 
 impl Engine {
@@ -190,6 +207,7 @@ impl Engine {
             told: NOTHING,
             tap,
             packets: 0,
+            kept: Kept::default(),
         };
         let mut private = Private::new(plan.seed, effort, engine.links.len() as u32);
         for (f, flow_plan) in plan.flows.iter().enumerate() {
@@ -256,25 +274,28 @@ impl Engine {
                 };
                 let mut look = |now| watch((first.secs() + spent(now)) / end.secs());
                 self.now = self.events.go_to(place, self.now);
-                self.work_until(last, &mut until_look, &mut look)?;
+                if !self.work_until(last, &mut until_look, &mut look)? {
+                    return Ok(());
+                }
             }
         }
         self.now = end;
         Ok(())
     }
 
-    /// All that happens at the present place until `last`; `look` tells now and then how late it is.
+    /// All that happens at the present place until `last`; `look` tells now and then how late it is. False if the run must end
+    /// because of what it keeps.
     fn work_until(
         &mut self,
         last: Time,
         until_look: &mut u64,
         look: &mut dyn FnMut(Time) -> bool,
-    ) -> Result<(), RunError> {
+    ) -> Result<bool, RunError> {
         loop {
             let ((at, link), timer) = (self.events.arrival(), self.events.timer());
             let next = at.min(timer);
             if next > last {
-                return Ok(());
+                return Ok(true);
             }
             if next < self.now {
                 return Err(self.back_in_time(next));
@@ -289,6 +310,9 @@ impl Engine {
             if *until_look == 0 {
                 *until_look = EVENTS_PER_LOOK;
                 self.check_records()?;
+                if self.keeps_too_much() {
+                    return Ok(false);
+                }
                 if !look(next) {
                     return Err(RunError::Interrupted);
                 }

@@ -432,6 +432,12 @@ impl Link {
         self.under_way.iter().map(|slot| &slot.packet)
     }
 
+    /// Packets for which it keeps something, those twice that wait and are under way.
+    pub(crate) fn kept(&mut self) -> u64 {
+        let waiting = self.scheduled().map_or(0, |scheduled| scheduled.waiting());
+        waiting + self.backlog.packets() + self.under_way.len() as u64
+    }
+
     /// What the audit balances.
     pub(crate) fn ledger(&mut self) -> Ledger {
         let counts = self.counts;

@@ -38,6 +38,7 @@ use crate::tlp::Probing;
 use wanted::Wanted;
 
 pub use application::ShortSegmentSent;
+pub use wanted::MAX_OUTSTANDING;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -277,6 +278,11 @@ impl Sender {
     /// The next segment never sent.
     pub fn next(&self) -> u64 {
         self.board.next()
+    }
+
+    /// Segments for which the scoreboard has room: the next power of two from the most that were ever outstanding.
+    pub fn room(&self) -> u64 {
+        self.board.room()
     }
 
     /// Time under each limit until `now`.

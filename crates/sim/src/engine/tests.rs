@@ -234,3 +234,38 @@ fn places_are_what_lies_between_links() {
     assert_eq!(places(&[("record", "{ interval = \"1 s\", links = true }")], Effort::Least).0, 1);
     assert_eq!(places(&[], Effort::Plain).0, 1);
 }
+
+/// What is said of 120 s of this scenario, of which a run may keep so much at once.
+fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
+    let text = format!(
+        "duration = \"120 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n{link}\n[[flow]]\nname = \"fat\"\npath = [\"x\"]\n{flow}\n"
+    );
+    let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+    engine.kept.most = most;
+    let ends = engine.run(&mut |_| true).and_then(|()| engine.check_kept(&plan));
+    ends.err().map(|e| e.to_string())
+}
+
+#[test]
+fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is() {
+    // Of 2500 packets a second the link sends 833, so by 18 s 30,000 wait.
+    let cbr = "traffic = { kind = \"cbr\", rate = \"30 Mbit/s\", packet = \"1500 bytes\" }";
+    for queue in ["drop-tail\"", "codel\", target = \"99 s\", interval = \"100 s\"", "priority\""] {
+        let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 packets\" }}");
+        let said = kept(30_000, &link, cbr).expect(queue);
+        assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 16777216"), "{said}");
+        assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
+    }
+    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait. All 700 are under way, there or back, and the sender has
+    // room for 1024, the next power of two.
+    let tcp = "cc = \"reno\"\nprofile = \"paper\"\nreceive_window = \"700 segments\"";
+    let link = "queue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
+    assert_eq!(kept(1_024 + 700 + 283 + 3, link, tcp), None);
+    let said = kept(1_024 + 700 + 283 - 3, link, tcp).expect("the window is full");
+    assert!(said.contains(" 1024 of them of flow fat; a run may keep 2004, "), "{said}");
+    assert!(
+        said.ends_with("give flows a receive_window, such as \"100000 segments\", or links shorter queues"),
+        "{said}"
+    );
+}

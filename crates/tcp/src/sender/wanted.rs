@@ -5,6 +5,11 @@ use core::ops::Deref;
 
 use bentpipe_cc::{Controller, Decision, Time};
 
+/// Most segments that one connection should have outstanding: twenty times what the window field of TCP can say (2^30 bytes, RFC 7323
+/// section 2.3). An algorithm may want any window after one acknowledgement, all of which would be sent at once; so it gets one segment
+/// more than these, and [`Sender::room`](crate::Sender::room) tells that it was too much.
+pub const MAX_OUTSTANDING: u64 = 1 << 24;
+
 /// What the controller wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -45,7 +50,7 @@ impl Wanted {
         let (cwnd, size) = (self.decision.cwnd, u64::from(mss));
         // Most changes are less than a segment.
         if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
-            self.segments = (cwnd / size).max(1);
+            self.segments = (cwnd / size).clamp(1, MAX_OUTSTANDING + 1);
         }
     }
 
@@ -54,7 +59,7 @@ impl Wanted {
         self.deadline
     }
 
-    /// Whole segments that may be in flight, at least one.
+    /// Whole segments that may be in flight, at least one and at most one more than [`MAX_OUTSTANDING`].
     pub(super) fn segments(&self) -> u64 {
         self.segments
     }
