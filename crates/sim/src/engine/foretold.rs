@@ -45,7 +45,11 @@ impl Engine {
             let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
             let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
-            constants = passage::constants(&self.links, &feeders, &self.sizes());
+            let sizes = self.sizes();
+            constants = passage::constants(&self.links, &feeders, &sizes);
+            for (i, link) in self.links.iter_mut().enumerate() {
+                link.expect_sizes(sizes.of(i));
+            }
             self.foretell();
             if self.order_is_free(plan) {
                 let delays: Vec<Span> = self.links.iter().map(Link::delay).collect();

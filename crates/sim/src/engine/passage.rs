@@ -62,6 +62,11 @@ impl Sizes {
         Self(vec![Vec::new(); links])
     }
 
+    /// Those that come to link `i`.
+    pub(super) fn of(&self, i: usize) -> &[u16] {
+        &self.0[i]
+    }
+
     /// Packets of these sizes take the route.
     pub(super) fn add(&mut self, route: &[Hop], sizes: &[u16]) {
         for hop in route.iter().take_while(|hop| hop.link != END) {
