@@ -4,7 +4,7 @@ use bentpipe_cc::Time;
 
 use super::agenda::Agenda;
 use super::folding::{self, END, Hop, Role, Ways};
-use super::passage::{self, Sizes};
+use super::passage::{self, Entry, Sizes};
 use super::{Effort, Engine};
 use crate::flow::{Flow, Kind};
 use crate::link::Link;
@@ -38,7 +38,13 @@ impl Engine {
             let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
             let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
-            constants = passage::constants(&self.links, &feeders, &self.sizes());
+            let usual = self.sizes(Flow::sizes_but_probes);
+            constants = passage::constants(&self.links, &feeders, &usual);
+            let all = self.sizes(Flow::sizes);
+            let known = || usual.single(&constants).and_then(|sizes| self.entries(&sizes));
+            if all != usual && known().is_none() {
+                constants = passage::constants(&self.links, &feeders, &all);
+            }
             self.foretell();
         }
         let mut holds = vec![false; self.links.len()];
@@ -61,11 +67,68 @@ impl Engine {
         }
     }
 
+    /// The constant links, of which the packets have these sizes, if it can be told when those enter. It can if all flows are
+    /// connections with the same links: then what comes out of one link is what goes into the next.
+    fn entries(&self, sizes: &[Option<u16>]) -> Option<Vec<Entry>> {
+        let hops = |first: u32| self.routes[first as usize..].iter().take_while(|hop| hop.link != END);
+        let there_and_back = |flow: &Flow| hops(flow.data_route).chain(hops(flow.ack_route));
+        let (first, others) = self.flows.split_first()?;
+        let links = |flow: &Flow| there_and_back(flow).map(|hop| hop.link).collect::<Vec<_>>();
+        let alike = others.iter().all(|flow| {
+            hops(flow.data_route).count() == hops(first.data_route).count() && links(flow) == links(first)
+        });
+        let connections = self.flows.iter().all(|flow| matches!(flow.kind, Kind::Tcp(_)));
+        if !(alike && connections) {
+            return None;
+        }
+        passage::entries(there_and_back(first), sizes, &self.links)
+    }
+
+    /// The same of the links on passages.
+    fn passage_entries(&self) -> Vec<Entry> {
+        let mut sizes = vec![None; self.links.len()];
+        for passage in &self.passages {
+            passage.links(&self.routes).for_each(|(link, size)| sizes[link] = Some(size));
+        }
+        self.entries(&sizes).unwrap_or_default()
+    }
+
+    /// A packet that may not take a passage is about to be sent. What has taken them is entered into the links that it meets.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn close_passages(&mut self) {
+        let taken = self.passages.iter().fold(false, |taken, p| p.close(&mut self.routes) | taken);
+        let entries = if taken { self.passage_entries() } else { Vec::new() };
+        // What comes after the end has not taken a passage.
+        for entry in entries.iter().filter(|entry| entry.last <= self.end) {
+            self.links[entry.link].is_free_again(entry.last + entry.sending);
+        }
+    }
+
+    /// A packet that takes passages is about to be sent: may it?
+    #[inline]
+    pub(super) fn reopen_passages(&mut self) {
+        if self.passages.first().is_some_and(|passage| passage.is_closed(&self.routes)) {
+            self.open_passages();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_passages(&mut self) {
+        let entries = self.passage_entries();
+        if entries.iter().all(|entry| self.links[entry.link].free_at() <= entry.next) {
+            for (number, passage) in self.passages.iter_mut().enumerate() {
+                passage.open(number, &mut self.routes);
+            }
+        }
+    }
+
     /// What sizes of packets may come to each link.
-    fn sizes(&self) -> Sizes {
+    fn sizes(&self, of: impl Fn(&Flow) -> [Vec<u16>; 2]) -> Sizes {
         let mut sizes = Sizes::new(self.links.len());
         for flow in &self.flows {
-            let [data, acks] = flow.sizes();
+            let [data, acks] = of(flow);
             sizes.add(&self.routes[flow.data_route as usize..], &data);
             sizes.add(&self.routes[flow.ack_route as usize..], &acks);
         }
