@@ -13,6 +13,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
+# The Rust documentation. `make docs` is for it; `make lint` only asks whether it can be made.
+RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
 # What is attacked, and for how long in all.
 FUZZ_TARGETS := scenario drill receiver sender run
 FUZZ_SECONDS ?= 60
@@ -43,8 +46,9 @@ test-rust: setup
 test-python: setup
 	$(BIN)/python -m pytest
 
-lint: setup ## clippy, ruff, and the stubs against the extension; warnings are errors
+lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warnings are errors
 	cargo clippy --workspace --all-targets -- -D warnings
+	$(RUSTDOC)
 	$(BIN)/ruff check .
 	$(BIN)/python -m mypy.stubtest bentpipe._core
 
@@ -62,7 +66,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/readme_figure.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(BIN)/python scripts/performance_md.py
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	$(RUSTDOC)
 
 reproducing: setup ## docs/reproducing.md, from a full run of all studies
 	$(BIN)/bentpipe study run all --full --out $(OUT)
@@ -73,7 +77,6 @@ docs-check: setup
 	$(BIN)/python scripts/gallery.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	$(BIN)/python scripts/performance_md.py --check
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 validate: setup ## all witnesses in full, half an hour; writes the tables and figures of docs/validation.md
 	$(BIN)/python scripts/validate.py

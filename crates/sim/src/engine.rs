@@ -9,13 +9,15 @@ mod ending;
 mod folding;
 mod foretold;
 mod hosts;
+mod kept;
 mod passage;
+mod places;
 mod private;
 mod timers;
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
-use bentpipe_tcp::Options;
+use bentpipe_tcp::{MAX_OUTSTANDING, Options};
 
 use crate::flow::{Flow, NEVER};
 use crate::link::{Fate, Link};
@@ -29,7 +31,9 @@ use crate::tap::Tap;
 use agenda::Agenda;
 use folding::{END, Hop, Role};
 use foretold::{LINKS, NOTHING, RECEIVERS};
+use kept::Kept;
 use passage::Passage;
+use places::Places;
 use private::Private;
 use timers::Event;
 
@@ -59,6 +63,19 @@ pub enum RunError {
     Rows {
         /// Most rows of a run.
         most: u64,
+    },
+    /// Packets under way and segments outstanding would fill the memory.
+    #[error(
+        "the run takes too much memory: it keeps {kept} packets and outstanding segments, {who}; a run may keep {most}, and a flow have \
+         {MAX_OUTSTANDING} outstanding; give flows a receive_window, such as \"100000 segments\", or links shorter queues"
+    )]
+    Kept {
+        /// Packets on links, and segments for which senders have taken memory.
+        kept: u64,
+        /// Most of a run.
+        most: u64,
+        /// Which flow or link keeps most of them, and how many.
+        who: String,
     },
     /// A law that holds in every run was broken: a bug of the simulator.
     #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
@@ -117,6 +134,7 @@ fn work(
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(plan, Tap::new(plan, capture)?, effort, supply)?;
     engine.run(watch)?;
+    engine.check_kept(plan)?;
     if capture.is_some() && !watch(1.0) {
         return Err(RunError::Interrupted); // a controller may have failed since the last look
     }
@@ -143,6 +161,7 @@ struct Engine {
     end: Time,
     seed: u64,
     events: Agenda,
+    places: Places,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
@@ -155,6 +174,7 @@ struct Engine {
     told: u8,
     tap: Option<Box<Tap>>,
     packets: u64,
+    kept: Kept,
 }
 
 impl Engine {
@@ -175,7 +195,8 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: Agenda::new(&[]),
+            events: Agenda::new(1, &[]),
+            places: Places::one(),
             public_links: links.len(),
             links,
             routes: Vec::new(),
@@ -186,6 +207,7 @@ impl Engine {
             told: NOTHING,
             tap,
             packets: 0,
+            kept: Kept::default(),
         };
         let mut private = Private::new(plan.seed, effort, engine.links.len() as u32);
         for (f, flow_plan) in plan.flows.iter().enumerate() {
@@ -211,7 +233,7 @@ impl Engine {
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
-        engine.fold(effort);
+        engine.fold(plan, effort);
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow, engine.flows[flow].start);
             if engine.flows[flow].stop < NEVER {
@@ -232,36 +254,70 @@ impl Engine {
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
-        self.events.push(at, number);
+        let place = self.place(number);
+        self.events.push(place, at, number);
     }
 
     fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
+        let (end, places) = (self.end, self.places.count);
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some((at, number)) = self.events.top() {
-            if at > self.end {
+        loop {
+            let first = self.events.earliest();
+            if first > end {
                 break;
             }
-            if at < self.now {
-                return Err(self.back_in_time(at));
+            let last = end.min(Time(first.0.saturating_add(self.places.apart.0 - 1)));
+            for place in 0..places {
+                // What happens between the two is done place by place.
+                let spent = |now: Time| {
+                    (last.since(first).secs() * place as f64 + now.since(first).secs()) / places as f64
+                };
+                let mut look = |now| watch((first.secs() + spent(now)) / end.secs());
+                self.now = self.events.go_to(place, self.now);
+                if !self.work_until(last, &mut until_look, &mut look)? {
+                    return Ok(());
+                }
             }
-            self.now = at;
-            if (number as usize) < self.links.len() {
-                self.on_arrival(number as usize);
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    /// All that happens at the present place until `last`; `look` tells now and then how late it is. False if the run must end
+    /// because of what it keeps.
+    fn work_until(
+        &mut self,
+        last: Time,
+        until_look: &mut u64,
+        look: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<bool, RunError> {
+        loop {
+            let ((at, link), timer) = (self.events.arrival(), self.events.timer());
+            let next = at.min(timer);
+            if next > last {
+                return Ok(true);
+            }
+            if next < self.now {
+                return Err(self.back_in_time(next));
+            }
+            self.now = next;
+            if timer < at {
+                self.on_timer(timer);
             } else {
-                self.events.pop();
-                self.on_timer(at, number);
+                self.on_arrival(link);
             }
-            until_look -= 1;
-            if until_look == 0 {
-                until_look = EVENTS_PER_LOOK;
+            *until_look -= 1;
+            if *until_look == 0 {
+                *until_look = EVENTS_PER_LOOK;
                 self.check_records()?;
-                if !watch(at.secs() / self.end.secs()) {
+                if self.keeps_too_much() {
+                    return Ok(false);
+                }
+                if !look(next) {
                     return Err(RunError::Interrupted);
                 }
             }
         }
-        self.now = self.end;
-        Ok(())
     }
 
     /// The head of link `i` arrives at the far end.
@@ -270,7 +326,7 @@ impl Engine {
         let link = &mut self.links[i];
         let Some(mut packet) = link.pop() else { return };
         let next = link.next().or_else(|| link.refill(self.now));
-        self.expect(i, next);
+        self.expect_here(i, next);
         if packet.has(LOST) {
             self.sacks.free(packet.sack);
             return;

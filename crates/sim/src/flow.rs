@@ -517,8 +517,9 @@ impl Flow {
                     report.completion_s = Some(tcp.done_at.since(self.start).secs());
                 }
                 if self.start < end {
+                    let mss = f64::from(tcp.sender.options().mss);
                     let limits = tcp.sender.limits(life_ends);
-                    report.cwnd_mean_segments = limits.mean_window();
+                    report.cwnd_mean_segments = limits.mean_window() / mss;
                     let life = life_ends.since(self.start).secs();
                     let share = |limit| if life > 0.0 { limits.spent(limit).secs() / life } else { 0.0 };
                     report.limited = LimitShares {

@@ -175,6 +175,11 @@ impl Link {
         self.entity + OF_FLOW * flow
     }
 
+    /// The least time that a packet spends in it.
+    pub(crate) fn delay(&self) -> Span {
+        Span(self.delay)
+    }
+
     /// From now on it takes no short cuts.
     pub(crate) fn be_plain(&mut self) {
         self.simple = false;
@@ -435,6 +440,12 @@ impl Link {
     /// The packets that have not reached the far end, lost ones included. Those handed on ahead of time are counted elsewhere.
     pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
         self.under_way.iter().map(|slot| &slot.packet)
+    }
+
+    /// Packets for which it keeps something, those twice that wait and are under way.
+    pub(crate) fn kept(&mut self) -> u64 {
+        let waiting = self.scheduled().map_or(0, |scheduled| scheduled.waiting());
+        waiting + self.backlog.packets() + self.under_way.len() as u64
     }
 
     /// What the audit balances.

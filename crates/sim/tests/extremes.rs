@@ -94,6 +94,25 @@ fn a_queue_that_would_last_for_centuries_stays_in_order() {
     }
 }
 
+/// Acknowledgements that were held together come a nanosecond apart: 10^9 segments a second, by TCP-STAR's estimate, of which a
+/// twentieth times the round-trip time is a window of 25 million segments at once.
+#[test]
+fn a_window_that_would_fill_the_memory_ends_the_run() {
+    let text = "duration = \"20 s\"\n[link.sat]\nrate = \"100 Mbit/s\"\ndelay = \"250 ms\"\nreverse = { rate = \"1 Tbit/s\" }\n\
+        queue = { kind = \"drop-tail\", limit = \"200 packets\" }\n\
+        [[flow]]\nname = \"leaps\"\ncc = \"star\"\npath = [\"sat\"]\nack_jitter = \"7 ms\"\n";
+    let outcome = |text: &str| {
+        let plan = Scenario::from_toml(text, "extreme.toml", &[]).and_then(|s| s.resolve());
+        run(&plan.expect("a valid scenario"), &mut no_supply, &mut |_| true)
+    };
+    let said = outcome(text).expect_err("all of it at once").to_string();
+    assert!(
+        said.contains("of them of flow leaps;") && said.contains("give flows a receive_window"),
+        "{said}"
+    );
+    assert!(outcome(&format!("{text}receive_window = \"10000 segments\"\n")).is_ok());
+}
+
 #[test]
 fn the_ends_of_the_clock_and_of_the_counters_are_refused() {
     for (duration, flow, key) in [

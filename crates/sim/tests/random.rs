@@ -282,7 +282,7 @@ fn folded() -> impl Strategy<Value = String> {
         prop_oneof![5 => Just(""), 1 => Just("ack_path = [\"a\", \"c\"]\n"), 1 => Just("stop = \"4 s\"\n")],
         prop_oneof![
             4 => Just("cc = \"reno\"\nprofile = \"paper\"\n"),
-            // Its estimate of the bandwidth has no bound where acknowledgements come together; a window keeps runs short.
+            // Its estimate of the bandwidth has no bound where acknowledgements come together; without a window such a run ends in an error.
             1 => Just("cc = \"star\"\nprofile = \"paper\"\nack_size = \"900 bytes\"\nreceive_window = \"500 segments\"\n"),
             1 => Just("cc = \"cubic\"\nprofile = \"modern\"\ntraffic = { kind = \"bulk\", size = \"1000001 bytes\" }\n"),
             1 => Just("traffic = { kind = \"cbr\", rate = \"300 kbit/s\", packet = \"700 bytes\" }\n"),

@@ -24,4 +24,4 @@ pub use options::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 pub use packed::{PackedSack, unwrap};
 pub use receiver::Receiver;
 pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
-pub use sender::{Counters, Sender, ShortSegmentSent};
+pub use sender::{Counters, MAX_OUTSTANDING, Sender, ShortSegmentSent};

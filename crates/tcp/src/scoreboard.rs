@@ -127,6 +127,11 @@ impl Scoreboard {
         self.next - self.una
     }
 
+    /// Segments that may be outstanding before it has to grow; it never shrinks.
+    pub(crate) fn room(&self) -> u64 {
+        self.sent_at.len() as u64
+    }
+
     /// RFC 6675's pipe in segments.
     pub(crate) fn pipe(&self) -> u64 {
         self.outstanding() + self.again_count - self.sacked_count - self.lost_count

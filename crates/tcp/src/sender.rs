@@ -38,6 +38,7 @@ use crate::tlp::Probing;
 use wanted::Wanted;
 
 pub use application::ShortSegmentSent;
+pub use wanted::MAX_OUTSTANDING;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -279,15 +280,20 @@ impl Sender {
         self.board.next()
     }
 
+    /// Segments for which the scoreboard has room: the next power of two from the most that were ever outstanding.
+    pub fn room(&self) -> u64 {
+        self.board.room()
+    }
+
     /// Time under each limit until `now`.
     pub fn limits(&mut self, now: Time) -> &Limits {
-        self.limits.pass(now, self.cwnd_segments());
+        self.limits.pass(now, self.decision.cwnd);
         &self.limits
     }
 
     /// The congestion window in segments, real-valued.
     pub fn cwnd_segments(&self) -> f64 {
-        self.decision.real()
+        self.decision.cwnd as f64 / f64::from(self.flow.mss)
     }
 
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
@@ -349,7 +355,7 @@ impl Sender {
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
-        self.limits.pass(now, self.cwnd_segments());
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
@@ -468,7 +474,7 @@ impl Sender {
         }
         if self.timer <= now {
             self.course = Course::Uneven;
-            self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+            self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
                 self.timer = now + self.rto.rto();

@@ -11,7 +11,9 @@
 
 use bentpipe_cc::{Span, Time};
 
+use super::Engine;
 use super::folding::{END, Feeder, Hop, Role};
+use crate::flow::{Flow, Kind};
 use crate::link::Link;
 
 /// A hop that begins no passage.
@@ -242,5 +244,64 @@ pub(super) fn find(
             role,
             size,
         });
+    }
+}
+
+impl Engine {
+    /// The constant links, of which the packets have these sizes, if it can be told when those enter. It can if all flows are
+    /// connections with the same links: then what comes out of one link is what goes into the next.
+    pub(super) fn entries(&self, sizes: &[Option<u16>]) -> Option<Vec<Entry>> {
+        let hops = |first: u32| self.routes[first as usize..].iter().take_while(|hop| hop.link != END);
+        let there_and_back = |flow: &Flow| hops(flow.data_route).chain(hops(flow.ack_route));
+        let (first, others) = self.flows.split_first()?;
+        let links = |flow: &Flow| there_and_back(flow).map(|hop| hop.link).collect::<Vec<_>>();
+        let alike = others.iter().all(|flow| {
+            hops(flow.data_route).count() == hops(first.data_route).count() && links(flow) == links(first)
+        });
+        let connections = self.flows.iter().all(|flow| matches!(flow.kind, Kind::Tcp(_)));
+        if !(alike && connections) {
+            return None;
+        }
+        entries(there_and_back(first), sizes, &self.links)
+    }
+
+    /// The same of the links on passages.
+    fn passage_entries(&self) -> Vec<Entry> {
+        let mut sizes = vec![None; self.links.len()];
+        for passage in &self.passages {
+            passage.links(&self.routes).for_each(|(link, size)| sizes[link] = Some(size));
+        }
+        self.entries(&sizes).unwrap_or_default()
+    }
+
+    /// A packet that may not take a passage is about to be sent. What has taken them is entered into the links that it meets.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn close_passages(&mut self) {
+        let taken = self.passages.iter().fold(false, |taken, p| p.close(&mut self.routes) | taken);
+        let entries = if taken { self.passage_entries() } else { Vec::new() };
+        // What comes after the end has not taken a passage.
+        for entry in entries.iter().filter(|entry| entry.last <= self.end) {
+            self.links[entry.link].is_free_again(entry.last + entry.sending);
+        }
+    }
+
+    /// A packet that takes passages is about to be sent: may it?
+    #[inline]
+    pub(super) fn reopen_passages(&mut self) {
+        if self.passages.first().is_some_and(|passage| passage.is_closed(&self.routes)) {
+            self.open_passages();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_passages(&mut self) {
+        let entries = self.passage_entries();
+        if entries.iter().all(|entry| self.links[entry.link].free_at() <= entry.next) {
+            for (number, passage) in self.passages.iter_mut().enumerate() {
+                passage.open(number, &mut self.routes);
+            }
+        }
     }
 }

@@ -242,3 +242,94 @@ fn a_run_that_records_too_much_ends_in_an_error() {
         );
     }
 }
+
+/// How many places are found in a chain of three links with flows through and across each, and how far apart they are, ms.
+fn places(set: &[(&str, &str)], effort: Effort) -> (usize, u64) {
+    let link = |name, delay| {
+        format!(
+            "[link.{name}]\nrate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}\n"
+        )
+    };
+    let flow = |path| {
+        format!("[[flow]]\ncc = \"reno\"\nprofile = \"paper\"\ndelayed_ack = false\npath = [{path}]\n")
+    };
+    let paths = ["\"x\", \"y\", \"z\"", "\"x\"", "\"y\"", "\"z\""];
+    let text = format!(
+        "duration = \"5 s\"\n{}{}{}{}",
+        link("x", 20),
+        link("y", 30),
+        link("z", 10),
+        paths.map(flow).concat()
+    );
+    let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let plan = Scenario::from_toml(&text, "x.toml", &set).and_then(|s| s.resolve()).unwrap();
+    let engine = Engine::new(&plan, None, effort, &mut no_supply).unwrap();
+    let places = (engine.places.count, engine.places.apart.0 / 1_000_000);
+    let of = |event| engine.place(engine.number(&event));
+    if places.0 == 3 {
+        // Behind the first link are the receiver of its own flow, its answers, and the sender of the second's.
+        assert_eq!(of(Event::Receiver(1)), of(Event::Sender(2)));
+        assert_ne!(of(Event::Receiver(1)), of(Event::Sender(1)));
+        assert_eq!(of(Event::Stop(3)), of(Event::Sender(3)));
+    }
+    places
+}
+
+/// Behind the last link there are only receivers, which answer ahead of time: they are where its senders are.
+#[test]
+fn places_are_what_lies_between_links() {
+    assert_eq!(places(&[], Effort::Least), (3, 20));
+    assert_eq!(places(&[("link.y.delay", "\"0 s\"")], Effort::Least), (2, 20));
+    // What decides at departure is asked again when its last packet arrives: both its ends are one place.
+    assert_eq!(
+        places(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")], Effort::Least),
+        (2, 20)
+    );
+    // Three links with 100 packets a second each: six in 20 ms, one in 3 ms, nine in 30 ms.
+    let slow = |rate, delay| {
+        let rates = ["link.x.rate", "link.y.rate", "link.z.rate"].map(|key| (key, rate));
+        places(&[&rates[..], &[("link.x.delay", delay)]].concat(), Effort::Least)
+    };
+    assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
+    assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
+    assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
+    // Where somebody looks, all is one.
+    assert_eq!(places(&[("record", "{ interval = \"change\" }")], Effort::Least).0, 1);
+    assert_eq!(places(&[("record", "{ interval = \"1 s\", links = true }")], Effort::Least).0, 1);
+    assert_eq!(places(&[], Effort::Plain).0, 1);
+}
+
+/// What is said of 120 s of this scenario, of which a run may keep so much at once.
+fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
+    let text = format!(
+        "duration = \"120 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n{link}\n[[flow]]\nname = \"fat\"\npath = [\"x\"]\n{flow}\n"
+    );
+    let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+    engine.kept.most = most;
+    let ends = engine.run(&mut |_| true).and_then(|()| engine.check_kept(&plan));
+    ends.err().map(|e| e.to_string())
+}
+
+#[test]
+fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is() {
+    // Of 2500 packets a second the link sends 833, so by 18 s 30,000 wait.
+    let cbr = "traffic = { kind = \"cbr\", rate = \"30 Mbit/s\", packet = \"1500 bytes\" }";
+    for queue in ["drop-tail\"", "codel\", target = \"99 s\", interval = \"100 s\"", "priority\""] {
+        let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 packets\" }}");
+        let said = kept(30_000, &link, cbr).expect(queue);
+        assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 16777216"), "{said}");
+        assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
+    }
+    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait. All 700 are under way, there or back, and the sender has
+    // room for 1024, the next power of two.
+    let tcp = "cc = \"reno\"\nprofile = \"paper\"\nreceive_window = \"700 segments\"";
+    let link = "queue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
+    assert_eq!(kept(1_024 + 700 + 283 + 3, link, tcp), None);
+    let said = kept(1_024 + 700 + 283 - 3, link, tcp).expect("the window is full");
+    assert!(said.contains(" 1024 of them of flow fat; a run may keep 2004, "), "{said}");
+    assert!(
+        said.ends_with("give flows a receive_window, such as \"100000 segments\", or links shorter queues"),
+        "{said}"
+    );
+}

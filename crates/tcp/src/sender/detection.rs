@@ -103,7 +103,7 @@ impl Sender {
         if let Some(at) = self.rack.as_ref().and_then(|rack| rack.deadline) {
             if at <= now {
                 self.course = Course::Uneven;
-                self.limits.pass(now, self.cwnd_segments());
+                self.limits.pass(now, self.decision.cwnd);
                 self.on_reordering_timer();
             }
             return true;
@@ -111,7 +111,7 @@ impl Sender {
         if let Some(at) = self.tlp.deadline {
             if at <= now {
                 self.course = Course::Uneven;
-                self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+                self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
                 self.tlp.on_deadline();
                 self.timer = now + self.rto.rto(); // RFC 8985 section 7.3
             }

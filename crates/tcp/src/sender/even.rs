@@ -87,7 +87,7 @@ impl Sender {
 
     #[inline]
     fn on_even_ack(&mut self, now: Time, upto: u64) -> Span {
-        self.limits.pass(now, self.decision.real());
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let before = self.board.una();
         let (first, last) = self.board.shift(upto);
@@ -172,7 +172,7 @@ impl Sender {
         if self.watchful && self.options.tlp {
             self.schedule_probe();
         }
-        self.limits.pass(now, self.decision.real());
+        self.limits.pass(now, self.decision.cwnd);
         self.limits.set(limit);
     }
 

@@ -25,7 +25,7 @@ impl Sender {
     /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq`, see [`Sender::grown`].
     #[inline]
     pub fn on_grown_ack(&mut self, now: Time, seq: u64) -> Option<Span> {
-        self.limits.pass(now, self.decision.real());
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         if let Some(known) = &mut self.known_sack {
             known.blocks.lengthen();
@@ -89,7 +89,7 @@ impl Sender {
         }
         self.flow.now = now;
         self.limited_until = next;
-        self.limits.pass(now, self.decision.real());
+        self.limits.pass(now, self.decision.cwnd);
         self.limits.set(Limit::Recovery);
         None
     }

@@ -30,7 +30,7 @@ impl Sender {
                 if self.options.tlp {
                     self.schedule_probe();
                 }
-                self.limits.pass(now, self.cwnd_segments());
+                self.limits.pass(now, self.decision.cwnd);
                 self.limits.set(if self.flow.phase == Phase::Open || limit == Limit::App {
                     limit
                 } else {

@@ -5,19 +5,23 @@ use core::ops::Deref;
 
 use bentpipe_cc::{Controller, Decision, Time};
 
+/// Most segments that one connection should have outstanding: twenty times what the window field of TCP can say (2^30 bytes, RFC 7323
+/// section 2.3). An algorithm may want any window after one acknowledgement, all of which would be sent at once; so it gets one segment
+/// more than these, and [`Sender::room`](crate::Sender::room) tells that it was too much.
+pub const MAX_OUTSTANDING: u64 = 1 << 24;
+
 /// What the controller wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     decision: Decision,
     segments: u64,
-    real: f64,
     /// When the controller wants to be called; [`Time::MAX`] for not at all.
     deadline: Time,
 }
 
 impl Wanted {
     pub(super) fn new(cc: &dyn Controller, mss: u32) -> Self {
-        let mut wanted = Self { decision: cc.decision(), segments: 1, real: 0.0, deadline: Time::MAX };
+        let mut wanted = Self { decision: cc.decision(), segments: 1, deadline: Time::MAX };
         wanted.measure(mss);
         wanted.deadline = cc.deadline().unwrap_or(Time::MAX);
         wanted
@@ -46,9 +50,8 @@ impl Wanted {
         let (cwnd, size) = (self.decision.cwnd, u64::from(mss));
         // Most changes are less than a segment.
         if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
-            self.segments = (cwnd / size).max(1);
+            self.segments = (cwnd / size).clamp(1, MAX_OUTSTANDING + 1);
         }
-        self.real = cwnd as f64 / f64::from(mss);
     }
 
     /// When the controller wants to be called; [`Time::MAX`] for not at all.
@@ -56,14 +59,9 @@ impl Wanted {
         self.deadline
     }
 
-    /// Whole segments that may be in flight, at least one.
+    /// Whole segments that may be in flight, at least one and at most one more than [`MAX_OUTSTANDING`].
     pub(super) fn segments(&self) -> u64 {
         self.segments
-    }
-
-    /// The congestion window in segments, real-valued.
-    pub(super) fn real(&self) -> f64 {
-        self.real
     }
 }
 
