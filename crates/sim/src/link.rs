@@ -245,6 +245,16 @@ impl Link {
         self.transmitter.busy += count * self.sending_time(size);
     }
 
+    /// Some of these have passed, and the last will have been sent at `at`.
+    pub(crate) fn is_free_again(&mut self, at: Time) {
+        self.transmitter.free_at = self.transmitter.free_at.max(at.0);
+    }
+
+    /// When the last packet that it has taken reaches the far end, if nothing is lost on it.
+    pub(crate) fn last_out(&self) -> Option<Time> {
+        self.simple.then(|| self.arrival_of(self.transmitter.free_at))
+    }
+
     /// Bits per second.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.transmitter.rate

@@ -45,10 +45,15 @@ impl Engine {
             let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
             let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
-            let sizes = self.sizes();
-            constants = passage::constants(&self.links, &feeders, &sizes);
+            let usual = self.sizes(Flow::sizes_but_probes);
+            constants = passage::constants(&self.links, &feeders, &usual);
+            let all = self.sizes(Flow::sizes);
+            let known = || usual.single(&constants).and_then(|sizes| self.entries(&sizes));
+            if all != usual && known().is_none() {
+                constants = passage::constants(&self.links, &feeders, &all);
+            }
             for (i, link) in self.links.iter_mut().enumerate() {
-                link.expect_sizes(sizes.of(i));
+                link.expect_sizes(all.of(i));
             }
             self.foretell();
             if self.order_is_free(plan) {
@@ -106,10 +111,10 @@ impl Engine {
     }
 
     /// What sizes of packets may come to each link.
-    fn sizes(&self) -> Sizes {
+    fn sizes(&self, of: impl Fn(&Flow) -> [Vec<u16>; 2]) -> Sizes {
         let mut sizes = Sizes::new(self.links.len());
         for flow in &self.flows {
-            let [data, acks] = flow.sizes();
+            let [data, acks] = of(flow);
             sizes.add(&self.routes[flow.data_route as usize..], &data);
             sizes.add(&self.routes[flow.ack_route as usize..], &acks);
         }

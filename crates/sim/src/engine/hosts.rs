@@ -4,7 +4,7 @@ use bentpipe_cc::Time;
 
 use super::Engine;
 use crate::flow::Kind;
-use crate::packet::{ACK, Packet};
+use crate::packet::{ACK, PROBE, Packet};
 use crate::recorder::Cause;
 
 impl Engine {
@@ -123,6 +123,11 @@ impl Engine {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            if packet.has(PROBE) {
+                self.close_passages();
+            } else {
+                self.reopen_passages();
+            }
             self.depart(&mut packet);
         }
     }
