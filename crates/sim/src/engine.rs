@@ -11,6 +11,7 @@ mod foretold;
 mod hosts;
 mod kept;
 mod passage;
+mod places;
 mod private;
 mod timers;
 
@@ -32,6 +33,7 @@ use folding::{END, Hop, Role};
 use foretold::{LINKS, NOTHING, RECEIVERS};
 use kept::Kept;
 use passage::Passage;
+use places::Places;
 use private::Private;
 use timers::Event;
 
@@ -131,7 +133,7 @@ fn work(
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(plan, Tap::new(plan, capture)?, effort, supply)?;
-    engine.run(watch)?;
+    engine.run(plan, watch)?;
     engine.check_kept(plan)?;
     if capture.is_some() && !watch(1.0) {
         return Err(RunError::Interrupted); // a controller may have failed since the last look
@@ -159,6 +161,7 @@ struct Engine {
     end: Time,
     seed: u64,
     events: Agenda,
+    places: Places,
     links: Vec<Link>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
@@ -192,7 +195,8 @@ impl Engine {
             now: Time(0),
             end: Time(plan.duration.0),
             seed: plan.seed,
-            events: Agenda::new(&[]),
+            events: Agenda::new(1, &[]),
+            places: Places::one(),
             public_links: links.len(),
             links,
             routes: Vec::new(),
@@ -229,7 +233,7 @@ impl Engine {
             flow.ack_route = engine.add_route(back);
             engine.flows.push(flow);
         }
-        engine.fold(effort);
+        engine.fold(plan, effort);
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow, engine.flows[flow].start);
             if engine.flows[flow].stop < NEVER {
@@ -250,39 +254,66 @@ impl Engine {
     }
 
     fn schedule(&mut self, at: Time, number: u64) {
-        self.events.push(at, number);
+        let place = self.place(number);
+        self.events.push(place, at, number);
     }
 
-    fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
+    fn run(&mut self, plan: &Plan, watch: &mut Watch<'_>) -> Result<(), RunError> {
+        let (end, places) = (self.end, self.places.count);
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some((at, number)) = self.events.top() {
-            if at > self.end {
+        loop {
+            let first = self.events.earliest();
+            if first > end {
                 break;
             }
-            if at < self.now {
-                return Err(self.back_in_time(at));
+            let last = end.min(Time(first.0.saturating_add(self.places.apart.0 - 1)));
+            for place in 0..places {
+                // What happens between the two is done place by place.
+                let spent = |now: Time| {
+                    (last.since(first).secs() * place as f64 + now.since(first).secs()) / places as f64
+                };
+                let mut look = |now| watch((first.secs() + spent(now)) / end.secs());
+                self.now = self.events.go_to(place, self.now);
+                self.work_until(plan, last, &mut until_look, &mut look)?;
             }
-            self.now = at;
-            if (number as usize) < self.links.len() {
-                self.on_arrival(number as usize);
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    /// All that happens at the present place until `last`; `look` tells now and then how late it is.
+    fn work_until(
+        &mut self,
+        plan: &Plan,
+        last: Time,
+        until_look: &mut u64,
+        look: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(), RunError> {
+        loop {
+            let ((at, link), timer) = (self.events.arrival(), self.events.timer());
+            let next = at.min(timer);
+            if next > last {
+                return Ok(());
+            }
+            if next < self.now {
+                return Err(self.back_in_time(next));
+            }
+            self.now = next;
+            if timer < at {
+                self.on_timer(timer);
             } else {
-                self.events.pop();
-                self.on_timer(at, number);
+                self.on_arrival(link);
             }
-            until_look -= 1;
-            if until_look == 0 {
-                until_look = EVENTS_PER_LOOK;
+            *until_look -= 1;
+            if *until_look == 0 {
+                *until_look = EVENTS_PER_LOOK;
                 self.check_records()?;
-                if self.keeps_too_much() {
-                    break;
-                }
-                if !watch(at.secs() / self.end.secs()) {
+                self.look_at_kept(plan)?;
+                if !look(next) {
                     return Err(RunError::Interrupted);
                 }
             }
         }
-        self.now = self.end;
-        Ok(())
     }
 
     /// The head of link `i` arrives at the far end.
@@ -291,7 +322,7 @@ impl Engine {
         let link = &mut self.links[i];
         let Some(mut packet) = link.pop() else { return };
         let next = link.next().or_else(|| link.refill(self.now));
-        self.expect(i, next);
+        self.expect_here(i, next);
         if packet.has(LOST) {
             self.sacks.free(packet.sack);
             return;

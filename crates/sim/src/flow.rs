@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack,
+    Sender,
 };
 
 use crate::audit::{Books, Missing, Watch};
@@ -125,6 +126,16 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.watch.ack(upto, self.sender.next());
+        if let Some(packed) = sacks.packed(packet.sack)
+            && !packet.has(ECE)
+            && let Some(seq) = self.sender.grown(upto, packed)
+        {
+            sacks.free(packet.sack);
+            if let Some(rtt) = self.sender.on_grown_ack(now, seq) {
+                self.rtts.add(rtt.0);
+            }
+            return self.watch.sender(&self.sender);
+        }
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
         sacks.take(packet.sack, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
@@ -257,8 +268,15 @@ impl Tcp {
 
     #[inline(never)]
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
+        let seq = unwrap(packet.seq, self.receiver.delivered());
+        if !packet.has(PROBE)
+            && let Some(ack) = self.receiver.on_early(seq, packet.has(CWR), packet.has(CE))
+        {
+            *packet = self.told_packet(ack, self.receiver.runs(), packet.flow, hop, sacks);
+            return true;
+        }
         let data = Data {
-            seq: unwrap(packet.seq, self.receiver.delivered()),
+            seq,
             len: 0, // the receiver counts segments
             tsval: packet.ts,
             retransmission: false,
@@ -305,11 +323,25 @@ impl Tcp {
 
     /// The acknowledgement as a packet at hop `hop`.
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
-        let bare = self.bare_packet(BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece }, flow, hop);
-        let blocks = ack.sack.blocks().len() as u32;
-        let size = self.ack_size(blocks);
-        let sack = if blocks > 0 { sacks.put(ack) } else { 0 };
-        Packet { sack, size, ..bare }
+        let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
+        if ack.sack.is_empty() {
+            return self.bare_packet(bare, flow, hop);
+        }
+        self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+    }
+
+    /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, of which there are some.
+    #[inline]
+    fn told_packet(
+        &self,
+        ack: BareAck,
+        blocks: impl Iterator<Item = Block>,
+        flow: u32,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> Packet {
+        let (sack, count) = sacks.put(ack.ack, blocks);
+        Packet { sack, size: self.ack_size(count), ..self.bare_packet(ack, flow, hop) }
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement without SACK blocks.
@@ -477,8 +509,9 @@ impl Flow {
                     report.completion_s = Some(tcp.done_at.since(self.start).secs());
                 }
                 if self.start < end {
+                    let mss = f64::from(tcp.sender.options().mss);
                     let limits = tcp.sender.limits(life_ends);
-                    report.cwnd_mean_segments = limits.mean_window();
+                    report.cwnd_mean_segments = limits.mean_window() / mss;
                     let life = life_ends.since(self.start).secs();
                     let share = |limit| if life > 0.0 { limits.spent(limit).secs() / life } else { 0.0 };
                     report.limited = LimitShares {

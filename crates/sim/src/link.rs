@@ -175,6 +175,11 @@ impl Link {
         self.entity + OF_FLOW * flow
     }
 
+    /// The least time that a packet spends in it.
+    pub(crate) fn delay(&self) -> Span {
+        Span(self.delay)
+    }
+
     /// From now on it takes no short cuts.
     pub(crate) fn be_plain(&mut self) {
         self.simple = false;

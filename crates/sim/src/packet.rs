@@ -1,6 +1,7 @@
 //! What travels on links: 24 bytes a packet, so that a slot of a link's ring is 32.
 
-use bentpipe_tcp::{AckSegment, Block, MAX_BLOCKS, Sack};
+pub(crate) use bentpipe_tcp::unwrap;
+use bentpipe_tcp::{Block, PackedSack, Sack};
 
 /// An acknowledgement rather than data.
 pub(crate) const ACK: u16 = 1;
@@ -46,11 +47,6 @@ impl Packet {
     }
 }
 
-/// The number nearest `near` whose low 32 bits are `low`.
-pub(crate) fn unwrap(low: u32, near: u64) -> u64 {
-    near.wrapping_add_signed(i64::from(low.wrapping_sub(near as u32) as i32))
-}
-
 /// What a packet carries that the simulation does not need, but a capture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
@@ -60,65 +56,34 @@ pub(crate) struct Mark {
     pub(crate) ts: u32,
 }
 
-/// SACK blocks of an acknowledgement under way, packed as on the wire: both edges modulo 2^32, 0 for none. A copy of the blocks as
-/// they are would read them wider than the receiver has just written them, for which the processor waits.
-#[derive(Clone, Copy, Debug, Default)]
-struct Packed {
-    /// A number that the edges are near to: the cumulative acknowledgement.
-    near: u64,
-    blocks: [u64; MAX_BLOCKS],
-}
-
-impl Packed {
-    fn new(near: u64, sack: &Sack) -> Self {
-        let mut packed = Self { near, blocks: [0; MAX_BLOCKS] };
-        for (place, block) in packed.blocks.iter_mut().zip(sack.blocks()) {
-            *place = block.end << 32 | u64::from(block.start as u32);
-        }
-        packed
-    }
-
-    fn tell(&self, sack: &mut Sack) {
-        let blocks = self.blocks.iter().take_while(|&&block| block != 0);
-        sack.fill(blocks.map(|&block| Block {
-            start: unwrap(block as u32, self.near),
-            end: unwrap((block >> 32) as u32, self.near),
-        }));
-    }
-}
-
 /// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
 #[derive(Debug, Default)]
 pub(crate) struct SackStore {
-    slots: Vec<Packed>,
+    slots: Vec<PackedSack>,
     free: Vec<u32>,
     /// Of the slots, if packets are captured.
     marks: Vec<Mark>,
 }
 
 impl SackStore {
-    /// Keeps the blocks of `ack`, which has some. Returns their handle.
-    #[inline(never)]
-    pub(crate) fn put(&mut self, ack: &AckSegment) -> u32 {
-        self.keep(Packed::new(ack.ack, &ack.sack))
+    /// Keeps the blocks of an acknowledgement of all before `ack`. Returns their handle, and how many there are.
+    #[inline]
+    pub(crate) fn put(&mut self, ack: u64, blocks: impl IntoIterator<Item = Block>) -> (u32, u32) {
+        let handle = self.free.pop().unwrap_or_else(|| self.widen());
+        let count = self.slots[handle as usize - 1].fill(ack, blocks);
+        (handle, count)
     }
 
-    fn keep(&mut self, packed: Packed) -> u32 {
-        match self.free.pop() {
-            Some(handle) => {
-                self.slots[handle as usize - 1] = packed;
-                handle
-            }
-            None => {
-                self.slots.push(packed);
-                self.slots.len() as u32
-            }
-        }
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self) -> u32 {
+        self.slots.push(PackedSack::default());
+        self.slots.len() as u32
     }
 
     /// Gives the packet with this handle, or none yet, a mark. Returns its handle.
     pub(crate) fn mark(&mut self, handle: u32, mark: Mark) -> u32 {
-        let handle = if handle == 0 { self.keep(Packed::default()) } else { handle };
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
         self.marks.resize(self.slots.len(), Mark::default());
         self.marks[handle as usize - 1] = mark;
         handle
@@ -132,12 +97,17 @@ impl SackStore {
 
     /// The blocks of a packet.
     pub(crate) fn blocks(&self, handle: u32) -> Sack {
-        let slot = (handle as usize).wrapping_sub(1);
         let mut sack = Sack::default();
-        if let Some(packed) = self.slots.get(slot) {
+        if let Some(packed) = self.packed(handle) {
             packed.tell(&mut sack);
         }
         sack
+    }
+
+    /// The same as they are kept.
+    #[inline]
+    pub(crate) fn packed(&self, handle: u32) -> Option<&PackedSack> {
+        self.slots.get((handle as usize).wrapping_sub(1))
     }
 
     /// Takes the blocks out, into an option that has none; the handle is free again.
@@ -178,7 +148,7 @@ mod tests {
         assert_eq!(size_of::<Packet>(), 24);
     }
 
-    /// Blocks above the acknowledgement, and a duplicate below it, wherever the 32 bits of the wire turn over.
+    /// Blocks above the acknowledgement, and a duplicate below it.
     #[test]
     fn blocks_come_out_as_they_were_put_in() {
         let mut store = SackStore::default();
@@ -186,29 +156,16 @@ mod tests {
             for above in
                 [&[][..], &[(2, 3)], &[(70_000, 90_000), (1, 2)], &[(4, 9), (2, 3), (1 << 26, 1 << 27)]]
             {
-                let mut sent = AckSegment { ack, ..AckSegment::default() };
-                sent.sack.push(Block { start: ack - 7, end: ack - 6 });
+                let mut sent = Sack::default();
+                sent.push(Block { start: ack - 7, end: ack - 6 });
                 for (start, end) in above {
-                    sent.sack.push(Block { start: ack + start, end: ack + end });
+                    sent.push(Block { start: ack + start, end: ack + end });
                 }
-                let handle = store.put(&sent);
-                assert_eq!(store.blocks(handle), sent.sack);
+                let (handle, count) = store.put(ack, sent.blocks().iter().copied());
+                assert_eq!((store.blocks(handle), count as usize), (sent, sent.blocks().len()));
                 let mut found = Sack::default();
                 store.take(handle, &mut found);
-                assert_eq!((found, store.taken()), (sent.sack, 0));
-            }
-        }
-    }
-
-    #[test]
-    fn numbers_unwrap_around_four_thousand_million() {
-        for near in
-            [0_u64, 5, u64::from(u32::MAX) - 2, 1 << 32, (1 << 32) + 2, (7 << 32) + 100, u64::MAX - (1 << 31)]
-        {
-            // The furthest that a window can reach: half of the numbers, less one, either way.
-            for offset in [-(1_i64 << 31), -70_000, -3, 0, 1, 70_000, (1 << 31) - 1] {
-                let Some(n) = near.checked_add_signed(offset) else { continue };
-                assert_eq!(unwrap(n as u32, near), n);
+                assert_eq!((found, store.taken()), (sent, 0));
             }
         }
     }

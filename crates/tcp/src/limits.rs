@@ -24,7 +24,7 @@ pub enum Limit {
 #[repr(C)]
 pub struct Limits {
     since: Time,
-    /// Integral of the window over time, segment-nanoseconds.
+    /// Integral of the window over time, byte-nanoseconds.
     window_time: f64,
     now: Limit,
     spent: [u64; 6],
@@ -39,20 +39,20 @@ impl Limits {
         self.since = now;
     }
 
-    /// Time passes until `now` under the present limit and a window of `cwnd` segments.
-    pub(crate) fn pass(&mut self, now: Time, cwnd: f64) {
+    /// Time passes until `now` under the present limit and a window of `cwnd` bytes.
+    pub(crate) fn pass(&mut self, now: Time, cwnd: u64) {
         self.pass_as(now, cwnd, self.now);
     }
 
     /// As `pass`, but the time that passed belongs to `limit`.
-    pub(crate) fn pass_as(&mut self, now: Time, cwnd: f64, limit: Limit) {
+    pub(crate) fn pass_as(&mut self, now: Time, cwnd: u64, limit: Limit) {
         let span = now.since(self.since).0;
         if span == 0 {
             return;
         }
         self.spent[limit as usize] += span;
         // Less than 292 years: the conversion of a signed number is one step for the processor, not five.
-        self.window_time += cwnd * (span as i64) as f64;
+        self.window_time += cwnd as f64 * (span as i64) as f64;
         self.since = now;
     }
 
@@ -65,7 +65,7 @@ impl Limits {
         Span(self.spent[limit as usize])
     }
 
-    /// Time-average of the congestion window in segments; 0 if no time has passed.
+    /// Time-average of the congestion window in bytes; 0 if no time has passed.
     pub fn mean_window(&self) -> f64 {
         let total: u64 = self.spent.iter().sum();
         if total == 0 { 0.0 } else { self.window_time / total as f64 }

@@ -130,6 +130,39 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
+    /// [`Receiver::on_data`] for segment `seq` if it makes the newest run longer, behind which nothing has come, which is the rule while
+    /// something is missing; not for a probe. The blocks of the acknowledgement are those of [`Receiver::runs`].
+    #[inline]
+    pub fn on_early(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
+        let early = self.early.as_mut().filter(|_| self.sack)?;
+        let newest = &mut early.recent[0];
+        let known = newest.start > self.next && newest.end == seq && self.high == seq;
+        if !known || seq - self.next >= early.segments.capacity().min(MAX_WINDOW) {
+            return None;
+        }
+        if self.ecn {
+            self.echo = (self.echo && !cwr) || ce;
+        }
+        newest.end = seq + 1;
+        early.segments.set(seq);
+        self.early_count += 1;
+        self.high = seq + 1;
+        self.unacked = 0;
+        self.deadline = None;
+        self.last_ack = self.next;
+        Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
+    }
+
+    /// The runs received out of order of which an acknowledgement tells now, most recently changed first.
+    #[inline]
+    pub fn runs(&self) -> impl Iterator<Item = Block> {
+        // One by one: they were written in words, and a copy of all of them would wait for that.
+        let recent: &[Block] = self.early.as_ref().map_or(&[], |early| &early.recent);
+        let told =
+            |block: &&Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
+        recent.iter().filter(told).copied()
+    }
+
     /// The delayed acknowledgement is due.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
         (self.deadline? <= now).then(|| self.acknowledge(None))
@@ -202,14 +235,9 @@ impl Receiver {
 
     #[inline(never)]
     fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
-        // One by one: they were written in words, and a copy of all of them would wait for that.
-        let recent: &[Block] = self.early.as_ref().map_or(&[], |early| &early.recent);
-        let told =
-            |block: &&Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
-        let recent = recent.iter().filter(told).copied();
         match repeated {
-            None => sack.fill(recent),
-            Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(recent)),
+            None => sack.fill(self.runs()),
+            Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(self.runs())),
         }
     }
 }

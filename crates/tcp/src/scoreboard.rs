@@ -348,20 +348,20 @@ impl Scoreboard {
         self.rank(seq + 1);
     }
 
-    /// The one segment that an ACK newly reports if it says what the last one said, but that the first run has become longer by
-    /// that segment. Not with RACK.
+    /// Is segment `seq` outstanding and not SACKed?
     #[inline]
-    pub(crate) fn grown(&self, ack: u64, sack: &Sack, known: &Sack) -> Option<u64> {
-        let ([run, rest @ ..], [before, others @ ..]) = (sack.blocks(), known.blocks()) else { return None };
-        let seq = before.end;
-        let longer = run.start == before.start && run.end == seq + 1 && rest == others;
-        let outstanding = self.una <= seq && seq < self.next;
-        let news = longer && ack == self.una && outstanding && self.order.is_none() && !self.sacked.get(seq);
-        news.then_some(seq)
+    pub(crate) fn misses(&self, seq: u64) -> bool {
+        self.una <= seq && seq < self.next && !self.sacked.get(seq)
     }
 
-    /// [`Scoreboard::acknowledge`] for [`Scoreboard::grown`]: when `seq` was sent, whether only once, and how many segments are
-    /// newly marked lost.
+    /// Does no segment wait to be sent again that is marked lost? Not with RACK.
+    #[inline]
+    pub(crate) fn has_resent_all(&self) -> bool {
+        self.lost_count == 0 || self.resend.max(self.una) >= self.lost_end
+    }
+
+    /// [`Scoreboard::acknowledge`] for an ACK that newly reports `seq` alone, without RACK: when it was sent, whether only once, and
+    /// how many segments are newly marked lost.
     #[inline]
     pub(crate) fn take_grown(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];

@@ -27,6 +27,7 @@ use bentpipe_cc::{
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
+use crate::packed::PackedSack;
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
@@ -59,6 +60,24 @@ pub struct Counters {
     pub sent: u64,
 }
 
+/// What the way of the next acknowledgement and segment depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// See `sender/even.rs`.
+    Even,
+    /// See `sender/grown.rs`.
+    Repairing,
+    /// Anything may be.
+    Uneven,
+}
+
+/// The blocks of an acknowledgement, and the same as they were on the wire.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    blocks: Sack,
+    packed: PackedSack,
+}
+
 /// AEN's probe (TCP-STAR section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
@@ -75,13 +94,15 @@ pub struct Sender {
     flow: Flow,
     options: Arc<Options>,
     cc: Box<dyn Controller>,
-    /// Nothing but windows and data limits the sender, see `sender/even.rs`; segments below `free` may be sent then.
-    even: bool,
+    /// How things run, and which segments may be sent as long as they run so: those below `free`.
+    course: Course,
     /// RACK, tail loss probe or D-SACK is on.
     watchful: bool,
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
+    /// Proportional rate reduction governs the window of recovery.
+    proportional: bool,
     pacing_waits: bool,
     /// ECN: the next new segment carries CWR.
     cwr: bool,
@@ -112,7 +133,7 @@ pub struct Sender {
     limits: Limits,
     board: Scoreboard,
     /// The blocks of the last ACK, once there have been any.
-    known_sack: Option<Box<Sack>>,
+    known_sack: Option<Box<Known>>,
     /// Segments beyond `una` already counted as delivered (no SACK).
     credited: u64,
     /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
@@ -162,6 +183,7 @@ impl Sender {
             decision: Wanted::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             self_driven: cc.recovery() == Recovery::Controller,
+            proportional: options.prr && cc.recovery() == Recovery::Sender,
             board: Scoreboard::new(cc.wants_rate(), rack),
             cc,
             flow,
@@ -187,7 +209,7 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
-            even: false,
+            course: Course::Uneven,
             free: 0,
             round_mark: 0,
             limited_until: 0,
@@ -216,7 +238,7 @@ impl Sender {
 
     /// The application will send nothing more than what has been sent.
     pub fn stop(&mut self) {
-        self.even = false;
+        self.course = Course::Uneven;
         if self.limit > self.board.next() {
             self.limit = self.board.next();
             self.last_len = self.options.mss;
@@ -265,13 +287,13 @@ impl Sender {
 
     /// Time under each limit until `now`.
     pub fn limits(&mut self, now: Time) -> &Limits {
-        self.limits.pass(now, self.cwnd_segments());
+        self.limits.pass(now, self.decision.cwnd);
         &self.limits
     }
 
     /// The congestion window in segments, real-valued.
     pub fn cwnd_segments(&self) -> f64 {
-        self.decision.real()
+        self.decision.cwnd as f64 / f64::from(self.flow.mss)
     }
 
     /// Segments in flight: RFC 6675's pipe, or its counterpart when duplicate ACKs stand for SACKs.
@@ -324,9 +346,6 @@ impl Sender {
         {
             return Some(rtt);
         }
-        if let Some(seq) = self.grown(seg) {
-            return self.on_grown_ack(now, seq);
-        }
         self.on_long_ack(now, seg)
     }
 
@@ -336,7 +355,7 @@ impl Sender {
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
         }
-        self.limits.pass(now, self.cwnd_segments());
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
@@ -387,7 +406,7 @@ impl Sender {
             self.react_to_repair();
         }
         if self.flow.phase == Phase::Recovery || recovered {
-            self.prr.on_ack(delivered, self.in_flight(), advanced > 0 && got.lost == 0);
+            self.reduce(delivered, advanced > 0 && got.lost == 0);
         }
         self.note_in_flight();
         if let Some(clamp) = &mut self.exit_clamp
@@ -423,25 +442,27 @@ impl Sender {
         if self.watchful {
             self.believe(seg);
         }
-        let mut unknown = Sack::default();
+        let mut unknown = Known::default();
         let known = match &mut self.known_sack {
             Some(known) => known,
             None if sack.is_empty() => &mut unknown,
             none => none.insert(Box::default()),
         };
-        self.board.acknowledge(seg.ack, sack, known)
+        let got = self.board.acknowledge(seg.ack, sack, &mut known.blocks);
+        known.packed.fill(seg.ack, sack.blocks().iter().copied());
+        got
     }
 
     /// Did the last ACK report nothing out of order?
     fn knows_no_blocks(&self) -> bool {
-        self.known_sack.as_ref().is_none_or(|known| known.is_empty())
+        self.known_sack.as_ref().is_none_or(|known| known.blocks.is_empty())
     }
 
     /// The instant of [`Sender::deadline`] may have come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
         if self.decision.deadline() <= now {
-            self.even = false;
+            self.course = Course::Uneven;
             self.cc.on_deadline(&self.flow);
             self.ask();
         }
@@ -452,8 +473,8 @@ impl Sender {
             return;
         }
         if self.timer <= now {
-            self.even = false;
-            self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+            self.course = Course::Uneven;
+            self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
                 self.timer = now + self.rto.rto();
@@ -466,10 +487,11 @@ impl Sender {
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Data> {
-        if self.even {
-            return self.poll_even(now);
+        match self.course {
+            Course::Even => self.poll_even(now),
+            Course::Repairing => self.poll_repairing(now),
+            Course::Uneven => self.poll_any(now),
         }
-        self.poll_any(now)
     }
 }
 

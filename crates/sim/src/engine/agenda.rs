@@ -8,91 +8,165 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-/// Events in the order of (time, number). Links have the lowest numbers; arrivals at one instant come in the order of entities.
+/// Events in the order of (time, number), apart for each place. Links have the lowest numbers; arrivals at one instant come in the
+/// order of entities.
 #[derive(Debug)]
 pub(super) struct Agenda {
+    /// The place where something happens now. It is not among the others.
+    here: Place,
+    number: usize,
+    others: Vec<Place>,
+    /// Of the links.
+    seats: Vec<Seat>,
+}
+
+/// The events of one place.
+#[derive(Debug)]
+struct Place {
     /// The first of all arrivals.
     first: Arrival,
-    /// Numbered from 1, whose winner is the first of all. At `n` meet the winners at `2 n` and `2 n + 1`, or a link in the place of
-    /// either: links stand in the places from `matches.len()` on.
-    matches: Vec<[Arrival; 2]>,
-    /// Of the links.
-    places: Vec<Place>,
+    /// When the first timer expires.
+    timer: Time,
+    /// Who came to each seat of the tournament. The winner of those in `2 n` and `2 n + 1` goes to `n`; the first of all needs no
+    /// seat. Links begin in the second half.
+    seated: Vec<Arrival>,
     timers: BinaryHeap<Reverse<(Time, u64)>>,
+    /// How late it was when we left.
+    now: Time,
 }
 
 /// Where a link stands, if it ever holds a packet.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    place: usize,
+struct Seat {
+    place: u32,
+    seat: u32,
+    /// The entity, then the link.
     whose: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    at: u64,
-    /// The entity, then the link: one word, as both are read together.
-    whose: u64,
-}
+/// The instant, the entity, the link: 64 and twice 32 bits, so that the lesser one is first.
+type Arrival = u128;
 
 /// No arrival.
-const NONE: Arrival = Arrival { at: u64::MAX, whose: 0 };
+const NONE: Arrival = Arrival::MAX;
+
+/// A link, as the agenda knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) entity: u32,
+    /// Does it ever hold a packet?
+    pub(super) holds: bool,
+    /// The place at its far end.
+    pub(super) place: u32,
+}
 
 impl Agenda {
-    /// An empty one, for links that are these entities and hold packets or not.
-    pub(super) fn new(links: &[(u32, bool)]) -> Self {
-        let held = links.iter().filter(|&&(_, holds)| holds).count().max(1);
-        let mut free = held..;
-        let place = |(i, &(entity, holds)): (usize, &(u32, bool))| {
-            let place = if holds { free.next().unwrap_or(0) } else { 0 };
-            Place { place, whose: whose(entity, i) }
+    /// An empty one of so many places.
+    pub(super) fn new(places: usize, links: &[Entry]) -> Self {
+        let held = |place: usize| links.iter().filter(|l| l.holds && l.place as usize == place).count();
+        let mut free: Vec<usize> = (0..places).map(|place| held(place).max(1)).collect();
+        let others = free.iter().map(|&held| Place::new(held)).collect();
+        let seat = |(i, link): (usize, &Entry)| {
+            let next = &mut free[link.place as usize];
+            let seat = if link.holds { *next as u32 } else { 0 };
+            *next += usize::from(link.holds);
+            Seat { place: link.place, seat, whose: whose(link.entity, i) }
         };
-        let places = links.iter().enumerate().map(place).collect();
-        Self { first: NONE, matches: vec![[NONE; 2]; held], places, timers: BinaryHeap::new() }
+        let seats = links.iter().enumerate().map(seat).collect();
+        let mut agenda = Self { here: Place::new(0), number: 0, others, seats };
+        std::mem::swap(&mut agenda.here, &mut agenda.others[0]);
+        agenda
     }
 
-    /// The next event.
-    #[inline]
-    pub(super) fn top(&self) -> Option<(Time, u64)> {
-        if let Some(&Reverse((at, number))) = self.timers.peek()
-            && at.0 < self.first.at
-        {
-            return Some((at, number));
-        }
-        (self.first.at != NONE.at).then_some((Time(self.first.at), self.first.whose & u64::from(u32::MAX)))
+    /// When the next event of all is; [`Time::MAX`] if there is none.
+    pub(super) fn earliest(&self) -> Time {
+        let next = |place: &Place| place.timer.min(place.arrival());
+        self.others.iter().map(next).fold(next(&self.here), Time::min)
+    }
+
+    /// From now on it is the events of this place that are asked for. Takes how late it is where we were, and returns how late it
+    /// was there.
+    pub(super) fn go_to(&mut self, place: usize, now: Time) -> Time {
+        self.here.now = now;
+        std::mem::swap(&mut self.here, &mut self.others[self.number]);
+        std::mem::swap(&mut self.here, &mut self.others[place]);
+        self.number = place;
+        self.here.now
+    }
+
+    /// When the next arrival here is and its link; at [`Time::MAX`] there is none.
+    #[inline(always)]
+    pub(super) fn arrival(&self) -> (Time, usize) {
+        (self.here.arrival(), self.here.first as u32 as usize)
+    }
+
+    /// When the next timer here expires; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
+    #[inline(always)]
+    pub(super) fn timer(&self) -> Time {
+        self.here.timer
     }
 
     /// What is expected of link `i` from now on is an arrival of that entity.
     pub(super) fn rename(&mut self, i: usize, entity: u32) {
-        self.places[i].whose = whose(entity, i);
+        self.seats[i].whose = whose(entity, i);
     }
 
-    /// The next arrival of link `i` will be at `at`, or there is none.
+    /// The next arrival of link `i`, which arrives here, will be at `at`, or there is none.
     #[inline(always)]
+    pub(super) fn expect_here(&mut self, i: usize, at: Option<Time>) {
+        self.here.expect(&self.seats[i], at);
+    }
+
+    /// The next arrival of link `i`, wherever, will be at `at`, or there is none.
     pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
-        let Place { mut place, whose } = self.places[i];
-        let mut first = Arrival { at: at.map_or(NONE.at, |at| at.0), whose };
-        while place > 1 {
-            let pair = &mut self.matches[place / 2];
-            pair[place % 2] = first;
-            let other = pair[(place % 2) ^ 1];
-            // A branch, which the processor guesses: without, the next event would wait for all levels.
-            if other.at <= first.at && (other.at < first.at || other.whose < first.whose) {
-                first = other;
-            }
-            place /= 2;
-        }
-        self.first = first;
+        let seat = self.seats[i];
+        self.place(seat.place as usize).expect(&seat, at);
     }
 
     /// Adds a timer.
-    pub(super) fn push(&mut self, at: Time, number: u64) {
-        self.timers.push(Reverse((at, number)));
+    pub(super) fn push(&mut self, place: usize, at: Time, number: u64) {
+        let place = self.place(place);
+        place.timers.push(Reverse((at, number)));
+        place.timer = place.timer.min(at);
     }
 
-    /// Removes the next event, which is a timer.
-    pub(super) fn pop(&mut self) {
-        self.timers.pop();
+    /// Removes the next event here, which is a timer. Returns its number.
+    pub(super) fn pop(&mut self) -> Option<u64> {
+        let Reverse((_, number)) = self.here.timers.pop()?;
+        self.here.timer = self.here.timers.peek().map_or(Time::MAX, |&Reverse((at, _))| at);
+        Some(number)
+    }
+
+    fn place(&mut self, place: usize) -> &mut Place {
+        if place == self.number { &mut self.here } else { &mut self.others[place] }
+    }
+}
+
+impl Place {
+    fn new(held: usize) -> Self {
+        let seated = vec![NONE; 2 * held];
+        Self { first: NONE, timer: Time::MAX, seated, timers: BinaryHeap::new(), now: Time(0) }
+    }
+
+    #[inline(always)]
+    fn arrival(&self) -> Time {
+        Time((self.first >> 64) as u64)
+    }
+
+    #[inline(always)]
+    fn expect(&mut self, seat: &Seat, at: Option<Time>) {
+        let mut first = at.map_or(NONE, |at| Arrival::from(at.0) << 64 | Arrival::from(seat.whose));
+        let mut seat = seat.seat as usize;
+        while seat > 1 {
+            self.seated[seat] = first;
+            let other = self.seated[seat ^ 1];
+            // A branch, which the processor guesses: without, the next event would wait for all levels.
+            if other < first {
+                first = other;
+            }
+            seat /= 2;
+        }
+        self.first = first;
     }
 }
 
@@ -105,39 +179,60 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const PLACES: usize = 3;
+
     proptest! {
         #[test]
         fn events_come_in_the_order_of_time_and_number(
-            holds in prop::collection::vec(any::<bool>(), 0..12),
-            calls in prop::collection::vec((0_u8..4, 0_u64..20, any::<prop::sample::Index>()), 0..300),
+            links in prop::collection::vec((any::<bool>(), 0..PLACES as u32), 0..12),
+            calls in prop::collection::vec((0_u8..4, 0_u64..20, any::<prop::sample::Index>(), 0..PLACES), 0..300),
         ) {
-            let links: Vec<(u32, bool)> = (0..).zip(holds.iter().copied()).collect();
-            let held: Vec<usize> = (0..holds.len()).filter(|&i| holds[i]).collect();
-            let (mut agenda, mut sorted) = (Agenda::new(&links), Vec::new());
-            for (call, at, which) in calls {
+            let entry = |(entity, &(holds, place))| Entry { entity, holds, place };
+            let entries: Vec<Entry> = (0..).zip(&links).map(entry).collect();
+            let held: Vec<usize> = (0..links.len()).filter(|&i| links[i].0).collect();
+            let mut agenda = Agenda::new(PLACES, &entries);
+            // Of each place: when, the entity, and the link or the timer.
+            let mut sorted = vec![Vec::new(); PLACES];
+            for (call, at, which, place) in calls {
+                agenda.go_to(place, Time(0));
                 match call {
-                    0 if sorted.first().is_some_and(|&(_, _, number)| number >= 12) => {
-                        sorted.remove(0);
-                        agenda.pop();
+                    0 if sorted[place].first().is_some_and(|&(_, _, number)| number >= 12) => {
+                        let (_, _, number) = sorted[place].remove(0);
+                        prop_assert_eq!(agenda.pop(), Some(number));
                     }
                     1 | 2 if !held.is_empty() => {
                         let i = held[which.index(held.len())];
-                        sorted.retain(|&(_, _, number)| number != i as u64);
+                        let there = &mut sorted[links[i].1 as usize];
+                        there.retain(|&(_, _, number)| number != i as u64);
                         // Whose arrival it is does not follow from the link alone: twelve a link.
                         let entity = 12 * ((5 * i as u32 + at as u32) % 12) + i as u32;
                         let next = (call == 1).then_some(Time(at));
-                        sorted.extend(next.map(|at| (at, entity, i as u64)));
+                        there.extend(next.map(|at| (at, entity, i as u64)));
                         agenda.rename(i, entity);
-                        agenda.expect(i, next);
+                        if entries[i].place as usize == place {
+                            agenda.expect_here(i, next);
+                        } else {
+                            agenda.expect(i, next);
+                        }
                     }
                     _ => {
                         let number = 12 + which.index(6) as u64;
-                        sorted.push((Time(at), u32::MAX, number));
-                        agenda.push(Time(at), number);
+                        let there = which.index(PLACES);
+                        sorted[there].push((Time(at), u32::MAX, number));
+                        agenda.push(there, Time(at), number);
                     }
                 }
-                sorted.sort_unstable();
-                prop_assert_eq!(agenda.top(), sorted.first().map(|&(at, _, number)| (at, number)));
+                sorted.iter_mut().for_each(|there| there.sort_unstable());
+                for (place, there) in sorted.iter().enumerate() {
+                    agenda.go_to(place, Time(0));
+                    let ((at, link), timer) = (agenda.arrival(), agenda.timer());
+                    let next = if timer < at { (timer, None) } else { (at, Some(link as u64)) };
+                    let (at, number) = there.first().map_or((Time::MAX, None), |&(at, _, n)| (at, (n < 12).then_some(n)));
+                    prop_assert_eq!(next.0, at);
+                    prop_assert!(at == Time::MAX || next.1 == number);
+                }
+                let earliest = sorted.iter().flatten().map(|&(at, _, _)| at).min();
+                prop_assert_eq!(agenda.earliest(), earliest.unwrap_or(Time::MAX));
             }
         }
     }

@@ -1,14 +1,18 @@
 //! What happens ahead of time: it is found out when a run begins, and the recorder is told of it.
 
-use bentpipe_cc::Time;
+use std::collections::BTreeMap;
 
-use super::agenda::Agenda;
+use bentpipe_cc::{Span, Time};
+
+use super::agenda::{Agenda, Entry};
 use super::folding::{self, END, Hop, Role, Ways};
 use super::passage::{self, Sizes};
+use super::places::Places;
 use super::{Effort, Engine};
 use crate::flow::{Flow, Kind};
 use crate::link::Link;
 use crate::packet::Packet;
+use crate::plan::{CcPlan, FlowPlan, Plan, Source};
 
 /// Nothing is recorded of what happens ahead of time.
 pub(super) const NOTHING: u8 = 0;
@@ -19,7 +23,7 @@ pub(super) const LINKS: u8 = 2;
 
 impl Engine {
     /// Finds out what needs no event of its own.
-    pub(super) fn fold(&mut self, effort: Effort) {
+    pub(super) fn fold(&mut self, plan: &Plan, effort: Effort) {
         let decides: Vec<bool> = self.links.iter().map(Link::decides_at_departure).collect();
         if effort == Effort::Plain {
             self.links.iter_mut().for_each(Link::be_plain);
@@ -40,13 +44,22 @@ impl Engine {
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
             constants = passage::constants(&self.links, &feeders, &self.sizes());
             self.foretell();
+            if self.order_is_free(plan) {
+                let delays: Vec<Span> = self.links.iter().map(Link::delay).collect();
+                self.places = Places::find(&self.routes, &delays, &ways, self.capacity());
+            }
         }
         let mut holds = vec![false; self.links.len()];
         for hop in self.routes.iter().filter(|hop| hop.link != END) {
             holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
         }
-        let links: Vec<_> = self.links.iter().map(Link::entity).zip(holds).collect();
-        self.events = Agenda::new(&links);
+        let entry = |(i, link): (usize, &Link)| Entry {
+            entity: link.entity(),
+            holds: holds[i],
+            place: self.places.of(i) as u32,
+        };
+        let links: Vec<Entry> = self.links.iter().enumerate().map(entry).collect();
+        self.events = Agenda::new(self.places.count, &links);
         let firsts = self.flows.iter_mut().flat_map(|flow| {
             let [data, acks] = flow.usual_sizes();
             [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
@@ -59,6 +72,30 @@ impl Engine {
         for passage in &self.passages {
             self.recorder.expect_passage(passage.delivers(&self.routes, &self.links));
         }
+    }
+
+    /// Is nobody looking who could tell in which order things happen that have nothing to do with each other? What is recorded is
+    /// in the order of time, and controllers from outside may know of each other.
+    fn order_is_free(&self, plan: &Plan) -> bool {
+        let from_outside =
+            |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
+        !plan.flows.iter().any(from_outside)
+            && !self.recorder.has_changes()
+            && self.recorder.first_tick().is_none()
+    }
+
+    /// How many packets of data a second the links let through that are the slowest of any flow's.
+    fn capacity(&self) -> f64 {
+        let mut slowest = BTreeMap::new();
+        for flow in &self.flows {
+            let hops = self.routes[flow.data_route as usize..].iter().take_while(|hop| hop.link != END);
+            let rates = hops.map(|hop| (self.links[hop.link as usize].rate_bps(), hop.link));
+            if let Some((rate, link)) = rates.filter(|&(rate, _)| rate > 0).min() {
+                let [size, _] = flow.usual_sizes();
+                slowest.insert(link, rate as f64 / 8.0 / f64::from(size.max(1)));
+            }
+        }
+        slowest.values().sum()
     }
 
     /// What sizes of packets may come to each link.

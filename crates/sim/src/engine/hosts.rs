@@ -50,7 +50,7 @@ impl Engine {
         if tcp.on_ack(self.now, packet, &mut self.sacks) {
             self.send_evenly(f, Cause::Arrival)
         } else {
-            self.send(f, Cause::Arrival)
+            self.send_any(f, Cause::Arrival)
         }
     }
 

@@ -22,7 +22,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         );
         let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
         let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-        engine.run(&mut |_| true).unwrap();
+        engine.run(&plan, &mut |_| true).unwrap();
         let back = engine.links[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
         // What is still taken belongs to ACKs under way or waiting, of which there are few.
@@ -35,7 +35,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
 fn passages(text: &str) -> Vec<u64> {
     let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&mut |_| true).unwrap();
+    engine.run(&plan, &mut |_| true).unwrap();
     assert!(engine.passages.iter().all(|passage| passage.count > 1_000), "{:?}", engine.passages);
     engine.passages.iter().map(|passage| passage.time).collect()
 }
@@ -97,7 +97,7 @@ fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
     );
     let mut plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&mut |_| true).unwrap();
+    engine.run(&plan, &mut |_| true).unwrap();
     spoil(&mut engine, &mut plan);
     engine.finish(&plan)
 }
@@ -153,7 +153,7 @@ fn an_event_in_the_past_ends_the_run() {
     let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
     engine.now = Time(1);
-    let said = engine.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
+    let said = engine.run(&plan, &mut |_| true).expect_err("the flow starts at 0").to_string();
     assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
 }
 
@@ -170,7 +170,7 @@ fn a_run_that_records_too_much_ends_in_an_error() {
         let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
         engine.tap = Tap::new(&plan, None).unwrap();
         engine.recorder.most = 10_000;
-        let said = engine.run(&mut |_| true).expect_err(record).to_string();
+        let said = engine.run(&plan, &mut |_| true).expect_err(record).to_string();
         assert!(said.contains("more than 10000 rows; choose a longer interval"), "{record}: {said}");
         assert!(
             engine.recorder.rows() + engine.tap.map_or(0, |tap| tap.rows()) < 10_000 + 200_000,
@@ -187,7 +187,7 @@ fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
     let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
     engine.kept.most = most;
-    let ends = engine.run(&mut |_| true).and_then(|()| engine.check_kept(&plan));
+    let ends = engine.run(&plan, &mut |_| true).and_then(|()| engine.check_kept(&plan));
     ends.err().map(|e| e.to_string())
 }
 
@@ -212,4 +212,60 @@ fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is()
         said.ends_with("give flows a receive_window, such as \"100000 segments\", or links shorter queues"),
         "{said}"
     );
+}
+
+/// How many places are found in a chain of three links with flows through and across each, and how far apart they are, ms.
+fn places(set: &[(&str, &str)], effort: Effort) -> (usize, u64) {
+    let link = |name, delay| {
+        format!(
+            "[link.{name}]\nrate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}\n"
+        )
+    };
+    let flow = |path| {
+        format!("[[flow]]\ncc = \"reno\"\nprofile = \"paper\"\ndelayed_ack = false\npath = [{path}]\n")
+    };
+    let paths = ["\"x\", \"y\", \"z\"", "\"x\"", "\"y\"", "\"z\""];
+    let text = format!(
+        "duration = \"5 s\"\n{}{}{}{}",
+        link("x", 20),
+        link("y", 30),
+        link("z", 10),
+        paths.map(flow).concat()
+    );
+    let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let plan = Scenario::from_toml(&text, "x.toml", &set).and_then(|s| s.resolve()).unwrap();
+    let engine = Engine::new(&plan, None, effort, &mut no_supply).unwrap();
+    let places = (engine.places.count, engine.places.apart.0 / 1_000_000);
+    let of = |event| engine.place(engine.number(&event));
+    if places.0 == 3 {
+        // Behind the first link are the receiver of its own flow, its answers, and the sender of the second's.
+        assert_eq!(of(Event::Receiver(1)), of(Event::Sender(2)));
+        assert_ne!(of(Event::Receiver(1)), of(Event::Sender(1)));
+        assert_eq!(of(Event::Stop(3)), of(Event::Sender(3)));
+    }
+    places
+}
+
+/// Behind the last link there are only receivers, which answer ahead of time: they are where its senders are.
+#[test]
+fn places_are_what_lies_between_links() {
+    assert_eq!(places(&[], Effort::Least), (3, 20));
+    assert_eq!(places(&[("link.y.delay", "\"0 s\"")], Effort::Least), (2, 20));
+    // What decides at departure is asked again when its last packet arrives: both its ends are one place.
+    assert_eq!(
+        places(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")], Effort::Least),
+        (2, 20)
+    );
+    // Three links with 100 packets a second each: six in 20 ms, one in 3 ms, nine in 30 ms.
+    let slow = |rate, delay| {
+        let rates = ["link.x.rate", "link.y.rate", "link.z.rate"].map(|key| (key, rate));
+        places(&[&rates[..], &[("link.x.delay", delay)]].concat(), Effort::Least)
+    };
+    assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
+    assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
+    assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
+    // Where somebody looks, all is one.
+    assert_eq!(places(&[("record", "{ interval = \"change\" }")], Effort::Least).0, 1);
+    assert_eq!(places(&[("record", "{ interval = \"1 s\", links = true }")], Effort::Least).0, 1);
+    assert_eq!(places(&[], Effort::Plain).0, 1);
 }

@@ -28,13 +28,21 @@ impl Engine {
         }) as u64
     }
 
+    /// Where the event with this number happens.
+    pub(super) fn place(&self, number: u64) -> usize {
+        let stops = self.number(&Event::Stop(0));
+        let flows = self.flows.len() as u64;
+        // A flow's end is its sender's affair.
+        self.places.of((if number >= stops { number - 2 * flows } else { number }) as usize)
+    }
+
     /// The next arrival of link `i` will be at `at`, or there is none.
     #[inline(always)]
-    pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
+    pub(super) fn expect_here(&mut self, i: usize, at: Option<Time>) {
         if self.links[i].is_shared() {
             return self.expect_of_flow(i, at);
         }
-        self.events.expect(i, at);
+        self.events.expect_here(i, at);
     }
 
     /// The same where flows share a delay: the next arrival is one of another flow.
@@ -44,10 +52,10 @@ impl Engine {
         self.events.expect(i, at);
     }
 
-    /// The same for a link that held nothing.
+    /// The same for a link that held nothing, wherever its packets arrive.
     #[inline(never)]
     pub(super) fn expect_first(&mut self, i: usize, at: Time) {
-        self.expect(i, Some(at));
+        self.expect_of_flow(i, Some(at));
     }
 
     fn event(&self, number: u64) -> Event {
@@ -61,7 +69,10 @@ impl Engine {
         }
     }
 
-    pub(super) fn on_timer(&mut self, at: Time, number: u64) {
+    /// The next event is a timer that expires at `at`.
+    #[inline(never)]
+    pub(super) fn on_timer(&mut self, at: Time) {
+        let Some(number) = self.events.pop() else { return };
         match self.event(number) {
             Event::Tick => {
                 if let Some(next) =

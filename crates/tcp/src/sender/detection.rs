@@ -5,7 +5,7 @@
 
 use bentpipe_cc::{Congestion, Phase, Span, Time};
 
-use super::Sender;
+use super::{Course, Sender};
 use crate::limits::Limit;
 use crate::rack::Situation;
 use crate::scoreboard::Marked;
@@ -102,16 +102,16 @@ impl Sender {
     pub(super) fn on_early_timer(&mut self, now: Time) -> bool {
         if let Some(at) = self.rack.as_ref().and_then(|rack| rack.deadline) {
             if at <= now {
-                self.even = false;
-                self.limits.pass(now, self.cwnd_segments());
+                self.course = Course::Uneven;
+                self.limits.pass(now, self.decision.cwnd);
                 self.on_reordering_timer();
             }
             return true;
         }
         if let Some(at) = self.tlp.deadline {
             if at <= now {
-                self.even = false;
-                self.limits.pass_as(now, self.cwnd_segments(), Limit::Timeout);
+                self.course = Course::Uneven;
+                self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
                 self.tlp.on_deadline();
                 self.timer = now + self.rto.rto(); // RFC 8985 section 7.3
             }
@@ -129,7 +129,7 @@ impl Sender {
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
         if (self.flow.phase == Phase::Open && lost > 0) || self.is_second_congestion() {
             self.enter_recovery(0);
-            self.prr.on_ack(0, self.in_flight(), false);
+            self.reduce(0, false);
         }
     }
 

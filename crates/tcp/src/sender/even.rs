@@ -5,7 +5,7 @@
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 
-use super::{Probe, Sender};
+use super::{Course, Probe, Sender};
 use crate::limits::Limit;
 use crate::rto;
 use crate::scoreboard::{Heard, Sent};
@@ -15,7 +15,7 @@ impl Sender {
     /// Whether the run of things is even from now on, until a timer or an acknowledgement of another kind.
     #[inline]
     pub(super) fn smooth(&mut self) {
-        self.even = self.flow.phase == Phase::Open
+        let even = self.flow.phase == Phase::Open
             && self.board.is_in_order()
             && self.knows_no_blocks()
             && self.credited | self.unsacked_deliveries == 0
@@ -26,26 +26,27 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.is_done();
-        if self.even {
-            self.free_up();
+        self.course = if even { Course::Even } else { Course::Uneven };
+        if even {
+            self.free_up(self.board.una().saturating_add(self.decision.segments()));
         }
     }
 
-    /// Data and both windows allow segments below `free`.
+    /// The congestion window allows segments below `free`; data and the receive window may not allow as many.
     #[inline]
-    fn free_up(&mut self) {
-        let mut most = self.decision.segments();
+    pub(super) fn free_up(&mut self, mut free: u64) {
         if self.flow.rwnd != u64::MAX {
-            most = most.min(self.options.receive_window.unwrap_or(u64::MAX));
+            let window = self.options.receive_window.unwrap_or(u64::MAX);
+            free = free.min(self.board.una().saturating_add(window));
         }
-        self.free = self.limit.min(self.board.una().saturating_add(most));
+        self.free = self.limit.min(free);
     }
 
     /// Does an acknowledgement of all before `upto`, without SACK blocks and ECN echo, leave the run of things even?
     #[inline]
     fn is_even_ack(&self, upto: u64) -> bool {
         let news = self.board.una() < upto && upto <= self.board.next();
-        self.even && news && (!self.watchful || self.rack_is_silent(upto))
+        self.is_even() && news && (!self.watchful || self.rack_is_silent(upto))
     }
 
     /// Nothing that stays outstanding was sent before what `ack` delivers or was delivered before, so that RACK finds nothing.
@@ -86,7 +87,7 @@ impl Sender {
 
     #[inline]
     fn on_even_ack(&mut self, now: Time, upto: u64) -> Span {
-        self.limits.pass(now, self.decision.real());
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let before = self.board.una();
         let (first, last) = self.board.shift(upto);
@@ -120,8 +121,10 @@ impl Sender {
         let (cc, flow) = (&mut self.cc, &self.flow);
         self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
         self.timer = if self.board.outstanding() > 0 { now + self.rto.rto() } else { Time::MAX };
-        self.even = !self.is_done();
-        self.free_up();
+        if self.is_done() {
+            self.course = Course::Uneven;
+        }
+        self.free_up(self.board.una().saturating_add(self.decision.segments()));
         rtt
     }
 
@@ -134,7 +137,7 @@ impl Sender {
     /// Is the run of things even, so that [`Sender::poll_even`] may be called?
     #[inline]
     pub fn is_even(&self) -> bool {
-        self.even
+        self.course == Course::Even
     }
 
     /// [`Sender::poll`] while the run of things is even.
@@ -143,7 +146,9 @@ impl Sender {
         self.flow.now = now;
         let next = self.board.next();
         if next < self.free && (self.pace_at <= now || !self.is_paced()) {
-            return Some(self.send_even(now, next));
+            let data = self.send_freely(now, next);
+            self.note_even_flight();
+            return Some(data);
         }
         self.pause_even(now, next);
         None
@@ -167,12 +172,13 @@ impl Sender {
         if self.watchful && self.options.tlp {
             self.schedule_probe();
         }
-        self.limits.pass(now, self.decision.real());
+        self.limits.pass(now, self.decision.cwnd);
         self.limits.set(limit);
     }
 
+    /// Sends segment `next`, which is new, while nothing but windows limits the sender.
     #[inline(always)]
-    fn send_even(&mut self, now: Time, next: u64) -> Data {
+    pub(super) fn send_freely(&mut self, now: Time, next: u64) -> Data {
         let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
         if self.rated {
             if self.board.outstanding() == 0 {
@@ -190,7 +196,6 @@ impl Sender {
             self.timer = now + self.rto.rto();
         }
         self.pace(now, data.len);
-        self.note_even_flight();
         data
     }
 }
@@ -204,6 +209,7 @@ mod tests {
 
     use super::*;
     use crate::options::{LossRecovery, Options, SpuriousTimeout};
+    use crate::packed::PackedSack;
     use crate::receiver::Receiver;
     use crate::segment::AckSegment;
 
@@ -218,8 +224,11 @@ mod tests {
         /// Acknowledgements that took the short way, and data segments.
         even: u32,
         expected: u32,
-        /// Acknowledgements that took the short way of `sender/grown.rs`.
+        /// The same that made the newest run longer, acknowledgements that took the short way of `sender/grown.rs`, and data segments
+        /// sent after those.
+        early: u32,
         grown: u32,
+        repairing: u32,
     }
 
     impl Pair {
@@ -240,7 +249,9 @@ mod tests {
                 now: Time(0),
                 even: 0,
                 expected: 0,
+                early: 0,
                 grown: 0,
+                repairing: 0,
             };
             pair.both(|sender, now| sender.start(now));
             pair
@@ -248,16 +259,17 @@ mod tests {
 
         fn both<T: PartialEq + std::fmt::Debug>(&mut self, call: impl Fn(&mut Sender, Time) -> T) -> T {
             let got = call(&mut self.short, self.now);
-            self.plain.even = false;
+            self.plain.course = Course::Uneven;
             assert_eq!(got, call(&mut self.plain, self.now));
             got
         }
 
         /// Sends what both may send, and compares all that can be seen of them.
         fn settle(&mut self) {
-            while self.under_way.len() < 3000
-                && let Some(data) = self.both(|sender, now| sender.poll(now))
-            {
+            while self.under_way.len() < 3000 {
+                let repairing = self.short.course == Course::Repairing;
+                let Some(data) = self.both(|sender, now| sender.poll(now)) else { break };
+                self.repairing += u32::from(repairing);
                 self.under_way.push_back(data);
             }
             self.both(|s, now| {
@@ -277,7 +289,17 @@ mod tests {
                 let bare = self.prompt.on_expected(self.now, data.tsval, data.cwr, data.ce);
                 bare.map(|b| AckSegment { ack: b.ack, tsecr: b.tsecr, ece: b.ece, ..AckSegment::default() })
             } else {
-                self.prompt.on_data(self.now, data)
+                let early = if data.probe { None } else { self.prompt.on_early(data.seq, data.cwr, data.ce) };
+                self.early += u32::from(early.is_some());
+                match early {
+                    Some(b) => {
+                        let mut ack =
+                            AckSegment { ack: b.ack, tsecr: b.tsecr, ece: b.ece, ..AckSegment::default() };
+                        ack.sack.fill(self.prompt.runs());
+                        Some(ack)
+                    }
+                    None => self.prompt.on_data(self.now, data),
+                }
             };
             assert_eq!(got, self.receiver.on_data(self.now, data));
             assert_eq!(self.prompt.deadline(), self.receiver.deadline());
@@ -289,10 +311,16 @@ mod tests {
                 ack.ece = ece;
                 let bare = ack.sack.is_empty() && !ack.ece;
                 self.even += u32::from(bare && self.short.is_even_ack(ack.ack));
-                self.grown += u32::from(self.short.grown(&ack).is_some());
-                self.plain.even = false;
-                let long = self.plain.on_long_ack(self.now, &ack);
-                assert_eq!(self.short.on_ack(self.now, &ack), long);
+                let mut packed = PackedSack::default();
+                packed.fill(ack.ack, ack.sack.blocks().iter().copied());
+                let grown = if ack.ece { None } else { self.short.grown(ack.ack, &packed) };
+                self.grown += u32::from(grown.is_some());
+                let short = match grown {
+                    Some(seq) => self.short.on_grown_ack(self.now, seq),
+                    None => self.short.on_ack(self.now, &ack),
+                };
+                self.plain.course = Course::Uneven;
+                assert_eq!(short, self.plain.on_long_ack(self.now, &ack));
                 self.settle();
             }
         }
@@ -415,6 +443,11 @@ mod tests {
         pair.step(&Op::Lose);
         pair.step(&Op::Arrive { count: 99, gap: 1_000_000, ece: false });
         assert_eq!(pair.grown, 96, "three duplicates begin the recovery");
+        assert_eq!(pair.early, 97, "the first after the gap begins the run, the 64th asks for room");
+        assert_eq!(
+            pair.repairing, 47,
+            "each since 53 of 102 have gone (two by RFC 3042), so that fewer than 50 are in flight"
+        );
 
         for (cc, prr) in [("reno", false), ("reno", true), ("cubic", true), ("star", false), ("bbr", false)] {
             let mut pair = Pair::new(cc, Options { prr, ..options }, None);
@@ -426,7 +459,8 @@ mod tests {
                 }
                 pair.step(&Op::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
             }
-            assert!(pair.grown > 50, "{cc}: {}", pair.grown);
+            let short = [pair.grown, pair.early, pair.repairing];
+            assert!(short.iter().all(|&n| n > 15), "{cc}: {short:?}");
         }
     }
 

@@ -1,33 +1,35 @@
-//! The acknowledgement that is the rule in fast recovery with SACK: it says what the last one said, but that one run has become
-//! longer by one segment. What is done here is what [`Sender::on_ack`] does with it, less what cannot happen; the test in
-//! `sender/even.rs` holds the two against each other.
+//! The acknowledgement that is the rule in fast recovery with SACK, and the segments that it lets go: it says what the last one
+//! said, but that one run has become longer by one segment. What is done here is what [`Sender::on_ack`] and [`Sender::poll`] do
+//! with it, less what cannot happen; the test in `sender/even.rs` holds the two against each other.
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 
-use super::{Probe, Sender};
+use super::{Course, Probe, Sender};
+use crate::limits::Limit;
 use crate::options::LossRecovery;
-use crate::segment::AckSegment;
+use crate::packed::PackedSack;
+use crate::segment::Data;
 
 impl Sender {
-    /// The one segment that `seg` newly reports, if nothing else is to be learnt from it.
+    /// The one segment that an acknowledgement of all before `ack` with these blocks newly reports, if nothing else is to be learnt
+    /// from it. It must not echo congestion.
     #[inline]
-    pub(super) fn grown(&self, seg: &AckSegment) -> Option<u64> {
+    pub fn grown(&self, ack: u64, sack: &PackedSack) -> Option<u64> {
         let known = self.known_sack.as_ref()?;
-        let repairing = self.flow.phase == Phase::Recovery && seg.ack < self.recover;
-        let plain = self.probe == Probe::No && !self.watchful && !seg.ece;
-        if !repairing || !plain || self.options.recovery != LossRecovery::Sack {
-            return None;
-        }
-        self.board.grown(seg.ack, &seg.sack, known)
+        let repairing = self.flow.phase == Phase::Recovery && ack == self.board.una() && ack < self.recover;
+        let plain = self.probe == Probe::No && !self.watchful && self.options.recovery == LossRecovery::Sack;
+        let seq = known.blocks.blocks().first()?.end;
+        (repairing && plain && sack.is_grown(&known.packed) && self.board.misses(seq)).then_some(seq)
     }
 
     /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq`, see [`Sender::grown`].
     #[inline]
-    pub(super) fn on_grown_ack(&mut self, now: Time, seq: u64) -> Option<Span> {
-        self.limits.pass(now, self.decision.real());
+    pub fn on_grown_ack(&mut self, now: Time, seq: u64) -> Option<Span> {
+        self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         if let Some(known) = &mut self.known_sack {
-            known.lengthen();
+            known.blocks.lengthen();
+            known.packed.lengthen();
         }
         let (sent, once, lost) = self.board.take_grown(seq);
         let mss = u64::from(self.flow.mss);
@@ -55,10 +57,40 @@ impl Sender {
             ack.round_end = true;
         }
         self.note_in_flight();
-        self.prr.on_ack(1, self.in_flight(), false);
+        self.reduce(1, false);
         ack.uncounted = mss.saturating_sub(self.growth_limit(false));
         let (cc, flow) = (&mut self.cc, &self.flow);
         self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
+        self.repair();
         rtt
+    }
+
+    /// What is left to do in recovery is to send new data, or nothing, until a timer or an acknowledgement of another kind.
+    #[inline]
+    fn repair(&mut self) {
+        let plain = !self.forced && self.exit_clamp.is_none() && self.board.has_resent_all();
+        self.course = if plain { Course::Repairing } else { Course::Uneven };
+        self.free_up(self.board.next() + self.window().saturating_sub(self.board.pipe()));
+    }
+
+    /// [`Sender::poll`] on that course.
+    #[inline]
+    pub(super) fn poll_repairing(&mut self, now: Time) -> Option<Data> {
+        let next = self.board.next();
+        if next < self.free && (self.pace_at <= now || !self.is_paced()) {
+            self.flow.now = now;
+            let data = self.send_freely(now, next);
+            self.prr.on_sent();
+            self.note_in_flight();
+            return Some(data);
+        }
+        if self.board.pipe() < self.window() {
+            return self.poll_any(now); // something else forbids it, or asks for another segment
+        }
+        self.flow.now = now;
+        self.limited_until = next;
+        self.limits.pass(now, self.decision.cwnd);
+        self.limits.set(Limit::Recovery);
+        None
     }
 }

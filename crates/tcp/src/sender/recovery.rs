@@ -77,6 +77,14 @@ impl Sender {
         self.flow.lost += bytes;
     }
 
+    /// Proportional rate reduction, if it governs the window: an ACK delivered so many segments; `safe` as for [`Prr::on_ack`].
+    #[inline]
+    pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
+        if self.proportional {
+            self.prr.on_ack(delivered, self.in_flight(), safe);
+        }
+    }
+
     /// The window was reduced, for whatever reason: no ECN echo counts before data sent from now on is acknowledged, and the
     /// next new segment says so (RFC 3168 section 6.1.2).
     pub(super) fn window_reduced(&mut self) {

@@ -30,7 +30,7 @@ impl Sender {
                 if self.options.tlp {
                     self.schedule_probe();
                 }
-                self.limits.pass(now, self.cwnd_segments());
+                self.limits.pass(now, self.decision.cwnd);
                 self.limits.set(if self.flow.phase == Phase::Open || limit == Limit::App {
                     limit
                 } else {
@@ -117,7 +117,7 @@ impl Sender {
 
     /// The effective congestion window in segments.
     pub(super) fn window(&self) -> u64 {
-        if self.flow.phase == Phase::Recovery && self.options.prr && !self.self_driven {
+        if self.flow.phase == Phase::Recovery && self.proportional {
             return self.prr.cwnd();
         }
         let desired = self.decision.segments();

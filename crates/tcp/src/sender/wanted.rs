@@ -15,14 +15,13 @@ pub const MAX_OUTSTANDING: u64 = 1 << 24;
 pub(super) struct Wanted {
     decision: Decision,
     segments: u64,
-    real: f64,
     /// When the controller wants to be called; [`Time::MAX`] for not at all.
     deadline: Time,
 }
 
 impl Wanted {
     pub(super) fn new(cc: &dyn Controller, mss: u32) -> Self {
-        let mut wanted = Self { decision: cc.decision(), segments: 1, real: 0.0, deadline: Time::MAX };
+        let mut wanted = Self { decision: cc.decision(), segments: 1, deadline: Time::MAX };
         wanted.measure(mss);
         wanted.deadline = cc.deadline().unwrap_or(Time::MAX);
         wanted
@@ -53,7 +52,6 @@ impl Wanted {
         if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
             self.segments = (cwnd / size).clamp(1, MAX_OUTSTANDING + 1);
         }
-        self.real = cwnd as f64 / f64::from(mss);
     }
 
     /// When the controller wants to be called; [`Time::MAX`] for not at all.
@@ -64,11 +62,6 @@ impl Wanted {
     /// Whole segments that may be in flight, at least one and at most one more than [`MAX_OUTSTANDING`].
     pub(super) fn segments(&self) -> u64 {
         self.segments
-    }
-
-    /// The congestion window in segments, real-valued.
-    pub(super) fn real(&self) -> f64 {
-        self.real
     }
 }
 
