@@ -209,9 +209,9 @@ impl Link {
         self.transmitter.rate
     }
 
-    /// Does every packet that is offered at an instant arrive after it? One byte at 8 Gbit/s takes a nanosecond.
-    pub(crate) fn takes_time(&self) -> bool {
-        self.delay > 0 || (1..=8_000_000_000).contains(&self.transmitter.rate)
+    /// Does a packet of `size` bytes that is offered at an instant arrive after it?
+    pub(crate) fn takes_time(&self, size: u16) -> bool {
+        self.delay > 0 || self.sending_time(size) > 0
     }
 
     /// What waits, if that is decided at departure.

@@ -359,6 +359,60 @@ fn in_step() -> impl Strategy<Value = String> {
     )
 }
 
+/// Links with these delays on which a packet takes less than a nanosecond, mostly.
+fn within_nanoseconds(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let direction = (
+        prop_oneof![4 => select(vec!["1 Tbit/s", "3 Tbit/s", "10 Tbit/s", "100 Tbit/s"]), 1 => select(vec!["12 Mbit/s", "1 Gbit/s"])],
+        select(delays),
+        prop_oneof![6 => 0_u32..30, 1 => Just(1000)],
+        prop_oneof![8 => Just("drop-tail"), 1 => Just("codel"), 1 => Just("priority")],
+        prop_oneof![6 => Just(0.0), 1 => 0.0..0.1],
+    )
+        .prop_map(|(rate, delay, room, kind, loss)| {
+            let room = if kind == "codel" { room + 5 } else { room };
+            let loss = if loss > 0.0 { format!("loss = {{ kind = \"packet-error\", rate = {loss} }}") } else { String::new() };
+            [format!("rate = \"{rate}\""), format!("delay = \"{delay}\""), format!("queue = {{ kind = \"{kind}\", limit = \"{room} packets\" }}"), loss]
+        });
+    let link = (direction.clone(), direction).prop_map(|(there, back)| {
+        let back: Vec<String> = back.into_iter().filter(|key| !key.is_empty()).collect();
+        format!("{}\nreverse = {{ {} }}\n", there.join("\n"), back.join(", "))
+    });
+    let tcp = (
+        select(vec!["reno", "cubic", "vegas"]),
+        prop_oneof![5 => Just(""), 1 => Just("delayed_ack = true\n"), 1 => Just("handshake = true\n")],
+        prop_oneof![3 => Just(String::new()), 1 => path().prop_map(|p| format!("ack_path = {p}\n"))],
+        (1_u32..3_000, 2_u32..40, 1_u32..60, 0_u32..60),
+        prop_oneof![3 => Just(""), 1 => Just("extra_delay = \"1 ns\"\n"), 1 => Just("ack_jitter = \"9 ns\"\n")],
+    )
+        .prop_map(|(cc, ends, back, (segments, window, mss, header), extra)| {
+            let size = segments * mss + 1;
+            format!(
+                "cc = \"{cc}\"\nprofile = \"paper\"\nmss = \"{mss} bytes\"\nheader = \"{header} bytes\"\nack_size = \"{mss} bytes\"\n\
+                 receive_window = \"{window} segments\"\ninitial_window = {window}\n\
+                 traffic = {{ kind = \"bulk\", size = \"{size} bytes\" }}\n{ends}{back}{extra}"
+            )
+        });
+    let source = prop_oneof![
+        4 => tcp,
+        1 => (1_u32..60).prop_map(|n| format!("traffic = {{ kind = \"cbr\", rate = \"1 Tbit/s\", packet = \"{n} bytes\", on = \"100 ns\", off = \"99 us\" }}\n")),
+    ];
+    let flow = (path(), 0_u32..3, 1_u32..4, source).prop_map(|(path, start, count, source)| {
+        format!("[[flow]]\npath = {path}\ncount = {count}\nstart = \"{start} ns\"\n{source}")
+    });
+    let record = prop_oneof![
+        2 => Just("record = { interval = \"change\" }\n"),
+        1 => Just("record = { interval = \"1 us\", links = true }\n"),
+        2 => Just(""),
+    ];
+    (any::<u32>(), record, prop::collection::vec(link, 3), prop::collection::vec(flow, 1..4)).prop_map(
+        |(seed, record, links, flows)| {
+            let links: String =
+                links.iter().zip(["a", "b", "c"]).map(|(l, n)| format!("[link.{n}]\n{l}")).collect();
+            format!("seed = {seed}\nduration = \"1 ms\"\n{record}{links}{}", flows.concat())
+        },
+    )
+}
+
 /// What every result promises of its numbers.
 fn in_range(r: &Report) -> Result<(), TestCaseError> {
     for f in &r.flows {
@@ -450,6 +504,33 @@ proptest! {
     fn short_cuts_keep_the_order_within_an_instant(text in in_step()) {
         like_plainly(&text)?;
     }
+
+    /// And where what happens at an instant gives rise to more at that instant, or at the next.
+    #[test]
+    fn short_cuts_keep_the_order_of_what_takes_no_time(
+        text in prop_oneof![within_nanoseconds(&["0 s", "0 s", "1 ns", "9 us"]), within_nanoseconds(&["1 ns", "1 ns", "2 ns", "1 us"])]
+    ) {
+        like_plainly(&text)?;
+    }
+}
+
+/// Which of the two was first is not to be told from the numbers of their links.
+#[test]
+fn an_acknowledgement_and_data_may_arrive_by_one_link_in_one_nanosecond() {
+    let link = |name: &str, room: u32| {
+        format!(
+            "[link.{name}]\nrate = \"1 Tbit/s\"\ndelay = \"1 ns\"\nqueue = {{ kind = \"drop-tail\", limit = \"{room} packets\" }}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"1 ms\"\nrecord = {{ interval = \"change\" }}\n{}{}{}[[flow]]\npath = [\"a\", \"c\"]\nack_path = [\"b\", \"c\"]\n\
+         cc = \"reno\"\nprofile = \"paper\"\nmss = \"6 bytes\"\nheader = \"17 bytes\"\nack_size = \"6 bytes\"\n\
+         receive_window = \"7 segments\"\ninitial_window = 7\ntraffic = {{ kind = \"bulk\", size = \"253 bytes\" }}\n",
+        link("a", 4),
+        link("b", 0),
+        link("c", 1)
+    );
+    like_plainly(&text).unwrap();
 }
 
 /// Words of the scenarios that are drawn: each kind of queue, loss and place, each controller and option is among them.

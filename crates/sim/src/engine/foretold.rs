@@ -28,7 +28,8 @@ impl Engine {
         if effort == Effort::Plain {
             self.links.iter_mut().for_each(Link::be_plain);
         }
-        let plainly = effort == Effort::Plain || self.tap.is_some();
+        let sizes = self.sizes();
+        let plainly = effort == Effort::Plain || self.tap.is_some() || !self.links_take_time(&sizes);
         let mut constants = vec![false; self.links.len()];
         if plainly {
             folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
@@ -36,13 +37,13 @@ impl Engine {
             let ways = |flow: &Flow| Ways {
                 data: flow.data_route,
                 acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-                prompt: flow.answers_at_once() && self.may_be_ahead(flow),
+                prompt: flow.answers_at_once() && self.may_be_ahead(flow, &sizes),
             };
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
             let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
             let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
-            constants = passage::constants(&self.links, &feeders, &self.sizes());
+            constants = passage::constants(&self.links, &feeders, &sizes);
             self.foretell();
             if self.order_is_free(plan) {
                 let delays: Vec<Span> = self.links.iter().map(Link::delay).collect();
@@ -109,14 +110,26 @@ impl Engine {
         sizes
     }
 
+    /// Does each packet leave each link after the instant at which it comes?
+    ///
+    /// Otherwise what happens at an instant may give rise to events of the same instant with lower numbers, which come after it
+    /// although their order says before. What is known ahead of time stands in its order, and a link that two others feed would see
+    /// their packets the other way round. (A flow's own delay takes time, but for a random one; that is an entity behind all links that
+    /// lead to it.)
+    fn links_take_time(&self, sizes: &Sizes) -> bool {
+        let mut links = self.links[..self.public_links].iter().enumerate();
+        links.all(|(i, link)| sizes.of(i).iter().all(|&size| link.takes_time(size)))
+    }
+
     /// May the receiver of `flow` be ahead of what the recorder sees of it?
     ///
     /// A sample that an acknowledgement gives rise to has to know which data came before it, of that which came at the same
-    /// instant. That is the order of their links, if all that arrives at an instant set out before. (Delays of the flows' own are
+    /// instant. That is the order of their links, unless both come by one link and in one nanosecond. (Delays of the flows' own are
     /// entities behind all links of the scenario, as they are among the engine's links.)
-    pub(super) fn may_be_ahead(&self, flow: &Flow) -> bool {
-        let takes_time = |first: u32| self.links[self.last_hop(first).link as usize].takes_time();
-        !self.recorder.has_changes() || (takes_time(flow.data_route) && takes_time(flow.ack_route))
+    fn may_be_ahead(&self, flow: &Flow, sizes: &Sizes) -> bool {
+        let [data, acks] = [flow.data_route, flow.ack_route].map(|first| self.last_hop(first).link as usize);
+        let apart = |size: &u16| self.links[data].sending_time(*size) > 0;
+        !self.recorder.has_changes() || data != acks || sizes.of(data).iter().all(apart)
     }
 
     /// Finds out what the recorder has to be told, the roles of all links being known.

@@ -62,6 +62,11 @@ impl Sizes {
         Self(vec![Vec::new(); links])
     }
 
+    /// Those of link `i`.
+    pub(super) fn of(&self, i: usize) -> &[u16] {
+        &self.0[i]
+    }
+
     /// Packets of these sizes take the route.
     pub(super) fn add(&mut self, route: &[Hop], sizes: &[u16]) {
         for hop in route.iter().take_while(|hop| hop.link != END) {
@@ -106,7 +111,7 @@ fn flow_through(
         Some(Feeder::Many) | None => 0,
     };
     let link = &links[i];
-    let sizes = &sizes.0[i];
+    let sizes = sizes.of(i);
     let times = || sizes.iter().map(|&size| link.sending_time(size));
     let (least, most) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     let constant = sizes.iter().all(|&size| link.constant(size).is_some()) && (most == 0 || most <= gap);
