@@ -171,8 +171,12 @@ impl Link {
 
     /// Which entity's event the next arrival is.
     pub(crate) fn entity(&self) -> u32 {
-        let flow = self.under_way.front().filter(|_| self.shared).map_or(0, |slot| slot.packet.flow);
-        self.entity + OF_FLOW * flow
+        self.entity_of(self.under_way.front().map_or(0, |slot| slot.packet.flow))
+    }
+
+    /// Which entity's event the arrival of a packet of this flow is.
+    pub(crate) fn entity_of(&self, flow: u32) -> u32 {
+        self.entity + if self.shared { OF_FLOW * flow } else { 0 }
     }
 
     /// The least time that a packet spends in it.
@@ -211,7 +215,12 @@ impl Link {
 
     /// Does a packet of `size` bytes that is offered at an instant arrive after it?
     pub(crate) fn takes_time(&self, size: u16) -> bool {
-        self.delay > 0 || self.sending_time(size) > 0
+        self.delay > 0 || self.parts_packets(size)
+    }
+
+    /// Does a packet of `size` bytes arrive at another instant than the one before it?
+    pub(crate) fn parts_packets(&self, size: u16) -> bool {
+        self.sending_time(size) > 0
     }
 
     /// What waits, if that is decided at departure.

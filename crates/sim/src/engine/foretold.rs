@@ -29,10 +29,13 @@ impl Engine {
             self.links.iter_mut().for_each(Link::be_plain);
         }
         let sizes = self.sizes();
-        let plainly = effort == Effort::Plain || self.tap.is_some() || !self.links_take_time(&sizes);
+        let seen = self.tap.as_ref().is_some_and(|tap| tap.captures());
+        // A loss that is known ahead of time is written down in its order, which instant and entity tell.
+        let mixed = self.tap.is_some() && !self.all_links(&sizes, Link::parts_packets);
+        let plainly = effort == Effort::Plain || seen || mixed || !self.all_links(&sizes, Link::takes_time);
         let mut constants = vec![false; self.links.len()];
         if plainly {
-            folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+            folding::assign_plainly(&mut self.routes, &decides, seen);
         } else {
             let ways = |flow: &Flow| Ways {
                 data: flow.data_route,
@@ -110,15 +113,15 @@ impl Engine {
         sizes
     }
 
-    /// Does each packet leave each link after the instant at which it comes?
+    /// Does this hold for all packets that may come to each link of the scenario?
     ///
-    /// Otherwise what happens at an instant may give rise to events of the same instant with lower numbers, which come after it
-    /// although their order says before. What is known ahead of time stands in its order, and a link that two others feed would see
-    /// their packets the other way round. (A flow's own delay takes time, but for a random one; that is an entity behind all links that
-    /// lead to it.)
-    fn links_take_time(&self, sizes: &Sizes) -> bool {
+    /// Where packets take no time, what happens at an instant may give rise to events of the same instant with lower numbers, which come
+    /// after it although their order says before. What is known ahead of time stands in its order, and a link that two others feed
+    /// would see their packets the other way round. (A flow's own delay takes time, but for a random one; that is an entity behind all
+    /// links that lead to it.)
+    fn all_links(&self, sizes: &Sizes, holds: fn(&Link, u16) -> bool) -> bool {
         let mut links = self.links[..self.public_links].iter().enumerate();
-        links.all(|(i, link)| sizes.of(i).iter().all(|&size| link.takes_time(size)))
+        links.all(|(i, link)| sizes.of(i).iter().all(|&size| holds(link, size)))
     }
 
     /// May the receiver of `flow` be ahead of what the recorder sees of it?
@@ -128,7 +131,7 @@ impl Engine {
     /// entities behind all links of the scenario, as they are among the engine's links.)
     fn may_be_ahead(&self, flow: &Flow, sizes: &Sizes) -> bool {
         let [data, acks] = [flow.data_route, flow.ack_route].map(|first| self.last_hop(first).link as usize);
-        let apart = |size: &u16| self.links[data].sending_time(*size) > 0;
+        let apart = |size: &u16| self.links[data].parts_packets(*size);
         !self.recorder.has_changes() || data != acks || sizes.of(data).iter().all(apart)
     }
 

@@ -28,25 +28,26 @@ impl Default for Kept {
 }
 
 impl Engine {
-    /// Now and then: counts what is kept, if enough has happened since the last time to pay for that.
+    /// Now and then: must the run end because of what is kept? It is counted if enough has happened since the last time to pay for that.
     #[cold]
-    pub(super) fn look_at_kept(&mut self, plan: &Plan) -> Result<(), RunError> {
+    #[inline(never)]
+    pub(super) fn keeps_too_much(&mut self) -> bool {
         self.kept.looks += 1;
         if self.kept.looks * PER_LOOK < (self.links.len() + self.flows.len()) as u64 {
-            return Ok(());
+            return false;
         }
         self.kept.looks = 0;
-        self.check_kept(plan)
+        self.count_kept().is_too_much()
     }
 
     /// Is what is kept too much, of the whole run or of one connection?
     #[inline(never)]
     pub(super) fn check_kept(&mut self, plan: &Plan) -> Result<(), RunError> {
-        let most = self.kept.most;
-        let Count { kept, flow, link } = self.count_kept();
-        if kept <= most && flow.0 <= MAX_OUTSTANDING {
+        let count = self.count_kept();
+        if !count.is_too_much() {
             return Ok(());
         }
+        let Count { kept, most, flow, link } = count;
         let who = if flow.0 > link.0 {
             format!("{} of them of flow {}", flow.0, plan.flows[flow.1].name)
         } else {
@@ -58,7 +59,7 @@ impl Engine {
     }
 
     fn count_kept(&mut self) -> Count {
-        let mut count = Count { kept: 0, flow: (0, 0), link: (0, 0) };
+        let mut count = Count { kept: 0, most: self.kept.most, flow: (0, 0), link: (0, 0) };
         for (i, flow) in self.flows.iter().enumerate() {
             let room = match &flow.kind {
                 Kind::Tcp(tcp) => tcp.sender.room(),
@@ -79,8 +80,15 @@ impl Engine {
 /// What is kept: packets for which links keep something, and segments for which senders have taken memory.
 struct Count {
     kept: u64,
+    most: u64,
     /// The most of one flow, and which it is.
     flow: (u64, usize),
     /// The most of one link, and which it is.
     link: (u64, usize),
+}
+
+impl Count {
+    fn is_too_much(&self) -> bool {
+        self.kept > self.most || self.flow.0 > MAX_OUTSTANDING
+    }
 }

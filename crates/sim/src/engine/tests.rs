@@ -22,7 +22,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         );
         let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
         let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-        engine.run(&plan, &mut |_| true).unwrap();
+        engine.run(&mut |_| true).unwrap();
         let back = engine.links[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
         // What is still taken belongs to ACKs under way or waiting, of which there are few.
@@ -35,7 +35,7 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
 fn passages(text: &str) -> Vec<u64> {
     let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&plan, &mut |_| true).unwrap();
+    engine.run(&mut |_| true).unwrap();
     assert!(engine.passages.iter().all(|passage| passage.count > 1_000), "{:?}", engine.passages);
     engine.passages.iter().map(|passage| passage.time).collect()
 }
@@ -97,7 +97,7 @@ fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
     );
     let mut plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&plan, &mut |_| true).unwrap();
+    engine.run(&mut |_| true).unwrap();
     spoil(&mut engine, &mut plan);
     engine.finish(&plan)
 }
@@ -153,7 +153,7 @@ fn an_event_in_the_past_ends_the_run() {
     let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
     let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
     engine.now = Time(1);
-    let said = engine.run(&plan, &mut |_| true).expect_err("the flow starts at 0").to_string();
+    let said = engine.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
     assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
 }
 
@@ -170,48 +170,13 @@ fn a_run_that_records_too_much_ends_in_an_error() {
         let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
         engine.tap = Tap::new(&plan, None).unwrap();
         engine.recorder.most = 10_000;
-        let said = engine.run(&plan, &mut |_| true).expect_err(record).to_string();
+        let said = engine.run(&mut |_| true).expect_err(record).to_string();
         assert!(said.contains("more than 10000 rows; choose a longer interval"), "{record}: {said}");
         assert!(
             engine.recorder.rows() + engine.tap.map_or(0, |tap| tap.rows()) < 10_000 + 200_000,
             "{record}"
         );
     }
-}
-
-/// What is said of 120 s of this scenario, of which a run may keep so much at once.
-fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
-    let text = format!(
-        "duration = \"120 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n{link}\n[[flow]]\nname = \"fat\"\npath = [\"x\"]\n{flow}\n"
-    );
-    let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.kept.most = most;
-    let ends = engine.run(&plan, &mut |_| true).and_then(|()| engine.check_kept(&plan));
-    ends.err().map(|e| e.to_string())
-}
-
-#[test]
-fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is() {
-    // Of 2500 packets a second the link sends 833, so by 18 s 30,000 wait.
-    let cbr = "traffic = { kind = \"cbr\", rate = \"30 Mbit/s\", packet = \"1500 bytes\" }";
-    for queue in ["drop-tail\"", "codel\", target = \"99 s\", interval = \"100 s\"", "priority\""] {
-        let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 packets\" }}");
-        let said = kept(30_000, &link, cbr).expect(queue);
-        assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 16777216"), "{said}");
-        assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
-    }
-    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait. All 700 are under way, there or back, and the sender has
-    // room for 1024, the next power of two.
-    let tcp = "cc = \"reno\"\nprofile = \"paper\"\nreceive_window = \"700 segments\"";
-    let link = "queue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
-    assert_eq!(kept(1_024 + 700 + 283 + 3, link, tcp), None);
-    let said = kept(1_024 + 700 + 283 - 3, link, tcp).expect("the window is full");
-    assert!(said.contains(" 1024 of them of flow fat; a run may keep 2004, "), "{said}");
-    assert!(
-        said.ends_with("give flows a receive_window, such as \"100000 segments\", or links shorter queues"),
-        "{said}"
-    );
 }
 
 /// How many places are found in a chain of three links with flows through and across each, and how far apart they are, ms.
@@ -268,4 +233,39 @@ fn places_are_what_lies_between_links() {
     assert_eq!(places(&[("record", "{ interval = \"change\" }")], Effort::Least).0, 1);
     assert_eq!(places(&[("record", "{ interval = \"1 s\", links = true }")], Effort::Least).0, 1);
     assert_eq!(places(&[], Effort::Plain).0, 1);
+}
+
+/// What is said of 120 s of this scenario, of which a run may keep so much at once.
+fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
+    let text = format!(
+        "duration = \"120 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n{link}\n[[flow]]\nname = \"fat\"\npath = [\"x\"]\n{flow}\n"
+    );
+    let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
+    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
+    engine.kept.most = most;
+    let ends = engine.run(&mut |_| true).and_then(|()| engine.check_kept(&plan));
+    ends.err().map(|e| e.to_string())
+}
+
+#[test]
+fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is() {
+    // Of 2500 packets a second the link sends 833, so by 18 s 30,000 wait.
+    let cbr = "traffic = { kind = \"cbr\", rate = \"30 Mbit/s\", packet = \"1500 bytes\" }";
+    for queue in ["drop-tail\"", "codel\", target = \"99 s\", interval = \"100 s\"", "priority\""] {
+        let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 packets\" }}");
+        let said = kept(30_000, &link, cbr).expect(queue);
+        assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 16777216"), "{said}");
+        assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
+    }
+    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait. All 700 are under way, there or back, and the sender has
+    // room for 1024, the next power of two.
+    let tcp = "cc = \"reno\"\nprofile = \"paper\"\nreceive_window = \"700 segments\"";
+    let link = "queue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
+    assert_eq!(kept(1_024 + 700 + 283 + 3, link, tcp), None);
+    let said = kept(1_024 + 700 + 283 - 3, link, tcp).expect("the window is full");
+    assert!(said.contains(" 1024 of them of flow fat; a run may keep 2004, "), "{said}");
+    assert!(
+        said.ends_with("give flows a receive_window, such as \"100000 segments\", or links shorter queues"),
+        "{said}"
+    );
 }
