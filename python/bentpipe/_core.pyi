@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "EVENTS_PER_LOOK",
     "RawResult",
     "ScenarioError",
     "check",
@@ -15,6 +16,9 @@ __all__ = [
     "schema",
     "version",
 ]
+
+EVENTS_PER_LOOK: int
+"""A run reports its progress once in so many events."""
 
 class ScenarioError(ValueError):
     """A scenario, or a request to do with one, is wrong; the message is one line."""

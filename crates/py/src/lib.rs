@@ -321,6 +321,7 @@ fn run_many(
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
+    m.add("EVENTS_PER_LOOK", bentpipe_sim::EVENTS_PER_LOOK)?;
     m.add_class::<RawResult>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;

@@ -37,8 +37,8 @@ use places::Places;
 use private::Private;
 use timers::Event;
 
-/// How many events pass between two looks at the caller's wish to go on.
-const EVENTS_PER_LOOK: u64 = 1 << 16;
+/// How many events pass between two calls of a [`Watch`].
+pub const EVENTS_PER_LOOK: u64 = 1 << 16;
 
 /// Why a run gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +92,7 @@ pub enum RunError {
 /// Builds the controllers of [`CcPlan::Supplied`]: given the key and how the connection starts.
 pub type Supply<'a> = dyn FnMut(&str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
-/// Told the share of simulated time that has passed, now and then; false stops the run.
+/// Told the share of simulated time that has passed, once in [`EVENTS_PER_LOOK`] events; false stops the run.
 pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 
 /// Runs `plan` to its end.

@@ -44,7 +44,7 @@ mod waiting;
 
 #[doc(hidden)]
 pub use engine::run_plainly;
-pub use engine::{RunError, Supply, Watch, no_supply, run, run_captured};
+pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use error::Error;
 pub use many::run_many;
 pub use scenario::{Scenario, schema};

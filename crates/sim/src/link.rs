@@ -260,14 +260,14 @@ impl Link {
         self.transmitter.rate
     }
 
-    /// Does every packet that is offered at an instant arrive after it?
-    pub(crate) fn takes_time(&self) -> bool {
-        self.delay > 0 || self.parts_packets()
+    /// Does a packet of `size` bytes that is offered at an instant arrive after it?
+    pub(crate) fn takes_time(&self, size: u16) -> bool {
+        self.delay > 0 || self.parts_packets(size)
     }
 
-    /// Do no two packets arrive at the same instant? One byte at 8 Gbit/s takes a nanosecond.
-    pub(crate) fn parts_packets(&self) -> bool {
-        (1..=8_000_000_000).contains(&self.transmitter.rate)
+    /// Does a packet of `size` bytes arrive at another instant than the one before it?
+    pub(crate) fn parts_packets(&self, size: u16) -> bool {
+        self.sending_time(size) > 0
     }
 
     /// What waits, if that is decided at departure.

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use bentpipe_cc::registry::{self, Kind};
-use bentpipe_sim::report::Report;
+use bentpipe_sim::plan::Plan;
+use bentpipe_sim::report::{Outcome, Report};
 use bentpipe_sim::{Scenario, no_supply, run, run_many, run_plainly};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -361,6 +362,61 @@ fn in_step() -> impl Strategy<Value = String> {
     )
 }
 
+/// Links with these delays on which a packet takes less than a nanosecond, mostly.
+fn within_nanoseconds(delays: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let direction = (
+        prop_oneof![4 => select(vec!["9 Gbit/s", "100 Gbit/s", "1 Tbit/s", "10 Tbit/s"]), 1 => select(vec!["12 Mbit/s", "1 Gbit/s"])],
+        select(delays),
+        prop_oneof![6 => 0_u32..30, 1 => Just(1000)],
+        prop_oneof![8 => Just("drop-tail"), 1 => Just("codel"), 1 => Just("priority")],
+        prop_oneof![6 => Just(0.0), 1 => 0.0..0.1],
+    )
+        .prop_map(|(rate, delay, room, kind, loss)| {
+            let room = if kind == "codel" { room + 5 } else { room };
+            let loss = if loss > 0.0 { format!("loss = {{ kind = \"packet-error\", rate = {loss} }}") } else { String::new() };
+            [format!("rate = \"{rate}\""), format!("delay = \"{delay}\""), format!("queue = {{ kind = \"{kind}\", limit = \"{room} packets\" }}"), loss]
+        });
+    let link = (direction.clone(), direction).prop_map(|(there, back)| {
+        let back: Vec<String> = back.into_iter().filter(|key| !key.is_empty()).collect();
+        format!("{}\nreverse = {{ {} }}\n", there.join("\n"), back.join(", "))
+    });
+    let tcp = (
+        select(vec!["reno", "cubic", "vegas"]),
+        prop_oneof![5 => Just(""), 1 => Just("delayed_ack = true\n"), 1 => Just("handshake = true\n")],
+        prop_oneof![3 => Just(String::new()), 1 => path().prop_map(|p| format!("ack_path = {p}\n"))],
+        (1_u32..3_000, 2_u32..40, 1_u32..60, 0_u32..60),
+        prop_oneof![3 => Just(""), 1 => Just("extra_delay = \"1 ns\"\n"), 1 => Just("ack_jitter = \"9 ns\"\n")],
+    )
+        .prop_map(|(cc, ends, back, (segments, window, mss, header), extra)| {
+            let size = segments * mss + 1;
+            format!(
+                "cc = \"{cc}\"\nprofile = \"paper\"\nmss = \"{mss} bytes\"\nheader = \"{header} bytes\"\nack_size = \"{mss} bytes\"\n\
+                 receive_window = \"{window} segments\"\ninitial_window = {window}\n\
+                 traffic = {{ kind = \"bulk\", size = \"{size} bytes\" }}\n{ends}{back}{extra}"
+            )
+        });
+    let source = prop_oneof![
+        4 => tcp,
+        1 => (1_u32..60).prop_map(|n| format!("traffic = {{ kind = \"cbr\", rate = \"1 Tbit/s\", packet = \"{n} bytes\", on = \"100 ns\", off = \"99 us\" }}\n")),
+    ];
+    let flow = (path(), 0_u32..3, 1_u32..4, source).prop_map(|(path, start, count, source)| {
+        format!("[[flow]]\npath = {path}\ncount = {count}\nstart = \"{start} ns\"\n{source}")
+    });
+    let record = prop_oneof![
+        2 => Just("record = { interval = \"change\" }\n"),
+        1 => Just("record = { interval = \"1 us\", links = true }\n"),
+        1 => Just("record = { interval = \"1 us\", segments = true }\n"),
+        2 => Just(""),
+    ];
+    (any::<u32>(), record, prop::collection::vec(link, 3), prop::collection::vec(flow, 1..4)).prop_map(
+        |(seed, record, links, flows)| {
+            let links: String =
+                links.iter().zip(["a", "b", "c"]).map(|(l, n)| format!("[link.{n}]\n{l}")).collect();
+            format!("seed = {seed}\nduration = \"1 ms\"\n{record}{links}{}", flows.concat())
+        },
+    )
+}
+
 /// What every result promises of its numbers.
 fn in_range(r: &Report) -> Result<(), TestCaseError> {
     for f in &r.flows {
@@ -395,11 +451,9 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The run of this scenario, its samples too, is that of the plain engine.
-fn like_plainly(text: &str) -> Result<(), TestCaseError> {
-    let plan = Scenario::from_toml(text, "random.toml", &[]).and_then(|s| s.resolve());
-    let plan = plan.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
-    let got = [run, run_plainly].map(|run| run(&plan, &mut no_supply, &mut |_| true));
+/// The run of this scenario, its samples too, is that of the plain engine. As text, because a trace holds NaN before the first RTT sample.
+fn like_plainly(plan: &Plan, text: &str) -> Result<Outcome, TestCaseError> {
+    let got = [run, run_plainly].map(|run| run(plan, &mut no_supply, &mut |_| true));
     let [Ok(fast), Ok(plain)] = got else { return Err(TestCaseError::fail(format!("{got:?}\n{text}"))) };
     prop_assert_eq!(format!("{:?}", fast.report), format!("{:?}", plain.report), "{}", text);
     let flows = [&fast, &plain].map(|outcome| lines(&format!("{:?}", outcome.flows.trace())));
@@ -407,7 +461,14 @@ fn like_plainly(text: &str) -> Result<(), TestCaseError> {
     prop_assert!(flows[0] == flows[1], "flows differ:\n{text}\n{}\n{}", flows[0], flows[1]);
     prop_assert!(links[0] == links[1], "links differ:\n{text}\n{}\n{}", links[0], links[1]);
     prop_assert!(format!("{fast:?}") == format!("{plain:?}"), "{text}");
-    Ok(())
+    Ok(fast)
+}
+
+/// [`like_plainly`] for a scenario that is valid.
+fn text_like_plainly(text: &str) -> Result<(), TestCaseError> {
+    let plan = Scenario::from_toml(text, "random.toml", &[]).and_then(|s| s.resolve());
+    let plan = plan.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+    like_plainly(&plan, text).map(drop)
 }
 
 /// A column on each line.
@@ -428,13 +489,9 @@ proptest! {
                 return Ok(());
             }
         };
-        let alone = run(&plan, &mut no_supply, &mut |_| true).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+        let alone = like_plainly(&plan, &text)?;
         in_range(&alone.report)?;
-        // As text, because a trace holds NaN before the first RTT sample.
         let alone = format!("{alone:?}");
-        // Whatever is worked out without an event comes to what the events say.
-        let plain = run_plainly(&plan, &mut no_supply, &mut |_| true).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
-        prop_assert!(format!("{plain:?}") == alone, "short cuts change the result:\n{text}\n{plain:?}\n{alone}");
         let beside = run_many(3, 3, &AtomicBool::new(false), &|_| run(&plan, &mut no_supply, &mut |_| true));
         for other in beside.map_err(|e| TestCaseError::fail(e.to_string()))? {
             prop_assert!(format!("{other:?}") == alone, "two runs differ:\n{text}");
@@ -444,14 +501,41 @@ proptest! {
     /// The same where short cuts are most: chains of drop-tail links that flows share, receivers that answer at once.
     #[test]
     fn short_cuts_change_no_bit(text in folded()) {
-        like_plainly(&text)?;
+        text_like_plainly(&text)?;
     }
 
     /// And where many things happen at one instant, so that their order decides what a sample sees.
     #[test]
     fn short_cuts_keep_the_order_within_an_instant(text in in_step()) {
-        like_plainly(&text)?;
+        text_like_plainly(&text)?;
     }
+
+    /// And where what happens at an instant gives rise to more at that instant, or at the next.
+    #[test]
+    fn short_cuts_keep_the_order_of_what_takes_no_time(
+        text in prop_oneof![within_nanoseconds(&["0 s", "0 s", "1 ns", "9 us"]), within_nanoseconds(&["1 ns", "1 ns", "2 ns", "1 us"])]
+    ) {
+        text_like_plainly(&text)?;
+    }
+}
+
+/// Which of the two was first is not to be told from the numbers of their links.
+#[test]
+fn an_acknowledgement_and_data_may_arrive_by_one_link_in_one_nanosecond() {
+    let link = |name: &str, room: u32| {
+        format!(
+            "[link.{name}]\nrate = \"1 Tbit/s\"\ndelay = \"1 ns\"\nqueue = {{ kind = \"drop-tail\", limit = \"{room} packets\" }}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"1 ms\"\nrecord = {{ interval = \"change\" }}\n{}{}{}[[flow]]\npath = [\"a\", \"c\"]\nack_path = [\"b\", \"c\"]\n\
+         cc = \"reno\"\nprofile = \"paper\"\nmss = \"6 bytes\"\nheader = \"17 bytes\"\nack_size = \"6 bytes\"\n\
+         receive_window = \"7 segments\"\ninitial_window = 7\ntraffic = {{ kind = \"bulk\", size = \"253 bytes\" }}\n",
+        link("a", 4),
+        link("b", 0),
+        link("c", 1)
+    );
+    text_like_plainly(&text).unwrap();
 }
 
 /// Words of the scenarios that are drawn: each kind of queue, loss and place, each controller and option is among them.

@@ -15,9 +15,6 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.memory import peak_bytes
 
-EVENTS_PER_LOOK = 1 << 16
-"""The engine reports its progress once in so many events (`EVENTS_PER_LOOK` in crates/sim/src/engine.rs)."""
-
 
 def delivered(raw: _core.RawResult) -> int:
     """Data packets that reached the applications, in order."""
@@ -49,7 +46,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
         "packets": sum(map(delivered, raw)),
         "cpu_s": cpu,
         "wall_s": wall,
-        "events": EVENTS_PER_LOOK * looks if len(texts) == 1 else None,
+        "events": _core.EVENTS_PER_LOOK * looks if len(texts) == 1 else None,
         "peak_bytes": peak,
         "grown_bytes": peak - held if peak is not None and held is not None else None,
     }

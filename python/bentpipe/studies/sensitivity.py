@@ -66,19 +66,26 @@ class Sensitivity:
         """
         tried = len(self.variants)
         if claim.verdict == Verdict.REPRODUCED:
+            claim.note += f"; also under {tried - len(self.worse(claim))} of {tried} other choices"
+        claim.detail.append(self.fares(claim, choice))
+
+    def fares(self, claim: Claim, choice: Callable[[str], str]) -> str:
+        """A sentence: under which other choices a claim fares worse if it reproduces, and better if not.
+
+        Args:
+            claim: the claim, judged under the base.
+            choice: what a variant changes, in words.
+        """
+
+        def told(found: list[tuple[str, Verdict]]) -> str:
+            return "; ".join(f"{choice(name)} ({verdict})" for name, verdict in found)
+
+        if claim.verdict == Verdict.REPRODUCED:
             worse = self.worse(claim)
-            claim.note += f"; also under {tried - len(worse)} of {tried} other choices"
-            claim.detail.append(
-                "It fares worse with: " + "; ".join(f"{choice(n)} ({v})" for n, v in worse) + "."
-                if worse
-                else "It reproduces under every other choice tried."
-            )
-            return
+            if worse:
+                return f"It fares worse with: {told(worse)}."
+            return "It reproduces under every other choice tried."
         better = self.better(claim)
-        claim.detail.append(
-            "Of the other choices tried, it fares better with: "
-            + "; ".join(f"{choice(n)} ({v})" for n, v in better)
-            + "."
-            if better
-            else "No other choice tried (last section) gives a better verdict."
-        )
+        if better:
+            return f"Of the other choices tried, it fares better with: {told(better)}."
+        return "No other choice tried (last section) gives a better verdict."

@@ -28,10 +28,11 @@ impl Engine {
         if effort == Effort::Plain {
             self.links.iter_mut().for_each(Link::be_plain);
         }
+        let all = self.sizes(Flow::sizes);
         let seen = self.tap.as_ref().is_some_and(|tap| tap.captures());
         // A loss that is known ahead of time is written down in its order, which instant and entity tell.
-        let mixed = self.tap.is_some() && !self.links[..self.public_links].iter().all(Link::parts_packets);
-        let plainly = effort == Effort::Plain || seen || mixed;
+        let mixed = self.tap.is_some() && !self.all_links(&all, Link::parts_packets);
+        let plainly = effort == Effort::Plain || seen || mixed || !self.all_links(&all, Link::takes_time);
         let mut constants = vec![false; self.links.len()];
         if plainly {
             folding::assign_plainly(&mut self.routes, &decides, seen);
@@ -39,7 +40,7 @@ impl Engine {
             let ways = |flow: &Flow| Ways {
                 data: flow.data_route,
                 acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-                prompt: flow.answers_at_once() && self.may_be_ahead(flow),
+                prompt: flow.answers_at_once() && self.may_be_ahead(flow, &all),
             };
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
             let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
@@ -47,7 +48,6 @@ impl Engine {
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
             let usual = self.sizes(Flow::sizes_but_probes);
             constants = passage::constants(&self.links, &feeders, &usual);
-            let all = self.sizes(Flow::sizes);
             let known = || usual.single(&constants).and_then(|sizes| self.entries(&sizes));
             if all != usual && known().is_none() {
                 constants = passage::constants(&self.links, &feeders, &all);
@@ -121,14 +121,26 @@ impl Engine {
         sizes
     }
 
+    /// Does this hold for all packets that may come to each link of the scenario?
+    ///
+    /// Where packets take no time, what happens at an instant may give rise to events of the same instant with lower numbers, which come
+    /// after it although their order says before. What is known ahead of time stands in its order, and a link that two others feed
+    /// would see their packets the other way round. (A flow's own delay takes time, but for a random one; that is an entity behind all
+    /// links that lead to it.)
+    fn all_links(&self, sizes: &Sizes, holds: fn(&Link, u16) -> bool) -> bool {
+        let mut links = self.links[..self.public_links].iter().enumerate();
+        links.all(|(i, link)| sizes.of(i).iter().all(|&size| holds(link, size)))
+    }
+
     /// May the receiver of `flow` be ahead of what the recorder sees of it?
     ///
     /// A sample that an acknowledgement gives rise to has to know which data came before it, of that which came at the same
-    /// instant. That is the order of their links, if all that arrives at an instant set out before. (Delays of the flows' own are
+    /// instant. That is the order of their links, unless both come by one link and in one nanosecond. (Delays of the flows' own are
     /// entities behind all links of the scenario, as they are among the engine's links.)
-    pub(super) fn may_be_ahead(&self, flow: &Flow) -> bool {
-        let takes_time = |first: u32| self.links[self.last_hop(first).link as usize].takes_time();
-        !self.recorder.has_changes() || (takes_time(flow.data_route) && takes_time(flow.ack_route))
+    fn may_be_ahead(&self, flow: &Flow, sizes: &Sizes) -> bool {
+        let [data, acks] = [flow.data_route, flow.ack_route].map(|first| self.last_hop(first).link as usize);
+        let apart = |size: &u16| self.links[data].parts_packets(*size);
+        !self.recorder.has_changes() || data != acks || sizes.of(data).iter().all(apart)
     }
 
     /// Finds out what the recorder has to be told, the roles of all links being known.

@@ -201,7 +201,7 @@ fn flow_through(
         Some(Feeder::Many) | None => 0,
     };
     let link = &links[i];
-    let sizes = &sizes.0[i];
+    let sizes = sizes.of(i);
     let times = || sizes.iter().map(|&size| link.sending_time(size));
     let (least, most) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     let constant = sizes.iter().all(|&size| link.constant(size).is_some()) && (most == 0 || most <= gap);

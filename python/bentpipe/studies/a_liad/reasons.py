@@ -12,7 +12,7 @@ from bentpipe.studies import tried
 from bentpipe.studies.a_liad import claims
 from bentpipe.studies.a_liad.sensitivity import Sensitivity, choice
 from bentpipe.studies.a_liad.setup import BASE, GEO_S, HIGH, INTRA_S, LOW, NONE, RARE, RTTS_S, SHORT_S
-from bentpipe.studies.claim import Claim, Verdict
+from bentpipe.studies.claim import Claim
 from bentpipe.studies.page import plain
 
 Reason = tuple[str, list[str]]
@@ -31,22 +31,7 @@ def explain(claim: Claim, base: pl.DataFrame, sensitivity: Sensitivity) -> None:
     if clause := tried.nearest(claim, sensitivity, choice):
         claim.note += f"; {clause}"
     claim.detail += tried.told(claim, sensitivity, choice)
-    if claim.verdict == Verdict.REPRODUCED:
-        worse = sensitivity.differing(claim, -1)
-        claim.detail.append(
-            "It fares worse with: " + "; ".join(f"{choice(n)} ({v})" for n, v in worse) + "."
-            if worse
-            else "It reproduces under every other choice tried."
-        )
-        return
-    better = sensitivity.differing(claim, 1)
-    claim.detail.append(
-        "Of the other choices tried, it fares better with: "
-        + "; ".join(f"{choice(n)} ({v})" for n, v in better)
-        + "."
-        if better
-        else "No other choice tried (last section) gives a better verdict."
-    )
+    claim.detail.append(sensitivity.fares(claim, choice))
 
 
 def _mean(

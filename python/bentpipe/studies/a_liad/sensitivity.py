@@ -9,11 +9,9 @@ import polars as pl
 from bentpipe.studies import sensitivity as sensitivity_of
 from bentpipe.studies.a_liad import claims
 from bentpipe.studies.a_liad.setup import VARIANTS
-from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.studies.page import plain
 from bentpipe.studies.study import Plan, Section, Table, Tally
 
-RANK = sensitivity_of.RANK
 CAPTION = (
     "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced. A choice that does not "
     "concern a claim leaves its runs as they are."
@@ -36,11 +34,6 @@ NUMBERS = (
 @dataclass
 class Sensitivity(sensitivity_of.Sensitivity):
     """The claims under the base and under each changed choice, over the same seeds."""
-
-    def differing(self, claim: Claim, sign: int) -> list[tuple[str, Verdict]]:
-        """The variants under which a claim fares better (``sign`` 1) or worse (-1) than ``claim`` does."""
-        found = [(name, next(c for c in of if c.id == claim.id)) for name, of in self.variants.items()]
-        return [(n, c.verdict) for n, c in found if sign * (RANK[c.verdict] - RANK[claim.verdict]) > 0]
 
     def check(self, variant: str, claim_id: str, index: int) -> float | None:
         """The measured mean of one check under a variant; None if the variant was not run."""
