@@ -52,8 +52,11 @@ impl Engine {
             if all != usual && known().is_none() {
                 constants = passage::constants(&self.links, &feeders, &all);
             }
-            for (i, link) in self.links.iter_mut().enumerate() {
-                link.expect_sizes(all.of(i));
+            if all == usual {
+                // Links of passages that are closed and opened again may be told of packets that come later.
+                for (i, link) in self.links.iter_mut().enumerate() {
+                    link.expect_sizes(all.of(i));
+                }
             }
             self.foretell();
             if self.order_is_free(plan) {
