@@ -254,7 +254,8 @@ pub(super) fn find(
 
 impl Engine {
     /// The constant links, of which the packets have these sizes, if it can be told when those enter. It can if all flows are
-    /// connections with the same links: then what comes out of one link is what goes into the next.
+    /// connections with the same links, and acknowledgements meet none that data has crossed: then what comes out of one link is what
+    /// goes into the next.
     pub(super) fn entries(&self, sizes: &[Option<u16>]) -> Option<Vec<Entry>> {
         let hops = |first: u32| self.routes[first as usize..].iter().take_while(|hop| hop.link != END);
         let there_and_back = |flow: &Flow| hops(flow.data_route).chain(hops(flow.ack_route));
@@ -264,7 +265,10 @@ impl Engine {
             hops(flow.data_route).count() == hops(first.data_route).count() && links(flow) == links(first)
         });
         let connections = self.flows.iter().all(|flow| matches!(flow.kind, Kind::Tcp(_)));
-        if !(alike && connections) {
+        let mut met = links(first);
+        met.sort_unstable();
+        let once = met.windows(2).all(|pair| pair[0] != pair[1]);
+        if !(alike && connections && once) {
             return None;
         }
         entries(there_and_back(first), sizes, &self.links)
