@@ -336,7 +336,8 @@ impl Engine {
             return self.go_further(&mut packet);
         }
         if let Some(tap) = &mut self.tap {
-            tap.arrives(self.now, &packet, &mut self.sacks);
+            let entity = self.links[i].entity_of(packet.flow);
+            tap.arrives(self.now, entity, &packet, &mut self.sacks);
         }
         if packet.has(CONTROL) {
             self.on_control(&packet);
@@ -402,7 +403,7 @@ impl Engine {
                     self.recorder.offered(at, i, link);
                 }
                 let Fate::Arrives(arrival) = link.admit(at, packet) else {
-                    return self.dropped(packet, true);
+                    return self.dropped(at, self.brought(packet, at_hop), packet, true);
                 };
                 at = arrival;
                 if role == Role::Holds {
@@ -449,26 +450,33 @@ impl Engine {
                 let next = link.next();
                 self.events.expect(i, next);
             }
-            return self.settle(i);
+            return self.settle(i, at, self.brought(packet, packet.hop));
         }
         match link.admit(at, packet) {
             Fate::Arrives(arrival) if link.keep(arrival, packet.hop, packet) => self.expect_first(i, arrival),
             Fate::Arrives(_) => {}
-            Fate::Dropped | Fate::Lost(_) => self.dropped(packet, true),
+            Fate::Dropped | Fate::Lost(_) => self.dropped(at, self.brought(packet, packet.hop), packet, true),
         }
     }
 
-    /// Tells flows of the packets that link `i` has decided against since the last time.
-    fn settle(&mut self, i: usize) {
+    /// Tells flows of the packets that link `i` has decided against since the last time, when `by` brings another at `at`.
+    fn settle(&mut self, i: usize, at: Time, by: Option<u32>) {
         while let Some(packet) = self.links[i].take_untold() {
-            self.dropped(&packet, !packet.has(LOST));
+            self.dropped(at, by, &packet, !packet.has(LOST));
         }
     }
 
-    /// A packet will not arrive; `gone`: nothing of it is left in the network.
-    fn dropped(&mut self, packet: &Packet, gone: bool) {
+    /// The entity that has brought a packet to hop `hop`; `None` if it sets out there.
+    fn brought(&self, packet: &Packet, hop: u32) -> Option<u32> {
+        let flow = &self.flows[packet.flow as usize];
+        let sets_out = hop == flow.data_route || hop == flow.ack_route;
+        (!sets_out).then(|| self.links[self.routes[hop as usize - 1].link as usize].entity_of(packet.flow))
+    }
+
+    /// A packet that `by` has brought at `at` will not arrive; `gone`: nothing of it is left in the network.
+    fn dropped(&mut self, at: Time, by: Option<u32>, packet: &Packet, gone: bool) {
         if let Some(tap) = &mut self.tap {
-            tap.loses(self.now, packet);
+            tap.loses(at, by, packet);
         }
         let flow = &mut self.flows[packet.flow as usize];
         flow.missing_data.dropped += u64::from(!packet.has(ACK | CONTROL));

@@ -171,8 +171,12 @@ impl Link {
 
     /// Which entity's event the next arrival is.
     pub(crate) fn entity(&self) -> u32 {
-        let flow = self.under_way.front().filter(|_| self.shared).map_or(0, |slot| slot.packet.flow);
-        self.entity + OF_FLOW * flow
+        self.entity_of(self.under_way.front().map_or(0, |slot| slot.packet.flow))
+    }
+
+    /// Which entity's event the arrival of a packet of this flow is.
+    pub(crate) fn entity_of(&self, flow: u32) -> u32 {
+        self.entity + if self.shared { OF_FLOW * flow } else { 0 }
     }
 
     /// The least time that a packet spends in it.
@@ -219,9 +223,14 @@ impl Link {
         self.transmitter.rate
     }
 
-    /// Does every packet that is offered at an instant arrive after it? One byte at 8 Gbit/s takes a nanosecond.
+    /// Does every packet that is offered at an instant arrive after it?
     pub(crate) fn takes_time(&self) -> bool {
-        self.delay > 0 || (1..=8_000_000_000).contains(&self.transmitter.rate)
+        self.delay > 0 || self.parts_packets()
+    }
+
+    /// Do no two packets arrive at the same instant? One byte at 8 Gbit/s takes a nanosecond.
+    pub(crate) fn parts_packets(&self) -> bool {
+        (1..=8_000_000_000).contains(&self.transmitter.rate)
     }
 
     /// What waits, if that is decided at departure.

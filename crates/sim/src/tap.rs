@@ -3,6 +3,9 @@
 //! The engine calls it where a packet departs from a host, enters a link, arrives at a host, or is lost. A run without it pays a
 //! branch at each of these; to keep it at that, none of this is made part of the event loop's code (`cold`).
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use bentpipe_cc::Time;
 
 use crate::error::suggestion;
@@ -34,7 +37,27 @@ pub(crate) struct Tap {
     conversations: Vec<Conversation>,
     capture: Option<Recording>,
     segments: Option<SegmentTrace>,
+    /// Whose event is at work; behind all links if it is a timer.
+    entity: u32,
+    /// Losses, which may be known ahead of time.
+    losses: BinaryHeap<Reverse<Loss>>,
+    /// How many there have been.
+    lost: u64,
 }
+
+/// A lost segment, in the order of events.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Loss {
+    at: Time,
+    entity: u32,
+    number: u64,
+    flow: u32,
+    first: u64,
+    end: u64,
+}
+
+/// Behind all links.
+const TIMER: u32 = u32::MAX;
 
 impl Tap {
     /// What the plan and the caller ask for; `None` if that is nothing.
@@ -49,7 +72,18 @@ impl Tap {
         let flows = plan.flows.iter().enumerate();
         let conversations = flows.map(|(i, flow)| Conversation::new(i, flow, plan.seed)).collect();
         let capture = capture.map(|capture| Recording::new(plan, capture)).transpose()?;
-        Ok(Some(Box::new(Self { conversations, capture, segments })))
+        let losses = BinaryHeap::new();
+        Ok(Some(Box::new(Self { conversations, capture, segments, entity: TIMER, losses, lost: 0 })))
+    }
+
+    /// Does it see packets on their way?
+    pub(crate) fn captures(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    /// A timer expires.
+    pub(crate) fn expires(&mut self) {
+        self.entity = TIMER;
     }
 
     /// A packet departs from its host.
@@ -62,17 +96,20 @@ impl Tap {
         }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
+            note(trace, &mut self.losses, (now, self.entity));
             trace.push(now, packet.flow, event, from, to);
         }
         self.at_host(now, packet, store, packet.has(ACK));
     }
 
-    /// A packet arrives at the host it was meant for.
+    /// A packet arrives at the host it was meant for, by the link that is this entity.
     #[cold]
     #[inline(never)]
-    pub(crate) fn arrives(&mut self, now: Time, packet: &Packet, store: &mut SackStore) {
+    pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut SackStore) {
+        self.entity = entity;
         let conversation = &mut self.conversations[packet.flow as usize];
         if let (Some(trace), Some((ack, edge))) = (&mut self.segments, conversation.acknowledged(packet)) {
+            note(trace, &mut self.losses, (now, entity));
             trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);
             for block in store.blocks(packet.sack).blocks() {
                 let (from, to) = conversation.covered(block);
@@ -101,14 +138,19 @@ impl Tap {
         }
     }
 
-    /// A packet is lost.
+    /// A packet is lost at `at`, which may be ahead of time, where link `from` has brought it; `None` if it sets out there.
     #[cold]
     #[inline(never)]
-    pub(crate) fn loses(&mut self, now: Time, packet: &Packet) {
-        let data = self.conversations[packet.flow as usize].data(packet);
-        if let (Some(trace), Some((from, to))) = (&mut self.segments, data) {
-            trace.push(now, packet.flow, SegmentEvent::Lost, from, to);
-        }
+    pub(crate) fn loses(&mut self, at: Time, from: Option<u32>, packet: &Packet) {
+        let flow = packet.flow;
+        let data = self.conversations[flow as usize].data(packet);
+        let (Some(trace), Some((first, end))) = (&mut self.segments, data) else { return };
+        let Some(entity) = from else {
+            note(trace, &mut self.losses, (at, self.entity));
+            return trace.push(at, flow, SegmentEvent::Lost, first, end);
+        };
+        self.losses.push(Reverse(Loss { at, entity, number: self.lost, flow, first, end }));
+        self.lost += 1;
     }
 
     fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
@@ -121,7 +163,7 @@ impl Tap {
 
     /// Rows of the trace of segments so far.
     pub(crate) fn rows(&self) -> u64 {
-        self.segments.as_ref().map_or(0, |trace| trace.t_s.len() as u64)
+        self.segments.as_ref().map_or(0, |trace| (trace.t_s.len() + self.losses.len()) as u64)
     }
 
     /// What has gone wrong with the capture so far.
@@ -134,7 +176,18 @@ impl Tap {
         if let Some(capture) = &mut self.capture {
             capture.writer.finish()?;
         }
-        Ok(self.segments.take().unwrap_or_default())
+        let mut trace = self.segments.take().unwrap_or_default();
+        note(&mut trace, &mut self.losses, (Time::MAX, TIMER));
+        Ok(trace)
+    }
+}
+
+/// Writes down the losses before what happens now.
+fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<Loss>>, now: (Time, u32)) {
+    while losses.peek().is_some_and(|Reverse(loss)| (loss.at, loss.entity) < now)
+        && let Some(Reverse(loss)) = losses.pop()
+    {
+        trace.push(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
     }
 }
 

@@ -224,6 +224,7 @@ fn record() -> impl Strategy<Value = String> {
         2 => Just(String::new()),
         3 => Just("record = { interval = \"change\" }\n".to_owned()),
         1 => Just("record = { interval = \"1 s\", segments = true }\n".to_owned()),
+        1 => Just("record = { interval = \"change\", segments = true }\n".to_owned()),
         4 => (1_u32..300, any::<bool>(), any::<bool>()).prop_map(|(ms, flows, links)| format!(
             "record = {{ interval = \"{ms} ms\", flows = {flows}, links = {links} }}\n"
         )),
@@ -348,6 +349,7 @@ fn in_step() -> impl Strategy<Value = String> {
     });
     let record = prop_oneof![
         2 => Just("interval = \"change\"".to_owned()),
+        2 => Just("interval = \"change\", segments = true".to_owned()),
         3 => (1_u32..5, any::<bool>()).prop_map(|(ms, flows)| format!("interval = \"{ms} ms\", links = true, flows = {flows}")),
     ];
     (any::<u32>(), record, prop::collection::vec(link, 3), prop::collection::vec(flow, 1..3)).prop_map(

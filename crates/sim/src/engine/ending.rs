@@ -23,7 +23,7 @@ impl Engine {
         for i in 0..self.links.len() {
             if self.links[i].decides_at_departure() {
                 self.links[i].catch_up(end);
-                self.settle(i);
+                self.settle(i, end, None);
             }
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };

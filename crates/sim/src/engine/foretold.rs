@@ -28,10 +28,13 @@ impl Engine {
         if effort == Effort::Plain {
             self.links.iter_mut().for_each(Link::be_plain);
         }
-        let plainly = effort == Effort::Plain || self.tap.is_some();
+        let seen = self.tap.as_ref().is_some_and(|tap| tap.captures());
+        // A loss that is known ahead of time is written down in its order, which instant and entity tell.
+        let mixed = self.tap.is_some() && !self.links[..self.public_links].iter().all(Link::parts_packets);
+        let plainly = effort == Effort::Plain || seen || mixed;
         let mut constants = vec![false; self.links.len()];
         if plainly {
-            folding::assign_plainly(&mut self.routes, &decides, self.tap.is_some());
+            folding::assign_plainly(&mut self.routes, &decides, seen);
         } else {
             let ways = |flow: &Flow| Ways {
                 data: flow.data_route,

@@ -73,6 +73,9 @@ impl Engine {
     #[inline(never)]
     pub(super) fn on_timer(&mut self, at: Time) {
         let Some(number) = self.events.pop() else { return };
+        if let Some(tap) = &mut self.tap {
+            tap.expires();
+        }
         match self.event(number) {
             Event::Tick => {
                 if let Some(next) =
