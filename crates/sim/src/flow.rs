@@ -203,6 +203,12 @@ impl Tcp {
         self.sender.is_even() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
     }
 
+    /// After an acknowledgement at `now`, if [`Tcp::is_even`]: is it as it was before, and the timer is set?
+    #[inline]
+    pub(crate) fn still_waits(&self, now: Time) -> bool {
+        self.ends.is_none() && self.sender.still_waits(now)
+    }
+
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
         match &self.ends {
