@@ -289,7 +289,7 @@ def study_run(
     """
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
-    from bentpipe.studies.job import Interrupted
+    from bentpipe.studies.job import Interrupted, State
     from bentpipe.studies.study import StudyResult
     from bentpipe.tables import show_claims, show_counts
 
@@ -303,15 +303,23 @@ def study_run(
     mode = "full" if full else "quick"
     root = out or Path("out/studies")
     page = None
+    damaged: list[Path] = []
     try:
         with terminal.StudiesBar() as bar:
+
+            def tell(state: State) -> None:
+                damaged[:] = state.damaged
+                bar.at(state)
+
             if len(wanted) == 1:
                 place = out or root / wanted[0]
-                results = studies.run_each({wanted[0]: place}, mode, bar.at, workers=workers, fresh=fresh)
+                results = studies.run_each({wanted[0]: place}, mode, tell, workers=workers, fresh=fresh)
             else:
-                results, page = studies.run_all(wanted, mode, root, bar.at, workers=workers, fresh=fresh)
+                results, page = studies.run_all(wanted, mode, root, tell, workers=workers, fresh=fresh)
     except Interrupted as stop:
         raise Stopped(str(stop)) from None
+    finally:
+        terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
     done = [result for result in results if isinstance(result, StudyResult)]
     if json:
         terminal.answer([{"name": r.name, "page": str(r.page), "claims": r.claims} for r in done])

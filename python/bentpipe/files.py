@@ -6,6 +6,7 @@ process leaves under such a name is removed when the same place is written to ag
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
@@ -39,13 +40,15 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
             work.unlink(missing_ok=True)
 
 
-def replace_frame(path: Path, frame: pl.DataFrame) -> None:
-    """The same for a table, as Parquet, or as CSV if `path` ends so."""
-    replace(path, lambda work: write_frame(work, frame, path.suffix))
+def replace_frame(path: Path, frame: pl.DataFrame) -> str:
+    """The same for a table, as Parquet, or as CSV if `path` ends so. Returns the sum of the file."""
+    sums = []
+    replace(path, lambda work: sums.append(write_frame(work, frame, path.suffix)))
+    return sums[0]
 
 
-def write_frame(path: Path, frame: pl.DataFrame, kind: str = ".parquet") -> bytes:
-    """Writes a table to `path` and returns the bytes that it consists of.
+def write_frame(path: Path, frame: pl.DataFrame, kind: str = ".parquet") -> str:
+    """Writes a table to `path` and returns the SHA-256 sum of the file.
 
     Raises:
         OSError: it cannot be written.
@@ -59,7 +62,44 @@ def write_frame(path: Path, frame: pl.DataFrame, kind: str = ".parquet") -> byte
     else:
         frame.write_parquet(whole)
     path.write_bytes(whole.getbuffer())
-    return whole.getvalue()
+    return hashlib.sha256(whole.getbuffer()).hexdigest()
+
+
+class Changed(Exception):
+    """A file is not the one that was written."""
+
+
+def read_frame(path: Path, wanted: str) -> pl.DataFrame:
+    """A table from Parquet, if the SHA-256 sum of its file is the one that `write_frame` returned.
+
+    A changed byte may read as another number, and polars may panic on one.
+
+    Raises:
+        Changed: the file is another one.
+        OSError: it cannot be read.
+    """
+    from io import BytesIO
+
+    import polars as pl
+
+    return pl.read_parquet(BytesIO(_checked(path, wanted)))
+
+
+def check_file(path: Path, wanted: str) -> None:
+    """Makes sure that `read_frame` will read the file.
+
+    Raises:
+        Changed: the file is another one.
+        OSError: it cannot be read.
+    """
+    _checked(path, wanted)
+
+
+def _checked(path: Path, wanted: str) -> bytes:
+    written = path.read_bytes()
+    if hashlib.sha256(written).hexdigest() != wanted:
+        raise Changed(str(path))
+    return written
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from bentpipe import _core
-from bentpipe.files import replaced_directory, try_place, write_frame
+from bentpipe.files import Changed, read_frame, replaced_directory, try_place, write_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,8 +160,7 @@ class Result:
         frames |= {name: frame for name in _TRACES if (frame := getattr(self, name)).height > 0}
         sums = {}
         for name, frame in frames.items():
-            written = write_frame(directory / f"{name}.parquet", frame)
-            sums[f"{name}.parquet"] = hashlib.sha256(written).hexdigest()
+            sums[f"{name}.parquet"] = write_frame(directory / f"{name}.parquet", frame)
         head = {key: value for key, value in self.json.items() if key not in ("flows", "links")}
         about = {**head, "version": _core.version(), "scenario": self.scenario, "files": sums}
         about["sum"] = _sum(about)
@@ -219,19 +218,14 @@ def _sum(about: dict[str, Any]) -> str:
 
 
 def _read_frame(path: Path, wanted: str) -> pl.DataFrame:
-    """A table, if its file is the one that was saved: polars may panic on others."""
-    from io import BytesIO
-
-    import polars as pl
-
+    """A table, if its file is the one that was saved."""
     wrong = f"{path.parent} is a damaged result directory: {path.name}"
     try:
-        written = path.read_bytes()
+        return read_frame(path, wanted)
     except OSError as error:
         raise _core.ScenarioError(f"{wrong}: {error.strerror}") from None
-    if wanted != hashlib.sha256(written).hexdigest():
-        raise _core.ScenarioError(f"{wrong} is not what was saved")
-    return pl.read_parquet(BytesIO(written))
+    except Changed:
+        raise _core.ScenarioError(f"{wrong} is not what was saved") from None
 
 
 def check_place(directory: str | Path) -> Path:

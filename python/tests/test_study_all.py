@@ -21,7 +21,7 @@ from bentpipe import studies
 from bentpipe.studies import summary
 from bentpipe.studies.job import Failure, StudyFailed
 from bentpipe.studies.sources import modules
-from bentpipe.studies.store import BATCH
+from bentpipe.studies.store import BATCH, Store, gather
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import write
 
@@ -60,8 +60,8 @@ def measured(log):
 
 def kept(place):
     """How many runs are on disk."""
-    files = [p for p in (place / ".runs/quick").glob("*.parquet") if not p.name.endswith(".traces.parquet")]
-    return sum(pl.read_parquet(p).height for p in files)
+    sums = (place / ".runs/quick").glob("*.json")
+    return sum(pl.read_parquet(p.with_suffix(".parquet")).height for p in sums)
 
 
 def results(place):
@@ -144,18 +144,55 @@ def test_ten_kills_at_random_moments_leave_no_trace(undisturbed, tmp_path):
     assert names == {p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").rglob("*")}
 
 
-def test_a_batch_whose_inside_is_damaged_is_run_again_by_the_next_command(undisturbed, tmp_path):
-    out = tmp_path / "out"
+def flip(path, at):
+    """Changes one bit."""
+    whole = bytearray(path.read_bytes())
+    whole[at] ^= 1
+    path.write_bytes(whole)
+
+
+def another_number(path):
+    """Changes a number; the file is as good as any."""
+    rows = pl.read_parquet(path)
+    rows.with_columns(pl.col("row").str.replace('"bps": ', '"bps": 1')).write_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("which", "damage"),
+    [
+        ("*.traces.parquet", lambda path: flip(path, 100)),
+        ("?" * 32 + ".parquet", lambda path: flip(path, path.stat().st_size // 2)),
+        ("?" * 32 + ".parquet", another_number),
+        ("*.traces.parquet", Path.unlink),
+        ("*.json", lambda path: flip(path, -5)),
+        ("*.json", lambda path: path.write_text("[]")),
+    ],
+)
+def test_a_batch_that_is_not_as_it_was_written_is_run_again(undisturbed, tmp_path, which, damage):
+    out, log = tmp_path / "out", tmp_path / "log"
     shutil.copytree(undisturbed, out)
-    traces = next((out / ".runs/quick").glob("*.traces.parquet"))
-    whole = bytearray(traces.read_bytes())
-    whole[100:200] = bytes(100)  # the end of the file, which says what is in it, is as it was
-    traces.write_bytes(whole)
-    first = toy("toy", "--out", out)
-    assert first.returncode == 1 and first.stderr.count("\n") == 1
-    assert f"{traces} is damaged and was removed; the same command repeats its runs" in first.stderr
-    assert toy("toy", "--out", out).returncode == 0
+    damaged = min((out / ".runs/quick").glob(which))
+    damage(damaged)
+    done = toy("toy", "--out", out, TOY_LOG=str(log))
+    batch = damaged.name.split(".")[0]
+    assert done.returncode == 0 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"bentpipe: warning: {out / '.runs/quick' / batch}.")
+    assert done.stderr.endswith("parquet was damaged; it was removed and its runs are repeated\n")
+    assert 0 < len(measured(log)[0]) <= BATCH
     assert results(out) == results(undisturbed)
+    assert toy("toy", "--out", out).stderr == ""
+
+
+def test_a_batch_that_changes_while_the_job_goes_on_is_not_read(undisturbed, tmp_path):
+    shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
+    with Store(toy_study.STUDY, toy_study.plan("quick"), tmp_path) as store:
+        assert store.unfinished() == store.drop_damaged() == []
+        another_number(store.batches[1].rows)
+        with pytest.raises(
+            RuntimeError, match="is damaged and was removed; the same command repeats its runs"
+        ):
+            gather(store.batches)
+        assert store.unfinished() == [1]
 
 
 def test_ctrl_c_stops_at_once_and_says_how_to_go_on(undisturbed, tmp_path):

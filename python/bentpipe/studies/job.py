@@ -63,6 +63,8 @@ class State:
     elapsed_s: float
     #: How long the runs that are left will take, s; None before the first batch is done.
     remaining_s: float | None
+    #: Files of earlier runs that were not as they had been written, so that their runs are repeated.
+    damaged: Sequence[Path]
 
 
 @dataclass
@@ -75,6 +77,7 @@ class _Work:
     #: Runs on disk, and those of them that were there before.
     kept: int
     taken_over: int
+    damaged: Sequence[Path]
     #: Runs that are done in batches that are being worked on, by batch.
     under_way: dict[int, int] = field(default_factory=dict)
     #: Batches done by this job: time that a worker spent, s, and runs.
@@ -146,9 +149,10 @@ def _open(job: Job, held: ExitStack, fresh: bool) -> _Work:  # noqa: FBT001
     if fresh:
         store.clear()
     store.prune()
+    damaged = store.drop_damaged()
     left = store.unfinished()
     kept = len(job.plan.cases) - sum(len(store.batches[i].cases) for i in left)
-    return _Work(job, store, deque(left), kept, kept)
+    return _Work(job, store, deque(left), kept, kept, damaged)
 
 
 def _work_off(
@@ -229,6 +233,7 @@ def _state(works: Sequence[_Work], busy: Sequence[tuple[int, int | None]], size:
         drawing=[name for i, name in enumerate(names) if (i, None) in busy],
         elapsed_s=time.monotonic() - began,
         remaining_s=_remaining(works, size),
+        damaged=[path for work in works for path in work.damaged],
     )
 
 

@@ -2,8 +2,8 @@
 
 A batch is a fixed number of consecutive cases. It is named by a hash of its cases and of the code that
 measures them (`bentpipe.studies.sources`), so a file is used for just the runs that would give its contents
-again. It appears complete or not at all: it is written under another name and renamed, the traces before the
-rows.
+again. It appears complete or not at all: its files are written under other names and renamed, and the last
+one holds the sums of the others, because a changed byte may read as another number.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from typing import IO, Self
 
 import polars as pl
 
-from bentpipe.files import replace_frame
+from bentpipe.files import Changed, check_file, read_frame, replace, replace_frame
 from bentpipe.studies.execute import Measured
 from bentpipe.studies.sources import code_version
 from bentpipe.studies.study import Case, Outcome, Plan, Study
 
 #: Runs in a batch: what is lost at most, for each core, by an interruption.
 BATCH = 32
-#: What polars raises for a damaged file; it panics on some.
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 #: The folder of the batches, in the folder of a study's page.
 FOLDER = ".runs"
 
@@ -45,13 +43,32 @@ class Batch:
         """The file of the traces that are kept; absent if the cases keep none."""
         return self.rows.with_suffix(".traces.parquet")
 
+    @property
+    def sums(self) -> Path:
+        """The file that says what the others consist of; it is there if the batch is finished."""
+        return self.rows.with_suffix(".json")
+
+    def files(self) -> list[Path]:
+        """What a finished batch consists of, beside its sums."""
+        return [self.rows, self.traces] if self.keeps_traces() else [self.rows]
+
     def finished(self) -> bool:
-        """Whether the batch is on disk and can be read."""
-        files = [self.rows, *([self.traces] if self.keeps_traces() else [])]
-        try:
-            return all(pl.read_parquet_schema(path) for path in files)
-        except (OSError, *UNREADABLE):
-            return False
+        """Whether the batch is on disk."""
+        return self.sums.exists()
+
+    def damaged(self) -> Path | None:
+        """A file of a finished batch that is not the one that was written; None if there is none."""
+        for path in self.files():
+            try:
+                check_file(path, self._sum(path))
+            except (OSError, Changed):
+                return path
+        return None
+
+    def forget(self) -> None:
+        """Removes the batch."""
+        for path in (self.sums, *self.files()):
+            path.unlink(missing_ok=True)
 
     def keeps_traces(self) -> bool:
         """Whether the traces of any case are kept."""
@@ -64,21 +81,25 @@ class Batch:
             RuntimeError: the file is damaged; the batch is removed.
         """
         try:
-            return pl.read_parquet(path)
-        except UNREADABLE:
-            self.rows.unlink(missing_ok=True)
+            return read_frame(path, self._sum(path))
+        except (OSError, Changed):
+            self.forget()
             raise RuntimeError(
                 f"{path} is damaged and was removed; the same command repeats its runs"
             ) from None
 
-    def cpu_s(self) -> float:
-        """Processor time that the finished batch took, s."""
-        return float(pl.read_parquet(self.rows, columns=["cpu_s"])["cpu_s"].sum())
+    def _sum(self, path: Path) -> str:
+        try:
+            return str(json.loads(self.sums.read_bytes())[path.name])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise Changed(str(self.sums)) from None
 
     def write(self, done: Measured) -> None:
         """Writes a batch that is done."""
+        self.sums.unlink(missing_ok=True)
+        sums = {}
         if done.traces is not None:
-            replace_frame(self.traces, done.traces)
+            sums[self.traces.name] = replace_frame(self.traces, done.traces)
         # The types of a column follow from all rows of a study; until all are there a row stays text.
         rows = pl.DataFrame(
             {
@@ -89,7 +110,8 @@ class Batch:
             },
             schema_overrides={"warnings": pl.List(pl.String)},
         )
-        replace_frame(self.rows, rows)
+        sums[self.rows.name] = replace_frame(self.rows, rows)
+        replace(self.sums, lambda work: work.write_text(json.dumps(sums), encoding="utf-8"))
 
 
 class Store:
@@ -130,10 +152,18 @@ class Store:
 
     def prune(self) -> None:
         """Removes what this plan cannot use: batches of other code or cases, and files half written."""
-        kept = {path for batch in self.batches for path in (batch.rows, batch.traces)}
+        kept = {path for batch in self.batches for path in (batch.sums, *batch.files())}
         for path in self.folder.iterdir():
             if path not in kept:
                 path.unlink()
+
+    def drop_damaged(self) -> list[Path]:
+        """Removes finished batches that are not as they were written; for each, a file that is not."""
+        found = [(batch, batch.damaged()) for batch in self.batches if batch.finished()]
+        for batch, path in found:
+            if path is not None:
+                batch.forget()
+        return [path for _, path in found if path is not None]
 
     def unfinished(self) -> list[int]:
         """The numbers of the batches that are still to be run."""
