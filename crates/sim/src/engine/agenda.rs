@@ -25,8 +25,10 @@ pub(super) struct Agenda {
 struct Place {
     /// The first of all arrivals.
     first: Arrival,
-    /// When the first timer expires.
-    timer: Time,
+    /// The first timer: when it expires, and its number.
+    timer: (Time, u64),
+    /// Is it kept only there? A timer that is the first when it is set, as one that paces is, does without the heap.
+    apart: bool,
     /// Who came to each seat of the tournament. The winner of those in `2 n` and `2 n + 1` goes to `n`; the first of all needs no
     /// seat. Links begin in the second half.
     seated: Vec<Arrival>,
@@ -46,6 +48,9 @@ struct Seat {
 
 /// The instant, the entity, the link: 64 and twice 32 bits, so that the lesser one is first.
 type Arrival = u128;
+
+/// No timer.
+const NEVER: (Time, u64) = (Time::MAX, u64::MAX);
 
 /// No arrival.
 const NONE: Arrival = Arrival::MAX;
@@ -80,7 +85,7 @@ impl Agenda {
 
     /// When the next event of all is; [`Time::MAX`] if there is none.
     pub(super) fn earliest(&self) -> Time {
-        let next = |place: &Place| place.timer.min(place.arrival());
+        let next = |place: &Place| place.timer.0.min(place.arrival());
         self.others.iter().map(next).fold(next(&self.here), Time::min)
     }
 
@@ -103,7 +108,7 @@ impl Agenda {
     /// When the next timer here expires; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
     #[inline(always)]
     pub(super) fn timer(&self) -> Time {
-        self.here.timer
+        self.here.timer.0
     }
 
     /// What is expected of link `i` from now on is an arrival of that entity.
@@ -125,16 +130,12 @@ impl Agenda {
 
     /// Adds a timer.
     pub(super) fn push(&mut self, place: usize, at: Time, number: u64) {
-        let place = self.place(place);
-        place.timers.push(Reverse((at, number)));
-        place.timer = place.timer.min(at);
+        self.place(place).push((at, number));
     }
 
     /// Removes the next event here, which is a timer. Returns its number.
     pub(super) fn pop(&mut self) -> Option<u64> {
-        let Reverse((_, number)) = self.here.timers.pop()?;
-        self.here.timer = self.here.timers.peek().map_or(Time::MAX, |&Reverse((at, _))| at);
-        Some(number)
+        self.here.pop()
     }
 
     fn place(&mut self, place: usize) -> &mut Place {
@@ -144,8 +145,37 @@ impl Agenda {
 
 impl Place {
     fn new(held: usize) -> Self {
-        let seated = vec![NONE; 2 * held];
-        Self { first: NONE, timer: Time::MAX, seated, timers: BinaryHeap::new(), now: Time(0) }
+        Self {
+            first: NONE,
+            timer: NEVER,
+            apart: false,
+            seated: vec![NONE; 2 * held],
+            timers: BinaryHeap::new(),
+            now: Time(0),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, timer: (Time, u64)) {
+        if timer < self.timer {
+            if self.apart {
+                self.timers.push(Reverse(self.timer));
+            }
+            (self.timer, self.apart) = (timer, true);
+        } else {
+            self.timers.push(Reverse(timer));
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u64> {
+        let (at, number) = self.timer;
+        if !self.apart {
+            self.timers.pop();
+        }
+        self.apart = false;
+        self.timer = self.timers.peek().map_or(NEVER, |&Reverse(timer)| timer);
+        (at < Time::MAX).then_some(number)
     }
 
     #[inline(always)]
