@@ -25,14 +25,14 @@ pub(super) struct Agenda {
 struct Place {
     /// The first of all arrivals.
     first: Arrival,
-    /// The first timer: when it expires, and its number.
-    timer: (Time, u64),
+    /// The first timer.
+    timer: Timer,
     /// Is it kept only there? A timer that is the first when it is set, as one that paces is, does without the heap.
     apart: bool,
     /// Who came to each seat of the tournament. The winner of those in `2 n` and `2 n + 1` goes to `n`; the first of all needs no
     /// seat. Links begin in the second half.
     seated: Vec<Arrival>,
-    timers: BinaryHeap<Reverse<(Time, u64)>>,
+    timers: BinaryHeap<Reverse<Timer>>,
     /// How late it was when we left.
     now: Time,
 }
@@ -49,11 +49,11 @@ struct Seat {
 /// The instant, the entity, the link: 64 and twice 32 bits, so that the lesser one is first.
 type Arrival = u128;
 
-/// No timer.
-const NEVER: (Time, u64) = (Time::MAX, u64::MAX);
+/// The instant and the number, in the same way.
+type Timer = u128;
 
-/// No arrival.
-const NONE: Arrival = Arrival::MAX;
+/// No arrival, or no timer.
+const NONE: u128 = u128::MAX;
 
 /// A link, as the agenda knows it.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ impl Agenda {
 
     /// When the next event of all is; [`Time::MAX`] if there is none.
     pub(super) fn earliest(&self) -> Time {
-        let next = |place: &Place| place.timer.0.min(place.arrival());
+        let next = |place: &Place| time(place.timer.min(place.first));
         self.others.iter().map(next).fold(next(&self.here), Time::min)
     }
 
@@ -102,13 +102,13 @@ impl Agenda {
     /// When the next arrival here is and its link; at [`Time::MAX`] there is none.
     #[inline(always)]
     pub(super) fn arrival(&self) -> (Time, usize) {
-        (self.here.arrival(), self.here.first as u32 as usize)
+        (time(self.here.first), self.here.first as u32 as usize)
     }
 
     /// When the next timer here expires; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
     #[inline(always)]
     pub(super) fn timer(&self) -> Time {
-        self.here.timer.0
+        time(self.here.timer)
     }
 
     /// What is expected of link `i` from now on is an arrival of that entity.
@@ -129,8 +129,9 @@ impl Agenda {
     }
 
     /// Adds a timer.
+    #[inline(always)]
     pub(super) fn push(&mut self, place: usize, at: Time, number: u64) {
-        self.place(place).push((at, number));
+        self.place(place).push(Timer::from(at.0) << 64 | Timer::from(number));
     }
 
     /// Removes the next event here, which is a timer. Returns its number.
@@ -147,7 +148,7 @@ impl Place {
     fn new(held: usize) -> Self {
         Self {
             first: NONE,
-            timer: NEVER,
+            timer: NONE,
             apart: false,
             seated: vec![NONE; 2 * held],
             timers: BinaryHeap::new(),
@@ -155,32 +156,38 @@ impl Place {
         }
     }
 
-    #[inline]
-    fn push(&mut self, timer: (Time, u64)) {
-        if timer < self.timer {
-            if self.apart {
-                self.timers.push(Reverse(self.timer));
-            }
+    #[inline(always)]
+    fn push(&mut self, timer: Timer) {
+        if timer < self.timer && !self.apart {
             (self.timer, self.apart) = (timer, true);
         } else {
-            self.timers.push(Reverse(timer));
+            self.push_many(timer);
         }
     }
 
-    #[inline]
-    fn pop(&mut self) -> Option<u64> {
-        let (at, number) = self.timer;
-        if !self.apart {
-            self.timers.pop();
+    #[inline(never)]
+    fn push_many(&mut self, timer: Timer) {
+        let mut later = timer;
+        if timer < self.timer {
+            later = std::mem::replace(&mut self.timer, timer);
         }
-        self.apart = false;
-        self.timer = self.timers.peek().map_or(NEVER, |&Reverse(timer)| timer);
-        (at < Time::MAX).then_some(number)
+        self.timers.push(Reverse(later));
     }
 
     #[inline(always)]
-    fn arrival(&self) -> Time {
-        Time((self.first >> 64) as u64)
+    fn pop(&mut self) -> Option<u64> {
+        let timer = self.timer;
+        if !self.apart {
+            self.forget_first();
+        }
+        self.apart = false;
+        self.timer = self.timers.peek().map_or(NONE, |&Reverse(timer)| timer);
+        (timer != NONE).then_some(timer as u64)
+    }
+
+    #[inline(never)]
+    fn forget_first(&mut self) {
+        self.timers.pop();
     }
 
     #[inline(always)]
@@ -198,6 +205,10 @@ impl Place {
         }
         self.first = first;
     }
+}
+
+fn time(event: u128) -> Time {
+    Time((event >> 64) as u64)
 }
 
 fn whose(entity: u32, link: usize) -> u64 {

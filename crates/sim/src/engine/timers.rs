@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// The next event is a timer that expires at `at`.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn on_timer(&mut self, at: Time) {
         let Some(number) = self.events.pop() else { return };
         if let Some(tap) = &mut self.tap {
