@@ -250,7 +250,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2.0, max = 1e12))]
     pub initial_ssthresh: Option<f64>,
-    /// Receive window. Default: it never binds, but a run in which a flow has more than 2^24 segments outstanding ends in an error.
+    /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<WindowSize>,
     /// Loss recovery. Default "sack".

@@ -320,7 +320,7 @@ fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is()
         let unit = if queue.starts_with("drop") { "kB" } else { "packets" };
         let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 {unit}\" }}");
         let said = kept(30_000, &link, cbr).expect(queue);
-        assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 16777216"), "{said}");
+        assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 4194304"), "{said}");
         assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
     }
     // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait, of which nothing more is kept. All 700 are under way, there

@@ -5,10 +5,11 @@ use core::ops::Deref;
 
 use bentpipe_cc::{Controller, Decision, Time};
 
-/// Most segments that one connection should have outstanding: twenty times what the window field of TCP can say (2^30 bytes, RFC 7323
-/// section 2.3). An algorithm may want any window after one acknowledgement, all of which would be sent at once; so it gets one segment
-/// more than these, and [`Sender::room`](crate::Sender::room) tells that it was too much.
-pub const MAX_OUTSTANDING: u64 = 1 << 24;
+/// Most segments that one connection should have outstanding: at 1460 bytes 5.7 times what the window field of TCP can say (2^30 bytes,
+/// RFC 7323 section 2.3). An algorithm may want any window after one acknowledgement, all of which would be sent at once, and a
+/// hundred connections may do so together; so each gets one segment more than these, and [`Sender::room`](crate::Sender::room) tells
+/// that it was too much.
+pub const MAX_OUTSTANDING: u64 = 1 << 22;
 
 /// What the controller wants.
 #[derive(Clone, Copy, Debug)]
