@@ -28,7 +28,7 @@ struct Place {
     /// The first timer.
     timer: Timer,
     /// Is it kept only there? A timer that is the first when it is set, as one that paces is, does without the heap.
-    apart: bool,
+    alone: bool,
     /// Who came to each seat of the tournament. The winner of those in `2 n` and `2 n + 1` goes to `n`; the first of all needs no
     /// seat. Links begin in the second half.
     seated: Vec<Arrival>,
@@ -68,8 +68,11 @@ pub(super) struct Entry {
 impl Agenda {
     /// An empty one of so many places.
     pub(super) fn new(places: usize, links: &[Entry]) -> Self {
-        let held = |place: usize| links.iter().filter(|l| l.holds && l.place as usize == place).count();
-        let mut free: Vec<usize> = (0..places).map(|place| held(place).max(1)).collect();
+        let mut free = vec![0; places];
+        for link in links.iter().filter(|link| link.holds) {
+            free[link.place as usize] += 1;
+        }
+        free.iter_mut().for_each(|held| *held = (*held).max(1));
         let others = free.iter().map(|&held| Place::new(held)).collect();
         let seat = |(i, link): (usize, &Entry)| {
             let next = &mut free[link.place as usize];
@@ -149,7 +152,7 @@ impl Place {
         Self {
             first: NONE,
             timer: NONE,
-            apart: false,
+            alone: false,
             seated: vec![NONE; 2 * held],
             timers: BinaryHeap::new(),
             now: Time(0),
@@ -158,8 +161,8 @@ impl Place {
 
     #[inline(always)]
     fn push(&mut self, timer: Timer) {
-        if timer < self.timer && !self.apart {
-            (self.timer, self.apart) = (timer, true);
+        if timer < self.timer && !self.alone {
+            (self.timer, self.alone) = (timer, true);
         } else {
             self.push_many(timer);
         }
@@ -177,10 +180,10 @@ impl Place {
     #[inline(always)]
     fn pop(&mut self) -> Option<u64> {
         let timer = self.timer;
-        if !self.apart {
+        if !self.alone {
             self.forget_first();
         }
-        self.apart = false;
+        self.alone = false;
         self.timer = self.timers.peek().map_or(NONE, |&Reverse(timer)| timer);
         (timer != NONE).then_some(timer as u64)
     }
