@@ -20,7 +20,14 @@ pub struct Rate(pub u64);
 #[inline]
 pub(crate) fn real(n: u64) -> f64 {
     let x = n as i64 as f64;
-    if x >= 0.0 { x } else { n as f64 }
+    if x >= 0.0 { x } else { real_of_large(n) }
+}
+
+/// Out of the way, or the six would be worked out whether they are needed or not.
+#[cold]
+#[inline(never)]
+fn real_of_large(n: u64) -> f64 {
+    n as f64
 }
 
 /// `x` without its fraction; negative and NaN become zero, too large becomes the greatest number. As [`real`], the other way.
@@ -28,8 +35,14 @@ pub(crate) fn real(n: u64) -> f64 {
 pub(crate) fn whole(x: f64) -> u64 {
     match x as i64 {
         n if (0..i64::MAX).contains(&n) => n as u64,
-        _ => x as u64,
+        _ => whole_of_any(x),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn whole_of_any(x: f64) -> u64 {
+    x as u64
 }
 
 impl Time {

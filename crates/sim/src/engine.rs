@@ -253,6 +253,7 @@ impl Engine {
         first
     }
 
+    #[inline(always)]
     fn schedule(&mut self, at: Time, number: u64) {
         let place = self.place(number);
         self.events.push(place, at, number);

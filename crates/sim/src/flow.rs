@@ -203,6 +203,12 @@ impl Tcp {
         self.sender.is_even() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
     }
 
+    /// After an acknowledgement at `now`, if [`Tcp::is_even`]: is it as it was before, and the timer is set?
+    #[inline]
+    pub(crate) fn still_waits(&self, now: Time) -> bool {
+        self.ends.is_none() && self.sender.still_waits(now)
+    }
+
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
         match &self.ends {
@@ -434,6 +440,17 @@ impl Flow {
 
     /// All sizes that packets on its way there and on its way back may have.
     pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
+        let [mut there, back] = self.sizes_but_probes();
+        if let Kind::Tcp(tcp) = &self.kind
+            && tcp.sender.options().aen
+        {
+            there.push(tcp.data_size(1));
+        }
+        [there, back]
+    }
+
+    /// The same without AEN's probes, which few connections ever send.
+    pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
         let [data, ack] = self.usual_sizes();
         let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
         let options = tcp.sender.options();
@@ -442,9 +459,6 @@ impl Flow {
             // The last segment may be short.
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
-        }
-        if options.aen {
-            there.push(tcp.data_size(1));
         }
         if options.ack_grows {
             back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));

@@ -2,8 +2,9 @@
 //!
 //! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs at most one event: its
 //! arrival at the far end. RED and PIE decide on arrival and keep that true. What waits is counted apart from what is under way
-//! (`backlog.rs`): a packet that finds the transmitter free has nothing to do with it. What decides at departure
-//! (`scheduled.rs`) holds its packets back until the transmitter is free, and is to the link an arrival that need not wait.
+//! (`backlog.rs`): a packet that finds the transmitter free has nothing to do with it. Where all packets take the same whole number
+//! of nanoseconds it follows from when the transmitter will be free. What decides at departure (`scheduled.rs`) holds its
+//! packets back until the transmitter is free, and is to the link an arrival that need not wait.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,9 @@ use crate::transmitter::Transmitter;
 /// Entities that each flow has among the links: its delay there, the one back, and the random one of its acknowledgements.
 pub(crate) const OF_FLOW: u32 = 3;
 
+/// Nothing that is not listed has to wait for longer, 146 years, so that no time of it is beyond the end of the clock.
+const FARTHEST: u64 = 1 << 62;
+
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     /// Arrival at the far end.
@@ -39,11 +43,22 @@ pub(crate) struct Counts {
     pub(crate) dropped_queue: u64,
     pub(crate) dropped_error: u64,
     pub(crate) marked: u64,
-    pub(crate) queue_max: u64,
+    /// Most packets that waited; of [`Room::Ahead`], the most time that one did.
+    pub(crate) most: u64,
     /// Handed on ahead of time to arrive after the end of the run.
     pub(crate) beyond: u64,
     /// Sum of all waiting times, packet-nanoseconds.
     waited: u128,
+}
+
+/// What a queue has room for.
+#[derive(Clone, Copy, Debug)]
+enum Room {
+    Packets(u64),
+    Bytes(u64),
+    /// All packets take the same whole number of nanoseconds: how many wait follows from when the transmitter will be free, which may be
+    /// so many nanoseconds ahead. Nothing is listed.
+    Ahead(u64),
 }
 
 /// What becomes of a packet offered to a link.
@@ -91,7 +106,7 @@ pub(crate) struct Link {
     /// Its number among the entities of the run. A delay that several flows have as their own is as many; this is that of flow 0.
     entity: u32,
     shared: bool,
-    limit: QueueLimit,
+    room: Room,
     backlog: Backlog,
     /// Packets whose arrival at the far end is awaited here, in order.
     under_way: VecDeque<Slot>,
@@ -106,10 +121,14 @@ impl Link {
     pub(crate) fn new(plan: &Channel, entity: u32, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses: Vec<_> = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
-        let (mut limit, mut discipline) = (plan.queue, None);
+        let mut discipline = None;
+        let mut room = match plan.queue {
+            QueueLimit::Packets(limit) => Room::Packets(limit),
+            QueueLimit::Bytes(limit) => Room::Bytes(limit),
+        };
         if let Some(scheduled) = Scheduled::new(plan, seed, name, flows) {
             // What it hands over has waited already.
-            limit = QueueLimit::Packets(u64::MAX);
+            room = Room::Packets(u64::MAX);
             discipline = Some(Discipline::Scheduled(scheduled));
         }
         if let plan::Discipline::Red(red) = plan.discipline {
@@ -120,10 +139,10 @@ impl Link {
             let stream = Stream::new(seed, &format!("{name}/pie"));
             discipline = Some(Discipline::Pie(Pie::new(pie, stream)));
         }
-        let bytes = matches!(limit, QueueLimit::Bytes(_)) || matches!(discipline, Some(Discipline::Pie(_)));
+        let bytes = matches!(room, Room::Bytes(_)) || matches!(discipline, Some(Discipline::Pie(_)));
         Self {
             simple: plan.rate_bps > 0 && losses.is_empty() && discipline.is_none(),
-            limit,
+            room,
             backlog: Backlog::new(bytes),
             discipline: discipline.map(Box::new),
             losses,
@@ -149,7 +168,7 @@ impl Link {
             simple: false,
             entity,
             shared: false,
-            limit: QueueLimit::Packets(u64::MAX),
+            room: Room::Packets(u64::MAX),
             backlog: Backlog::new(false),
             under_way: VecDeque::new(),
             counts: Counts::default(),
@@ -189,6 +208,24 @@ impl Link {
         self.simple = false;
     }
 
+    /// All packets that come are of these sizes: if that is one, and the clock can tell how long all of them take, nothing needs listing.
+    pub(crate) fn expect_sizes(&mut self, sizes: &[u16]) {
+        if let (true, &[size], Room::Packets(limit)) = (self.simple, sizes, self.room)
+            && let Some(time) = self.transmitter.repeat(size)
+            && let Some(room) = limit.checked_mul(time).filter(|&room| room < FARTHEST)
+        {
+            self.room = Room::Ahead(room);
+        }
+    }
+
+    /// Most packets that have waited.
+    pub(crate) fn queue_max(&self) -> u64 {
+        match self.room {
+            Room::Ahead(_) => self.counts.most.div_ceil(self.transmitter.time_alike()),
+            Room::Packets(_) | Room::Bytes(_) => self.counts.most,
+        }
+    }
+
     /// How long the transmitter takes for a packet of `size` bytes, without what rounding leaves for the next, ns.
     pub(crate) fn sending_time(&self, size: u16) -> u64 {
         self.transmitter.time(size).0
@@ -206,6 +243,16 @@ impl Link {
         self.counts.offered += count;
         self.counts.delivered += if delivered { count } else { 0 };
         self.transmitter.busy += count * self.sending_time(size);
+    }
+
+    /// Some of these have passed, and the last will have been sent at `at`.
+    pub(crate) fn is_free_again(&mut self, at: Time) {
+        self.transmitter.free_at = self.transmitter.free_at.max(at.0);
+    }
+
+    /// When the last packet that it has taken reaches the far end, if nothing is lost on it.
+    pub(crate) fn last_out(&self) -> Option<Time> {
+        self.simple.then(|| self.arrival_of(self.transmitter.free_at))
     }
 
     /// Bits per second.
@@ -249,6 +296,9 @@ impl Link {
         if let Some(scheduled) = self.scheduled() {
             return scheduled.waiting();
         }
+        if let Room::Ahead(_) = self.room {
+            return self.transmitter.waiting(now.0);
+        }
         self.backlog.drain(now.0);
         self.backlog.packets()
     }
@@ -259,18 +309,19 @@ impl Link {
         if self.transmitter.free_at <= now.0 {
             return true; // it goes straight to the transmitter
         }
-        match self.limit {
-            QueueLimit::Packets(limit) => self.backlog.packets() < limit,
-            QueueLimit::Bytes(limit) => self.backlog.bytes() + u64::from(size) <= limit,
+        match self.room {
+            Room::Packets(limit) => self.backlog.packets() < limit,
+            Room::Bytes(limit) => self.backlog.bytes() + u64::from(size) <= limit,
+            Room::Ahead(room) => self.transmitter.free_at - now.0 <= room,
         }
     }
 
     /// A packet that arrives at `now`, as RED sees it; the queue has been drained.
     fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
         let idle = now.0.checked_sub(self.transmitter.free_at).map(Span);
-        let (waiting, limit) = match self.limit {
-            QueueLimit::Packets(limit) => (self.backlog.packets(), limit),
-            QueueLimit::Bytes(limit) => (self.backlog.bytes(), limit),
+        let (waiting, limit) = match self.room {
+            Room::Packets(limit) | Room::Ahead(limit) => (self.backlog.packets(), limit),
+            Room::Bytes(limit) => (self.backlog.bytes(), limit),
         };
         Arrival {
             size: packet.size,
@@ -334,6 +385,18 @@ impl Link {
     #[inline(always)]
     pub(crate) fn admit(&mut self, now: Time, packet: &mut Packet) -> Fate {
         self.counts.offered += 1;
+        if let Room::Ahead(room) = self.room {
+            let begin = self.transmitter.free_at.max(now.0);
+            let ahead = begin - now.0;
+            if ahead > room {
+                self.counts.dropped_queue += 1;
+                return Fate::Dropped;
+            }
+            self.counts.waited += u128::from(ahead);
+            self.counts.most = self.counts.most.max(ahead);
+            let sent = self.transmitter.send_alike(begin);
+            return Fate::Arrives(self.arrival_of(sent));
+        }
         if !self.simple {
             return self.admit_by_rules(now, packet);
         }
@@ -381,7 +444,7 @@ impl Link {
     fn wait(&mut self, now: Time, begin: u64, size: u16) {
         self.backlog.join(begin, size);
         self.counts.waited += u128::from(begin - now.0);
-        self.counts.queue_max = self.counts.queue_max.max(self.backlog.packets());
+        self.counts.most = self.counts.most.max(self.backlog.packets());
     }
 
     /// When what is sent at `sent` reaches the far end.
@@ -468,7 +531,7 @@ impl Link {
             under_way: there + counts.beyond,
             waiting_bytes: (self.backlog.bytes() + scheduled.0, self.backlog.bytes_added_up() + scheduled.1),
             most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
-            queue_max: counts.queue_max,
+            queue_max: self.queue_max(),
         }
     }
 
@@ -491,133 +554,16 @@ impl Link {
         if let Some(scheduled) = self.scheduled() {
             return scheduled.queue_mean(end);
         }
-        self.backlog.drain(end.0);
         // Packets still waiting have been charged beyond the end.
-        let beyond: u128 = self.backlog.begins().map(|begin| u128::from(begin - end.0)).sum();
+        let beyond = if let Room::Ahead(_) = self.room {
+            self.transmitter.to_wait(end.0)
+        } else {
+            self.backlog.drain(end.0);
+            self.backlog.begins().map(|begin| u128::from(begin - end.0)).sum()
+        };
         (self.counts.waited - beyond) as f64 / end.0 as f64
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Link {
-        let delay = Span::from_millis(delay_ms);
-        let plan =
-            Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-        Link::new(&plan, 0, 1, "test", &[])
-    }
-
-    /// Offers a packet of `size` bytes. Is it taken?
-    fn push(link: &mut Link, now: Time, size: u16) -> bool {
-        let mut packet = Packet { size, ..Packet::default() };
-        let fate = link.admit(now, &mut packet);
-        if let Fate::Arrives(at) = fate {
-            link.keep(at, packet.hop, &packet);
-        }
-        fate != Fate::Dropped
-    }
-
-    #[test]
-    fn a_packet_arrives_after_waiting_transmission_and_propagation() {
-        // 1500 bytes at 12 Mbit/s take 1 ms.
-        let mut l = link(12_000_000, 250, QueueLimit::Packets(10));
-        assert!(push(&mut l, Time(0), 1500));
-        assert!(push(&mut l, Time(0), 1500));
-        assert_eq!(l.next(), Some(Time(251_000_000)));
-        l.pop();
-        assert_eq!(l.next(), Some(Time(252_000_000)));
-    }
-
-    #[test]
-    fn a_full_queue_drops_and_the_packet_in_transmission_is_not_counted() {
-        let mut l = link(12_000_000, 0, QueueLimit::Packets(2));
-        let taken = (0..5).filter(|_| push(&mut l, Time(0), 1500)).count();
-        assert_eq!((taken, l.counts.dropped_queue, l.counts.queue_max), (3, 2, 2));
-        // After 1.5 ms one has left, so one more fits.
-        assert_eq!(l.waiting(Time(1_500_000)), 1);
-        assert!(push(&mut l, Time(1_500_000), 1500));
-        assert!(!push(&mut l, Time(1_500_000), 1500));
-    }
-
-    #[test]
-    fn a_queue_in_bytes_counts_bytes() {
-        let mut l = link(8_000, 0, QueueLimit::Bytes(1000));
-        assert!(push(&mut l, Time(0), 1500)); // idle: goes straight to the transmitter
-        assert!(push(&mut l, Time(0), 600));
-        assert!(!push(&mut l, Time(0), 401));
-        assert!(push(&mut l, Time(0), 400));
-    }
-
-    #[test]
-    fn rounding_does_not_add_up() {
-        // 1500 bytes at 622.08 Mbit/s take 19290.123... ns; a million of them 19.290123456 s.
-        let mut l = link(622_080_000, 0, QueueLimit::Packets(u64::MAX));
-        for _ in 0..1_000_000 {
-            push(&mut l, Time(0), 1500);
-        }
-        assert_eq!(l.free_at().0, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
-    }
-
-    #[test]
-    fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
-        // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 of them, ten years of 3.15e8 s for 630.
-        let mut l = link(1, 1_000, QueueLimit::Packets(50_000));
-        for _ in 0..50_000 {
-            assert!(push(&mut l, Time(0), 62_500));
-        }
-        let end = Time(315_000_000_000_000_000);
-        assert_eq!((l.waiting(end), l.utilisation(end)), (49_369, 1.0));
-        // 49,999 at first, 49,370 when the 630th begins, each for as long.
-        let mean = l.queue_mean(end);
-        assert!((mean - (49_999.0 + 49_370.0) / 2.0).abs() < 1e-6, "{mean}");
-        let mut last = Time(0);
-        while let Some(next) = l.next() {
-            assert!(next >= last);
-            last = next;
-            l.pop();
-        }
-    }
-
-    #[test]
-    fn utilisation_and_mean_queue_are_time_averages() {
-        // Four packets of 1 ms each at time 0, observed until 3 ms: busy all the time; waiting 3, 2, 1 for 1 ms each.
-        let mut l = link(12_000_000, 0, QueueLimit::Packets(10));
-        for _ in 0..4 {
-            assert!(push(&mut l, Time(0), 1500));
-        }
-        assert_eq!(l.utilisation(Time(3_000_000)), 1.0);
-        assert_eq!(l.utilisation(Time(8_000_000)), 0.5);
-        assert!((l.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn random_delays_are_uniform_unless_that_would_change_the_order() {
-        let most = Span::from_millis(10);
-        // Far apart, each packet has its own delay: mean 5 ms, standard error 2.89 ms / 100.
-        let mut l = Link::jitter(most, 0, Stream::new(1, "jitter"));
-        let mut sum = 0;
-        for i in 0..10_000 {
-            let now = Time(i * 20_000_000);
-            push(&mut l, now, 40);
-            let held = l.next().unwrap() - now;
-            assert!(held < most);
-            sum += held.0;
-            l.pop();
-        }
-        assert!((sum as f64 / 10_000.0 - 5e6).abs() < 4.0 * 28_900.0, "{sum}");
-        // Close to each other they would overtake: they come out in order, not late, and some together.
-        let (mut last, mut together) = (Time(0), 0);
-        for i in 0..10_000 {
-            let now = Time(1_000_000_000_000 + i * 1_000_000);
-            push(&mut l, now, 40);
-            let out = l.next().unwrap();
-            assert!(out >= last && out >= now && out < now.max(last) + most, "{out:?} after {last:?}");
-            together += u32::from(out == last);
-            last = out;
-            l.pop();
-        }
-        assert!(together > 1_000, "{together}");
-    }
-}
+mod tests;

@@ -195,7 +195,7 @@ impl Link {
         let waiting = scheduled.waiting();
         self.counts.dropped_queue = dropped;
         self.counts.marked = marked;
-        self.counts.queue_max = self.counts.queue_max.max(waiting);
+        self.counts.most = self.counts.most.max(waiting);
     }
 
     /// A packet of whose end its flow has not been told: dropped, or, with [`LOST`], under way without ever arriving.
@@ -292,6 +292,6 @@ mod tests {
         assert_eq!(link.waiting(Time(2_500_000)), 1);
         link.catch_up(Time(3_000_000));
         assert!((link.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
-        assert_eq!((link.counts.queue_max, link.utilisation(Time(8_000_000))), (3, 0.5));
+        assert_eq!((link.queue_max(), link.utilisation(Time(8_000_000))), (3, 0.5));
     }
 }

@@ -42,6 +42,37 @@ impl Transmitter {
         self.free_at
     }
 
+    /// From now on all packets are as large as this one. How long each takes, if that is a whole number of nanoseconds and not nothing.
+    pub(crate) fn repeat(&mut self, size: u16) -> Option<u64> {
+        self.learn(size);
+        (self.rest == 0 && self.whole > 0).then_some(self.whole)
+    }
+
+    /// What [`Transmitter::repeat`] found.
+    pub(crate) fn time_alike(&self) -> u64 {
+        self.whole.max(1)
+    }
+
+    /// Sends one more packet from `begin` on, see [`Transmitter::repeat`]. Returns when that is done, which is before the end of the clock.
+    #[inline(always)]
+    pub(crate) fn send_alike(&mut self, begin: u64) -> u64 {
+        self.free_at = begin + self.whole;
+        self.busy += self.whole;
+        self.free_at
+    }
+
+    /// How many packets, all alike, have to wait at `now`: as many as begin later, one after the other until it is free.
+    pub(crate) fn waiting(&self, now: u64) -> u64 {
+        self.free_at.saturating_sub(now).saturating_sub(1).checked_div(self.whole).unwrap_or(0)
+    }
+
+    /// Sum of the times that those have to wait.
+    pub(crate) fn to_wait(&self, now: u64) -> u128 {
+        let many = u128::from(self.waiting(now));
+        // The last has to wait for all before it, each other for one less.
+        many * u128::from(self.free_at.saturating_sub(now)) - u128::from(self.whole) * (many * (many + 1) / 2)
+    }
+
     #[inline(never)]
     fn learn(&mut self, size: u16) {
         self.size = size;
@@ -75,5 +106,32 @@ mod tests {
             }
             prop_assert_eq!(transmitter.busy, transmitter.free_at);
         }
+
+        #[test]
+        fn what_waits_follows_from_when_it_is_free(
+            gaps in prop::collection::vec(0_u64..3_000_000, 1..40),
+            later in 0_u64..30_000_000,
+        ) {
+            // 1500 bytes at 12 Mbit/s take 1 ms.
+            let (mut transmitter, mut now, mut begins) = (Transmitter::new(12_000_000), 0, Vec::new());
+            prop_assert_eq!(transmitter.repeat(1500), Some(1_000_000));
+            for gap in gaps {
+                now += gap;
+                let begin = transmitter.free_at.max(now);
+                begins.push(begin);
+                prop_assert_eq!(transmitter.send_alike(begin), begin + 1_000_000);
+                for now in [now, now + later] {
+                    let waits = || begins.iter().filter(|&&begin| begin > now);
+                    prop_assert_eq!(transmitter.waiting(now), waits().count() as u64);
+                    prop_assert_eq!(transmitter.to_wait(now), waits().map(|begin| u128::from(begin - now)).sum());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_nanoseconds_are_not_repeated() {
+        assert_eq!(Transmitter::new(622_080_000).repeat(1500), None);
+        assert_eq!(Transmitter::new(0).repeat(1500), None);
     }
 }

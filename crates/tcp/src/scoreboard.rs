@@ -27,8 +27,27 @@ pub(crate) struct Stamp {
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Time,
     pub(crate) first_sent: Time,
-    pub(crate) in_flight: u64,
-    pub(crate) app_limited: bool,
+    /// Twice what was in flight, and one more if the application limited the sender: a stamp is half a line of the cache.
+    flight: u64,
+}
+
+impl Stamp {
+    pub(crate) fn new(delivered: u64, delivered_at: Time, first_sent: Time) -> Self {
+        Self { delivered, delivered_at, first_sent, flight: 0 }
+    }
+
+    /// So many bytes were in flight.
+    pub(crate) fn with_flight(self, in_flight: u64, app_limited: bool) -> Self {
+        Self { flight: in_flight << 1 | u64::from(app_limited), ..self }
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.flight >> 1
+    }
+
+    pub(crate) fn app_limited(&self) -> bool {
+        self.flight & 1 == 1
+    }
 }
 
 /// The scoreboard of one sender: segments `una` .. `next`. What every acknowledgement needs stands first.

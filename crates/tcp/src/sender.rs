@@ -21,9 +21,7 @@ mod wanted;
 
 use std::sync::Arc;
 
-use bentpipe_cc::{
-    Ack, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Recovery, RttSample, Span, Time,
-};
+use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Phase, Rate, Recovery, RttSample, Span, Time};
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
@@ -158,7 +156,7 @@ pub struct Sender {
     ecn_until: u64,
     app_limited_until: u64,
     /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
-    gap: ((Pacing, u32), Span),
+    gap: ((Rate, u32), Span),
     /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
     sampled: ((u64, Span), Rate),
     /// All but how many were sent: as many as there are numbers used, and the retransmissions.
@@ -220,7 +218,7 @@ impl Sender {
             app_limited_until: 0,
             pace_at: Time(0),
             pacing_waits: false,
-            gap: ((Pacing::Off, 0), Span::ZERO),
+            gap: ((Rate(0), 0), Span::ZERO),
             sampled: ((0, Span::ZERO), Rate(0)),
             counters: Counters::default(),
             limits: Limits::new(),

@@ -156,6 +156,7 @@ pub(crate) struct Bbr {
     target: Target,
     /// See `bbr/steady.rs`.
     calm: bool,
+    drained: u64,
 }
 
 /// A [`Bbr::target`], and what it was worked out from.
@@ -204,6 +205,7 @@ impl Bbr {
             bdp: Last::default(),
             target: Self::NO_TARGET,
             calm: false,
+            drained: 0,
         }
     }
 
@@ -371,6 +373,19 @@ impl Bbr {
         self.settle();
     }
 
+    /// Takes an ACK that may change anything.
+    #[inline(never)]
+    fn take(&mut self, flow: &Flow, ack: &Ack) {
+        self.collapsed &= ack.acked == 0;
+        let round_start = self.learn_rate(flow, ack);
+        self.advance_cycle(flow, ack);
+        self.leave_startup(flow);
+        self.learn_rtt(flow, ack, round_start);
+        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
+        self.set_window(flow, ack);
+        self.calm_down(ack);
+    }
+
     /// Recovery is over: the window from before it comes back.
     fn restore(&mut self) {
         self.cwnd = self.kept.restore(self.cwnd);
@@ -402,17 +417,9 @@ impl Bbr {
 
 impl Controller for Bbr {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        if self.calm && self.take_calmly(flow, ack) {
-            return;
+        if !(self.calm && self.take_calmly(flow, ack)) {
+            self.take(flow, ack);
         }
-        self.collapsed &= ack.acked == 0;
-        let round_start = self.learn_rate(flow, ack);
-        self.advance_cycle(flow, ack);
-        self.leave_startup(flow);
-        self.learn_rtt(flow, ack, round_start);
-        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
-        self.set_window(flow, ack);
-        self.calm = self.is_calm(ack);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
@@ -468,6 +475,14 @@ impl Controller for Bbr {
 
     fn decision(&self) -> Decision {
         Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
+    }
+
+    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
+        if !(self.calm && self.take_calmly(flow, ack)) {
+            self.take(flow, ack);
+        }
+        wanted.follow(self.decision());
+        Time::MAX
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

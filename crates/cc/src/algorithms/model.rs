@@ -146,7 +146,7 @@ impl RoundMax {
     }
 
     /// Takes a value measured in `round`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, round: u64, value: u64) {
         // Most values are no greater than another of the same round, or than one of a round before.
         if round == self.last.0 && value < self.above {
@@ -202,6 +202,7 @@ impl Aggregation {
     }
 
     /// Takes an ACK in `round`; `bw` is the bandwidth that was known before it, `cwnd` bounds the excess.
+    #[inline(always)]
     pub(crate) fn add(&mut self, flow: &Flow, ack: &Ack, round: u64, bw: u64, cwnd: u64) {
         let mut expected = product(bw, flow.now.since(self.began));
         if self.acked <= expected || self.acked >= 1 << 30 {

@@ -25,12 +25,14 @@ pub(super) struct Agenda {
 struct Place {
     /// The first of all arrivals.
     first: Arrival,
-    /// When the first timer expires.
-    timer: Time,
+    /// The first timer.
+    timer: Timer,
+    /// Is it kept only there? A timer that is the first when it is set, as one that paces is, does without the heap.
+    apart: bool,
     /// Who came to each seat of the tournament. The winner of those in `2 n` and `2 n + 1` goes to `n`; the first of all needs no
     /// seat. Links begin in the second half.
     seated: Vec<Arrival>,
-    timers: BinaryHeap<Reverse<(Time, u64)>>,
+    timers: BinaryHeap<Reverse<Timer>>,
     /// How late it was when we left.
     now: Time,
 }
@@ -47,8 +49,11 @@ struct Seat {
 /// The instant, the entity, the link: 64 and twice 32 bits, so that the lesser one is first.
 type Arrival = u128;
 
-/// No arrival.
-const NONE: Arrival = Arrival::MAX;
+/// The instant and the number, in the same way.
+type Timer = u128;
+
+/// No arrival, or no timer.
+const NONE: u128 = u128::MAX;
 
 /// A link, as the agenda knows it.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +85,7 @@ impl Agenda {
 
     /// When the next event of all is; [`Time::MAX`] if there is none.
     pub(super) fn earliest(&self) -> Time {
-        let next = |place: &Place| place.timer.min(place.arrival());
+        let next = |place: &Place| time(place.timer.min(place.first));
         self.others.iter().map(next).fold(next(&self.here), Time::min)
     }
 
@@ -97,13 +102,13 @@ impl Agenda {
     /// When the next arrival here is and its link; at [`Time::MAX`] there is none.
     #[inline(always)]
     pub(super) fn arrival(&self) -> (Time, usize) {
-        (self.here.arrival(), self.here.first as u32 as usize)
+        (time(self.here.first), self.here.first as u32 as usize)
     }
 
     /// When the next timer here expires; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
     #[inline(always)]
     pub(super) fn timer(&self) -> Time {
-        self.here.timer
+        time(self.here.timer)
     }
 
     /// What is expected of link `i` from now on is an arrival of that entity.
@@ -124,17 +129,14 @@ impl Agenda {
     }
 
     /// Adds a timer.
+    #[inline(always)]
     pub(super) fn push(&mut self, place: usize, at: Time, number: u64) {
-        let place = self.place(place);
-        place.timers.push(Reverse((at, number)));
-        place.timer = place.timer.min(at);
+        self.place(place).push(Timer::from(at.0) << 64 | Timer::from(number));
     }
 
     /// Removes the next event here, which is a timer. Returns its number.
     pub(super) fn pop(&mut self) -> Option<u64> {
-        let Reverse((_, number)) = self.here.timers.pop()?;
-        self.here.timer = self.here.timers.peek().map_or(Time::MAX, |&Reverse((at, _))| at);
-        Some(number)
+        self.here.pop()
     }
 
     fn place(&mut self, place: usize) -> &mut Place {
@@ -144,13 +146,48 @@ impl Agenda {
 
 impl Place {
     fn new(held: usize) -> Self {
-        let seated = vec![NONE; 2 * held];
-        Self { first: NONE, timer: Time::MAX, seated, timers: BinaryHeap::new(), now: Time(0) }
+        Self {
+            first: NONE,
+            timer: NONE,
+            apart: false,
+            seated: vec![NONE; 2 * held],
+            timers: BinaryHeap::new(),
+            now: Time(0),
+        }
     }
 
     #[inline(always)]
-    fn arrival(&self) -> Time {
-        Time((self.first >> 64) as u64)
+    fn push(&mut self, timer: Timer) {
+        if timer < self.timer && !self.apart {
+            (self.timer, self.apart) = (timer, true);
+        } else {
+            self.push_many(timer);
+        }
+    }
+
+    #[inline(never)]
+    fn push_many(&mut self, timer: Timer) {
+        let mut later = timer;
+        if timer < self.timer {
+            later = std::mem::replace(&mut self.timer, timer);
+        }
+        self.timers.push(Reverse(later));
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        let timer = self.timer;
+        if !self.apart {
+            self.forget_first();
+        }
+        self.apart = false;
+        self.timer = self.timers.peek().map_or(NONE, |&Reverse(timer)| timer);
+        (timer != NONE).then_some(timer as u64)
+    }
+
+    #[inline(never)]
+    fn forget_first(&mut self) {
+        self.timers.pop();
     }
 
     #[inline(always)]
@@ -168,6 +205,10 @@ impl Place {
         }
         self.first = first;
     }
+}
+
+fn time(event: u128) -> Time {
+    Time((event >> 64) as u64)
 }
 
 fn whose(entity: u32, link: usize) -> u64 {

@@ -43,7 +43,7 @@ impl Engine {
                 dropped_error: link.counts.dropped_error,
                 marked: link.counts.marked,
                 queue_mean_packets: link.queue_mean(end),
-                queue_max_packets: link.counts.queue_max,
+                queue_max_packets: link.queue_max(),
             });
         }
         let report = Report {

@@ -28,11 +28,11 @@ impl Engine {
         if effort == Effort::Plain {
             self.links.iter_mut().for_each(Link::be_plain);
         }
-        let sizes = self.sizes();
+        let all = self.sizes(Flow::sizes);
         let seen = self.tap.as_ref().is_some_and(|tap| tap.captures());
         // A loss that is known ahead of time is written down in its order, which instant and entity tell.
-        let mixed = self.tap.is_some() && !self.all_links(&sizes, Link::parts_packets);
-        let plainly = effort == Effort::Plain || seen || mixed || !self.all_links(&sizes, Link::takes_time);
+        let mixed = self.tap.is_some() && !self.all_links(&all, Link::parts_packets);
+        let plainly = effort == Effort::Plain || seen || mixed || !self.all_links(&all, Link::takes_time);
         let mut constants = vec![false; self.links.len()];
         if plainly {
             folding::assign_plainly(&mut self.routes, &decides, seen);
@@ -40,13 +40,24 @@ impl Engine {
             let ways = |flow: &Flow| Ways {
                 data: flow.data_route,
                 acks: matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route),
-                prompt: flow.answers_at_once() && self.may_be_ahead(flow, &sizes),
+                prompt: flow.answers_at_once() && self.may_be_ahead(flow, &all),
             };
             let ways: Vec<Ways> = self.flows.iter().map(ways).collect();
             let shared: Vec<bool> = self.links.iter().map(Link::is_shared).collect();
             let feeders = folding::feeders(&self.routes, &shared, &ways);
             folding::assign(&mut self.routes, &decides, &ways, &feeders);
-            constants = passage::constants(&self.links, &feeders, &sizes);
+            let usual = self.sizes(Flow::sizes_but_probes);
+            constants = passage::constants(&self.links, &feeders, &usual);
+            let known = || usual.single(&constants).and_then(|sizes| self.entries(&sizes));
+            if all != usual && known().is_none() {
+                constants = passage::constants(&self.links, &feeders, &all);
+            }
+            if all == usual {
+                // Links of passages that are closed and opened again may be told of packets that come later.
+                for (i, link) in self.links.iter_mut().enumerate() {
+                    link.expect_sizes(all.of(i));
+                }
+            }
             self.foretell();
             if self.order_is_free(plan) {
                 let delays: Vec<Span> = self.links.iter().map(Link::delay).collect();
@@ -103,10 +114,10 @@ impl Engine {
     }
 
     /// What sizes of packets may come to each link.
-    fn sizes(&self) -> Sizes {
+    fn sizes(&self, of: impl Fn(&Flow) -> [Vec<u16>; 2]) -> Sizes {
         let mut sizes = Sizes::new(self.links.len());
         for flow in &self.flows {
-            let [data, acks] = flow.sizes();
+            let [data, acks] = of(flow);
             sizes.add(&self.routes[flow.data_route as usize..], &data);
             sizes.add(&self.routes[flow.ack_route as usize..], &acks);
         }

@@ -4,7 +4,7 @@ use bentpipe_cc::Time;
 
 use super::Engine;
 use crate::flow::Kind;
-use crate::packet::{ACK, Packet};
+use crate::packet::{ACK, PROBE, Packet};
 use crate::recorder::Cause;
 
 impl Engine {
@@ -48,6 +48,9 @@ impl Engine {
         flow.acks.arrived += 1;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if tcp.on_ack(self.now, packet, &mut self.sacks) {
+            if tcp.still_waits(self.now) {
+                return self.recorder.on_change(self.now, f, tcp, Cause::Arrival);
+            }
             self.send_evenly(f, Cause::Arrival)
         } else {
             self.send_any(f, Cause::Arrival)
@@ -123,6 +126,11 @@ impl Engine {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            if packet.has(PROBE) {
+                self.close_passages();
+            } else {
+                self.reopen_passages();
+            }
             self.depart(&mut packet);
         }
     }

@@ -29,7 +29,11 @@ impl Engine {
     }
 
     /// Where the event with this number happens.
+    #[inline]
     pub(super) fn place(&self, number: u64) -> usize {
+        if self.places.count == 1 {
+            return 0;
+        }
         let stops = self.number(&Event::Stop(0));
         let flows = self.flows.len() as u64;
         // A flow's end is its sender's affair.
@@ -70,7 +74,7 @@ impl Engine {
     }
 
     /// The next event is a timer that expires at `at`.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn on_timer(&mut self, at: Time) {
         let Some(number) = self.events.pop() else { return };
         if let Some(tap) = &mut self.tap {

@@ -115,9 +115,9 @@ impl Sender {
         }
         Some(RateSample {
             rate: self.sampled.1,
-            app_limited: stamp.app_limited,
+            app_limited: stamp.app_limited(),
             prior_delivered: stamp.delivered,
-            prior_in_flight: stamp.in_flight,
+            prior_in_flight: stamp.in_flight(),
         })
     }
 }

@@ -145,7 +145,7 @@ impl Sender {
     pub fn poll_even(&mut self, now: Time) -> Option<Data> {
         self.flow.now = now;
         let next = self.board.next();
-        if next < self.free && (self.pace_at <= now || !self.is_paced()) {
+        if next < self.free && !self.waits_for_pace(now) {
             let data = self.send_freely(now, next);
             self.note_even_flight();
             return Some(data);
@@ -154,13 +154,26 @@ impl Sender {
         None
     }
 
+    /// After an acknowledgement, while the run of things is even: does the next segment wait for its time as it did before, and is
+    /// nothing else due earlier? Then [`Sender::poll_even`] and [`Sender::due`] would say again what they said.
+    #[inline]
+    pub fn still_waits(&self, now: Time) -> bool {
+        self.pacing_waits
+            && self.waits_for_pace(now)
+            && self.board.next() < self.free
+            && self.limits.is(Limit::Pacing)
+            && self.pace_at < self.timer
+            && self.decision.deadline() == Time::MAX
+            && !self.watchful
+    }
+
     /// Why nothing goes out.
     #[inline(always)]
     fn pause_even(&mut self, now: Time, next: u64) {
         let limit = if self.board.outstanding() >= self.decision.segments() {
             self.limited_until = next;
             Limit::Cwnd
-        } else if self.pace_at > now && self.is_paced() {
+        } else if self.waits_for_pace(now) {
             self.pacing_waits = true;
             Limit::Pacing
         } else if next >= self.limit {
@@ -229,6 +242,8 @@ mod tests {
         early: u32,
         grown: u32,
         repairing: u32,
+        /// Acknowledgements after which the next segment still waited for its time.
+        waiting: u32,
     }
 
     impl Pair {
@@ -252,6 +267,7 @@ mod tests {
                 early: 0,
                 grown: 0,
                 repairing: 0,
+                waiting: 0,
             };
             pair.both(|sender, now| sender.start(now));
             pair
@@ -321,6 +337,12 @@ mod tests {
                 };
                 self.plain.course = Course::Uneven;
                 assert_eq!(short, self.plain.on_long_ack(self.now, &ack));
+                if self.short.is_even() && self.short.still_waits(self.now) {
+                    self.waiting += 1;
+                    let before = format!("{:?}", self.short);
+                    assert_eq!((self.short.poll(self.now), self.short.due()), (None, self.short.pace_at));
+                    assert_eq!(format!("{:?}", self.short), before);
+                }
                 self.settle();
             }
         }
@@ -459,6 +481,7 @@ mod tests {
                 }
                 pair.step(&Op::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
             }
+            assert_eq!(pair.waiting > 50, cc == "bbr", "{cc}: {}", pair.waiting);
             let short = [pair.grown, pair.early, pair.repairing];
             assert!(short.iter().all(|&n| n > 15), "{cc}: {short:?}");
         }

@@ -77,7 +77,7 @@ impl Sender {
     #[inline]
     pub(super) fn poll_repairing(&mut self, now: Time) -> Option<Data> {
         let next = self.board.next();
-        if next < self.free && (self.pace_at <= now || !self.is_paced()) {
+        if next < self.free && !self.waits_for_pace(now) {
             self.flow.now = now;
             let data = self.send_freely(now, next);
             self.prr.on_sent();

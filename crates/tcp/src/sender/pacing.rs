@@ -1,6 +1,6 @@
 //! Segments spread in time: at the controller's rate, or at one derived from cwnd / srtt.
 
-use bentpipe_cc::{Pacing, Span, Time};
+use bentpipe_cc::{Pacing, Rate, Span, Time};
 
 use super::Sender;
 
@@ -9,31 +9,34 @@ impl Sender {
     #[inline]
     pub(super) fn pace(&mut self, now: Time, len: u32) {
         match self.decision.pacing {
-            Pacing::Window if !self.options.pacing => {}
-            Pacing::Off => {}
-            _ => self.pause(now, len),
-        }
-    }
-
-    #[inline(never)]
-    fn pause(&mut self, now: Time, len: u32) {
-        if !matches!(self.decision.pacing, Pacing::Rate(_)) || self.gap.0 != (self.decision.pacing, len) {
-            let Some(rate) = self.pacing_rate() else { return };
-            let gap = Span::from_secs(f64::from(len + self.options.header) / rate);
-            self.gap = ((self.decision.pacing, len), gap);
+            Pacing::Window if !self.options.pacing => return,
+            Pacing::Off => return,
+            Pacing::Rate(rate) if self.gap.0 == (rate, len) => {}
+            _ => self.find_gap(len),
         }
         self.pace_at = self.pace_at.max(now) + self.gap.1;
     }
 
-    /// Is there a [`Sender::pacing_rate`]?
-    pub(super) fn is_paced(&self) -> bool {
-        match self.decision.pacing {
-            Pacing::Rate(_) => true,
-            Pacing::Window => {
-                self.options.pacing && self.flow.rtt.is_some_and(|rtt| rtt.smoothed > Span::ZERO)
-            }
-            Pacing::Off => false,
-        }
+    #[inline(never)]
+    fn find_gap(&mut self, len: u32) {
+        let rate = self.pacing_rate();
+        let gap =
+            rate.map_or(Span::ZERO, |rate| Span::from_secs(f64::from(len + self.options.header) / rate));
+        let of = if let Pacing::Rate(rate) = self.decision.pacing { (rate, len) } else { (Rate(0), 0) };
+        self.gap = (of, gap);
+    }
+
+    /// Must segments wait for their time?
+    #[inline]
+    pub(super) fn waits_for_pace(&self, now: Time) -> bool {
+        self.pace_at > now && (matches!(self.decision.pacing, Pacing::Rate(_)) || self.is_window_paced())
+    }
+
+    /// Is there a [`Sender::pacing_rate`] that follows from the window?
+    fn is_window_paced(&self) -> bool {
+        self.decision.pacing == Pacing::Window
+            && self.options.pacing
+            && self.flow.rtt.is_some_and(|rtt| rtt.smoothed > Span::ZERO)
     }
 
     /// Bytes on the wire per second, if segments are paced.

@@ -63,7 +63,7 @@ impl Sender {
         if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
             return Err(Limit::Cwnd);
         }
-        if self.pace_at > self.flow.now && self.is_paced() {
+        if self.waits_for_pace(self.flow.now) {
             self.pacing_waits = true;
             return Err(Limit::Pacing);
         }
@@ -179,12 +179,11 @@ impl Sender {
     /// The state that a segment sent now remembers, for controllers that want rate samples.
     #[inline]
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        self.rated.then(|| Stamp {
-            delivered: self.flow.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
-            in_flight: self.in_flight() * u64::from(self.flow.mss),
-            app_limited: self.flow.delivered < self.app_limited_until,
+        let in_flight = || self.in_flight() * u64::from(self.flow.mss);
+        let app_limited = self.flow.delivered < self.app_limited_until;
+        self.rated.then(|| {
+            Stamp::new(self.flow.delivered, self.delivered_at, self.first_sent)
+                .with_flight(in_flight(), app_limited)
         })
     }
 }

@@ -8,15 +8,16 @@ use crate::report::{Ack, Flow};
 
 impl Bbr {
     /// After an ACK that went the long way: may the next go the short one? The target is then that of the present model.
-    pub(super) fn is_calm(&self, ack: &Ack) -> bool {
+    pub(super) fn calm_down(&mut self, ack: &Ack) {
         let disturbed = self.kept.repairing() | self.entering | self.conserving | self.collapsed | self.idle;
-        // The phase of 0.75 looks at what is in flight.
-        let cruising = matches!(self.mode, Mode::ProbeBw(phase) if phase != 1);
-        cruising && self.filled && self.pacer.knows_rtt() && !disturbed && ack.acked > 0
+        let cruising = matches!(self.mode, Mode::ProbeBw(_));
+        self.calm = cruising && self.filled && self.pacer.knows_rtt() && !disturbed && ack.acked > 0;
+        // The second phase is over when the queue of the first is.
+        self.drained = if self.mode == Mode::ProbeBw(1) { self.inflight(1.0) } else { 0 };
     }
 
     /// Takes the ACK if it leaves everything calm; if not, nothing has happened yet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_calmly(&mut self, flow: &Flow, ack: &Ack) -> bool {
         let (Some(sample), Some(rtt), Some(rtprop)) = (&ack.rate, &ack.rtt, self.rtprop) else {
             return false;
@@ -28,7 +29,8 @@ impl Bbr {
             || rtt.min < rtprop
             || flow.now.since(self.rtprop_at) > self.rtprop_window
             || flow.now.since(self.cycle_at) > rtprop;
-        if new_model || ack.lost > 0 || ack.acked == 0 {
+        let drained = flow.in_flight.saturating_add(ack.acked) <= self.drained;
+        if new_model || drained || ack.lost > 0 || ack.acked == 0 {
             return false;
         }
         self.aggregation.add(flow, ack, self.round, bw, self.cwnd);

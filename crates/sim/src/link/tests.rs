@@ -1,0 +1,119 @@
+use super::*;
+
+fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Link {
+    let delay = Span::from_millis(delay_ms);
+    let plan = Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
+    Link::new(&plan, 0, 1, "test", &[])
+}
+
+/// Offers a packet of `size` bytes. Is it taken?
+fn push(link: &mut Link, now: Time, size: u16) -> bool {
+    let mut packet = Packet { size, ..Packet::default() };
+    let fate = link.admit(now, &mut packet);
+    if let Fate::Arrives(at) = fate {
+        link.keep(at, packet.hop, &packet);
+    }
+    fate != Fate::Dropped
+}
+
+#[test]
+fn a_packet_arrives_after_waiting_transmission_and_propagation() {
+    // 1500 bytes at 12 Mbit/s take 1 ms.
+    let mut l = link(12_000_000, 250, QueueLimit::Packets(10));
+    assert!(push(&mut l, Time(0), 1500));
+    assert!(push(&mut l, Time(0), 1500));
+    assert_eq!(l.next(), Some(Time(251_000_000)));
+    l.pop();
+    assert_eq!(l.next(), Some(Time(252_000_000)));
+}
+
+#[test]
+fn a_full_queue_drops_and_the_packet_in_transmission_is_not_counted() {
+    let mut l = link(12_000_000, 0, QueueLimit::Packets(2));
+    let taken = (0..5).filter(|_| push(&mut l, Time(0), 1500)).count();
+    assert_eq!((taken, l.counts.dropped_queue, l.queue_max()), (3, 2, 2));
+    // After 1.5 ms one has left, so one more fits.
+    assert_eq!(l.waiting(Time(1_500_000)), 1);
+    assert!(push(&mut l, Time(1_500_000), 1500));
+    assert!(!push(&mut l, Time(1_500_000), 1500));
+}
+
+#[test]
+fn a_queue_in_bytes_counts_bytes() {
+    let mut l = link(8_000, 0, QueueLimit::Bytes(1000));
+    assert!(push(&mut l, Time(0), 1500)); // idle: goes straight to the transmitter
+    assert!(push(&mut l, Time(0), 600));
+    assert!(!push(&mut l, Time(0), 401));
+    assert!(push(&mut l, Time(0), 400));
+}
+
+#[test]
+fn rounding_does_not_add_up() {
+    // 1500 bytes at 622.08 Mbit/s take 19290.123... ns; a million of them 19.290123456 s.
+    let mut l = link(622_080_000, 0, QueueLimit::Packets(u64::MAX));
+    for _ in 0..1_000_000 {
+        push(&mut l, Time(0), 1500);
+    }
+    assert_eq!(l.free_at().0, 12_000 * 1_000_000 * 1_000_000_000 / 622_080_000);
+}
+
+#[test]
+fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
+    // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 of them, ten years of 3.15e8 s for 630.
+    let mut l = link(1, 1_000, QueueLimit::Packets(50_000));
+    for _ in 0..50_000 {
+        assert!(push(&mut l, Time(0), 62_500));
+    }
+    let end = Time(315_000_000_000_000_000);
+    assert_eq!((l.waiting(end), l.utilisation(end)), (49_369, 1.0));
+    // 49,999 at first, 49,370 when the 630th begins, each for as long.
+    let mean = l.queue_mean(end);
+    assert!((mean - (49_999.0 + 49_370.0) / 2.0).abs() < 1e-6, "{mean}");
+    let mut last = Time(0);
+    while let Some(next) = l.next() {
+        assert!(next >= last);
+        last = next;
+        l.pop();
+    }
+}
+
+#[test]
+fn utilisation_and_mean_queue_are_time_averages() {
+    // Four packets of 1 ms each at time 0, observed until 3 ms: busy all the time; waiting 3, 2, 1 for 1 ms each.
+    let mut l = link(12_000_000, 0, QueueLimit::Packets(10));
+    for _ in 0..4 {
+        assert!(push(&mut l, Time(0), 1500));
+    }
+    assert_eq!(l.utilisation(Time(3_000_000)), 1.0);
+    assert_eq!(l.utilisation(Time(8_000_000)), 0.5);
+    assert!((l.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn random_delays_are_uniform_unless_that_would_change_the_order() {
+    let most = Span::from_millis(10);
+    // Far apart, each packet has its own delay: mean 5 ms, standard error 2.89 ms / 100.
+    let mut l = Link::jitter(most, 0, Stream::new(1, "jitter"));
+    let mut sum = 0;
+    for i in 0..10_000 {
+        let now = Time(i * 20_000_000);
+        push(&mut l, now, 40);
+        let held = l.next().unwrap() - now;
+        assert!(held < most);
+        sum += held.0;
+        l.pop();
+    }
+    assert!((sum as f64 / 10_000.0 - 5e6).abs() < 4.0 * 28_900.0, "{sum}");
+    // Close to each other they would overtake: they come out in order, not late, and some together.
+    let (mut last, mut together) = (Time(0), 0);
+    for i in 0..10_000 {
+        let now = Time(1_000_000_000_000 + i * 1_000_000);
+        push(&mut l, now, 40);
+        let out = l.next().unwrap();
+        assert!(out >= last && out >= now && out < now.max(last) + most, "{out:?} after {last:?}");
+        together += u32::from(out == last);
+        last = out;
+        l.pop();
+    }
+    assert!(together > 1_000, "{together}");
+}
