@@ -93,7 +93,7 @@ impl Engine {
     /// [`Engine::send`] for a connection whose run of things is even. Apart from the rest, and its packet made in one place: the
     /// rule goes through registers.
     #[inline(always)]
-    fn send_evenly(&mut self, f: usize, cause: Cause) {
+    pub(super) fn send_evenly(&mut self, f: usize, cause: Cause) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };

@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// The next event is a timer that expires at `at`.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn on_timer(&mut self, at: Time) {
         let Some(number) = self.events.pop() else { return };
         if let Some(tap) = &mut self.tap {
@@ -121,7 +121,8 @@ impl Engine {
                     tcp.start(now);
                 }
                 tcp.on_deadline(now);
-                self.send(f, Cause::Timer);
+                // What paces is mostly this: its segment is sent from here.
+                if tcp.is_even() { self.send_evenly(f, Cause::Timer) } else { self.send(f, Cause::Timer) }
             }
         }
     }
