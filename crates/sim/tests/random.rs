@@ -325,10 +325,16 @@ fn in_step() -> impl Strategy<Value = String> {
         prop_oneof![5 => Just(0.0), 1 => 0.0..0.1],
     );
     let link = (direction.clone(), direction).prop_map(|((r1, d1, q1, l1), (r2, d2, q2, l2))| {
+        // A link with a loss model is none of the simple ones, even if that loses nothing.
+        let loss = |rate| match rate {
+            0.0 => "[]".to_owned(),
+            rate => format!("{{ kind = \"packet-error\", rate = {rate} }}"),
+        };
         format!(
-            "rate = \"{r1} kbit/s\"\ndelay = \"{d1} ms\"\nqueue = {{ {q1} }}\nloss = {{ kind = \"packet-error\", rate = {l1} }}\n\
-             reverse = {{ rate = \"{r2} kbit/s\", delay = \"{d2} ms\", queue = {{ {q2} }}, \
-             loss = {{ kind = \"packet-error\", rate = {l2} }} }}\n"
+            "rate = \"{r1} kbit/s\"\ndelay = \"{d1} ms\"\nqueue = {{ {q1} }}\nloss = {}\n\
+             reverse = {{ rate = \"{r2} kbit/s\", delay = \"{d2} ms\", queue = {{ {q2} }}, loss = {} }}\n",
+            loss(l1),
+            loss(l2)
         )
     });
     let tcp = (

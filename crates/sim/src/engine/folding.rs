@@ -36,6 +36,13 @@ pub(super) enum Role {
     Shows,
 }
 
+impl Role {
+    /// Does what is offered there wait for an event, instead of being worked out ahead of time?
+    pub(super) fn holds(self) -> bool {
+        !matches!(self, Self::HandsOn | Self::Delivers)
+    }
+}
+
 impl Hop {
     /// The end of a route.
     pub(super) const LAST: Self = Self { link: END, role: Role::Holds, passage: passage::NONE };

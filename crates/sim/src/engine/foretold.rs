@@ -66,7 +66,7 @@ impl Engine {
         }
         let mut holds = vec![false; self.links.len()];
         for hop in self.routes.iter().filter(|hop| hop.link != END) {
-            holds[hop.link as usize] |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
+            holds[hop.link as usize] |= hop.role.holds();
         }
         let entry = |(i, link): (usize, &Link)| Entry {
             entity: link.entity(),

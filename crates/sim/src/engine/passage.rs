@@ -154,7 +154,7 @@ pub(super) fn entries<'a>(
         let i = hop.link as usize;
         let link = &links[i];
         let behind_held = held;
-        held |= !matches!(hop.role, Role::HandsOn | Role::Delivers);
+        held |= hop.role.holds();
         let Some(size) = sizes[i] else {
             (spacer, last) = (Some(link), link.last_out());
             continue;

@@ -127,7 +127,7 @@ impl Parts {
         for hop in routes[first as usize..].iter().take_while(|hop| hop.link != END) {
             let link = hop.link as usize;
             self.join(by, self.entry(link));
-            if matches!(hop.role, Role::HandsOn | Role::Delivers) {
+            if !hop.role.holds() {
                 continue;
             }
             if hop.role == Role::Decides {
