@@ -2,49 +2,22 @@
 //!
 //! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
 
-mod ahead;
-mod audit;
-mod backlog;
-mod codel;
-mod control;
-mod defaults;
+mod capture;
 mod engine;
-pub mod error;
-mod flow;
-mod flows;
-mod fq_codel;
-mod frame;
-pub mod geometry;
-mod histogram;
+mod host;
 mod link;
-mod loss;
-mod many;
-mod packet;
-pub mod pcap;
-mod pie;
-pub mod plan;
-mod priority;
+pub mod orbit;
 mod queue;
-mod random;
-mod recorder;
-mod red;
-pub mod report;
+mod record;
 mod resolve;
-mod rows;
-mod samples;
 pub mod scenario;
-mod scheduled;
-mod shape;
-pub mod stations;
-mod tap;
-mod text;
-mod transmitter;
-pub mod units;
-mod waiting;
 
+pub use capture::pcap;
+pub use engine::many::run_many;
 #[doc(hidden)]
 pub use engine::run_plainly;
 pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
-pub use error::Error;
-pub use many::run_many;
-pub use scenario::{Scenario, schema};
+pub use record::report;
+pub use resolve::plan;
+pub use scenario::error::{self, Error};
+pub use scenario::{Scenario, schema, units};

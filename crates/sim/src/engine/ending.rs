@@ -1,9 +1,9 @@
 //! The end of a run: the books are balanced and the report is written.
 
 use super::{Engine, RunError};
-use crate::audit::{self, Breach};
-use crate::plan::{CcPlan, FlowPlan, Plan, Source};
-use crate::report::{LinkReport, Outcome, Report, SCHEMA, SegmentTrace};
+use crate::engine::audit::{self, Breach};
+use crate::record::report::{LinkReport, Outcome, Report, SCHEMA, SegmentTrace};
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 
 impl Engine {
     /// Now and then: can what is written down still be, and has it room?

@@ -9,10 +9,10 @@ use super::folding::{self, END, Hop, Role, Ways};
 use super::passage::{self, Sizes};
 use super::places::Places;
 use super::{Effort, Engine};
-use crate::flow::{Flow, Kind};
-use crate::link::Link;
-use crate::packet::Packet;
-use crate::plan::{CcPlan, FlowPlan, Plan, Source};
+use crate::host::flow::{Flow, Kind};
+use crate::link::direction::Link;
+use crate::link::packet::Packet;
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 
 /// Nothing is recorded of what happens ahead of time.
 pub(super) const NOTHING: u8 = 0;

@@ -3,9 +3,9 @@
 use bentpipe_cc::Time;
 
 use super::Engine;
-use crate::flow::Kind;
-use crate::packet::{ACK, PROBE, Packet};
-use crate::recorder::Cause;
+use crate::host::flow::Kind;
+use crate::link::packet::{ACK, PROBE, Packet};
+use crate::record::recorder::Cause;
 
 impl Engine {
     pub(super) fn on_data(&mut self, packet: &mut Packet) {

@@ -4,8 +4,8 @@
 use bentpipe_tcp::MAX_OUTSTANDING;
 
 use super::{Engine, RunError};
-use crate::flow::Kind;
-use crate::plan::Plan;
+use crate::host::flow::Kind;
+use crate::resolve::plan::Plan;
 
 /// Most that a run may keep.
 const MOST: u64 = 1 << 26;

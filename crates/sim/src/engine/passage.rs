@@ -13,8 +13,8 @@ use bentpipe_cc::{Span, Time};
 
 use super::Engine;
 use super::folding::{END, Feeder, Hop, Role};
-use crate::flow::{Flow, Kind};
-use crate::link::Link;
+use crate::host::flow::{Flow, Kind};
+use crate::link::direction::Link;
 
 /// A hop that begins no passage.
 pub(super) const NONE: u32 = u32::MAX;

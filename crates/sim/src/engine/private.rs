@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use bentpipe_cc::Span;
 
 use super::Effort;
-use crate::link::{Link, OF_FLOW};
-use crate::plan::FlowPlan;
-use crate::random::Stream;
+use crate::link::direction::{Link, OF_FLOW};
+use crate::link::random::Stream;
+use crate::resolve::plan::FlowPlan;
 
 /// What flows that share a delay have in common: the delay, the ways of data and of acknowledgements.
 type Alike<'a> = (Span, &'a [usize], Option<&'a [usize]>);

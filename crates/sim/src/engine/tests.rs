@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Scenario;
-use crate::flow::Kind;
+use crate::host::flow::Kind;
 
 #[test]
 fn sack_blocks_of_dropped_acknowledgements_are_freed() {
@@ -166,7 +166,7 @@ fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
     engine.finish(&plan)
 }
 
-fn tcp(engine: &mut Engine) -> &mut crate::flow::Tcp {
+fn tcp(engine: &mut Engine) -> &mut crate::host::flow::Tcp {
     match &mut engine.flows[0].kind {
         Kind::Tcp(tcp) => tcp,
         Kind::Cbr(_) => panic!("a TCP flow"),
@@ -194,7 +194,7 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
         }),
         ("no flow is faster than the slowest link", fifo, |_, p| p.links[0].forward.rate_bps = 100_000),
     ];
-    let narrow: Spoil = |_, p| p.links[0].forward.queue = crate::plan::QueueLimit::Bytes(2_999);
+    let narrow: Spoil = |_, p| p.links[0].forward.queue = crate::resolve::plan::QueueLimit::Bytes(2_999);
     let bytes = [
         "kind = \"drop-tail\", limit = \"60 kB\"",
         "kind = \"pie\", limit = \"60 kB\"",

@@ -3,9 +3,9 @@
 use bentpipe_cc::Time;
 
 use super::Engine;
-use crate::flow::{Kind, NEVER};
-use crate::packet::Packet;
-use crate::recorder::Cause;
+use crate::host::flow::{Kind, NEVER};
+use crate::link::packet::Packet;
+use crate::record::recorder::Cause;
 
 /// What an event's number stands for.
 pub(super) enum Event {

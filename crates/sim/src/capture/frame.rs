@@ -1,0 +1,387 @@
+//! Packets as the bytes that would be on the wire: IPv4 with TCP or UDP.
+//!
+//! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. Headers are those that the options of the
+//! connection ask for, whatever size the scenario gave them; the payload has the size that was simulated. Payload is zeros.
+
+use bentpipe_tcp::{LossRecovery, Options, Sack, Signal};
+use etherparse::TcpOptionElement::{
+    MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
+    WindowScale,
+};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
+
+use bentpipe_cc::Time;
+
+use crate::host::control;
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, Mark, PROBE, Packet, unwrap};
+use crate::link::random::Stream;
+use crate::resolve::plan::{FlowPlan, Source};
+
+static ZEROS: [u8; 65_535] = [0; 65_535];
+const IPV4: u16 = 20;
+const UDP: u16 = 8;
+const TTL: u8 = 64;
+/// The first port of the range that nobody registers (RFC 6335 section 6).
+const PORTS: u16 = 49_152;
+/// Where the receiving end of every flow listens.
+const SERVICE: u16 = 65_000;
+
+/// One end of a flow.
+#[derive(Clone, Debug)]
+struct Host {
+    address: [u8; 4],
+    port: u16,
+    /// Initial sequence number.
+    isn: u32,
+    /// Number of packets sent: the next identification of IPv4.
+    sent: u16,
+}
+
+/// What the two ends of a connection agree on.
+#[derive(Clone, Debug)]
+struct Connection {
+    options: Options,
+    /// Bytes to transfer.
+    total: u64,
+    /// The receive window as it stands in a header, and the scale of it.
+    window: u16,
+    scale: u8,
+    /// Highest acknowledgement that has arrived, segments.
+    acked: u64,
+    /// TS.Recent of the sending end.
+    recent: u32,
+}
+
+/// The two ends of one flow, as far as their packets show.
+#[derive(Clone, Debug)]
+pub(crate) struct Conversation {
+    /// The one that sends data, the one that receives it.
+    hosts: [Host; 2],
+    /// `None` for traffic without TCP.
+    tcp: Option<Connection>,
+}
+
+impl Connection {
+    fn new(options: Options, bytes: Option<u64>) -> Self {
+        let mss = u64::from(options.mss);
+        // A window that never binds is the largest that there is (RFC 7323 section 2.3), without scaling 64 kB.
+        let bytes_of_window = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
+        let most = if options.handshake { 14 } else { 0 };
+        let scale = (0..most).find(|s| bytes_of_window >> s <= 0xFFFF).unwrap_or(most);
+        let window = (bytes_of_window >> scale).min(0xFFFF) as u16;
+        Self { options, total: bytes.unwrap_or(u64::MAX), window, scale, acked: 0, recent: 0 }
+    }
+
+    fn bytes(&self, segments: u64) -> u64 {
+        segments.saturating_mul(u64::from(self.options.mss)).min(self.total)
+    }
+}
+
+impl Conversation {
+    /// The flow with this index.
+    pub(crate) fn new(index: usize, plan: &FlowPlan, seed: u64) -> Self {
+        let mut numbers = Stream::new(seed, &format!("flow/{}/isn", plan.name));
+        let mut host = |network: u32, port| Host {
+            address: (network + 1 + index as u32).to_be_bytes(),
+            port,
+            isn: (numbers.uniform() * f64::from(u32::MAX)) as u32,
+            sent: 0,
+        };
+        let hosts = [
+            host(0x0A00_0000, PORTS + (index % 10_000) as u16), // 10.0.0.1 and so on
+            host(0x0A80_0000, SERVICE),                         // 10.128.0.1
+        ];
+        let tcp = match &*plan.source {
+            Source::Tcp { options, bytes, .. } => Some(Connection::new(**options, *bytes)),
+            Source::Cbr { .. } => None,
+        };
+        Self { hosts, tcp }
+    }
+
+    /// Why packets of this flow cannot be packets of IPv4.
+    pub(crate) fn obstacle(plan: &FlowPlan) -> Option<String> {
+        match &*plan.source {
+            Source::Cbr { packet, .. } if *packet < u32::from(IPV4 + UDP) => Some(format!(
+                "a packet of {packet} bytes has no room for the headers of IPv4 and UDP; write packet = \"28 bytes\" or more to capture it"
+            )),
+            Source::Tcp { options, .. } => {
+                let headers = 40 + if options.timestamps { 12 } else { 0 };
+                (options.mss + headers > 65_535).then(|| {
+                    format!(
+                        "a segment of {} bytes with {headers} bytes of headers is no packet of IPv4; write mss = \"{} bytes\" or less to capture it",
+                        options.mss,
+                        65_535 - headers
+                    )
+                })
+            }
+            Source::Cbr { .. } => None,
+        }
+    }
+
+    /// A packet leaves its host: what it carries that the simulation does not need.
+    pub(crate) fn depart(&mut self, now: Time, packet: &Packet) -> Mark {
+        let back = packet.has(ACK);
+        let host = &mut self.hosts[usize::from(back)];
+        let id = host.sent;
+        host.sent = id.wrapping_add(1);
+        let recent = self.tcp.as_ref().map_or(0, |tcp| tcp.recent);
+        Mark { id, ts: if back { (now.0 / 1000) as u32 } else { recent } }
+    }
+
+    /// A packet arrives at the other host.
+    pub(crate) fn arrive(&mut self, packet: &Packet, mark: Mark) {
+        if let (Some(tcp), true) = (&mut self.tcp, packet.has(ACK)) {
+            tcp.recent = mark.ts;
+            if control::signal(packet).is_none() {
+                tcp.acked = unwrap(packet.seq, tcp.acked).max(tcp.acked);
+            }
+        }
+    }
+
+    /// First byte of a data segment and the byte behind it; `None` for what is not data.
+    pub(crate) fn data(&self, packet: &Packet) -> Option<(u64, u64)> {
+        let tcp = self.tcp.as_ref()?;
+        if packet.has(ACK | PROBE) || control::signal(packet).is_some() {
+            return None;
+        }
+        let from = unwrap(packet.seq, tcp.acked) * u64::from(tcp.options.mss);
+        Some((from, from + u64::from(packet.size).saturating_sub(u64::from(tcp.options.header))))
+    }
+
+    /// What an acknowledgement acknowledges, and the right edge of its window, bytes; `None` for what is none.
+    pub(crate) fn acknowledged(&self, packet: &Packet) -> Option<(u64, u64)> {
+        let tcp = self.tcp.as_ref()?;
+        if !packet.has(ACK) || control::signal(packet).is_some() {
+            return None;
+        }
+        let ack = tcp.bytes(unwrap(packet.seq, tcp.acked));
+        let window = tcp.options.receive_window.map_or(0, |w| w.saturating_mul(u64::from(tcp.options.mss)));
+        Some((ack, ack.saturating_add(window)))
+    }
+
+    /// The bytes that a SACK block covers.
+    pub(crate) fn covered(&self, block: &bentpipe_tcp::Block) -> (u64, u64) {
+        self.tcp.as_ref().map_or((0, 0), |tcp| (tcp.bytes(block.start), tcp.bytes(block.end)))
+    }
+
+    /// Writes the headers of a packet to `out`; returns its length with the payload.
+    pub(crate) fn write(&self, packet: &Packet, sack: &Sack, mark: Mark, out: &mut Vec<u8>) -> u32 {
+        out.clear();
+        let [from, to] = if packet.has(ACK) { [1, 0] } else { [0, 1] };
+        let (from, to) = (&self.hosts[from], &self.hosts[to]);
+        let ip = |protocol, length: u16| {
+            let mut ip = Ipv4Header {
+                ecn: match (packet.has(CE), packet.has(ECT)) {
+                    (true, _) => IpEcn::CongestionExperienced,
+                    (false, true) => IpEcn::Ect0,
+                    (false, false) => IpEcn::NotEct,
+                },
+                total_len: IPV4 + length,
+                identification: mark.id,
+                dont_fragment: true,
+                time_to_live: TTL,
+                protocol,
+                source: from.address,
+                destination: to.address,
+                ..Ipv4Header::default()
+            };
+            ip.header_checksum = ip.calc_header_checksum();
+            ip
+        };
+        let Some(tcp) = &self.tcp else {
+            let payload = packet.size - IPV4 - UDP;
+            let ip = ip(IpNumber::UDP, UDP + payload);
+            let data = &ZEROS[..usize::from(payload)];
+            let udp = UdpHeader::with_ipv4_checksum(from.port, to.port, &ip, data).unwrap_or_default();
+            out.extend(ip.to_bytes());
+            out.extend(udp.to_bytes());
+            return u32::from(ip.total_len);
+        };
+        let mut header = self.header(tcp, packet, sack, mark);
+        (header.source_port, header.destination_port) = (from.port, to.port);
+        let payload = match (control::signal(packet), packet.has(ACK)) {
+            (None, false) => u32::from(packet.size).saturating_sub(tcp.options.header) as u16,
+            _ => 0,
+        };
+        let ip = ip(IpNumber::TCP, header.header_len_u16() + payload);
+        let data = &ZEROS[..usize::from(payload)];
+        // The length has been checked before the run.
+        header.checksum = header.calc_checksum_ipv4(&ip, data).unwrap_or_default();
+        out.extend(ip.to_bytes());
+        out.extend(header.to_bytes());
+        u32::from(ip.total_len)
+    }
+
+    fn header(&self, tcp: &Connection, packet: &Packet, sack: &Sack, mark: Mark) -> TcpHeader {
+        // What each end has sent before its data, and all that it has acknowledged once the data is done.
+        let [opening, answering] = [self.hosts[0].isn, self.hosts[1].isn];
+        let (first, first_back) = (opening.wrapping_add(1), answering.wrapping_add(1));
+        let all = first.wrapping_add(tcp.bytes(tcp.acked) as u32);
+        let (seq, ack) = match control::signal(packet) {
+            Some(Signal::Syn) => (opening, 0),
+            Some(Signal::SynAck) => (answering, first),
+            Some(Signal::Ack) => (first, first_back),
+            Some(Signal::Fin) => (all, first_back),
+            Some(Signal::FinAck) => (first_back, all.wrapping_add(1)),
+            Some(Signal::LastAck) => (all.wrapping_add(1), first_back.wrapping_add(1)),
+            None => match (self.data(packet), self.acknowledged(packet)) {
+                (_, Some((ack, _))) => (first_back, first.wrapping_add(ack as u32)),
+                (Some((from, _)), None) => (first.wrapping_add(from as u32), first_back),
+                // AEN's probe: the first byte that is not acknowledged.
+                (None, None) => (first.wrapping_add(packet.seq.wrapping_mul(tcp.options.mss)), first_back),
+            },
+        };
+        let signal = control::signal(packet);
+        let opens = matches!(signal, Some(Signal::Syn | Signal::SynAck));
+        // RFC 3168 section 6.1.1: a SYN that offers ECN has ECE and CWR, the answer ECE.
+        let offers = tcp.options.ecn && opens;
+        // A window in a segment with SYN is not scaled (RFC 7323 section 2.2).
+        let window = match opens {
+            true => (u64::from(tcp.window) << tcp.scale).min(0xFFFF) as u16,
+            false => tcp.window,
+        };
+        TcpHeader {
+            sequence_number: seq,
+            acknowledgment_number: ack,
+            syn: opens,
+            ack: signal != Some(Signal::Syn),
+            fin: matches!(signal, Some(Signal::Fin | Signal::FinAck)),
+            psh: self.data(packet).is_some_and(|(_, end)| end == tcp.total),
+            ece: packet.has(ECE) || offers,
+            cwr: packet.has(CWR) || (offers && signal == Some(Signal::Syn)),
+            window_size: window,
+            options: self.options(tcp, packet, sack, mark, opens),
+            ..TcpHeader::default()
+        }
+    }
+
+    fn options(&self, tcp: &Connection, packet: &Packet, sack: &Sack, mark: Mark, opens: bool) -> TcpOptions {
+        let mut list: [TcpOptionElement; 8] = [const { Noop }; 8];
+        let mut used = 0;
+        let mut add = |element: TcpOptionElement| {
+            list[used] = element;
+            used += 1;
+        };
+        let timestamp = match packet.has(ACK) {
+            true => Timestamp(mark.ts, packet.ts),
+            false => Timestamp(packet.ts, mark.ts),
+        };
+        if opens {
+            add(MaximumSegmentSize(tcp.options.mss.min(0xFFFF) as u16));
+            match (tcp.options.recovery == LossRecovery::Sack, tcp.options.timestamps) {
+                (true, true) => {
+                    add(SelectiveAcknowledgementPermitted);
+                    add(timestamp);
+                }
+                (true, false) => {
+                    add(Noop);
+                    add(Noop);
+                    add(SelectiveAcknowledgementPermitted);
+                }
+                (false, true) => {
+                    add(Noop);
+                    add(Noop);
+                    add(timestamp);
+                }
+                (false, false) => {}
+            }
+            add(Noop);
+            add(WindowScale(tcp.scale));
+        } else {
+            if tcp.options.timestamps {
+                add(Noop);
+                add(Noop);
+                add(timestamp);
+            }
+            if let [block, more @ ..] = sack.blocks() {
+                let number =
+                    |segments| self.hosts[0].isn.wrapping_add(1).wrapping_add(tcp.bytes(segments) as u32);
+                let edges = |b: &bentpipe_tcp::Block| (number(b.start), number(b.end));
+                add(Noop);
+                add(Noop);
+                add(SelectiveAcknowledgement(edges(block), [0, 1, 2].map(|i| more.get(i).map(edges))));
+            }
+        }
+        TcpOptions::try_from_elements(&list[..used]).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bentpipe_tcp::{Block, Control};
+
+    use super::*;
+    use crate::resolve::plan::CcPlan;
+
+    fn flow(options: Options) -> FlowPlan {
+        let cc = CcPlan::Supplied { key: "none".into() };
+        FlowPlan::plain("f", Source::Tcp { cc, bytes: Some(100_000), options: Arc::new(options) })
+    }
+
+    /// What the links carry is what a capture shows, for every combination of options and every kind of segment.
+    #[test]
+    fn the_simulated_sizes_are_those_of_the_bytes() {
+        for (timestamps, recovery) in [
+            (true, LossRecovery::Sack),
+            (false, LossRecovery::Sack),
+            (true, LossRecovery::Reno),
+            (false, LossRecovery::Reno),
+        ] {
+            let header = if timestamps { 52 } else { 40 };
+            let options = Options {
+                timestamps,
+                recovery,
+                header,
+                ack_size: header,
+                ack_grows: true,
+                ..Options::modern()
+            };
+            let conversation = Conversation::new(0, &flow(options), 1);
+            let mut bytes = Vec::new();
+            let mut written = |packet: &Packet, sack: &Sack| {
+                let length = conversation.write(packet, sack, Mark::default(), &mut bytes);
+                (length, bytes.len() as u32)
+            };
+            for signal in
+                [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck]
+            {
+                let packet = control::packet(Control { signal, ts: 0 }, &options, 0, 0);
+                assert_eq!(written(&packet, &Sack::default()), (packet.size.into(), packet.size.into()));
+            }
+            let data = Packet { size: 1448 + header as u16, ..Packet::default() };
+            assert_eq!(written(&data, &Sack::default()), (1448 + header, header));
+            let mut sack = Sack::default();
+            for n in 0..=3 {
+                // RFC 2018 section 3: 8 n + 2 bytes, and two of padding.
+                let more = if n > 0 { 4 + 8 * n } else { 0 };
+                let ack = Packet { flags: ACK, ..Packet::default() };
+                assert_eq!(written(&ack, &sack), (header + more, header + more), "{n} blocks");
+                sack.push(Block { start: 10 * u64::from(n) + 5, end: 10 * u64::from(n) + 6 });
+            }
+        }
+    }
+
+    /// Bytes of RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand: the last segment of 100 000 bytes, segment 69 of
+    /// 1448, has 88 bytes from 99 912 on.
+    #[test]
+    fn numbers_stand_where_the_rfcs_put_them() {
+        let options = Options::modern();
+        let conversation = Conversation::new(258, &flow(options), 1);
+        let isn = conversation.hosts[0].isn;
+        let packet =
+            Packet { seq: 69, size: 88 + 52, flags: ECT | CWR, ts: 0x0102_0304, ..Packet::default() };
+        let mut bytes = Vec::new();
+        let length = conversation.write(&packet, &Sack::default(), Mark { id: 0xABCD, ts: 9 }, &mut bytes);
+        assert_eq!((length, bytes.len()), (140, 52));
+        assert_eq!(bytes[..2], [0x45, 0b10]); // version 4, five words; ECT(0)
+        assert_eq!(bytes[2..8], [0, 140, 0xAB, 0xCD, 0x40, 0]); // length, identification, do not fragment
+        assert_eq!(bytes[9], 6); // TCP
+        assert_eq!(bytes[12..20], [10, 0, 1, 3, 10, 128, 1, 3]);
+        assert_eq!(bytes[24..28], isn.wrapping_add(1 + 99_912).to_be_bytes());
+        assert_eq!(bytes[32..34], [8 << 4, 0b1001_1000]); // eight words; CWR, ACK, PSH
+        assert_eq!(bytes[34..36], [0xFF, 0xFF]); // a window that never binds
+        assert_eq!(bytes[40..52], [1, 1, 8, 10, 1, 2, 3, 4, 0, 0, 0, 9]);
+    }
+}

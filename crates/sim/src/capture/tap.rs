@@ -1,0 +1,216 @@
+//! What is written down of single packets, if someone asked for it: a capture, and the trace of segments.
+//!
+//! The engine calls it where a packet departs from a host, enters a link, arrives at a host, or is lost. A run without it pays a
+//! branch at each of these; to keep it at that, none of this is made part of the event loop's code (`cold`).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bentpipe_cc::Time;
+
+use crate::capture::frame::Conversation;
+use crate::capture::pcap::{Capture, Error, Place, Writer};
+use crate::link::packet::{ACK, CONTROL, Packet, RESENT, SackStore};
+use crate::record::report::{SegmentEvent, SegmentTrace};
+use crate::resolve::plan::Plan;
+use crate::scenario::error::suggestion;
+
+/// Where a capture sees packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spot {
+    /// At one end of every flow; true for the receiving end.
+    Host(bool),
+    /// At the entries of the link with this index.
+    Link(usize),
+}
+
+#[derive(Debug)]
+struct Recording {
+    writer: Writer,
+    spot: Spot,
+    headers: Vec<u8>,
+}
+
+/// All that is written down of single packets.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    conversations: Vec<Conversation>,
+    capture: Option<Recording>,
+    segments: Option<SegmentTrace>,
+    /// Whose event is at work; behind all links if it is a timer.
+    entity: u32,
+    /// Losses, which may be known ahead of time.
+    losses: BinaryHeap<Reverse<Loss>>,
+    /// How many there have been.
+    lost: u64,
+}
+
+/// A lost segment, in the order of events.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Loss {
+    at: Time,
+    entity: u32,
+    number: u64,
+    flow: u32,
+    first: u64,
+    end: u64,
+}
+
+/// Behind all links.
+const TIMER: u32 = u32::MAX;
+
+impl Tap {
+    /// What the plan and the caller ask for; `None` if that is nothing.
+    ///
+    /// # Errors
+    /// A place that does not exist, packets that are none of IPv4, a file that cannot be written.
+    pub(crate) fn new(plan: &Plan, capture: Option<&Capture>) -> Result<Option<Box<Self>>, Error> {
+        let segments = plan.record.is_some_and(|r| r.segments).then(SegmentTrace::default);
+        if segments.is_none() && capture.is_none() {
+            return Ok(None);
+        }
+        let flows = plan.flows.iter().enumerate();
+        let conversations = flows.map(|(i, flow)| Conversation::new(i, flow, plan.seed)).collect();
+        let capture = capture.map(|capture| Recording::new(plan, capture)).transpose()?;
+        let losses = BinaryHeap::new();
+        Ok(Some(Box::new(Self { conversations, capture, segments, entity: TIMER, losses, lost: 0 })))
+    }
+
+    /// Does it see packets on their way?
+    pub(crate) fn captures(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    /// A timer expires.
+    pub(crate) fn expires(&mut self) {
+        self.entity = TIMER;
+    }
+
+    /// A packet departs from its host.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
+        let conversation = &mut self.conversations[packet.flow as usize];
+        if self.capture.is_some() {
+            packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
+        }
+        if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
+            let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
+            note(trace, &mut self.losses, (now, self.entity));
+            trace.push(now, packet.flow, event, from, to);
+        }
+        self.at_host(now, packet, store, packet.has(ACK));
+    }
+
+    /// A packet arrives at the host it was meant for, by the link that is this entity.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut SackStore) {
+        self.entity = entity;
+        let conversation = &mut self.conversations[packet.flow as usize];
+        if let (Some(trace), Some((ack, edge))) = (&mut self.segments, conversation.acknowledged(packet)) {
+            note(trace, &mut self.losses, (now, entity));
+            trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);
+            for block in store.blocks(packet.sack).blocks() {
+                let (from, to) = conversation.covered(block);
+                trace.push(now, packet.flow, SegmentEvent::Sack, from, to);
+            }
+        }
+        conversation.arrive(packet, store.mark_of(packet.sack));
+        self.at_host(now, packet, store, !packet.has(ACK));
+        if !packet.has(ACK) || packet.has(CONTROL) {
+            store.free(packet.sack); // those of an acknowledgement are still to be read
+        }
+    }
+
+    fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
+        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving)) {
+            self.write(now, packet, store, packet.flow);
+        }
+    }
+
+    /// A packet is offered to the direction `link` of a link.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &SackStore) {
+        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Link(link / 2)) {
+            self.write(now, packet, store, (link % 2) as u32);
+        }
+    }
+
+    /// A packet is lost at `at`, which may be ahead of time, where link `from` has brought it; `None` if it sets out there.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn loses(&mut self, at: Time, from: Option<u32>, packet: &Packet) {
+        let flow = packet.flow;
+        let data = self.conversations[flow as usize].data(packet);
+        let (Some(trace), Some((first, end))) = (&mut self.segments, data) else { return };
+        let Some(entity) = from else {
+            note(trace, &mut self.losses, (at, self.entity));
+            return trace.push(at, flow, SegmentEvent::Lost, first, end);
+        };
+        self.losses.push(Reverse(Loss { at, entity, number: self.lost, flow, first, end }));
+        self.lost += 1;
+    }
+
+    fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
+        let Some(capture) = &mut self.capture else { return };
+        let (sack, mark) = (store.blocks(packet.sack), store.mark_of(packet.sack));
+        let conversation = &self.conversations[packet.flow as usize];
+        let length = conversation.write(packet, &sack, mark, &mut capture.headers);
+        capture.writer.packet(interface, now, &capture.headers, length);
+    }
+
+    /// Rows of the trace of segments so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.segments.as_ref().map_or(0, |trace| (trace.t_s.len() + self.losses.len()) as u64)
+    }
+
+    /// What has gone wrong with the capture so far.
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
+        self.capture.as_mut().map_or(Ok(()), |c| c.writer.failure())
+    }
+
+    /// The run is complete, and so is the capture.
+    pub(crate) fn finish(&mut self) -> Result<SegmentTrace, Error> {
+        if let Some(capture) = &mut self.capture {
+            capture.writer.finish()?;
+        }
+        let mut trace = self.segments.take().unwrap_or_default();
+        note(&mut trace, &mut self.losses, (Time::MAX, TIMER));
+        Ok(trace)
+    }
+}
+
+/// Writes down the losses before what happens now.
+fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<Loss>>, now: (Time, u32)) {
+    while losses.peek().is_some_and(|Reverse(loss)| (loss.at, loss.entity) < now)
+        && let Some(Reverse(loss)) = losses.pop()
+    {
+        trace.push(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
+    }
+}
+
+impl Recording {
+    fn new(plan: &Plan, capture: &Capture) -> Result<Self, Error> {
+        for flow in &plan.flows {
+            if let Some(why) = Conversation::obstacle(flow) {
+                return Err(Error::Size { flow: flow.name.clone(), why });
+            }
+        }
+        let at_flows = |end: &str| plan.flows.iter().map(|f| format!("{end}/{}", f.name)).collect();
+        let (spot, interfaces): (Spot, Vec<String>) = match &capture.at {
+            Place::Sender => (Spot::Host(false), at_flows("sender")),
+            Place::Receiver => (Spot::Host(true), at_flows("receiver")),
+            Place::Link(name) => {
+                let Some(link) = plan.links.iter().position(|l| l.name == *name) else {
+                    let known = plan.links.iter().map(|l| l.name.as_str());
+                    return Err(Error::Place { given: name.clone(), suggestion: suggestion(name, known) });
+                };
+                (Spot::Link(link), ["forward", "reverse"].map(|d| format!("{name}/{d}")).into())
+            }
+        };
+        let writer = Writer::create(&capture.path, capture.whole, interfaces.into_iter())?;
+        Ok(Self { writer, spot, headers: Vec::with_capacity(80) })
+    }
+}

@@ -1,0 +1,566 @@
+//! The two ends of one flow inside the simulator.
+
+use std::sync::Arc;
+
+use bentpipe_cc::{Controller, Time};
+use bentpipe_tcp::{
+    AckSegment, Active, BareAck, Block, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack,
+    Sender,
+};
+
+use crate::engine::audit::{Books, Missing, Watch};
+use crate::host::control;
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT, SackStore, unwrap};
+use crate::record::histogram::Histogram;
+use crate::record::report::{FlowReport, LimitShares};
+use crate::resolve::plan::{FlowPlan, Source};
+
+/// Marks "no timer armed" and "not finished".
+pub(crate) const NEVER: Time = Time::MAX;
+
+/// A TCP connection. What every segment and acknowledgement needs stands together: with thousands of connections the time goes into
+/// fetching their state, line by line.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Tcp {
+    pub(crate) sender: Sender,
+    /// The ends of a connection that is opened and closed.
+    ends: Option<Box<(Active, Passive)>>,
+    /// When the last byte was acknowledged.
+    done_at: Time,
+    rtts: Histogram,
+    pub(crate) receiver: Receiver,
+    bytes: Option<u64>,
+    pub(crate) watch: Watch,
+}
+
+/// A constant-rate source that answers to nothing.
+#[derive(Debug)]
+pub(crate) struct Cbr {
+    rate: u64,
+    pub(crate) size: u16,
+    on: u64,
+    off: u64,
+    begin: u64,
+    /// When the next packet is due, and the remainder of its computation in 1/rate nanoseconds.
+    due: u64,
+    carry: u64,
+    sent: u64,
+    delivered: u64,
+}
+
+/// What a flow runs. The mark of the kind stands in front, where every packet reads, and not in some byte of the connection.
+#[derive(Debug)]
+#[repr(u8)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all flows are connections, and a box is a line more to fetch"
+)]
+pub(crate) enum Kind {
+    Tcp(Tcp),
+    Cbr(Box<Cbr>),
+}
+
+/// A flow in the engine. It begins with a line of the cache, which what every packet needs fills up to the connection.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Flow {
+    /// First hop of data and of acknowledgements.
+    pub(crate) data_route: u32,
+    pub(crate) ack_route: u32,
+    /// The instants for which entries of the event queue stand, if any.
+    pub(crate) sender_armed: Time,
+    pub(crate) receiver_armed: Time,
+    /// Packets by kind, for the audit.
+    pub(crate) data: Books,
+    pub(crate) acks: Books,
+    pub(crate) kind: Kind,
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+    pub(crate) missing_data: Missing,
+    pub(crate) missing_acks: Missing,
+}
+
+impl Tcp {
+    pub(crate) fn new(options: &Arc<Options>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+        let receiver = Receiver::new(options);
+        let ends = || Box::new((Active::new(options), Passive::new(options)));
+        Self {
+            ends: options.handshake.then(ends),
+            sender: Sender::new(options.clone(), cc, bytes),
+            receiver,
+            bytes,
+            rtts: Histogram::default(),
+            done_at: NEVER,
+            watch: Watch::default(),
+        }
+    }
+
+    /// Payload bytes handed to the application.
+    pub(crate) fn delivered_bytes(&self) -> u64 {
+        let full = self.receiver.delivered() * u64::from(self.sender.options().mss);
+        self.bytes.map_or(full, |b| b.min(full))
+    }
+
+    /// An acknowledgement arrived. True if [`Tcp::is_even`].
+    #[inline(always)]
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
+        let upto = unwrap(packet.seq, self.sender.una());
+        let bare = packet.sack == 0 && !packet.has(ECE);
+        if bare && let Some(rtt) = self.sender.on_bare_ack(now, upto) {
+            self.rtts.add(rtt.0);
+            self.watch.window(&self.sender); // in flight is then set to what is outstanding
+        } else {
+            self.on_any_ack(now, upto, packet, sacks);
+        }
+        if self.is_even() {
+            return true; // and not done
+        }
+        if self.done_at == NEVER && self.sender.is_done() {
+            self.done_at = now;
+            self.close();
+        }
+        false
+    }
+
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        self.watch.ack(upto, self.sender.next());
+        if let Some(packed) = sacks.packed(packet.sack)
+            && !packet.has(ECE)
+            && let Some(seq) = self.sender.grown(upto, packed)
+        {
+            sacks.free(packet.sack);
+            if let Some(rtt) = self.sender.on_grown_ack(now, seq) {
+                self.rtts.add(rtt.0);
+            }
+            return self.watch.sender(&self.sender);
+        }
+        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        sacks.take(packet.sack, &mut ack.sack);
+        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+            self.rtts.add(rtt.0);
+        }
+        self.watch.sender(&self.sender);
+    }
+
+    /// The application sends nothing more. True if that gives the sending end something to send.
+    pub(crate) fn stop(&mut self, now: Time) -> bool {
+        self.sender.stop();
+        if self.sender.is_done() {
+            self.done_at = self.done_at.min(now);
+            self.close();
+        }
+        self.ends.is_some()
+    }
+
+    #[cold]
+    fn close(&mut self) {
+        if let Some(ends) = &mut self.ends {
+            self.sender.close(&mut ends.0);
+        }
+    }
+
+    /// The flow starts.
+    pub(crate) fn start(&mut self, now: Time) {
+        self.sender.start(now);
+        if let Some(ends) = &mut self.ends {
+            ends.0.open();
+        }
+    }
+
+    /// When [`Tcp::on_deadline`] must be called; [`NEVER`] for not at all.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        let sender = self.sender.due();
+        match &self.ends {
+            Some(ends) => ends.0.deadline().map_or(sender, |at| at.min(sender)),
+            None => sender,
+        }
+    }
+
+    /// A timer of the sending end may be due.
+    pub(crate) fn on_deadline(&mut self, now: Time) {
+        self.sender.on_deadline(now);
+        if let Some(ends) = &mut self.ends {
+            ends.0.on_deadline(now);
+        }
+    }
+
+    /// What the sending end says of the connection at `now`, at hop `hop`.
+    #[inline]
+    pub(crate) fn poll_end(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
+        let end = &mut self.ends.as_mut()?.0;
+        if end.is_quiet() {
+            return None;
+        }
+        Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
+    }
+
+    /// Has the connection nothing to send but the data of a sender whose run of things is even?
+    #[inline]
+    pub(crate) fn is_even(&self) -> bool {
+        self.sender.is_even() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
+    }
+
+    /// After an acknowledgement at `now`, if [`Tcp::is_even`]: is it as it was before, and the timer is set?
+    #[inline]
+    pub(crate) fn still_waits(&self, now: Time) -> bool {
+        self.ends.is_none() && self.sender.still_waits(now)
+    }
+
+    /// The next data segment at `now`, if the connection is open.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
+        match &self.ends {
+            Some(ends) if !ends.0.is_open() => None,
+            _ => self.sender.poll(now),
+        }
+    }
+
+    /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
+    #[cold]
+    pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
+        let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
+        let segment = Control { signal, ts: packet.ts };
+        if !packet.has(ACK) {
+            ends.1.on_segment(now, segment);
+        } else if let Some(opened) = ends.0.on_segment(now, segment) {
+            self.sender.on_opened(now, &opened);
+            if let Some(rtt) = opened.rtt {
+                self.rtts.add(rtt.0);
+            }
+        }
+    }
+
+    /// When [`Tcp::on_receiver_deadline`] must be called.
+    pub(crate) fn receiver_deadline(&self) -> Option<Time> {
+        earlier(self.receiver.deadline(), self.ends.as_ref().and_then(|ends| ends.1.deadline()))
+    }
+
+    /// A timer of the receiving end may be due.
+    pub(crate) fn on_receiver_deadline(&mut self, now: Time) -> Option<AckSegment> {
+        if let Some(ends) = &mut self.ends {
+            ends.1.on_deadline(now);
+        }
+        self.receiver.on_deadline(now)
+    }
+
+    /// What the receiving end says of the connection at `now`, at hop `hop`.
+    pub(crate) fn answer(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
+        let segment = self.ends.as_mut()?.1.poll(now)?;
+        Some(control::packet(segment, self.sender.options(), flow, hop))
+    }
+
+    /// A data segment arrived. True if it is acknowledged now: then `packet` is the acknowledgement, at hop `hop`.
+    #[inline(always)]
+    pub(crate) fn on_data(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> bool {
+        if let Some(ends) = &mut self.ends {
+            ends.1.on_data(now);
+        }
+        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_even() {
+            let ack = self.receiver.on_expected(now, packet.ts, packet.has(CWR), packet.has(CE));
+            let Some(ack) = ack else { return false };
+            *packet = self.bare_packet(ack, packet.flow, hop);
+            return true;
+        }
+        self.on_any_data(now, packet, hop, sacks)
+    }
+
+    #[inline(never)]
+    fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
+        let seq = unwrap(packet.seq, self.receiver.delivered());
+        if !packet.has(PROBE)
+            && let Some(ack) = self.receiver.on_early(seq, packet.has(CWR), packet.has(CE))
+        {
+            *packet = self.told_packet(ack, self.receiver.runs(), packet.flow, hop, sacks);
+            return true;
+        }
+        let data = Data {
+            seq,
+            len: 0, // the receiver counts segments
+            tsval: packet.ts,
+            retransmission: false,
+            cwr: packet.has(CWR),
+            probe: packet.has(PROBE),
+            ce: packet.has(CE),
+        };
+        let Some(ack) = &self.receiver.on_data(now, &data) else { return false };
+        *packet = self.ack_packet(ack, packet.flow, hop, sacks);
+        true
+    }
+
+    /// Bytes on the wire of a segment with a payload of `len`.
+    fn data_size(&self, len: u32) -> u16 {
+        (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// The same of an acknowledgement with so many SACK blocks.
+    fn ack_size(&self, blocks: u32) -> u16 {
+        let options = self.sender.options();
+        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
+        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
+        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// The data segment as a packet at hop `hop`.
+    #[inline]
+    pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
+        let options = self.sender.options();
+        let ecn = if options.ecn && !data.retransmission { ECT } else { 0 };
+        let cwr = if data.cwr { CWR } else { 0 };
+        let probe = if data.probe { PROBE } else { 0 };
+        let resent = if data.retransmission { RESENT } else { 0 };
+        Packet {
+            seq: data.seq as u32,
+            flow,
+            ts: data.tsval,
+            sack: 0,
+            hop,
+            size: self.data_size(data.len),
+            flags: ecn | cwr | probe | resent,
+        }
+    }
+
+    /// The acknowledgement as a packet at hop `hop`.
+    pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
+        let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
+        if ack.sack.is_empty() {
+            return self.bare_packet(bare, flow, hop);
+        }
+        self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+    }
+
+    /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, of which there are some.
+    #[inline]
+    fn told_packet(
+        &self,
+        ack: BareAck,
+        blocks: impl Iterator<Item = Block>,
+        flow: u32,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> Packet {
+        let (sack, count) = sacks.put(ack.ack, blocks);
+        Packet { sack, size: self.ack_size(count), ..self.bare_packet(ack, flow, hop) }
+    }
+
+    /// As [`Tcp::ack_packet`], for an acknowledgement without SACK blocks.
+    #[inline]
+    fn bare_packet(&self, ack: BareAck, flow: u32, hop: u32) -> Packet {
+        let size = self.ack_size(0);
+        let flags = ACK | if ack.ece { ECE } else { 0 };
+        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack: 0, hop, size, flags }
+    }
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Cbr {
+    pub(crate) fn new(rate: u64, size: u16, on: u64, off: u64, start: Time) -> Self {
+        Self {
+            rate: rate.max(1),
+            size,
+            on,
+            off,
+            begin: start.0,
+            due: start.0,
+            carry: 0,
+            sent: 0,
+            delivered: 0,
+        }
+    }
+
+    /// When the next packet is due.
+    pub(crate) fn due(&self) -> Time {
+        Time(self.due)
+    }
+
+    pub(crate) fn delivered(&mut self) {
+        self.delivered += 1;
+    }
+
+    /// One packet leaves now; the next is due one packet time later, or when the next on-period begins.
+    pub(crate) fn send(&mut self) {
+        self.sent += 1;
+        let work = u64::from(self.size) * 8 * 1_000_000_000 + self.carry;
+        self.due = self.due.saturating_add(work / self.rate);
+        self.carry = work % self.rate;
+        let period = self.on.saturating_add(self.off);
+        let into = (self.due - self.begin) % period.max(1);
+        if into >= self.on {
+            self.due = self.due.saturating_add(period - into);
+        }
+    }
+}
+
+impl Flow {
+    /// A flow of `plan` that starts at `start`.
+    pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
+        let kind = match (&*plan.source, cc) {
+            (Source::Tcp { options, bytes, .. }, Some(cc)) => Kind::Tcp(Tcp::new(options, cc, *bytes)),
+            (Source::Cbr { rate_bps, packet, on, off }, _) => {
+                let size = (*packet).min(u32::from(u16::MAX)) as u16;
+                Kind::Cbr(Box::new(Cbr::new(*rate_bps, size, on.0, off.0, start)))
+            }
+            (Source::Tcp { .. }, None) => unreachable!("the engine builds a controller for every TCP flow"),
+        };
+        Self {
+            kind,
+            data_route: 0,
+            ack_route: 0,
+            start,
+            stop: plan.stop.unwrap_or(NEVER),
+            sender_armed: NEVER,
+            receiver_armed: NEVER,
+            data: Books::default(),
+            acks: Books::default(),
+            missing_data: Missing::default(),
+            missing_acks: Missing::default(),
+        }
+    }
+
+    /// Bytes on the wire of most of its data packets and of most of its acknowledgements.
+    pub(crate) fn usual_sizes(&self) -> [u16; 2] {
+        match &self.kind {
+            Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
+            Kind::Cbr(cbr) => [cbr.size, 0],
+        }
+    }
+
+    /// All sizes that packets on its way there and on its way back may have.
+    pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
+        let [mut there, back] = self.sizes_but_probes();
+        if let Kind::Tcp(tcp) = &self.kind
+            && tcp.sender.options().aen
+        {
+            there.push(tcp.data_size(1));
+        }
+        [there, back]
+    }
+
+    /// The same without AEN's probes, which few connections ever send.
+    pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
+        let [data, ack] = self.usual_sizes();
+        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
+        let options = tcp.sender.options();
+        let (mut there, mut back) = (vec![data], vec![ack]);
+        if let Some(bytes) = tcp.bytes {
+            // The last segment may be short.
+            let last = (bytes % u64::from(options.mss)) as u32;
+            there.extend((last > 0).then(|| tcp.data_size(last)));
+        }
+        if options.ack_grows {
+            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        }
+        if options.handshake {
+            let control = control::sizes(options);
+            there.extend(control);
+            back.extend(control);
+        }
+        [there, back]
+    }
+
+    /// Does its receiver do nothing but answer packets when they come?
+    pub(crate) fn answers_at_once(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.ends.is_none() && tcp.sender.options().delayed_ack.is_none(),
+            Kind::Cbr(_) => true,
+        }
+    }
+
+    /// What the flow has achieved when the run ends at `end`.
+    pub(crate) fn report(&mut self, name: &str, cc: &str, end: Time) -> FlowReport {
+        let mut report = FlowReport {
+            name: name.to_string(),
+            cc: cc.to_string(),
+            start_s: self.start.secs(),
+            goodput_bps: 0.0,
+            delivered_bytes: 0,
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            dropped_packets: self.missing_data.dropped,
+            timeouts: 0,
+            spurious_timeouts: 0,
+            rtt_min_s: None,
+            rtt_mean_s: None,
+            rtt_p50_s: None,
+            rtt_p95_s: None,
+            cwnd_mean_segments: 0.0,
+            completion_s: None,
+            limited: LimitShares::default(),
+        };
+        let mut life_ends = end;
+        match &mut self.kind {
+            Kind::Cbr(cbr) => {
+                life_ends = life_ends.min(self.stop);
+                report.delivered_bytes = cbr.delivered * u64::from(cbr.size);
+                report.sent_packets = cbr.sent;
+            }
+            Kind::Tcp(tcp) => {
+                life_ends = life_ends.min(tcp.done_at);
+                report.delivered_bytes = tcp.delivered_bytes();
+                let counters = tcp.sender.counters();
+                report.sent_packets = counters.sent;
+                report.retransmitted_packets = counters.retransmitted;
+                report.timeouts = counters.timeouts;
+                report.spurious_timeouts = counters.spurious_timeouts;
+                report.rtt_min_s = tcp.rtts.min_s();
+                report.rtt_mean_s = tcp.rtts.mean_s();
+                report.rtt_p50_s = tcp.rtts.quantile_s(0.5);
+                report.rtt_p95_s = tcp.rtts.quantile_s(0.95);
+                if tcp.bytes.is_some() && tcp.done_at < NEVER {
+                    report.completion_s = Some(tcp.done_at.since(self.start).secs());
+                }
+                if self.start < end {
+                    let mss = f64::from(tcp.sender.options().mss);
+                    let limits = tcp.sender.limits(life_ends);
+                    report.cwnd_mean_segments = limits.mean_window() / mss;
+                    let life = life_ends.since(self.start).secs();
+                    let share = |limit| if life > 0.0 { limits.spent(limit).secs() / life } else { 0.0 };
+                    report.limited = LimitShares {
+                        cwnd: share(Limit::Cwnd),
+                        rwnd: share(Limit::Rwnd),
+                        app: share(Limit::App),
+                        pacing: share(Limit::Pacing),
+                        recovery: share(Limit::Recovery),
+                        timeout: share(Limit::Timeout),
+                    };
+                }
+            }
+        }
+        let life = life_ends.since(self.start).secs();
+        if life > 0.0 {
+            report.goodput_bps = report.delivered_bytes as f64 * 8.0 / life;
+        }
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// A line of the cache has 64 bytes on the processors that the laboratory is meant for.
+    #[test]
+    fn a_flow_begins_with_a_line_that_ends_where_the_connection_begins() {
+        // The mark of the kind is as long as the strictest alignment behind it.
+        assert_eq!(offset_of!(Flow, kind) + align_of::<Kind>(), 64);
+        // An odd number of lines: with a power of two the same fields of all flows would compete for few places of the cache.
+        assert_eq!(size_of::<Flow>() / 64 % 2, 1);
+        let (first, last) = (offset_of!(Tcp, ends), offset_of!(Tcp, receiver) + size_of::<Receiver>());
+        assert!(last - first <= 192, "{first} to {last}");
+    }
+}

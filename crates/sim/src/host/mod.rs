@@ -1,0 +1,4 @@
+//! The two ends of a flow.
+
+pub(crate) mod control;
+pub(crate) mod flow;

@@ -1,0 +1,234 @@
+//! Where ground stations and a geostationary satellite are, and how long light takes between them.
+//!
+//! Earth is the WGS 84 ellipsoid (NGA.STND.0036: a = 6378.137 km, 1/f = 298.257223563), stations stand on its
+//! surface, and the satellite is on a circle of radius 42164.17 km over the equator, the radius of one
+//! sidereal day (Maral, Bousquet, Sun: Satellite Communications Systems, section 2.2). A spherical Earth of
+//! mean radius would put the point under the satellite 7 km too far away; the ellipsoid costs no more than a
+//! square root. Refraction and the atmosphere's delay (below 0.1 us) are left out. A bent-pipe satellite
+//! repeats what it hears, so a hop costs its length divided by c and nothing else.
+
+use std::borrow::Cow;
+use std::f64::consts::PI;
+use std::fmt;
+use std::str::FromStr;
+
+use bentpipe_cc::Span;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::scenario::error::quoted;
+
+/// Speed of light in vacuum, km/s (exact by definition of the metre).
+pub const LIGHT_KM_PER_S: f64 = 299_792.458;
+/// Radius of the geostationary orbit, km.
+pub const GEO_RADIUS_KM: f64 = 42_164.17;
+/// Equatorial radius of the Earth, km (WGS 84).
+pub const EARTH_RADIUS_KM: f64 = 6_378.137;
+/// Flattening of the Earth (WGS 84).
+pub const EARTH_FLATTENING: f64 = 1.0 / 298.257_223_563;
+
+/// A ground station on the ellipsoid.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    /// Geodetic latitude in degrees, north positive.
+    #[schemars(range(min = -90.0, max = 90.0), extend("examples" = [39.4]))]
+    pub lat: f64,
+    /// Longitude in degrees, east positive.
+    #[schemars(range(min = -180.0, max = 360.0), extend("examples" = [116.4]))]
+    pub lon: f64,
+}
+
+/// What a station sees of a satellite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Distance in km.
+    pub range_km: f64,
+    /// Angle above the horizontal plane in degrees; negative below the horizon.
+    pub elevation_deg: f64,
+}
+
+impl Look {
+    /// Time that light takes for the distance.
+    pub fn delay(&self) -> Span {
+        Span::from_secs(self.range_km / LIGHT_KM_PER_S)
+    }
+}
+
+/// Sine and cosine of an angle in degrees.
+fn sin_cos(degrees: f64) -> (f64, f64) {
+    libm::sincos(degrees * (PI / 180.0))
+}
+
+/// What `station` sees of a geostationary satellite above `longitude`.
+///
+/// Both are placed in Earth-centred coordinates, x to longitude 0, z to the north pole. The station is at
+/// N (cos lat cos lon, cos lat sin lon, (1 - e^2) sin lat), where N = a / sqrt(1 - e^2 sin^2 lat) and
+/// e^2 = 2 f - f^2; its vertical is (cos lat cos lon, cos lat sin lon, sin lat). The elevation is the angle
+/// between the ray and the plane across the vertical. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
+pub fn geo_look(station: &Station, longitude: Longitude) -> Look {
+    let (sin_lat, cos_lat) = sin_cos(station.lat);
+    let (sin_lon, cos_lon) = sin_cos(station.lon);
+    let (sin_sat, cos_sat) = sin_cos(longitude.0);
+    let e2 = 2.0 * EARTH_FLATTENING - EARTH_FLATTENING * EARTH_FLATTENING;
+    let n = EARTH_RADIUS_KM / libm::sqrt(1.0 - e2 * sin_lat * sin_lat);
+    let up = [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat];
+    let ray =
+        [GEO_RADIUS_KM * cos_sat - n * up[0], GEO_RADIUS_KM * sin_sat - n * up[1], -n * (1.0 - e2) * up[2]];
+    let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let range_km = libm::sqrt(dot(&ray, &ray));
+    let sin_elevation = (dot(&ray, &up) / range_km).clamp(-1.0, 1.0);
+    Look { range_km, elevation_deg: libm::asin(sin_elevation) * (180.0 / PI) }
+}
+
+/// A longitude in degrees east, from -180 to 360. As text "100E", "74W", or signed degrees; as a number
+/// degrees east.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Longitude(pub f64);
+
+impl FromStr for Longitude {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{} is not a longitude; write e.g. \"100E\", \"74W\" or -74.0", quoted(text));
+        let trimmed = text.trim().trim_end_matches('\u{b0}');
+        let (number, sign, largest) = match trimmed.char_indices().last() {
+            Some((i, 'E' | 'e')) => (&trimmed[..i], 1.0, 180.0),
+            Some((i, 'W' | 'w')) => (&trimmed[..i], -1.0, 180.0),
+            _ => (trimmed, 1.0, 360.0),
+        };
+        let number = number.trim().trim_end_matches('\u{b0}');
+        // A sign and a letter would contradict or repeat each other.
+        if largest == 180.0 && number.starts_with(['-', '+']) {
+            return Err(wrong());
+        }
+        let degrees: f64 = number.parse().map_err(|_| wrong())?;
+        if !(-180.0..=largest).contains(&degrees) {
+            return Err(wrong());
+        }
+        Ok(Longitude(sign * degrees))
+    }
+}
+
+impl fmt::Display for Longitude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            west if west < 0.0 => write!(f, "{}W", -west),
+            east if east <= 180.0 => write!(f, "{east}E"),
+            round => write!(f, "{round}"),
+        }
+    }
+}
+
+impl Serialize for Longitude {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Longitude {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Number(f64),
+            Text(String),
+        }
+        let text = match Form::deserialize(deserializer)? {
+            Form::Number(degrees) => degrees.to_string(),
+            Form::Text(text) => text,
+        };
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Longitude {
+    fn schema_name() -> Cow<'static, str> {
+        "longitude".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut text = json_schema!({ "type": "string", "examples": ["100E"] });
+        text.insert(
+            crate::scenario::units::UNIT_KEYWORD.to_owned(),
+            crate::scenario::units::LONGITUDE.into(),
+        );
+        json_schema!({
+            "description": "A longitude: \"100E\", \"74W\", or degrees east.",
+            "anyOf": [text, { "type": "number", "minimum": -180.0, "maximum": 360.0 }],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(lat: f64, lon: f64, sat: f64) -> Look {
+        geo_look(&Station { lat, lon }, Longitude(sat))
+    }
+
+    fn close(a: f64, b: f64, tolerance: f64) {
+        assert!((a - b).abs() <= tolerance, "{a} is not within {tolerance} of {b}");
+    }
+
+    #[test]
+    fn straight_below_the_satellite() {
+        // Height of the geostationary orbit in every textbook: 35786 km, and 119.4 ms.
+        let below = look(0.0, 75.0, 75.0);
+        close(below.range_km, 35_786.0, 0.5);
+        close(below.elevation_deg, 90.0, 1e-5);
+        close(below.delay().secs(), 0.1194, 0.00005);
+    }
+
+    #[test]
+    fn at_the_edge_of_coverage() {
+        // On the equator the horizon is at arccos(6378.137 / 42164.17) = 81.2994 deg, sqrt(42164.17^2 -
+        // 6378.137^2) = 41679 km away.
+        let edge = look(0.0, 81.2994, 0.0);
+        close(edge.range_km, 41_679.0, 1.0);
+        close(edge.elevation_deg, 0.0, 0.001);
+        assert!(look(0.0, 82.0, 0.0).elevation_deg < 0.0);
+        assert!(look(90.0, 0.0, 0.0).elevation_deg < 0.0);
+    }
+
+    #[test]
+    fn at_forty_degrees_north() {
+        // Sphere of 6378 km: range sqrt(R^2 + r^2 - 2 R r cos 40) = 37503 km, elevation atan((cos 40 - R/r) /
+        // sin 40) = 43.72 deg.
+        let station = look(40.0, -74.0, -74.0);
+        close(station.range_km, 37_503.0, 12.0);
+        close(station.elevation_deg, 43.72, 0.1);
+        // Ellipsoid: geocentric radius 6369.345 km and latitude 39.8106 deg, put into the law of cosines.
+        close(station.range_km, 37_493.89, 0.01);
+    }
+
+    #[test]
+    fn from_beijing_a_satellite_at_100_degrees_east() {
+        // Angle at the centre acos(cos 39.4 cos 16.4) = 42.158 deg on a sphere: 37680.1 km, 41.32 deg. From
+        // New York it is 54.03 deg below the horizon.
+        let beijing = look(39.4, 116.4, 100.0);
+        close(beijing.range_km, 37_680.1, 12.0);
+        close(beijing.elevation_deg, 41.32, 0.1);
+        close(look(40.7, -74.0, 100.0).elevation_deg, -54.03, 0.25);
+    }
+
+    #[test]
+    fn longitudes_read_as_people_write_them() {
+        for (text, degrees) in
+            [("100E", 100.0), ("74W", -74.0), (" 74.5 w", -74.5), ("-74", -74.0), ("286", 286.0), ("0E", 0.0)]
+        {
+            assert_eq!(text.parse(), Ok(Longitude(degrees)), "{text}");
+            assert_eq!(Longitude(degrees).to_string().parse(), Ok(Longitude(degrees)));
+        }
+        for text in ["", "E", "181E", "-74W", "100N", "361", "nan", "infE", "\u{b0}"] {
+            assert!(text.parse::<Longitude>().is_err(), "{text}");
+        }
+        // 286 degrees east is 74 degrees west.
+        close(look(40.7, -74.0, 286.0).range_km, look(40.7, -74.0, -74.0).range_km, 1e-6);
+    }
+}

@@ -1,0 +1,4 @@
+//! Where satellites and ground stations are.
+
+pub mod geostationary;
+pub mod stations;

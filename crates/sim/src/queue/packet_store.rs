@@ -1,0 +1,152 @@
+//! Packets that wait at a link which decides at departure: many first-in-first-out queues in one store, so that a packet
+//! that changes hands costs no allocation.
+
+use bentpipe_cc::Time;
+
+use crate::link::packet::Packet;
+use crate::resolve::plan::QueueLimit;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    since: Time,
+    packet: Packet,
+    /// The one behind it, in its queue or among the free ones.
+    next: u32,
+}
+
+/// The slots of all queues of one link; it grows to the most that ever waited.
+#[derive(Debug)]
+pub(crate) struct Store {
+    slots: Vec<Slot>,
+    free: u32,
+}
+
+/// One queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fifo {
+    head: u32,
+    tail: u32,
+    /// What waits in it.
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: NONE }
+    }
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, packets: 0, bytes: 0 }
+    }
+}
+
+impl Fifo {
+    /// Is there room for `size` bytes more?
+    pub(crate) fn has_room(&self, limit: QueueLimit, size: u16) -> bool {
+        match limit {
+            QueueLimit::Packets(most) => self.packets < most,
+            QueueLimit::Bytes(most) => self.bytes + u64::from(size) <= most,
+        }
+    }
+}
+
+impl Store {
+    /// Puts a packet that comes at `now` at the end of `fifo`.
+    pub(crate) fn push(&mut self, fifo: &mut Fifo, now: Time, packet: Packet) {
+        let slot = Slot { since: now, packet, next: NONE };
+        let i = if self.free == NONE {
+            self.slots.push(slot);
+            self.slots.len() as u32 - 1
+        } else {
+            let i = self.free;
+            self.free = self.slots[i as usize].next;
+            self.slots[i as usize] = slot;
+            i
+        };
+        match fifo.tail {
+            NONE => fifo.head = i,
+            tail => self.slots[tail as usize].next = i,
+        }
+        fifo.tail = i;
+        fifo.packets += 1;
+        fifo.bytes += u64::from(packet.size);
+    }
+
+    /// The packets that wait in any queue, in no order.
+    pub(crate) fn packets(&self) -> Vec<Packet> {
+        let mut taken = vec![true; self.slots.len()];
+        let mut free = self.free;
+        while free != NONE {
+            taken[free as usize] = false;
+            free = self.slots[free as usize].next;
+        }
+        self.slots.iter().zip(taken).filter(|(_, taken)| *taken).map(|(slot, _)| slot.packet).collect()
+    }
+
+    /// Takes the packet at the head of `fifo`, and since when it has waited.
+    pub(crate) fn pop(&mut self, fifo: &mut Fifo) -> Option<(Time, Packet)> {
+        if fifo.head == NONE {
+            return None;
+        }
+        let i = fifo.head;
+        let Slot { since, packet, next } = self.slots[i as usize];
+        self.slots[i as usize].next = self.free;
+        self.free = i;
+        fifo.head = next;
+        if next == NONE {
+            fifo.tail = NONE;
+        }
+        fifo.packets -= 1;
+        fifo.bytes -= u64::from(packet.size);
+        Some((since, packet))
+    }
+}
+
+/// What a discipline has decided against packets.
+#[derive(Debug, Default)]
+pub(crate) struct Verdicts {
+    /// Packets of whose end their flows have not been told.
+    pub(crate) untold: Vec<Packet>,
+    /// How many were dropped.
+    pub(crate) dropped: u64,
+    /// How many were marked.
+    pub(crate) marked: u64,
+}
+
+impl Verdicts {
+    /// A packet will not be sent.
+    pub(crate) fn drop(&mut self, packet: Packet) {
+        self.untold.push(packet);
+        self.dropped += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_share_a_store_that_grows_only_to_the_most_that_wait() {
+        let (mut store, mut a, mut b) = (Store::default(), Fifo::default(), Fifo::default());
+        let packet = |seq: u32| Packet { seq, size: 100 + seq as u16, ..Packet::default() };
+        for round in 0..50_u32 {
+            for i in 0..3 {
+                store.push(&mut a, Time(u64::from(round)), packet(2 * i));
+                store.push(&mut b, Time(u64::from(round)), packet(2 * i + 1));
+            }
+            assert_eq!((a.packets, a.bytes, b.packets, b.bytes), (3, 306, 3, 309));
+            for i in 0..3 {
+                assert_eq!(store.pop(&mut b), Some((Time(u64::from(round)), packet(2 * i + 1))));
+                assert_eq!(store.pop(&mut a), Some((Time(u64::from(round)), packet(2 * i))));
+            }
+            assert_eq!((store.pop(&mut a), store.pop(&mut b)), (None, None));
+        }
+        assert_eq!((store.slots.len(), a.bytes, b.packets), (6, 0, 0));
+    }
+}

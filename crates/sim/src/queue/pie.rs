@@ -1,0 +1,328 @@
+//! PIE: proportional integral controller enhanced (Pan, Natarajan, Baker and White, RFC 8033).
+//!
+//! A packet that arrives is dropped with a probability that follows the queueing delay: every T_UPDATE it moves by the delay's
+//! distance from the target and by its change (section 4.2), in steps that are the smaller the smaller it is. Of the optional
+//! elements there are ECN (5.1), derandomisation (5.4) and the cap on the adjustment (5.5).
+//!
+//! The delay is neither a time stamp nor an estimate of the departure rate: the rate of a link is known and constant, so
+//! the delay at an instant is exactly what a packet would wait that arrived then (the rest of the packet in transmission and
+//! all that waits, over the rate). Updates fall on multiples of T_UPDATE from the start of the run. They are made
+//! when the next packet arrives; nothing else looks at the probability.
+
+use bentpipe_cc::{Span, Time};
+
+use crate::link::random::Stream;
+use crate::queue::red::Verdict;
+use crate::resolve::plan::PiePlan;
+
+/// Below each bound on the left the adjustment is divided by what stands on the right (section 4.2).
+const TUNING: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+/// What the probability keeps at an update while there is no delay (section 4.2).
+const DECAY: f64 = 0.98;
+/// From the first of these on the probability grows by no more than the second (section 5.5).
+const CAP: (f64, f64) = (0.1, 0.02);
+/// A delay below half the target passes while the probability is below this (section 4.1).
+const LIGHT: f64 = 0.2;
+/// No drop before the probabilities since the last one add up to the first, always one at the second (section 5.4).
+const ACCUMULATED: (f64, f64) = (0.85, 8.5);
+
+/// A packet that arrives, and the queue that it finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offered {
+    /// Its transport understands marks.
+    pub(crate) ect: bool,
+    /// Bytes waiting, the packet in transmission not counted.
+    pub(crate) waiting_bytes: u64,
+    /// When the transmitter will have sent all that it has taken.
+    pub(crate) free_at: Time,
+    /// There is no room.
+    pub(crate) full: bool,
+}
+
+/// The state of PIE in front of one transmitter.
+#[derive(Debug)]
+pub(crate) struct Pie {
+    plan: PiePlan,
+    probability: f64,
+    /// Sum of the probabilities of the packets since the last drop.
+    accumulated: f64,
+    /// Delay at the last update.
+    delay: Span,
+    /// How much longer a burst may last.
+    allowance: Span,
+    next_update: Time,
+    stream: Stream,
+}
+
+impl Pie {
+    pub(crate) fn new(plan: PiePlan, stream: Stream) -> Self {
+        Self {
+            probability: 0.0,
+            accumulated: 0.0,
+            delay: Span::ZERO,
+            allowance: plan.burst,
+            next_update: Time(0) + plan.update,
+            plan,
+            stream,
+        }
+    }
+
+    /// Decides about a packet that arrives at `now`.
+    pub(crate) fn judge(&mut self, now: Time, offered: &Offered) -> Verdict {
+        self.catch_up(now, offered.free_at);
+        if offered.full {
+            self.accumulated = 0.0;
+            return Verdict::Drop;
+        }
+        if self.allowance > Span::ZERO || !self.strikes(offered) {
+            return Verdict::Pass;
+        }
+        if self.plan.ecn && offered.ect && self.probability < self.plan.mark_p {
+            Verdict::Mark
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    /// The random decision, with its safeguards.
+    fn strikes(&mut self, offered: &Offered) -> bool {
+        let light = self.delay.0 < self.plan.target.0 / 2 && self.probability < LIGHT;
+        if light || offered.waiting_bytes <= 2 * u64::from(self.plan.mtu) {
+            return false;
+        }
+        if self.probability == 0.0 {
+            self.accumulated = 0.0;
+        }
+        self.accumulated += self.probability;
+        let (none, sure) = ACCUMULATED;
+        let strikes =
+            self.accumulated >= sure || self.accumulated >= none && self.stream.uniform() <= self.probability;
+        if strikes {
+            self.accumulated = 0.0;
+        }
+        strikes
+    }
+
+    /// Makes the updates that were due by `now`. Nothing has arrived since the last call, so the delay at each of them
+    /// follows from when the transmitter will be free.
+    fn catch_up(&mut self, now: Time, free_at: Time) {
+        while self.next_update <= now {
+            let delay = free_at.since(self.next_update);
+            if delay == Span::ZERO && self.is_at_rest() {
+                let missed = now.since(self.next_update).0 / self.plan.update.0;
+                self.next_update = self.next_update + Span(missed * self.plan.update.0);
+            }
+            self.update(delay);
+            self.next_update = self.next_update + self.plan.update;
+        }
+    }
+
+    /// Updates without delay change nothing any more.
+    fn is_at_rest(&self) -> bool {
+        self.probability == 0.0 && self.delay == Span::ZERO && self.allowance == self.plan.burst
+    }
+
+    fn update(&mut self, delay: Span) {
+        let p = &self.plan;
+        let (now, before, target) = (delay.secs(), self.delay.secs(), p.target.secs());
+        let mut step = p.alpha * (now - target) + p.beta * (now - before);
+        if let Some((_, divisor)) = TUNING.iter().find(|(bound, _)| self.probability < *bound) {
+            step /= divisor;
+        }
+        let (bound, most) = CAP;
+        if self.probability >= bound {
+            step = step.min(most);
+        }
+        let mut probability = self.probability + step;
+        if delay == Span::ZERO && self.delay == Span::ZERO {
+            probability *= DECAY;
+        }
+        self.probability = probability.clamp(0.0, 1.0);
+        self.allowance = Span(self.allowance.0.saturating_sub(p.update.0));
+        let half = p.target.0 / 2;
+        if self.probability == 0.0 && delay.0 < half && self.delay.0 < half {
+            self.allowance = p.burst;
+        }
+        self.delay = delay;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: PiePlan = PiePlan {
+        target: Span::from_millis(15),
+        update: Span::from_millis(15),
+        alpha: 0.125,
+        beta: 1.25,
+        burst: Span::from_millis(150),
+        ecn: false,
+        mark_p: 0.1,
+        mtu: 1500,
+    };
+
+    fn pie(plan: PiePlan) -> Pie {
+        Pie::new(plan, Stream::new(1, "pie"))
+    }
+
+    fn ms(ms: u64) -> Time {
+        Time(ms * 1_000_000)
+    }
+
+    /// A packet that comes at `now` (ms) and would wait for `delay` ms.
+    fn offered(now: u64, delay: u64) -> Offered {
+        Offered { ect: false, waiting_bytes: 100_000, free_at: ms(now + delay), full: false }
+    }
+
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1e-3), "{found} is not {expected}");
+    }
+
+    /// After the updates of `delays` (ms), one each 15 ms.
+    fn after(plan: PiePlan, delays: &[u64]) -> Pie {
+        let mut pie = pie(plan);
+        for (i, delay) in delays.iter().enumerate() {
+            let now = 15 * (i as u64 + 1);
+            pie.judge(ms(now), &offered(now, *delay));
+        }
+        pie
+    }
+
+    #[test]
+    fn the_probability_follows_the_control_law() {
+        // (0.125 x (30 - 15) + 1.25 x 30) ms = 0.039375, of which 1/2048.
+        close(after(PLAN, &[30]).probability, 1.922_607_421_875e-5);
+        // Between 1e-5 and 1e-4 it is 1/128: 0.125 x 15 ms = 0.001875, then with 20 ms more 0.004375 + 0.025.
+        close(after(PLAN, &[30, 30]).probability, 1.922_607_421_875e-5 + 1.464_843_75e-5);
+        close(after(PLAN, &[30, 50]).probability, 1.922_607_421_875e-5 + 0.029_375 / 128.0);
+        // Falling below zero it stays there: 0.125 x (5 - 15) - 1.25 x 25 ms.
+        assert_eq!(after(PLAN, &[30, 5]).probability, 0.0);
+    }
+
+    #[test]
+    fn the_smaller_the_probability_the_smaller_the_step() {
+        // A delay that stays at 115 ms: 0.125 x 100 ms = 0.0125 undivided (RFC 8033 section 4.2).
+        for (from, divisor) in [
+            (0.0, 2048.0),
+            (5e-6, 512.0),
+            (5e-5, 128.0),
+            (5e-4, 32.0),
+            (5e-3, 8.0),
+            (5e-2, 2.0),
+            (0.1, 1.0),
+            (0.5, 1.0),
+        ] {
+            let mut p = Pie { probability: from, delay: Span::from_millis(115), ..pie(PLAN) };
+            p.judge(ms(15), &offered(15, 115));
+            close(p.probability, from + 0.0125 / divisor);
+        }
+    }
+
+    #[test]
+    fn the_step_up_is_capped_once_a_tenth_is_dropped() {
+        // 0.125 x 300 ms = 0.0375: half of it below 0.1, 0.02 from there on; steps down have no cap, and 1 is the most.
+        for (from, delay, expected) in
+            [(0.09, 315, 0.10875), (0.1, 315, 0.12), (0.99, 315, 1.0), (0.5, 1, 0.5 - 0.00175 - 0.3925)]
+        {
+            let mut p = Pie { probability: from, delay: Span::from_millis(315), ..pie(PLAN) };
+            p.judge(ms(15), &offered(15, delay));
+            close(p.probability, expected);
+        }
+    }
+
+    #[test]
+    fn without_delay_the_probability_decays() {
+        let mut p = Pie { probability: 0.5, ..pie(PLAN) };
+        p.judge(ms(15), &offered(0, 0));
+        close(p.probability, (0.5 - 0.001875) * 0.98);
+        // Many updates at once are the same as one after the other, however long the pause.
+        let (mut lazy, mut eager) =
+            (Pie { probability: 0.3, ..pie(PLAN) }, Pie { probability: 0.3, ..pie(PLAN) });
+        for now in 0..4_000 {
+            eager.judge(ms(now), &offered(0, 100));
+        }
+        lazy.judge(ms(3_999), &offered(0, 100));
+        assert_eq!((lazy.probability, lazy.delay, lazy.allowance), (0.0, Span::ZERO, PLAN.burst));
+        assert_eq!((eager.probability, eager.next_update), (0.0, lazy.next_update));
+        lazy.judge(ms(10_000_000), &offered(0, 0));
+        assert_eq!(lazy.next_update, ms(10_000_005));
+    }
+
+    #[test]
+    fn a_burst_of_150_ms_passes() {
+        let first = |plan: PiePlan| {
+            let mut p = pie(plan);
+            (0..2_000).find(|now| p.judge(ms(*now), &offered(*now, 500)) != Verdict::Pass)
+        };
+        // Updates at 15, 30, ... 150 ms use up the allowance.
+        let with = first(PLAN).unwrap();
+        assert!((150..400).contains(&with), "{with}");
+        assert!(first(PiePlan { burst: Span::ZERO, ..PLAN }).unwrap() < 150);
+        // It comes back when two updates saw less than half the target and nothing is dropped.
+        let used = after(PLAN, &[500; 10]);
+        assert_eq!(used.allowance, Span::ZERO);
+        let mut p = Pie { probability: 0.0, delay: Span::from_millis(7), ..used };
+        p.judge(ms(165), &offered(165, 7));
+        assert_eq!(p.allowance, PLAN.burst);
+    }
+
+    /// In front of a queue whose delay stays at the target the probability stays where it is.
+    fn held(plan: PiePlan, probability: f64) -> Pie {
+        let plan = PiePlan { burst: Span::ZERO, ..plan };
+        Pie { probability, delay: plan.target, ..pie(plan) }
+    }
+
+    #[test]
+    fn drops_keep_their_distance_from_each_other() {
+        // 0.85 / 0.04 = 21.25: the 22nd packet is the first that may be dropped, the 213th (8.5 / 0.04 = 212.5) always is. Between
+        // them each is with probability 0.04, so that the mean gap is 21 + 25.
+        let mut p = held(PLAN, 0.04);
+        let (mut gaps, mut gap) = (Vec::new(), 0_u64);
+        for now in 0..1_000_000 {
+            gap += 1;
+            if p.judge(ms(now), &offered(now, 15)) == Verdict::Drop {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        close(p.probability, 0.04);
+        assert_eq!(gaps.iter().min(), Some(&22));
+        assert!(gaps.iter().all(|g| (22..=213).contains(g)));
+        let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
+        // Four standard errors: 4 x 24.5 / sqrt(21 700).
+        assert!((mean - 46.0).abs() < 0.7, "{mean}");
+    }
+
+    #[test]
+    fn short_queues_and_short_delays_are_left_alone() {
+        let strikes = |mut p: Pie, offered: Offered| {
+            (0..1_000).filter(|_| p.judge(Time(0), &offered) != Verdict::Pass).count()
+        };
+        let long = offered(0, 15);
+        assert!(strikes(held(PLAN, 0.1), long) > 30);
+        assert_eq!(strikes(held(PLAN, 0.1), Offered { waiting_bytes: 3_000, ..long }), 0);
+        assert!(strikes(held(PLAN, 0.1), Offered { waiting_bytes: 3_001, ..long }) > 30);
+        // Less than half the target at the last update, and less than a fifth is dropped.
+        let short = |p| Pie { delay: Span(7_400_000), ..held(PLAN, p) };
+        assert_eq!(strikes(short(0.19), long), 0);
+        assert!(strikes(short(0.2), long) > 60);
+        assert_eq!(strikes(pie(PLAN), long), 0, "a burst");
+        assert_eq!(strikes(pie(PLAN), Offered { full: true, ..long }), 1_000);
+    }
+
+    #[test]
+    fn marks_replace_drops_up_to_a_tenth() {
+        let of = |plan: PiePlan, probability: f64, ect: bool, wanted: Verdict| {
+            let mut p = held(plan, probability);
+            (0..1_000).filter(|_| p.judge(Time(0), &Offered { ect, ..offered(0, 15) }) == wanted).count()
+        };
+        let ecn = PiePlan { ecn: true, ..PLAN };
+        assert!(of(ecn, 0.09, true, Verdict::Mark) > 30);
+        assert_eq!(of(ecn, 0.09, true, Verdict::Drop), 0);
+        assert!(of(ecn, 0.09, false, Verdict::Drop) > 30);
+        assert!(of(ecn, 0.1, true, Verdict::Drop) > 30);
+        assert_eq!(of(ecn, 0.1, true, Verdict::Mark), 0);
+        assert_eq!(of(PLAN, 0.09, true, Verdict::Mark), 0);
+    }
+}

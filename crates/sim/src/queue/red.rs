@@ -1,0 +1,311 @@
+//! Random early detection (Floyd and Jacobson 1993), by the rules of ns-2 2.35.
+//!
+//! What ns-2 does differently from the paper: after a drop the count of packets starts at 0, so that without `wait` the
+//! gap between two drops is uniform over 1 .. 1/p_b - 1, with it over 1/p_b .. 2/p_b - 1; nothing happens to a packet that
+//! finds at most one other waiting; the first packet after the average has risen above the minimum always passes; above
+//! the maximum the probability either is 1 or, if gentle, climbs from max_p to 1 at twice the maximum (Floyd 2000).
+//! Adaptive RED and the experimental variants of ns-2 are left out.
+
+use bentpipe_cc::Span;
+
+use crate::link::random::Stream;
+use crate::resolve::plan::RedPlan;
+
+/// What shall become of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It goes into the queue as it is.
+    Pass,
+    /// It goes into the queue with the mark "congestion experienced".
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+/// A packet that arrives, and the queue that it finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Bytes on the wire.
+    pub(crate) size: u16,
+    /// Its transport understands marks.
+    pub(crate) ect: bool,
+    /// What waits, the packet in transmission not counted, in the unit of the thresholds.
+    pub(crate) waiting: u64,
+    /// For how long the transmitter has had nothing to do; `None` if it is busy.
+    pub(crate) idle: Option<Span>,
+    /// There is no room.
+    pub(crate) full: bool,
+}
+
+/// The state of RED in front of one transmitter.
+#[derive(Debug)]
+pub(crate) struct Red {
+    plan: RedPlan,
+    rate_bps: u64,
+    average: f64,
+    /// Arrivals since the last drop or mark, and their bytes.
+    count: u64,
+    count_bytes: u64,
+    /// The packet before this one found the average above the minimum and a queue.
+    above: bool,
+    stream: Stream,
+}
+
+impl Red {
+    pub(crate) fn new(plan: RedPlan, rate_bps: u64, stream: Stream) -> Self {
+        Self { plan, rate_bps, average: 0.0, count: 0, count_bytes: 0, above: false, stream }
+    }
+
+    /// Decides about a packet.
+    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
+        self.follow(arrival);
+        self.count += 1;
+        self.count_bytes += u64::from(arrival.size);
+        let p = &self.plan;
+        let hard = if p.gentle { 2.0 * p.max } else { p.max };
+        let mut forced = arrival.full;
+        let mut verdict = Verdict::Pass;
+        if self.average < p.min || arrival.waiting <= 1 {
+            self.above = false;
+        } else if p.mark_p.is_none() && self.average >= hard {
+            forced = true;
+        } else if !self.above {
+            self.above = true;
+            self.count = 1;
+            self.count_bytes = u64::from(arrival.size);
+        } else {
+            verdict = self.early(arrival);
+        }
+        if forced {
+            self.restart();
+            verdict = Verdict::Drop;
+        }
+        verdict
+    }
+
+    /// Moves the average: one step for the packet, and one of an empty queue for each packet of mean size that the
+    /// transmitter could have sent while it was idle.
+    fn follow(&mut self, arrival: &Arrival) {
+        let weight = self.plan.weight;
+        if let Some(idle) = arrival.idle {
+            let bits = u128::from(idle.0) * u128::from(self.rate_bps) / 1_000_000_000;
+            let packets = bits / (8 * u128::from(self.plan.mean_packet));
+            self.average *= libm::pow(1.0 - weight, packets as f64);
+        }
+        self.average = self.average * (1.0 - weight) + weight * arrival.waiting as f64;
+    }
+
+    /// p_b: the probability that the average asks for.
+    fn base_probability(&self) -> f64 {
+        let p = &self.plan;
+        let probability = if self.average < p.max {
+            p.max_p * (self.average - p.min) / (p.max - p.min)
+        } else if p.gentle {
+            p.max_p + (1.0 - p.max_p) * (self.average - p.max) / p.max
+        } else {
+            1.0
+        };
+        probability.min(1.0)
+    }
+
+    /// p_a: made greater as packets pass, which turns geometric gaps into uniform ones.
+    fn spread(&self, base: f64, size: u16) -> f64 {
+        let p = &self.plan;
+        let mean = u64::from(p.mean_packet);
+        let passed = (if p.by_size { self.count_bytes / mean } else { self.count }) as f64 * base;
+        let limit = if p.wait { 2.0 } else { 1.0 };
+        let mut probability = match passed {
+            passed if p.wait && passed < 1.0 => 0.0,
+            passed if passed < limit => base / (limit - passed),
+            _ => 1.0,
+        };
+        if p.by_size && probability < 1.0 {
+            probability *= f64::from(size) / mean as f64;
+        }
+        probability
+    }
+
+    /// The random decision.
+    fn early(&mut self, arrival: &Arrival) -> Verdict {
+        let base = self.base_probability();
+        let probability = self.spread(base, arrival.size);
+        if probability <= 0.0 || self.stream.uniform() > probability {
+            return Verdict::Pass;
+        }
+        self.restart();
+        let p = &self.plan;
+        let marks = p.ecn && arrival.ect && p.mark_p.is_none_or(|most| base < most);
+        if marks { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    fn restart(&mut self) {
+        self.count = 0;
+        self.count_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: RedPlan = RedPlan {
+        min: 10.0,
+        max: 30.0,
+        weight: 0.002,
+        max_p: 0.1,
+        gentle: true,
+        wait: true,
+        by_size: false,
+        ecn: false,
+        mark_p: None,
+        mean_packet: 1000,
+    };
+
+    fn red(plan: RedPlan) -> Red {
+        // A packet of mean size takes 1 ms.
+        Red::new(plan, 8_000_000, Stream::new(1, "red"))
+    }
+
+    fn waiting(waiting: u64) -> Arrival {
+        Arrival { size: 1000, ect: false, waiting, idle: None, full: false }
+    }
+
+    /// A queue whose average stays where it is: nothing but the weight of a step away from `at`.
+    fn held(plan: RedPlan, at: u64) -> Red {
+        Red { average: at as f64, above: true, ..red(plan) }
+    }
+
+    #[test]
+    fn the_average_is_the_closed_form_of_a_moving_average() {
+        let mut r = red(PLAN);
+        // From 0 towards a constant q: q (1 - (1 - w)^n).
+        for n in 1..=5_000 {
+            r.judge(&waiting(9));
+            let expected = 9.0 * -libm::expm1(f64::from(n) * libm::log1p(-0.002));
+            assert!((r.average - expected).abs() < 1e-9, "{n}: {} is not {expected}", r.average);
+        }
+        // And the sum of w (1 - w)^(n - i) q_i for a queue that moves.
+        let mut r = red(PLAN);
+        let queue = |i: u64| i * i % 17;
+        for i in 0..400 {
+            r.judge(&waiting(queue(i)));
+        }
+        let term = |i: u64| 0.002 * libm::pow(0.998, (399 - i) as f64) * queue(i) as f64;
+        assert!((r.average - (0..400).map(term).sum::<f64>()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_idle_transmitter_counts_as_packets_that_found_nothing() {
+        let mut r = Red { average: 20.0, ..red(PLAN) };
+        // 123.9 ms are 123 whole packets of 1 ms, then one step for the packet that arrives.
+        r.judge(&Arrival { idle: Some(Span(123_900_000)), ..waiting(0) });
+        assert!((r.average - 20.0 * libm::pow(0.998, 124.0)).abs() < 1e-9, "{}", r.average);
+        let mut r = Red { average: 20.0, ..red(PLAN) };
+        r.judge(&Arrival { idle: Some(Span(999_999)), ..waiting(0) });
+        assert!((r.average - 20.0 * 0.998).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_probability_climbs_to_max_p_and_then_gently_to_one() {
+        let at = |average: f64, plan| Red { average, ..red(plan) }.base_probability();
+        for (average, expected) in
+            [(10.0, 0.0), (20.0, 0.05), (30.0, 0.1), (45.0, 0.55), (60.0, 1.0), (80.0, 1.0)]
+        {
+            assert!((at(average, PLAN) - expected).abs() < 1e-12, "{average}: {}", at(average, PLAN));
+        }
+        let steep = RedPlan { gentle: false, ..PLAN };
+        assert!((at(29.999, steep) - 0.1).abs() < 1e-4);
+        assert_eq!(at(30.0, steep), 1.0);
+    }
+
+    /// Chi-square of the gaps between drops against the uniform distribution over `gaps`.
+    fn spacing(plan: RedPlan, gaps: std::ops::Range<usize>) -> f64 {
+        // Half-way to the maximum with max_p = 1/16: p_b = 1/32.
+        let mut r = held(RedPlan { max_p: 0.0625, ..plan }, 20);
+        let mut seen = vec![0_u32; 2 * gaps.end];
+        let (mut gap, drops) = (0, 20_000_u32);
+        for _ in 0..drops {
+            loop {
+                gap += 1;
+                if r.judge(&waiting(20)) != Verdict::Pass {
+                    break;
+                }
+            }
+            seen[std::mem::take(&mut gap)] += 1;
+        }
+        let inside: u32 = seen[gaps.clone()].iter().sum();
+        assert_eq!(inside, drops, "a gap outside {gaps:?}");
+        let expected = f64::from(drops) / gaps.len() as f64;
+        seen[gaps].iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum()
+    }
+
+    #[test]
+    fn gaps_between_drops_are_uniform() {
+        // 1 % points of chi-square with 30 and with 31 degrees of freedom.
+        let without_wait = spacing(RedPlan { wait: false, ..PLAN }, 1..32);
+        assert!(without_wait < 50.9, "{without_wait}");
+        let with_wait = spacing(PLAN, 32..64);
+        assert!(with_wait < 52.2, "{with_wait}");
+    }
+
+    #[test]
+    fn below_the_minimum_or_with_hardly_a_queue_everything_passes() {
+        let mut r = held(PLAN, 9);
+        assert!((0..10_000).all(|_| r.judge(&waiting(9)) == Verdict::Pass));
+        let mut r = Red { average: 1e9, ..red(PLAN) };
+        assert_eq!(r.judge(&waiting(1)), Verdict::Pass);
+        assert_eq!(r.judge(&waiting(2)), Verdict::Drop);
+    }
+
+    #[test]
+    fn the_first_packet_above_the_minimum_passes_and_starts_the_count() {
+        let mut r = Red { average: 29.0, count: 1_000_000, ..red(PLAN) };
+        assert_eq!(r.judge(&waiting(29)), Verdict::Pass);
+        assert_eq!((r.count, r.above), (1, true));
+        let mut r = Red { average: 29.0, count: 1_000_000, above: true, ..red(PLAN) };
+        assert_eq!(r.judge(&waiting(29)), Verdict::Drop, "p_a has reached 1");
+        assert_eq!(r.count, 0);
+    }
+
+    #[test]
+    fn marks_replace_early_drops_of_those_who_understand_them() {
+        let plan = RedPlan { ecn: true, ..PLAN };
+        let count = |plan: RedPlan, at: u64, ect: bool, wanted: Verdict| {
+            let mut r = held(plan, at);
+            (0..1_000).filter(|_| r.judge(&Arrival { ect, ..waiting(at) }) == wanted).count()
+        };
+        assert!(count(plan, 25, true, Verdict::Mark) > 30);
+        assert_eq!(count(plan, 25, true, Verdict::Drop), 0);
+        assert!(count(plan, 25, false, Verdict::Drop) > 30);
+        assert_eq!(count(plan, 25, false, Verdict::Mark), 0);
+        assert_eq!(count(PLAN, 25, true, Verdict::Mark), 0, "without ecn nothing is marked");
+        // Above the maximum marks go on while RED is gentle, unless mark_p ends them; above twice the maximum all drop.
+        assert_eq!(count(plan, 45, true, Verdict::Drop), 0);
+        assert!(count(RedPlan { mark_p: Some(0.1), ..plan }, 45, true, Verdict::Drop) > 300);
+        assert_eq!(count(RedPlan { mark_p: Some(0.1), ..plan }, 25, true, Verdict::Drop), 0);
+        assert_eq!(count(plan, 61, true, Verdict::Drop), 1_000);
+        assert_eq!(count(RedPlan { gentle: false, ..plan }, 31, true, Verdict::Drop), 1_000);
+    }
+
+    #[test]
+    fn a_full_queue_drops_even_what_could_be_marked() {
+        let mut r = held(RedPlan { ecn: true, ..PLAN }, 25);
+        assert_eq!(r.judge(&Arrival { ect: true, full: true, ..waiting(25) }), Verdict::Drop);
+        assert_eq!(r.count, 0);
+        let mut r = red(PLAN);
+        assert_eq!(r.judge(&Arrival { full: true, ..waiting(5) }), Verdict::Drop, "below the minimum, too");
+    }
+
+    #[test]
+    fn by_size_small_packets_are_dropped_in_proportion() {
+        // Alternating packets of 1500 and 500 bytes, rare drops: one in four hits a small one.
+        let mut r = held(RedPlan { by_size: true, max_p: 0.01, ..PLAN }, 25);
+        let mut drops = [0_u32; 2];
+        for i in 0..2_000_000 {
+            let size = if i % 2 == 0 { 1500 } else { 500 };
+            drops[i % 2] += u32::from(r.judge(&Arrival { size, ..waiting(25) }) == Verdict::Drop);
+        }
+        let share = f64::from(drops[1]) / f64::from(drops[0] + drops[1]);
+        assert!((share - 0.25).abs() < 0.02, "{share} of {drops:?}");
+    }
+}

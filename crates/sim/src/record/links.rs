@@ -1,0 +1,161 @@
+//! Links at ticks. They may be ahead of the tick: packets are offered to them and handed on before their time, and constant links
+//! are passed without being touched. What they were at each tick is noted when the first packet beyond it comes.
+
+use std::collections::VecDeque;
+
+use bentpipe_cc::{Span, Time};
+
+use crate::link::direction::Link;
+use crate::record::history::Past;
+use crate::record::report::LinkSamples;
+
+/// What is recorded of the links.
+#[derive(Debug)]
+pub(crate) struct Links {
+    interval: Span,
+    known: Vec<Known>,
+    /// Runs of constant links, by their numbers in the engine.
+    passages: Vec<Passage>,
+    /// Packets of passages that each link has delivered by the present tick.
+    passed: Vec<u64>,
+    samples: LinkSamples,
+}
+
+/// A link that may be ahead.
+#[derive(Debug)]
+struct Known {
+    /// The first tick at which nobody has looked; it sees all that is offered until then.
+    until: Time,
+    /// What waited and what had been dropped at the ticks from the next one on to that.
+    looks: VecDeque<(u64, u64)>,
+    /// Packets handed on ahead of time.
+    handed: u64,
+    past: Past,
+}
+
+/// A run of constant links, which nothing waits at or is dropped by.
+#[derive(Debug)]
+struct Passage {
+    /// What enters it before then changes nothing that a tick will see.
+    from: Time,
+    count: u64,
+    hops: Vec<Passed>,
+}
+
+/// A link of a passage.
+#[derive(Debug)]
+struct Passed {
+    link: usize,
+    /// From the entry of the passage to the far end of the link.
+    time: Span,
+    past: Past,
+}
+
+impl Links {
+    /// The links of a scenario, so many directions, looked at at multiples of `interval`.
+    pub(crate) fn new(links: usize, interval: Span) -> Self {
+        let known = || Known { until: Time(0), looks: VecDeque::new(), handed: 0, past: Past::new(interval) };
+        Self {
+            interval,
+            known: std::iter::repeat_with(known).take(links).collect(),
+            passages: Vec::new(),
+            passed: vec![0; links],
+            samples: LinkSamples::new(links),
+        }
+    }
+
+    /// The next passage leads over these links; so long after its entry each has delivered.
+    pub(crate) fn expect_passage(&mut self, links: impl Iterator<Item = (usize, Span)>) {
+        let recorded = links.filter(|&(link, _)| link < self.known.len());
+        let hops =
+            recorded.map(|(link, time)| Passed { link, time, past: Past::new(self.interval) }).collect();
+        self.passages.push(Passage { from: Time(0), count: 0, hops });
+    }
+
+    /// A packet is about to be offered to link `i` at `at`.
+    #[inline(always)]
+    pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Link) {
+        if let Some(known) = self.known.get_mut(i)
+            && at > known.until
+        {
+            known.look(at, link, self.interval);
+        }
+    }
+
+    /// Link `i` hands a packet on ahead of time, which arrives at `at`.
+    #[inline(always)]
+    pub(crate) fn handed_on(&mut self, at: Time, i: usize) {
+        if let Some(known) = self.known.get_mut(i) {
+            known.past.changes(at, known.handed);
+            known.handed += 1;
+        }
+    }
+
+    /// A packet enters passage `i` at `at`.
+    #[inline(always)]
+    pub(crate) fn passes(&mut self, at: Time, i: usize) {
+        if let Some(passage) = self.passages.get_mut(i) {
+            if at >= passage.from {
+                passage.note(at);
+            }
+            passage.count += 1;
+        }
+    }
+
+    /// Takes a sample of each link.
+    pub(crate) fn tick(&mut self, now: Time, links: &mut [Link]) {
+        self.passed.fill(0);
+        for passage in &mut self.passages {
+            for hop in &mut passage.hops {
+                self.passed[hop.link] += hop.past.at(now, passage.count);
+            }
+        }
+        for (i, (link, known)) in links.iter_mut().zip(&mut self.known).enumerate() {
+            let (waiting, dropped) = known.looks.pop_front().unwrap_or_else(|| {
+                known.until = now + self.interval;
+                seen(link, now)
+            });
+            let still_ahead = known.handed - known.past.at(now, known.handed);
+            let delivered = link.counts.delivered - still_ahead + self.passed[i];
+            self.samples.take(now, i, waiting, delivered, dropped);
+        }
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.samples.len() as u64
+    }
+
+    pub(crate) fn finish(self) -> LinkSamples {
+        self.samples
+    }
+}
+
+impl Known {
+    /// Looks at the link at all ticks before `at`, at which the next packet will be offered to it.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, at: Time, link: &mut Link, interval: Span) {
+        while self.until < at {
+            self.looks.push_back(seen(link, self.until));
+            self.until = self.until + interval;
+        }
+    }
+}
+
+impl Passage {
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, at: Time) {
+        self.from = Time::MAX;
+        for hop in &mut self.hops {
+            hop.past.changes(at + hop.time, self.count);
+            let next = hop.past.until().0.saturating_add(1);
+            self.from = self.from.min(Time(next.saturating_sub(hop.time.0)));
+        }
+    }
+}
+
+/// Packets that wait at `link`, and those that it has dropped until `now`.
+fn seen(link: &mut Link, now: Time) -> (u64, u64) {
+    (link.waiting(now), link.counts.dropped_queue + link.counts.dropped_error)
+}

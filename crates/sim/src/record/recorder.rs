@@ -1,0 +1,206 @@
+//! What is sampled while a run goes on. With nothing to record it costs one branch a burst of segments.
+//!
+//! Receivers may be ahead of the samples; then what they have delivered is kept until samples have come as far. So may links
+//! (`recorder/links.rs`).
+
+use bentpipe_cc::{Span, Time};
+
+use super::links::Links;
+use crate::host::flow::{Flow, Kind, Tcp};
+use crate::link::direction::Link;
+use crate::record::history::{Moments, Past};
+use crate::record::report::{FlowSamples, LinkSamples};
+use crate::resolve::MAX_ROWS;
+use crate::resolve::plan::Plan;
+
+/// Why a flow may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Something reached its sender.
+    Arrival,
+    /// A timer, which comes after all arrivals of its instant.
+    Timer,
+}
+
+/// The recorder of one run.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    /// Most rows of all traces together.
+    pub(crate) most: u64,
+    interval: Option<Span>,
+    flows_at_ticks: bool,
+    /// Record a flow whenever its window changes: the last window and threshold of each flow.
+    changes: Option<Vec<(u64, u64)>>,
+    flows: FlowSamples,
+    /// At ticks.
+    links: Option<Links>,
+    /// What receivers deliver ahead of time, if any do, in the places of their flows.
+    receivers: Vec<Receiver>,
+}
+
+/// A receiver that may work ahead of time.
+#[derive(Debug)]
+struct Receiver {
+    /// Segments delivered, and how many when.
+    delivered: u64,
+    past: Delivered,
+    /// Of one instant, acknowledgements reach the sender before data reaches the receiver.
+    acks_first: bool,
+}
+
+/// What a receiver that is ahead has delivered before, depending on who may ask.
+#[derive(Debug)]
+enum Delivered {
+    AtTicks(Past),
+    AtAnyTime(Moments),
+}
+
+impl Recorder {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let interval = plan.record.and_then(|r| r.interval).filter(|i| i.0 > 0);
+        let on_change = plan.record.is_some_and(|r| r.flows && r.interval.is_none());
+        let flows_at_ticks = plan.record.is_some_and(|r| r.flows);
+        let links_at_ticks = interval.filter(|_| plan.record.is_some_and(|r| r.links));
+        Self {
+            most: MAX_ROWS,
+            interval,
+            flows_at_ticks,
+            changes: on_change.then(|| vec![(0, 0); plan.flows.len()]),
+            flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
+            links: links_at_ticks.map(|interval| Links::new(2 * plan.links.len(), interval)),
+            receivers: Vec::new(),
+        }
+    }
+
+    /// Are flows recorded?
+    pub(crate) fn has_flows(&self) -> bool {
+        self.flows_at_ticks
+    }
+
+    /// Are links recorded?
+    pub(crate) fn has_links(&self) -> bool {
+        self.links.is_some()
+    }
+
+    /// Are flows recorded whenever their windows change?
+    pub(crate) fn has_changes(&self) -> bool {
+        self.changes.is_some()
+    }
+
+    /// Receivers will work ahead of time. For each flow: do acknowledgements reach the sender, of one instant, before data reaches
+    /// the receiver?
+    pub(crate) fn expect_receivers(&mut self, acks_first: &[bool]) {
+        let interval = self.interval;
+        let past = || match interval {
+            Some(interval) => Delivered::AtTicks(Past::new(interval)),
+            None => Delivered::AtAnyTime(Moments::default()),
+        };
+        let receiver = |&acks_first: &bool| Receiver { delivered: 0, past: past(), acks_first };
+        self.receivers = acks_first.iter().map(receiver).collect();
+    }
+
+    /// A packet has reached the receiver of flow `f` at `at`, ahead of `now`; so many segments have been delivered since.
+    #[inline]
+    pub(crate) fn received(&mut self, now: Time, at: Time, f: usize, delivered: u64) {
+        let Some(receiver) = self.receivers.get_mut(f) else { return };
+        match &mut receiver.past {
+            Delivered::AtTicks(past) => past.changes(at, receiver.delivered),
+            Delivered::AtAnyTime(moments) => {
+                for _ in receiver.delivered..delivered {
+                    moments.add(at, before(now));
+                }
+            }
+        }
+        receiver.delivered = delivered;
+    }
+
+    /// The next run of constant links leads over these; so long after it is entered each has delivered.
+    pub(crate) fn expect_passage(&mut self, links: impl Iterator<Item = (usize, Span)>) {
+        if let Some(known) = &mut self.links {
+            known.expect_passage(links);
+        }
+    }
+
+    /// A packet is about to be offered to link `i` at `at`.
+    #[inline(always)]
+    pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Link) {
+        if let Some(links) = &mut self.links {
+            links.offered(at, i, link);
+        }
+    }
+
+    /// Link `i` hands a packet on ahead of time, which arrives at `at`.
+    #[inline(always)]
+    pub(crate) fn handed_on(&mut self, at: Time, i: usize) {
+        if let Some(links) = &mut self.links {
+            links.handed_on(at, i);
+        }
+    }
+
+    /// A packet enters run `i` of constant links at `at`.
+    #[inline(always)]
+    pub(crate) fn passes(&mut self, at: Time, i: usize) {
+        if let Some(links) = &mut self.links {
+            links.passes(at, i);
+        }
+    }
+
+    /// Rows so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.flows.len() as u64 + self.links.as_ref().map_or(0, Links::rows)
+    }
+
+    /// The first sample, if samples are taken at an interval.
+    pub(crate) fn first_tick(&self) -> Option<Time> {
+        self.interval.map(|_| Time(0))
+    }
+
+    /// Takes a sample of everything; returns when the next is due.
+    pub(crate) fn tick(&mut self, now: Time, flows: &[Flow], links: &mut [Link]) -> Option<Time> {
+        if self.flows_at_ticks {
+            for (f, flow) in flows.iter().enumerate() {
+                if let (Kind::Tcp(tcp), true) = (&flow.kind, flow.start <= now) {
+                    self.sample(now, f, tcp, Cause::Timer);
+                }
+            }
+        }
+        if let Some(known) = &mut self.links {
+            known.tick(now, links);
+        }
+        self.interval.map(|i| now + i)
+    }
+
+    /// Flow `f` has done all that it can do now.
+    #[inline]
+    pub(crate) fn on_change(&mut self, now: Time, f: usize, tcp: &Tcp, cause: Cause) {
+        let Some(last) = &mut self.changes else { return };
+        let decision = tcp.sender.decision();
+        let state = (decision.cwnd, decision.ssthresh);
+        if last[f] != state {
+            last[f] = state;
+            self.sample(now, f, tcp, cause);
+        }
+    }
+
+    #[inline(never)]
+    fn sample(&mut self, now: Time, f: usize, tcp: &Tcp, cause: Cause) {
+        let mut segments = tcp.receiver.delivered();
+        if let Some(Receiver { past, acks_first, .. }) = self.receivers.get_mut(f) {
+            let until = if cause == Cause::Arrival && *acks_first { before(now) } else { now };
+            segments = match past {
+                Delivered::AtTicks(past) => past.at(now, segments),
+                Delivered::AtAnyTime(moments) => segments - moments.after(until),
+            };
+        }
+        self.flows.take(now, f, tcp, segments);
+    }
+
+    pub(crate) fn finish(self) -> (FlowSamples, LinkSamples) {
+        (self.flows, self.links.map_or_else(LinkSamples::default, Links::finish))
+    }
+}
+
+/// The instant before `now`.
+fn before(now: Time) -> Time {
+    Time(now.0.saturating_sub(1))
+}

@@ -1,0 +1,111 @@
+//! Samples of flows and links as they are taken, and the columns that are read.
+
+use bentpipe_cc::{Rtt, Time};
+
+use crate::host::flow::Tcp;
+use crate::record::report::{FlowTrace, LinkTrace};
+use crate::record::rows::{Numbers, Rows};
+use crate::resolve::plan::{FlowPlan, Source};
+
+/// No value, among numbers.
+const NONE: u64 = u64::MAX;
+
+/// Samples of the flows in the order in which they were taken, stored in less than half the room of their columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowSamples {
+    /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes.
+    rows: Rows<3, 2, 1>,
+    /// Bytes in a segment of each flow, and in all of them.
+    sizes: Vec<(u32, u64)>,
+}
+
+impl FlowSamples {
+    /// None so far, of these flows.
+    pub(crate) fn new(flows: &[FlowPlan]) -> Self {
+        let size = |flow: &FlowPlan| match &*flow.source {
+            Source::Tcp { options, bytes, .. } => (options.mss, bytes.unwrap_or(u64::MAX)),
+            Source::Cbr { .. } => (1, 0), // is not sampled
+        };
+        Self { rows: Rows::new(flows.len()), sizes: flows.iter().map(size).collect() }
+    }
+
+    /// How many samples there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Samples flow `f` at `now`, when so many segments have been delivered.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time, f: usize, tcp: &Tcp, delivered: u64) {
+        let decision = tcp.sender.decision();
+        let rtt = tcp.sender.flow().rtt;
+        let (smoothed, latest) =
+            rtt.map_or((NONE, NONE), |Rtt { smoothed, latest, .. }| (smoothed.0, latest.0));
+        let numbers = Numbers {
+            wide: [decision.cwnd, smoothed, latest],
+            slim: [tcp.sender.in_flight(), delivered],
+            still: [decision.ssthresh],
+        };
+        self.rows.push(now, f, numbers);
+    }
+
+    /// The samples as columns.
+    pub fn trace(&self) -> FlowTrace {
+        let mut trace = FlowTrace::with_capacity(self.len());
+        for row in self.rows.iter() {
+            let Numbers { wide: [cwnd, smoothed, latest], slim: [in_flight, delivered], still: [ssthresh] } =
+                row.numbers;
+            let (mss, bytes) = self.sizes[row.of as usize];
+            let segments = |bytes: u64| bytes as f64 / f64::from(mss);
+            let seconds = |ns: u64| if ns == NONE { f64::NAN } else { Time(ns).secs() };
+            trace.t_s.push(row.at.secs());
+            trace.flow.push(row.of);
+            trace.cwnd.push(segments(cwnd));
+            trace.ssthresh.push(if ssthresh == NONE { f64::INFINITY } else { segments(ssthresh) });
+            trace.in_flight.push(in_flight as f64);
+            trace.srtt_s.push(seconds(smoothed));
+            trace.rtt_s.push(seconds(latest));
+            trace.delivered_bytes.push((delivered * u64::from(mss)).min(bytes));
+        }
+        trace
+    }
+}
+
+/// Samples of the links in the order in which they were taken, stored in less than half the room of their columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkSamples {
+    /// Packets waiting, delivered, dropped.
+    rows: Rows<0, 3, 0>,
+}
+
+impl LinkSamples {
+    /// None so far, of so many directions of links.
+    pub(crate) fn new(links: usize) -> Self {
+        Self { rows: Rows::new(links) }
+    }
+
+    /// How many samples there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Link `i` as it is at `now`, by its packets.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time, i: usize, waiting: u64, delivered: u64, dropped: u64) {
+        self.rows.push(now, i, Numbers { wide: [], slim: [waiting, delivered, dropped], still: [] });
+    }
+
+    /// The samples as columns.
+    pub fn trace(&self) -> LinkTrace {
+        let mut trace = LinkTrace::with_capacity(self.len());
+        for row in self.rows.iter() {
+            let [waiting, delivered, dropped] = row.numbers.slim;
+            trace.t_s.push(row.at.secs());
+            trace.link.push(row.of);
+            trace.queue_packets.push(waiting as f64);
+            trace.delivered_packets.push(delivered);
+            trace.dropped_packets.push(dropped);
+        }
+        trace
+    }
+}

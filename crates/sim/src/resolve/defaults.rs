@@ -1,0 +1,136 @@
+//! A scenario with every default written out.
+
+use std::collections::BTreeMap;
+
+use bentpipe_cc::registry::Value;
+use bentpipe_cc::{Span, Time};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+
+use crate::resolve::plan::{CcPlan, Source};
+use crate::scenario::error::Error;
+use crate::scenario::units::{Duration, Size, WindowSize};
+use crate::scenario::{
+    Arg, Cc, Flow, FullAck, Link, Profile, Queue, Recovery, Reverse, Scenario, Spurious, Traffic,
+};
+
+impl Scenario {
+    /// The same scenario with the defaults written out: options of the profile, what a controller asks of the
+    /// sender and learns from the path, queues, return directions. It resolves to the same plan.
+    ///
+    /// # Errors
+    /// As for [`Scenario::resolve`].
+    pub fn with_defaults(&self) -> Result<Scenario, Error> {
+        let plan = self.resolve()?;
+        let mut full = self.clone();
+        for link in full.link.values_mut() {
+            fill_link(link);
+        }
+        let mut copies = plan.flows.iter();
+        for flow in &mut full.flow {
+            let first = copies.next();
+            copies.by_ref().take(flow.count.saturating_sub(1) as usize).for_each(drop);
+            let Some(first) = first else { break };
+            flow.start.get_or_insert(Duration(since_start(first.start)));
+            flow.start_jitter.get_or_insert(Duration(first.start_jitter));
+            flow.extra_delay.get_or_insert(Duration(first.extra_delay));
+            flow.priority.get_or_insert(first.priority);
+            match &*first.source {
+                Source::Cbr { packet, .. } => {
+                    if let Some(Traffic::Cbr { packet: size, .. }) = &mut flow.traffic {
+                        size.get_or_insert(Size(u64::from(*packet)));
+                    }
+                }
+                Source::Tcp { cc, options, .. } => {
+                    flow.ack_jitter.get_or_insert(Duration(first.ack_jitter));
+                    flow.traffic.get_or_insert(Traffic::Bulk { size: None });
+                    fill_controller(flow, cc);
+                    fill_options(flow, options);
+                }
+            }
+        }
+        Ok(full)
+    }
+}
+
+fn since_start(time: Time) -> Span {
+    time.since(Time(0))
+}
+
+fn fill_link(link: &mut Link) {
+    let forward = Queue::full(link.queue.as_ref());
+    let reverse = link.reverse.get_or_insert_with(Reverse::default);
+    reverse.rate.get_or_insert(link.rate);
+    // Without a delay of its own the satellite gives it.
+    reverse.delay = reverse.delay.or(link.delay);
+    reverse.queue = Some(Queue::full(reverse.queue.as_ref().or(Some(&forward))));
+    link.queue = Some(forward);
+}
+
+fn fill_controller(flow: &mut Flow, cc: &CcPlan) {
+    if let CcPlan::Registered { id, args } = cc {
+        let args = args.iter().map(|(name, value)| {
+            let value = match value {
+                Value::Number(x) => Arg::Number(*x),
+                Value::Flag(x) => Arg::Flag(*x),
+                Value::Text(x) => Arg::Text(x.clone()),
+            };
+            (name.clone(), value)
+        });
+        flow.cc = Some(Cc { name: id.clone(), args: args.collect::<BTreeMap<_, _>>() });
+    }
+}
+
+fn fill_options(flow: &mut Flow, o: &Options) {
+    flow.profile.get_or_insert(Profile::default());
+    flow.mss.get_or_insert(Size(u64::from(o.mss)));
+    flow.header.get_or_insert(Size(u64::from(o.header)));
+    // A size that is written out excludes the SACK option.
+    if !o.ack_grows {
+        flow.ack_size.get_or_insert(Size(u64::from(o.ack_size)));
+    }
+    flow.initial_window.get_or_insert(o.initial_window);
+    if o.initial_ssthresh.is_finite() {
+        flow.initial_ssthresh.get_or_insert(o.initial_ssthresh);
+    }
+    if let Some(segments) = o.receive_window {
+        flow.receive_window.get_or_insert(WindowSize::Segments(segments));
+    }
+    flow.recovery.get_or_insert(match o.recovery {
+        LossRecovery::Sack => Recovery::Sack,
+        LossRecovery::NewReno => Recovery::NewReno,
+        LossRecovery::Reno => Recovery::Reno,
+    });
+    flow.rack.get_or_insert(o.rack);
+    flow.tlp.get_or_insert(o.tlp);
+    flow.dsack.get_or_insert(o.dsack);
+    // Only a recovery without SACK may say how it ends.
+    if o.recovery != LossRecovery::Sack {
+        flow.newreno_exit.get_or_insert(match o.newreno_exit {
+            NewRenoExit::FlightSize => FullAck::FlightSize,
+            NewRenoExit::Ssthresh => FullAck::Ssthresh,
+        });
+    }
+    flow.prr.get_or_insert(o.prr);
+    flow.byte_counting.get_or_insert(o.byte_counting);
+    flow.limited_transmit.get_or_insert(o.limited_transmit);
+    flow.delayed_ack.get_or_insert(o.delayed_ack.is_some());
+    if let Some(timeout) = o.delayed_ack {
+        flow.delayed_ack_timeout.get_or_insert(Duration(timeout));
+    }
+    flow.timestamps.get_or_insert(o.timestamps);
+    flow.ecn.get_or_insert(o.ecn);
+    flow.handshake.get_or_insert(o.handshake);
+    flow.initial_rto.get_or_insert(Duration(o.initial_rto));
+    flow.min_rto.get_or_insert(Duration(o.min_rto));
+    flow.max_rto.get_or_insert(Duration(o.max_rto));
+    flow.granularity.get_or_insert(Duration(o.granularity));
+    flow.spurious.get_or_insert(match o.spurious {
+        SpuriousTimeout::Off => Spurious::Off,
+        SpuriousTimeout::FRto => Spurious::FRto,
+        SpuriousTimeout::Eifel => Spurious::Eifel,
+    });
+    flow.pacing.get_or_insert(o.pacing);
+    flow.aen.get_or_insert(o.aen);
+    flow.bulk_repeat.get_or_insert(o.bulk_repeat);
+    flow.fixed_rto.get_or_insert(o.fixed_rto);
+}

@@ -1,0 +1,549 @@
+//! The flows of a plan: copies, names, paths, controllers and options.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bentpipe_cc::registry::{self, Kind, PathFact, Value};
+use bentpipe_cc::{Span, Start, Time};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+
+use crate::resolve::plan::{CcPlan, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::work::{Delays, PathPlan, Work};
+use crate::scenario::error::{Error, Key, quoted, suggestion};
+use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
+use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Spurious, Traffic};
+
+/// Most flows of a run.
+const MAX_FLOWS: u64 = 100_000;
+/// What a controller of Python is called in a scenario.
+const SUPPLIED: &str = "python:";
+
+fn key_of(index: usize) -> Key {
+    Key::of(["flow"]).with(index)
+}
+
+/// The paths of the scenario's flows, one per table, with what the size of queues depends on.
+pub(crate) fn paths(work: &Work<'_>, delays: &[Delays]) -> Result<Vec<PathPlan>, Error> {
+    let mut paths = Vec::with_capacity(work.scenario.flow.len());
+    for (index, flow) in work.scenario.flow.iter().enumerate() {
+        let key = key_of(index);
+        let links = path(work, &flow.path, &key.with("path"))?;
+        let ack_links = match (&flow.ack_path, &flow.traffic) {
+            (Some(_), Some(Traffic::Cbr { .. })) => {
+                let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
+                return Err(work.error(&key.with("ack_path"), message));
+            }
+            (Some(names), _) => Some(path(work, names, &key.with("ack_path"))?),
+            (None, _) => None,
+        };
+        let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
+        work.check_delay(extra, &key.with("extra_delay"))?;
+        let there = links.iter().map(|i| delays[*i].forward.0);
+        let back: Vec<u64> = match &ack_links {
+            Some(ack_links) => ack_links.iter().map(|i| delays[*i].forward.0).collect(),
+            None => links.iter().map(|i| delays[*i].reverse.0).collect(),
+        };
+        let propagation = there.chain(back).fold(2 * extra.0, u64::saturating_add);
+        let wire = match &flow.traffic {
+            Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
+            _ => {
+                let options = sizes(work, flow, &key)?;
+                options.mss + options.header
+            }
+        };
+        paths.push(PathPlan { links, ack_links, base_rtt: Span(propagation), wire });
+    }
+    Ok(paths)
+}
+
+fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<usize>, Error> {
+    let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
+    if names.is_empty() {
+        let example = known.first().unwrap_or(&"sat");
+        return Err(
+            work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
+        );
+    }
+    let mut links = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        let key = key.with(i);
+        let Some(link) = known.iter().position(|k| k == name) else {
+            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, known));
+            return Err(work.error(&key, message));
+        };
+        if links.contains(&link) {
+            return Err(
+                work.error(&key, format!("a path crosses a link once; {} is in it twice", quoted(name)))
+            );
+        }
+        links.push(link);
+    }
+    Ok(links)
+}
+
+/// The flows, each table repeated `count` times.
+pub(crate) fn expand(
+    work: &mut Work<'_>,
+    paths: &[PathPlan],
+    links: &[LinkPlan],
+) -> Result<Vec<FlowPlan>, Error> {
+    let scenario = work.scenario;
+    let total = scenario.flow.iter().fold(0_u64, |sum, flow| sum.saturating_add(flow.count));
+    if total > MAX_FLOWS {
+        let message = format!("these are {total} flows; a run has at most {MAX_FLOWS}");
+        return Err(work.error(&Key::of(["flow"]), message));
+    }
+    let mut names = Names::new(&scenario.flow);
+    let mut plans = Vec::with_capacity(total as usize);
+    for (index, flow) in scenario.flow.iter().enumerate() {
+        let key = key_of(index);
+        let source = Arc::new(source(work, flow, &key, &paths[index], links)?);
+        let (start, stop) = times(work, flow, &key)?;
+        let ack_jitter = ack_jitter(work, flow, &key)?;
+        let priority = priority(work, flow, &paths[index], links, &key)?;
+        let path: Arc<[usize]> = paths[index].links.as_slice().into();
+        let ack_path: Option<Arc<[usize]>> = paths[index].ack_links.as_deref().map(Into::into);
+        for copy in 1..=flow.count {
+            plans.push(FlowPlan {
+                name: names.next(work, flow, copy, &key)?,
+                path: path.clone(),
+                ack_path: ack_path.clone(),
+                start: Time(start.0),
+                start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
+                stop: stop.map(|stop| Time(stop.0)),
+                extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
+                ack_jitter,
+                priority,
+                source: source.clone(),
+            });
+        }
+    }
+    Ok(plans)
+}
+
+/// Gives flows their names.
+struct Names<'a> {
+    /// How many flows without a name of their own share a default.
+    sharing: BTreeMap<&'a str, u64>,
+    numbered: BTreeMap<&'a str, u64>,
+    taken: BTreeSet<String>,
+}
+
+impl<'a> Names<'a> {
+    fn new(flows: &'a [Flow]) -> Names<'a> {
+        let mut sharing = BTreeMap::new();
+        for flow in flows.iter().filter(|flow| flow.name.is_none()) {
+            *sharing.entry(default_name(flow)).or_insert(0) += flow.count;
+        }
+        Names { sharing, numbered: BTreeMap::new(), taken: BTreeSet::new() }
+    }
+
+    fn next(&mut self, work: &Work<'_>, flow: &'a Flow, copy: u64, key: &Key) -> Result<String, Error> {
+        let name = match &flow.name {
+            Some(name) if flow.count == 1 => name.clone(),
+            Some(name) => format!("{name}-{copy}"),
+            None => {
+                let name = default_name(flow);
+                let number = self.numbered.entry(name).or_insert(0);
+                *number += 1;
+                if self.sharing.get(name) == Some(&1) { name.to_owned() } else { format!("{name}-{number}") }
+            }
+        };
+        let key = key.with("name");
+        if name.is_empty() {
+            return Err(work.error(&key, "a name is not empty; leave it out, or write e.g. name = \"star\""));
+        }
+        match self.taken.insert(name.clone()) {
+            true => Ok(name),
+            false => {
+                Err(work
+                    .error(&key, format!("another flow is called {}, too; names must differ", quoted(&name))))
+            }
+        }
+    }
+}
+
+fn default_name(flow: &Flow) -> &str {
+    match (&flow.cc, &flow.traffic) {
+        (_, Some(Traffic::Cbr { .. })) => "cbr",
+        (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
+        (None, _) => "flow",
+    }
+}
+
+/// Start and stop.
+fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Span>), Error> {
+    let start = flow.start.map_or(Span::ZERO, |d| d.0);
+    let latest = start + flow.start_jitter.map_or(Span::ZERO, |d| d.0);
+    if let Some(stop) = flow.stop.filter(|stop| stop.0 <= latest) {
+        let message = format!(
+            "a flow stops after it has started; {stop} is not later than start{} = {}",
+            if flow.start_jitter.is_some() { " + start_jitter" } else { "" },
+            Duration(latest)
+        );
+        return Err(work.error(&key.with("stop"), message));
+    }
+    if latest >= work.scenario.duration.0 {
+        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        work.warnings.push(format!("flow {name}: it may start only when the run is over"));
+    }
+    Ok((start, flow.stop.map(|d| d.0)))
+}
+
+/// Longest random delay of an acknowledgement.
+fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
+    let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
+    let key = key.with("ack_jitter");
+    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
+        let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
+        return Err(work.error(&key, message));
+    }
+    work.check_delay(jitter, &key)?;
+    Ok(jitter)
+}
+
+/// The flow's band, which every priority queue that it meets must have.
+fn priority(
+    work: &mut Work<'_>,
+    flow: &Flow,
+    path: &PathPlan,
+    links: &[LinkPlan],
+    key: &Key,
+) -> Result<u8, Error> {
+    let priority = flow.priority.unwrap_or(0);
+    let there = path.links.iter().map(|i| (&links[*i], false));
+    let back = match (&path.ack_links, &flow.traffic) {
+        (_, Some(Traffic::Cbr { .. })) => Vec::new(),
+        (Some(ack_links), _) => ack_links.iter().map(|i| (&links[*i], false)).collect(),
+        (None, _) => path.links.iter().map(|i| (&links[*i], true)).collect(),
+    };
+    let mut met = false;
+    for (link, reverse) in there.chain(back) {
+        let channel = if reverse { &link.reverse } else { &link.forward };
+        let Discipline::Priority { bands } = channel.discipline else { continue };
+        met = true;
+        if priority >= bands {
+            let message = format!(
+                "{priority} is out of range: the queue of link {} has {bands} bands; it must be at most {}",
+                link.name,
+                bands - 1
+            );
+            return Err(work.error(&key.with("priority"), message));
+        }
+    }
+    if priority > 0 && !met {
+        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        work.warnings
+            .push(format!("flow {name}: priority has no effect, since no queue on its path has priorities"));
+    }
+    Ok(priority)
+}
+
+fn source(
+    work: &mut Work<'_>,
+    flow: &Flow,
+    key: &Key,
+    path: &PathPlan,
+    links: &[LinkPlan],
+) -> Result<Source, Error> {
+    let traffic = key.with("traffic");
+    let bytes = match &flow.traffic {
+        Some(Traffic::Cbr { rate, packet, on, off }) => {
+            if flow.cc.is_some() {
+                let message = "cbr traffic answers to nothing and has no controller; leave cc out";
+                return Err(work.error(&key.with("cc"), message));
+            }
+            let rate_bps = work.rate(*rate, &traffic.with("rate"))?;
+            let (on, off) = match (on, off) {
+                (None, None) => (Span::MAX, Span::ZERO),
+                (Some(on), Some(off)) if on.0 > Span::ZERO => (on.0, off.0),
+                (Some(_), Some(_)) => {
+                    return Err(
+                        work.error(&traffic.with("on"), "must be longer than zero; write e.g. \"30 s\"")
+                    );
+                }
+                (Some(_), None) => {
+                    let message = "is missing; on and off go together: add e.g. off = \"30 s\"";
+                    return Err(work.error(&traffic.with("off"), message));
+                }
+                (None, Some(_)) => {
+                    let message = "is missing; on and off go together: add e.g. on = \"30 s\"";
+                    return Err(work.error(&traffic.with("on"), message));
+                }
+            };
+            let packet = cbr_packet(work, *packet, key)?;
+            return Ok(Source::Cbr { rate_bps, packet, on, off });
+        }
+        Some(Traffic::Bulk { size: Some(Size(0)) }) => {
+            let message = "there is nothing to send; write e.g. \"10 MB\", or leave size out for no end";
+            return Err(work.error(&traffic.with("size"), message));
+        }
+        Some(Traffic::Bulk { size }) => size.map(|size| size.0),
+        None => None,
+    };
+    let Some(cc) = &flow.cc else {
+        let names: Vec<&str> = registry::all().iter().map(|entry| entry.id).collect();
+        let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
+        return Err(work.error(&key.with("cc"), message));
+    };
+    let mut options = options(work, flow, key)?;
+    let marks = |i: &usize| links[*i].forward.discipline.marks();
+    if options.ecn && !path.links.iter().any(marks) {
+        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
+    }
+    let cc = controller(work, cc, &key.with("cc"), &mut options, path, links)?;
+    options.aen = flow.aen.unwrap_or(options.aen);
+    options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
+    options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
+    Ok(Source::Tcp { cc, bytes, options: Arc::new(options) })
+}
+
+fn cbr_packet(work: &Work<'_>, packet: Option<Size>, key: &Key) -> Result<u32, Error> {
+    let size = packet.unwrap_or(Size(1_000));
+    bytes(work, size, 1, &key.with("traffic").with("packet"))
+}
+
+/// A size of at least `least` bytes that fits a packet.
+fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Error> {
+    match u32::try_from(size.0) {
+        Ok(bytes) if (least..=MAX_PACKET).contains(&size.0) => Ok(bytes),
+        _ => {
+            Err(work
+                .error(key, format!("{size} is out of range; it must be from {least} to {MAX_PACKET} bytes")))
+        }
+    }
+}
+
+/// Checks a controller's name and parameters, fills in those that the path knows, and notes what it asks of
+/// the sender.
+fn controller(
+    work: &Work<'_>,
+    cc: &Cc,
+    key: &Key,
+    options: &mut Options,
+    path: &PathPlan,
+    links: &[LinkPlan],
+) -> Result<CcPlan, Error> {
+    let name = key.with("name");
+    // In the short form the name stands at the key itself.
+    let name = if cc.args.is_empty() && !work.scenario.origin.lines.contains_key(&name) {
+        key.clone()
+    } else {
+        name
+    };
+    if let Some(supplied) = cc.name.strip_prefix(SUPPLIED) {
+        if supplied.is_empty() {
+            return Err(work.error(&name, "a controller's key is missing; write e.g. \"python:mine\""));
+        }
+        if let Some(arg) = cc.args.keys().next() {
+            let message =
+                "a supplied controller takes its parameters from whoever supplies it; leave this out";
+            return Err(work.error(&key.with(arg), message));
+        }
+        return Ok(CcPlan::Supplied { key: supplied.to_owned() });
+    }
+    let Some(entry) = registry::find(&cc.name) else {
+        let ids = registry::all().iter().map(|entry| entry.id);
+        let message =
+            format!("no congestion controller is called {}; {}", quoted(&cc.name), suggestion(&cc.name, ids));
+        return Err(work.error(&name, message));
+    };
+    let mut args: Vec<(String, Value)> = Vec::with_capacity(cc.args.len());
+    for (arg, value) in &cc.args {
+        let value = match value {
+            Arg::Flag(flag) => Value::Flag(*flag),
+            Arg::Number(number) => Value::Number(*number),
+            Arg::Text(text) => Value::Text(text.clone()),
+        };
+        // Each on its own first, so that the message points at the one that is wrong.
+        let given = [(arg.clone(), value)];
+        registry::check(entry, &given).map_err(|e| {
+            let near = match &e {
+                registry::Error::UnknownParameter { .. } => {
+                    // The constants that all share are offered to those who ask for one.
+                    let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
+                    let most = if shared { usize::MAX } else { entry.params.len() };
+                    match most {
+                        0 => String::new(),
+                        _ => format!("; {}", suggestion(arg, entry.parameters().take(most).map(|p| p.name))),
+                    }
+                }
+                _ => String::new(),
+            };
+            let shown = match (&e, &given[0].1) {
+                (registry::Error::BadValue { .. }, Value::Number(x)) => format!("{x} is not allowed: "),
+                (registry::Error::BadValue { .. }, Value::Flag(x)) => format!("{x} is not allowed: "),
+                (registry::Error::BadValue { .. }, Value::Text(x)) => {
+                    format!("{} is not allowed: ", quoted(x))
+                }
+                _ => String::new(),
+            };
+            work.error(&key.with(arg), format!("{shown}{e}{near}"))
+        })?;
+        args.extend(given);
+    }
+    // Whether they go together shows in building one, as for a run.
+    let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+    registry::build(entry.id, &args, start).map_err(|e| {
+        let blamed = e.parameter().map_or_else(|| name.clone(), |parameter| key.with(parameter));
+        work.error(&blamed, e.to_string())
+    })?;
+    let hystart = registry::starts_with_hystart(&args);
+    for param in entry.parameters() {
+        let given = args.iter().any(|(name, _)| name == param.name);
+        let known = match (param.from_path, param.kind) {
+            _ if given => None,
+            (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
+            (Some(PathFact::Paced) | None, _) => None,
+        };
+        args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
+    }
+    registry::check(entry, &args).map_err(|e| work.error(&name, e.to_string()))?;
+    options.aen = entry.sender.aen;
+    options.bulk_repeat = entry.sender.bulk_repeat;
+    options.fixed_rto = entry.sender.fixed_rto;
+    Ok(CcPlan::Registered { id: cc.name.clone(), args })
+}
+
+/// The bit error rate of a path's data direction; `None` if it has neither bit errors nor packet errors.
+///
+/// A packet error rate counts as the bit error rate that it would take: 1 - (1 - PER)^(1 / bits). Bursts,
+/// outages and traces are no property of single bits and do not count.
+fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
+    let bits = 8.0 * f64::from(path.wire);
+    let mut log_intact = 0.0;
+    let mut found = false;
+    for loss in path.links.iter().flat_map(|i| &links[*i].forward.loss) {
+        log_intact += match loss {
+            LossPlan::BitError { rate } => libm::log1p(-rate),
+            LossPlan::PacketError { rate } => libm::log1p(-rate) / bits,
+            LossPlan::GilbertElliott { .. } | LossPlan::Outage { .. } | LossPlan::Trace { .. } => continue,
+        };
+        found = true;
+    }
+    found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
+}
+
+/// The profile's options with the flow's own sizes.
+fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
+    let mut options = match flow.profile.unwrap_or_default() {
+        Profile::Modern => Options::modern(),
+        Profile::Paper => Options::paper(),
+    };
+    if let Some(mss) = flow.mss {
+        options.mss = bytes(work, mss, 1, &key.with("mss"))?;
+    }
+    if let Some(header) = flow.header {
+        options.header = bytes(work, header, 0, &key.with("header"))?;
+    }
+    if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
+        let message =
+            format!("with a header of {} bytes, a packet is larger than {MAX_PACKET} bytes", options.header);
+        return Err(work.error(&key.with("mss"), message));
+    }
+    if let Some(size) = flow.ack_size {
+        options.ack_size = bytes(work, size, 1, &key.with("ack_size"))?;
+        options.ack_grows = false;
+    }
+    Ok(options)
+}
+
+/// How losses are found, and what needs SACK or the lack of it.
+fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
+    let with_sack = o.recovery == LossRecovery::Sack;
+    for (name, given, option) in
+        [("rack", flow.rack, &mut o.rack), ("tlp", flow.tlp, &mut o.tlp), ("dsack", flow.dsack, &mut o.dsack)]
+    {
+        if given == Some(true) && !with_sack {
+            let message = "needs selective acknowledgements; write recovery = \"sack\", or leave this out";
+            return Err(work.error(&key.with(name), message));
+        }
+        *option = given.unwrap_or(*option && with_sack);
+    }
+    o.newreno_exit = match flow.newreno_exit {
+        None => o.newreno_exit,
+        Some(_) if with_sack => {
+            let message =
+                "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
+            return Err(work.error(&key.with("newreno_exit"), message));
+        }
+        Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
+        Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
+    };
+    Ok(())
+}
+
+/// All options but those that follow from the controller.
+fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
+    let mut o = sizes(work, flow, key)?;
+    o.initial_window = flow.initial_window.unwrap_or(o.initial_window);
+    o.initial_ssthresh = flow.initial_ssthresh.unwrap_or(o.initial_ssthresh);
+    if let Some(window) = flow.receive_window {
+        let segments = match window {
+            WindowSize::Segments(n) => n,
+            WindowSize::Bytes(n) => n / u64::from(o.mss),
+        };
+        if segments == 0 {
+            let message =
+                format!("{window} is less than one segment of {} bytes; write e.g. \"432 segments\"", o.mss);
+            return Err(work.error(&key.with("receive_window"), message));
+        }
+        o.receive_window = Some(segments);
+    }
+    o.recovery = match flow.recovery {
+        None => o.recovery,
+        Some(Recovery::Sack) => LossRecovery::Sack,
+        Some(Recovery::NewReno) => LossRecovery::NewReno,
+        Some(Recovery::Reno) => LossRecovery::Reno,
+    };
+    detection(work, flow, key, &mut o)?;
+    o.prr = flow.prr.unwrap_or(o.prr);
+    o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
+    o.limited_transmit = flow.limited_transmit.unwrap_or(o.limited_transmit);
+    let delay = match (flow.delayed_ack_timeout, o.delayed_ack) {
+        (Some(given), _) => given.0,
+        (None, Some(of_profile)) => of_profile,
+        (None, None) => Span::from_millis(200),
+    };
+    let delayed = flow.delayed_ack.unwrap_or(o.delayed_ack.is_some());
+    if flow.delayed_ack_timeout.is_some() && !delayed {
+        let message = "acknowledgements are not delayed; add delayed_ack = true, or leave this out";
+        return Err(work.error(&key.with("delayed_ack_timeout"), message));
+    }
+    o.delayed_ack = delayed.then_some(delay);
+    o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
+    o.ecn = flow.ecn.unwrap_or(o.ecn);
+    o.handshake = flow.handshake.unwrap_or(o.handshake);
+    o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
+    o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
+    o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);
+    o.granularity = flow.granularity.map_or(o.granularity, |d| d.0);
+    for (name, value) in [
+        ("initial_rto", o.initial_rto),
+        ("min_rto", o.min_rto),
+        ("max_rto", o.max_rto),
+        ("granularity", o.granularity),
+    ] {
+        if value == Span::ZERO {
+            return Err(work.error(&key.with(name), "must be longer than zero; write e.g. \"200 ms\""));
+        }
+    }
+    if o.max_rto < o.min_rto {
+        let message = format!("{} is less than min_rto = {}", Duration(o.max_rto), Duration(o.min_rto));
+        return Err(work.error(&key.with("max_rto"), format!("{message}; it must not be")));
+    }
+    o.spurious = match flow.spurious {
+        None => o.spurious,
+        Some(Spurious::Off) => SpuriousTimeout::Off,
+        Some(Spurious::FRto) => SpuriousTimeout::FRto,
+        Some(Spurious::Eifel) if o.timestamps => SpuriousTimeout::Eifel,
+        Some(Spurious::Eifel) => {
+            let message = "Eifel detection needs timestamps; add timestamps = true, or write \"f-rto\"";
+            return Err(work.error(&key.with("spurious"), message));
+        }
+    };
+    o.pacing = flow.pacing.unwrap_or(o.pacing);
+    Ok(o)
+}

@@ -1,0 +1,95 @@
+//! From a scenario to a plan: names become indices, defaults are filled in, and values that do not fit
+//! together are refused.
+
+mod defaults;
+mod flows;
+mod links;
+pub mod plan;
+pub(crate) mod work;
+
+use bentpipe_cc::Span;
+
+use crate::scenario::Scenario;
+use crate::scenario::error::{Error, Key};
+use crate::scenario::units::Interval;
+use plan::{FlowPlan, Plan};
+use work::Work;
+
+/// Longest run: ten years.
+const MAX_DURATION: Span = Span(3_652 * 86_400 * 1_000_000_000);
+/// Most rows that the traces of a run may have.
+pub(crate) const MAX_ROWS: u64 = 200_000_000;
+
+impl Scenario {
+    /// Names resolved, defaults filled in, everything checked.
+    ///
+    /// # Errors
+    /// Values that do not fit together, with the line of the key that is to blame.
+    pub fn resolve(&self) -> Result<Plan, Error> {
+        make(self)
+    }
+}
+
+/// Makes the plan of a scenario.
+fn make(scenario: &Scenario) -> Result<Plan, Error> {
+    let mut work = Work { scenario, warnings: Vec::new() };
+    work.check_shape()?;
+    let duration = scenario.duration.0;
+    let key = Key::of(["duration"]);
+    if duration == Span::ZERO {
+        return Err(work.error(&key, "a run takes longer than zero; write e.g. \"120 s\""));
+    }
+    if duration > MAX_DURATION {
+        return Err(work.error(&key, format!("{} is too long; it must be at most 3652 d", scenario.duration)));
+    }
+    if scenario.link.is_empty() {
+        let message = "there is no link; add a table such as [link.sat] with rate = \"10 Mbit/s\" \
+            and delay = \"250 ms\"";
+        return Err(work.error(&Key::of(["link"]), message));
+    }
+    if scenario.flow.is_empty() {
+        let message = "there is no flow; add a table [[flow]] with cc = \"reno\" and path = [\"sat\"]";
+        return Err(work.error(&Key::of(["flow"]), message));
+    }
+    let delays = work.delays()?;
+    let paths = flows::paths(&work, &delays)?;
+    let links = work.links(&delays, &paths)?;
+    let flows = flows::expand(&mut work, &paths, &links)?;
+    let record = work.record(&flows, links.len())?;
+    Ok(Plan { seed: scenario.seed, duration, record, links, flows, warnings: work.warnings })
+}
+
+impl Work<'_> {
+    fn record(&self, flows: &[FlowPlan], links: usize) -> Result<Option<plan::Record>, Error> {
+        let Some(record) = &self.scenario.record else { return Ok(None) };
+        let key = Key::of(["record"]);
+        let interval = match record.interval.unwrap_or(Interval::Change) {
+            Interval::Change => None,
+            Interval::Every(span) => Some(span),
+        };
+        if record.links && interval.is_none() {
+            let message =
+                "links are recorded at intervals of time; add interval = \"100 ms\", or leave links out";
+            return Err(self.error(&key.with("links"), message));
+        }
+        if let Some(interval) = interval {
+            let each =
+                u64::from(record.flows) * flows.len() as u64 + u64::from(record.links) * 2 * links as u64;
+            let rows = self.scenario.duration.0.0.checked_div(interval.0).map(|n| n.saturating_mul(each));
+            match rows {
+                None => {
+                    let message = "an interval must be longer than zero; write e.g. \"100 ms\" or \"change\"";
+                    return Err(self.error(&key.with("interval"), message));
+                }
+                Some(rows) if rows > MAX_ROWS => {
+                    let message =
+                        format!("this makes {rows} rows, more than {MAX_ROWS}; choose a longer interval");
+                    return Err(self.error(&key.with("interval"), message));
+                }
+                Some(_) => {}
+            }
+        }
+        let (flows, links) = (record.flows, record.links);
+        Ok(Some(plan::Record { interval, flows, links, segments: record.segments }))
+    }
+}

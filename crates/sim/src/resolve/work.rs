@@ -1,0 +1,73 @@
+//! A plan in the making: the scenario that it is made of, and what is said about it.
+
+use bentpipe_cc::Span;
+
+use crate::scenario::error::{Error, Key};
+use crate::scenario::units::{BitRate, Duration};
+use crate::scenario::{Scenario, schema, text};
+
+/// Longest propagation delay: a day.
+const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
+/// Highest rate, bits per second.
+const MAX_RATE: u64 = 100_000_000_000_000;
+
+/// A plan in the making.
+pub(crate) struct Work<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Propagation delays of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delays {
+    pub(crate) forward: Span,
+    pub(crate) reverse: Span,
+}
+
+/// The links that a flow of the scenario crosses, and what its share of a bandwidth-delay product depends on.
+#[derive(Debug)]
+pub(crate) struct PathPlan {
+    pub(crate) links: Vec<usize>,
+    /// The same for acknowledgements that do not return over the reverse directions.
+    pub(crate) ack_links: Option<Vec<usize>>,
+    /// Propagation there and back, private delay included.
+    pub(crate) base_rtt: Span,
+    /// Bytes on the wire of its largest packet.
+    pub(crate) wire: u32,
+}
+
+impl PathPlan {
+    pub(super) fn crosses(&self, link: usize) -> bool {
+        self.links.contains(&link) || self.ack_links.as_ref().is_some_and(|links| links.contains(&link))
+    }
+}
+
+impl Work<'_> {
+    pub(crate) fn error(&self, key: &Key, message: impl Into<String>) -> Error {
+        self.scenario.origin.error(key, message)
+    }
+
+    /// Scenarios that were built in Rust pass the same checks as text.
+    pub(super) fn check_shape(&self) -> Result<(), Error> {
+        let tree = serde_json::to_value(self.scenario)
+            .map_err(|e| self.error(&Key::default(), format!("the scenario cannot be written: {e}")))?;
+        schema::check(&text::without_nulls(tree)).map_err(|(key, message)| self.error(&key, message))
+    }
+
+    pub(crate) fn check_delay(&self, delay: Span, key: &Key) -> Result<(), Error> {
+        match delay > MAX_DELAY {
+            true => Err(self.error(key, format!("{} is too long; it must be at most 1 d", Duration(delay)))),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn rate(&self, rate: BitRate, key: &Key) -> Result<u64, Error> {
+        match rate.0 {
+            0 => Err(self.error(key, "a rate must be greater than zero; write e.g. \"10 Mbit/s\"")),
+            high if high > MAX_RATE => {
+                Err(self.error(key, format!("{rate} is too high; it must be at most 100 Tbit/s")))
+            }
+            fine => Ok(fine),
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! The keys of a scenario, as a user writes them in TOML, JSON or Rust.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::orbit::geostationary::{Longitude, Station};
+pub use crate::queue::{Queue, Threshold};
+use crate::scenario::error::Origin;
+use crate::scenario::units::{BitRate, Duration, Interval, Size, WindowSize};
+
+/// Links, flows, duration, seed, and what to record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What this scenario shows, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Simulated time.
+    #[schemars(extend("examples" = ["120 s"]))]
+    pub duration: Duration,
+    /// Root of all randomness: the same seed gives the same bits.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// What to record over time; nothing if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Record>,
+    /// Ground stations besides the built-in ones, by name; they take precedence.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub station: BTreeMap<String, Station>,
+    /// Links, by name.
+    #[schemars(extend("x-hint" = "write a table [link.NAME] with e.g. rate = \"1 Mbit/s\", delay = \"9 ms\""))]
+    pub link: BTreeMap<String, Link>,
+    /// Flows.
+    #[schemars(extend("x-hint" = "write a table [[flow]] with e.g. cc = \"reno\" and path = [\"sat\"]"))]
+    pub flow: Vec<Flow>,
+    /// Where the keys were written.
+    #[serde(skip)]
+    pub(crate) origin: Origin,
+}
+
+/// What a traced run records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Time between two rows, or "change" (the default) for a row whenever cwnd or ssthresh of a flow
+    /// changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// Record the flows.
+    #[serde(default = "yes")]
+    pub flows: bool,
+    /// Record the links; needs an interval of time.
+    #[serde(default)]
+    pub links: bool,
+    /// Record every segment sent, lost and acknowledged.
+    #[serde(default)]
+    pub segments: bool,
+}
+
+/// A link: two directions, which are alike unless `reverse` says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bits per second on the wire.
+    pub rate: BitRate,
+    /// Propagation delay, one way. Either this, or `satellite` with `from`, `to` or both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Ground station that sends up to the satellite; without `to` the link is the up hop alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Ground station that receives from the satellite; without `from` the link is the down hop alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The satellite between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub satellite: Option<Satellite>,
+    /// Queue in front of each direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Loss of the forward direction: one model or a list; a packet is lost if any of them says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    #[schemars(with = "OneOrMany<Loss>")]
+    pub loss: Vec<Loss>,
+    /// What differs in the return direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<Reverse>,
+}
+
+/// What differs in the return direction of a link: rate, delay and queue default to those of the forward one,
+/// loss to none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reverse {
+    /// Bits per second on the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Propagation delay, one way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Loss: one model or a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    #[schemars(with = "OneOrMany<Loss>")]
+    pub loss: Vec<Loss>,
+}
+
+/// A satellite, as far as the delay of a link depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Satellite {
+    /// Longitude of a geostationary satellite: "100E", "74W", or degrees east.
+    pub geo: Longitude,
+    /// Lowest elevation in degrees at which a station may see it; below 0 the run goes ahead with a warning.
+    /// Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -90.0, max = 90.0))]
+    pub min_elevation: Option<f64>,
+}
+
+/// A loss model of one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Loss {
+    /// Each packet is lost with this probability.
+    PacketError {
+        /// Packet error rate.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        rate: f64,
+    },
+    /// Each bit is in error with this probability, and a packet with an error is lost.
+    BitError {
+        /// Bit error rate.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        rate: f64,
+    },
+    /// Bursts: a chain of two states, stepped once per packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability of going from good to bad.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        p: f64,
+        /// Probability of going from bad to good.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        r: f64,
+        /// Loss probability in the good state.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        good_loss: f64,
+        /// Loss probability in the bad state.
+        #[serde(default = "certain")]
+        #[schemars(range(min = 0.0, max = 1.0))]
+        bad_loss: f64,
+    },
+    /// All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).
+    Outage {
+        /// Start of a single outage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Duration>,
+        /// End of a single outage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Duration>,
+        /// Time from the start of one outage to the start of the next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        every: Option<Duration>,
+        /// Length of each repeated outage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        length: Option<Duration>,
+        /// Start of the first repeated outage; by default one period after the start of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<Duration>,
+    },
+    /// The packets whose numbers stand in a file are lost.
+    Trace {
+        /// Text file with one number per line, counted from 0 in this direction; empty lines and what follows
+        /// `#` are skipped. A relative name starts from the directory of the scenario file.
+        file: String,
+    },
+}
+
+/// One flow, or `count` of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Unique name; by default that of the controller. Copies get -1, -2 and so on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Congestion controller; every flow has one unless its traffic is "cbr".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Names of the links that the data crosses, in order; acknowledgements return over their reverse
+    /// directions.
+    #[schemars(extend("examples" = [["sat"]]))]
+    pub path: Vec<String>,
+    /// Names of the links whose forward directions the acknowledgements cross, in order, where they do not return over
+    /// the reverse directions of `path`: a satellite's one transmitter sends data and acknowledgements alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_path: Option<Vec<String>>,
+    /// When it starts. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Duration>,
+    /// When its source stops producing data. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// A uniform random part of this is added to the start. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_jitter: Option<Duration>,
+    /// How many such flows there are.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub count: u64,
+    /// What it sends. Default: bulk data without end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
+    /// Defaults of all the options below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Private propagation delay in front of the path, one way, both directions. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_delay: Option<Duration>,
+    /// Each acknowledgement is held for a random time, uniform from 0 to this, and none overtakes another. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_jitter: Option<Duration>,
+    /// Band of its packets in queues of kind "priority", data and acknowledgements alike; 0 goes first. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 63))]
+    pub priority: Option<u8>,
+    /// Payload of a full segment. Paper 1460 bytes, modern 1448 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Size>,
+    /// Bytes on the wire added to each data segment. Paper 40 bytes, modern 52 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Size>,
+    /// Bytes on the wire of an acknowledgement. Paper 40 bytes; modern 52 bytes, and the SACK option where
+    /// there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_size: Option<Size>,
+    /// Initial window in segments. Paper 1, modern 10 (RFC 6928).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
+    /// Initial slow-start threshold in segments. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2.0, max = 1e12))]
+    pub initial_ssthresh: Option<f64>,
+    /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_window: Option<WindowSize>,
+    /// Loss recovery. Default "sack".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+    /// Loss detection by the times of sending (RACK, RFC 8985); needs SACK. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
+    /// Tail loss probe (RFC 8985); needs SACK. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlp: Option<bool>,
+    /// Duplicates are reported (RFC 2883), and a fast recovery that they show to be needless is undone; needs
+    /// SACK. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsack: Option<bool>,
+    /// Window at the end of a recovery without SACK (RFC 6582). Default "flight-size".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newreno_exit: Option<FullAck>,
+    /// Proportional rate reduction (RFC 9937). Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prr: Option<bool>,
+    /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byte_counting: Option<bool>,
+    /// Limited transmit (RFC 3042). Default yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+    /// Acknowledge every second segment. Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<bool>,
+    /// Longest delay of an acknowledgement. Default "200 ms".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_ack_timeout: Option<Duration>,
+    /// Timestamps (RFC 7323). Paper no, modern yes. The header does not follow: set it, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Explicit congestion notification (RFC 3168). Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Open the connection with three segments before data is sent, and close it when all is acknowledged (RFC 9293).
+    /// Paper no, modern yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
+    /// Retransmission timeout before the first RTT sample. Paper "3 s", modern "1 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Duration>,
+    /// Smallest retransmission timeout. Paper "200 ms", modern "1 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rto: Option<Duration>,
+    /// Largest retransmission timeout. Default "60 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rto: Option<Duration>,
+    /// Granularity of the retransmission timer's clock. Paper "10 ms", modern "1 ms".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<Duration>,
+    /// Detection of spurious timeouts. Paper "none", modern "f-rto".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spurious: Option<Spurious>,
+    /// Spread segments over the round trip when the controller leaves it to the sender. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<bool>,
+    /// Probe after a timeout to tell lost data from lost acknowledgements (TCP-STAR). Default: what the
+    /// controller asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aen: Option<bool>,
+    /// Retransmit everything outstanding when the controller says so. Default: what the controller asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulk_repeat: Option<bool>,
+    /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_rto: Option<bool>,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Traffic {
+    /// As much as TCP carries.
+    Bulk {
+        /// Payload to transfer; without it, there is no end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Size>,
+    },
+    /// Packets at a constant rate, without TCP, that answer to nothing.
+    Cbr {
+        /// Bits per second on the wire while on.
+        #[schemars(extend("examples" = ["1 Mbit/s"]))]
+        rate: BitRate,
+        /// Size of each packet on the wire. Default "1000 bytes".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        packet: Option<Size>,
+        /// Length of a period of sending; without it, there is no pause.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<Duration>,
+        /// Length of the pause after it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        off: Option<Duration>,
+    },
+}
+
+/// Which defaults the options of a flow have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// What current RFCs recommend.
+    #[default]
+    Modern,
+    /// As ns-2 ran in the papers.
+    Paper,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// Selective acknowledgements (RFC 6675).
+    Sack,
+    /// NewReno (RFC 6582).
+    NewReno,
+    /// Reno (RFC 5681).
+    Reno,
+}
+
+/// The window when a recovery without SACK has acknowledged everything (RFC 6582 section 3.2 step 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullAck {
+    /// Option 1: ssthresh, or FlightSize and one segment if that is less.
+    FlightSize,
+    /// Option 2: ssthresh, as ns-2.
+    Ssthresh,
+}
+
+/// How a sender detects a timeout that was not needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Spurious {
+    /// Not at all.
+    #[serde(rename = "none")]
+    Off,
+    /// F-RTO (RFC 5682).
+    #[serde(rename = "f-rto")]
+    FRto,
+    /// Eifel (RFC 3522); needs timestamps.
+    #[serde(rename = "eifel")]
+    Eifel,
+}
+
+/// A congestion controller: a name, or a table of name and parameters. `python:KEY` names one that the caller
+/// supplies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "CcForm", into = "CcForm")]
+pub struct Cc {
+    /// Its id in the registry.
+    pub name: String,
+    /// Parameters that differ from their defaults.
+    pub args: BTreeMap<String, Arg>,
+}
+
+/// Value of a controller's parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Arg {
+    /// On or off.
+    Flag(bool),
+    /// A number in the parameter's unit.
+    Number(f64),
+    /// One of several names.
+    Text(String),
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum CcForm {
+    Name(String),
+    Table {
+        name: String,
+        #[serde(flatten)]
+        args: BTreeMap<String, Arg>,
+    },
+}
+
+impl From<CcForm> for Cc {
+    fn from(form: CcForm) -> Cc {
+        match form {
+            CcForm::Name(name) => Cc { name, args: BTreeMap::new() },
+            CcForm::Table { name, args } => Cc { name, args },
+        }
+    }
+}
+
+impl From<Cc> for CcForm {
+    fn from(Cc { name, args }: Cc) -> CcForm {
+        if args.is_empty() { CcForm::Name(name) } else { CcForm::Table { name, args } }
+    }
+}
+
+impl JsonSchema for Cc {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Cc".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A congestion controller: its name, or a table of its name and its parameters.",
+            "anyOf": [
+                { "type": "string", "examples": ["reno"] },
+                {
+                    "type": "object",
+                    "properties": {
+                        "name": { "type": "string", "examples": ["reno"] },
+                        "slow_start": { "enum": ["standard", "hystart++"] },
+                    },
+                    "required": ["name"],
+                    "additionalProperties": { "type": ["number", "boolean", "string"] },
+                },
+            ],
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(one) => Ok(vec![one]),
+        OneOrMany::Many(many) => Ok(many),
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn certain() -> f64 {
+    1.0
+}

@@ -1,0 +1,11 @@
+//! What a user writes: the keys of a scenario with their units, how they are read, and what is said of mistakes.
+
+pub mod error;
+mod keys;
+mod read;
+pub(crate) mod schema;
+pub(crate) mod text;
+pub mod units;
+
+pub use keys::*;
+pub use schema::schema;

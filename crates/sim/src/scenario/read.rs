@@ -1,0 +1,75 @@
+//! A scenario from a file, from text or from JSON.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::scenario::error::{Error, Key, Origin};
+use crate::scenario::keys::{Loss, Scenario};
+use crate::scenario::{schema, text};
+
+impl Scenario {
+    /// Reads a TOML file and applies overrides: pairs of a dotted key (`link.sat.rate`, `flow.0.cc`,
+    /// `flow.*.cc`) and a TOML value; what is not valid TOML is taken as a string.
+    ///
+    /// # Errors
+    /// A file that cannot be read, text that is not TOML, and any key or value that a scenario cannot have,
+    /// with its line.
+    pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        let path = path.as_ref();
+        let text = text::read_scenario(path)?;
+        let mut scenario = Scenario::from_toml(&text, &path.display().to_string(), overrides)?;
+        if let Some(directory) = path.parent() {
+            scenario.anchor(directory);
+        }
+        Ok(scenario)
+    }
+
+    /// As [`Scenario::load`], from text; `file_name` is used in messages only.
+    ///
+    /// # Errors
+    /// As for [`Scenario::load`].
+    pub fn from_toml(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        let mut origin = Origin { file: Some(file_name.to_owned()), ..Origin::default() };
+        let mut tree = text::parse(text, &mut origin)?;
+        for (key, value) in overrides {
+            text::set(&mut tree, &mut origin, key, value)?;
+        }
+        Scenario::from_tree(tree, origin)
+    }
+
+    /// Reads a scenario from JSON: the same keys, with `link` an object and `flow` a list. Null means absent.
+    ///
+    /// # Errors
+    /// Text that is not JSON, and any key or value that a scenario cannot have.
+    pub fn from_json(text: &str) -> Result<Scenario, Error> {
+        let origin = Origin::default();
+        let tree = serde_json::from_str(text)
+            .map_err(|e| origin.error_on_line(None, format!("the scenario is not valid JSON: {e}")))?;
+        Scenario::from_tree(text::without_nulls(tree), origin)
+    }
+
+    fn from_tree(tree: Value, origin: Origin) -> Result<Scenario, Error> {
+        schema::check(&tree).map_err(|(key, message)| origin.error(&key, message))?;
+        let read: Result<Scenario, _> = serde_path_to_error::deserialize(tree);
+        match read {
+            Ok(scenario) => Ok(Scenario { origin, ..scenario }),
+            Err(e) => {
+                let key = e.path().iter().fold(Key::default(), |key, part| key.with(part));
+                Err(origin.error(&key, e.inner().to_string()))
+            }
+        }
+    }
+
+    /// Makes the names of trace files relative to the working directory instead of to `directory`.
+    fn anchor(&mut self, directory: &Path) {
+        for link in self.link.values_mut() {
+            let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.loss);
+            for loss in link.loss.iter_mut().chain(reverse) {
+                if let Loss::Trace { file } = loss {
+                    *file = directory.join(&*file).display().to_string();
+                }
+            }
+        }
+    }
+}

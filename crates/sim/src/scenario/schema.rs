@@ -1,0 +1,242 @@
+//! Checks a tree of values against the JSON Schema of a scenario: unknown keys, missing keys, wrong types,
+//! numbers out of range, text that is not a quantity. It exists for its messages: each names the exact key
+//! and what would be right, which a deserializer cannot do behind tagged and untagged alternatives.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use crate::scenario::error::{Key, nearest, quoted, suggestion};
+use crate::scenario::units;
+
+/// Name in the schema of the member that says what to write for a key that is missing.
+pub(crate) const HINT_KEYWORD: &str = "x-hint";
+
+/// A mistake and the key where it stands.
+pub(crate) type Mistake = (Key, String);
+
+/// The JSON Schema of a scenario.
+pub(crate) static SCHEMA: LazyLock<Value> =
+    LazyLock::new(|| schemars::schema_for!(crate::scenario::keys::Scenario).to_value());
+
+/// The same as text (draft 2020-12).
+pub fn schema() -> String {
+    format!("{:#}", *SCHEMA)
+}
+
+/// Checks a whole scenario.
+pub(crate) fn check(value: &Value) -> Result<(), Mistake> {
+    walk(&SCHEMA, value, &Key::default())
+}
+
+/// What a value is, in words.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
+    }
+}
+
+/// Follows `$ref`.
+fn follow(schema: &Value) -> &Value {
+    let name = schema["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/"));
+    name.map_or(schema, |name| &SCHEMA["$defs"][name])
+}
+
+/// The alternatives of a schema; itself if it has none. Null is no alternative: a key is absent instead.
+fn alternatives(schema: &Value) -> Vec<&Value> {
+    let schema = follow(schema);
+    match schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        Some(list) => list.iter().filter(|s| s["type"] != "null").flat_map(alternatives).collect(),
+        None => vec![schema],
+    }
+}
+
+/// The names of the JSON types that a schema without alternatives allows.
+fn types(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).filter(|t| *t != "null").collect(),
+        _ if schema["enum"].is_array() || schema["const"].is_string() => vec!["string"],
+        _ => vec![],
+    }
+}
+
+fn has_type(schema: &Value, value: &Value) -> bool {
+    types(schema).into_iter().any(|name| match name {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "number" | "integer" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    })
+}
+
+fn walk(schema: &Value, value: &Value, at: &Key) -> Result<(), Mistake> {
+    let all = alternatives(schema);
+    let fitting: Vec<&Value> = all.iter().copied().filter(|s| has_type(s, value)).collect();
+    let Some(first) = fitting.first() else {
+        let hint = schema[HINT_KEYWORD].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
+        return Err((at.clone(), wrong_type(&all, value) + &hint));
+    };
+    match value {
+        Value::Object(map) => {
+            let tagged = fitting.iter().any(|s| s["properties"]["kind"]["const"].is_string());
+            let schema = if tagged { pick(&fitting, map, at)? } else { first };
+            walk_object(schema, map, at)
+        }
+        Value::Array(items) => {
+            let mut each = items.iter().enumerate();
+            each.try_for_each(|(i, item)| walk(&first["items"], item, &at.with(i)))
+        }
+        Value::String(text) => walk_string(&fitting, text).map_err(|message| (at.clone(), message)),
+        Value::Number(number) => walk_number(first, number).map_err(|message| (at.clone(), message)),
+        Value::Bool(_) | Value::Null => Ok(()),
+    }
+}
+
+fn wrong_type(allowed: &[&Value], value: &Value) -> String {
+    let shown = match value {
+        Value::String(text) => quoted(text),
+        Value::Number(n) => n.to_string(),
+        Value::Bool(b) => b.to_string(),
+        other => kind_of(other).to_owned(),
+    };
+    let quantity = allowed.iter().find(|s| s[units::UNIT_KEYWORD].is_string());
+    if let (Some(quantity), Value::Number(_)) = (quantity, value) {
+        return format!("{shown} has no unit; write text with a unit, e.g. {}", quantity["examples"][0]);
+    }
+    let names = names(allowed);
+    if !names.is_empty() {
+        return format!("{shown} is not allowed here; it must be one of {}", names.join(", "));
+    }
+    let mut words: Vec<&str> = Vec::new();
+    for name in allowed.iter().flat_map(|s| types(s)) {
+        let word = match name {
+            "string" => "a string",
+            "boolean" => "true or false",
+            "integer" => "a whole number",
+            "number" => "a number",
+            "array" => "a list",
+            _ => "a table",
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    let example = allowed.iter().map(|s| &s["examples"][0]).find(|e| !e.is_null());
+    let example = example.map(|e| format!(", e.g. {e}")).unwrap_or_default();
+    format!("{shown} is not allowed here; it must be {}{example}", words.join(" or "))
+}
+
+/// Of several tables told apart by `kind`, the one that `map` names.
+fn pick<'a>(schemas: &[&'a Value], map: &Map<String, Value>, at: &Key) -> Result<&'a Value, Mistake> {
+    let kinds: Vec<&str> = schemas.iter().filter_map(|s| s["properties"]["kind"]["const"].as_str()).collect();
+    match map.get("kind") {
+        None => Err((at.with("kind"), format!("is missing; it must be one of {}", kinds.join(", ")))),
+        Some(Value::String(kind)) => {
+            let found = schemas.iter().find(|s| s["properties"]["kind"]["const"].as_str() == Some(kind));
+            let wrong =
+                || (at.with("kind"), format!("{} is not known; {}", quoted(kind), suggestion(kind, kinds)));
+            found.copied().ok_or_else(wrong)
+        }
+        Some(other) => Err((
+            at.with("kind"),
+            format!("{} is not allowed here; it must be one of {}", kind_of(other), kinds.join(", ")),
+        )),
+    }
+}
+
+fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key) -> Result<(), Mistake> {
+    let none = Map::new();
+    let known = schema["properties"].as_object().unwrap_or(&none);
+    let others = &schema["additionalProperties"];
+    for (name, member) in map {
+        match known.get(name) {
+            Some(schema) => walk(schema, member, &at.with(name))?,
+            None if others.is_object() => walk(others, member, &at.with(name))?,
+            None => return Err((at.with(name), unknown_key(name, known))),
+        }
+    }
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if !map.contains_key(name) {
+            return Err((at.with(name), missing_key(name, &known[name])));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_key(name: &str, known: &Map<String, Value>) -> String {
+    let near = nearest(name, known.keys().map(String::as_str));
+    match near.is_empty() {
+        false => format!("unknown key; did you mean {}?", near.join(" or ")),
+        true => {
+            let all: Vec<&str> = known.keys().map(String::as_str).collect();
+            format!("unknown key; the keys here are {}", all.join(", "))
+        }
+    }
+}
+
+fn missing_key(name: &str, schema: &Value) -> String {
+    let all = alternatives(schema);
+    let hint = schema[HINT_KEYWORD].as_str();
+    let example = all.iter().map(|s| &s["examples"][0]).find(|e| !e.is_null());
+    match (hint, example) {
+        (Some(hint), _) => format!("is missing; {hint}"),
+        (None, Some(example)) => format!("is missing; add e.g. {name} = {example}"),
+        (None, None) => format!("is missing; it must be {}", kind_words(&all)),
+    }
+}
+
+fn kind_words(schemas: &[&Value]) -> &'static str {
+    match schemas.iter().flat_map(|s| types(s)).next() {
+        Some("number" | "integer") => "a number",
+        Some("boolean") => "true or false",
+        Some("array") => "a list",
+        Some("object") => "a table",
+        _ => "a string",
+    }
+}
+
+/// The names that a string may be one of; none if it is free text.
+fn names<'a>(schemas: &[&'a Value]) -> Vec<&'a str> {
+    let listed = |s: &'a Value| s["enum"].as_array().into_iter().flatten().chain([&s["const"]]);
+    schemas.iter().copied().flat_map(listed).filter_map(Value::as_str).collect()
+}
+
+fn walk_string(schemas: &[&Value], text: &str) -> Result<(), String> {
+    let names = names(schemas);
+    if !names.is_empty() {
+        return match names.contains(&text) {
+            true => Ok(()),
+            false => Err(format!("{} is not known; {}", quoted(text), suggestion(text, names))),
+        };
+    }
+    let quantity = schemas.iter().find_map(|s| s[units::UNIT_KEYWORD].as_str());
+    quantity.map_or(Ok(()), |quantity| units::check(quantity, text))
+}
+
+fn walk_number(schema: &Value, number: &serde_json::Number) -> Result<(), String> {
+    let (min, max) = (schema["minimum"].as_f64(), schema["maximum"].as_f64());
+    let range = match (min, max) {
+        (Some(min), Some(max)) => format!("from {min} to {max}"),
+        (Some(min), None) => format!("of at least {min}"),
+        (None, Some(max)) => format!("of at most {max}"),
+        (None, None) => String::new(),
+    };
+    let value = number.as_f64().unwrap_or(f64::NAN);
+    let whole = types(schema).first() == Some(&"integer");
+    let noun = if whole { "a whole number" } else { "a number" };
+    if whole && !(number.is_u64() || number.is_i64()) {
+        return Err(format!("{number} is not a whole number; write {noun} {range}").trim_end().to_owned());
+    }
+    if value.is_nan() || min.is_some_and(|min| value < min) || max.is_some_and(|max| value > max) {
+        return Err(format!("{number} is out of range; write {noun} {range}"));
+    }
+    Ok(())
+}

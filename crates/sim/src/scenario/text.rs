@@ -1,0 +1,296 @@
+//! From the text of a scenario to a tree of values that knows its lines; overrides of single values.
+
+use std::path::Path;
+
+use serde_json::{Map, Number, Value};
+use toml::de::{DeTable, DeValue};
+
+use crate::scenario::error::{Error, Key, Origin, quoted};
+
+/// Largest scenario file that is read, in bytes.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Deepest path of an override; a scenario is at most half as deep.
+const MAX_DEPTH: usize = 16;
+
+/// Reads a text file of at most `limit` bytes.
+pub(crate) fn read(path: &Path, limit: u64) -> Result<String, String> {
+    use std::io::{ErrorKind, Read};
+    let explain = |e: std::io::Error| match e.kind() {
+        ErrorKind::NotFound => "there is no such file; check the name".to_owned(),
+        ErrorKind::PermissionDenied => "the file may not be read; check its permissions".to_owned(),
+        ErrorKind::IsADirectory => "this is a directory; name a file in it".to_owned(),
+        _ => format!("the file cannot be read: {e}"),
+    };
+    let kind = std::fs::metadata(path).map_err(explain)?;
+    if kind.is_dir() {
+        return Err("this is a directory; name a file in it".to_owned());
+    }
+    if !kind.is_file() {
+        // To open a pipe to which nobody writes would last for ever, and so may a device.
+        return Err("this is a pipe, a socket or a device; name a file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    // One byte more than allowed tells a file that is too large, also one that has no length beforehand, as in /proc.
+    std::fs::File::open(path).map_err(explain)?.take(limit + 1).read_to_end(&mut bytes).map_err(explain)?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("the file is larger than {} MiB; is it the right one?", limit >> 20));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        let line = line_at(&e.as_bytes()[..at], at);
+        format!("the file is not text in UTF-8: byte {} on line {line} is invalid; save it as UTF-8", at + 1)
+    })
+}
+
+/// Reads a scenario file.
+pub(crate) fn read_scenario(path: &Path) -> Result<String, Error> {
+    let origin = Origin { file: Some(path.display().to_string()), ..Origin::default() };
+    read(path, MAX_FILE).map_err(|message| origin.error_on_line(None, message))
+}
+
+/// Line, from 1, of the byte at `offset`.
+fn line_at(text: &[u8], offset: usize) -> usize {
+    1 + text[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count()
+}
+
+/// Lines of ascending and descending offsets without counting from the start each time.
+struct Lines {
+    /// Offset of each line's first byte.
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(text: &str) -> Lines {
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1);
+        Lines { starts: std::iter::once(0).chain(ends).collect() }
+    }
+
+    fn of(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset)
+    }
+}
+
+/// Parses TOML, and notes in `origin` where each key stands.
+pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Value, Error> {
+    let lines = Lines::new(text);
+    if text.len() as u64 > MAX_FILE {
+        return Err(origin.error_on_line(None, format!("the scenario is larger than {} MiB", MAX_FILE >> 20)));
+    }
+    if let Some(at) = text.find('\0') {
+        let message = "there is a NUL byte here; a scenario is a text file in TOML";
+        return Err(origin.error_on_line(Some(lines.of(at)), message));
+    }
+    let table = DeTable::parse(text).map_err(|e| {
+        let message = e.message().lines().collect::<Vec<_>>().join(", ");
+        origin.error_on_line(e.span().map(|span| lines.of(span.start)), format!("not valid TOML: {message}"))
+    })?;
+    from_table(table.get_ref(), &Key::default(), &lines, origin)
+}
+
+fn from_table(table: &DeTable<'_>, at: &Key, lines: &Lines, origin: &mut Origin) -> Result<Value, Error> {
+    let mut map = Map::new();
+    for (name, value) in table {
+        let key = at.with(name.get_ref());
+        origin.lines.insert(key.clone(), Some(lines.of(name.span().start)));
+        map.insert(name.get_ref().to_string(), from_value(value.get_ref(), &key, lines, origin)?);
+    }
+    Ok(Value::Object(map))
+}
+
+fn from_value(value: &DeValue<'_>, key: &Key, lines: &Lines, origin: &mut Origin) -> Result<Value, Error> {
+    match value {
+        DeValue::String(s) => Ok(Value::String(s.to_string())),
+        DeValue::Boolean(b) => Ok(Value::Bool(*b)),
+        DeValue::Integer(i) => {
+            let (digits, radix) = (i.as_str(), i.radix());
+            let number = u64::from_str_radix(digits, radix).map(Number::from);
+            let number = number.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from));
+            number.map(Value::Number).map_err(|_| {
+                origin.error(
+                    key,
+                    format!("{} is too large; whole numbers go up to {}", quoted(digits), u64::MAX),
+                )
+            })
+        }
+        DeValue::Float(f) => {
+            let number = f.as_str().parse().ok().and_then(Number::from_f64);
+            number.map(Value::Number).ok_or_else(|| {
+                let text = quoted(f.as_str());
+                origin.error(
+                    key,
+                    format!("{text} is not a finite number; write a number, or leave the key out"),
+                )
+            })
+        }
+        DeValue::Datetime(_) => {
+            Err(origin
+                .error(key, "a date or a time of day has no meaning here; write e.g. \"30 s\" in quotes"))
+        }
+        DeValue::Array(items) => {
+            let mut list = Vec::with_capacity(items.len());
+            for (i, item) in items.iter().enumerate() {
+                let key = key.with(i);
+                origin.lines.insert(key.clone(), Some(lines.of(item.span().start)));
+                list.push(from_value(item.get_ref(), &key, lines, origin)?);
+            }
+            Ok(Value::Array(list))
+        }
+        DeValue::Table(table) => from_table(table, key, lines, origin),
+    }
+}
+
+/// Drops the members of objects that are null: an absent key and a null one mean the same.
+pub(crate) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.into_iter().filter(|(_, v)| !v.is_null());
+            Value::Object(kept.map(|(k, v)| (k, without_nulls(v))).collect())
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(without_nulls).collect()),
+        other => other,
+    }
+}
+
+/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0, `*` stands
+/// for all items of a list or all members of a table, and tables that are missing on the way are made. What
+/// is not TOML is a string.
+pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) -> Result<(), Error> {
+    let wrong = |message: String| Error {
+        file: origin.file.clone(),
+        line: None,
+        overridden: true,
+        key: key.to_owned(),
+        message,
+    };
+    let parts: Vec<&str> = key.split('.').map(|part| part.trim().trim_matches('"')).collect();
+    if parts.iter().any(|part| part.is_empty()) || parts.len() > MAX_DEPTH {
+        return Err(wrong("this is not a key; write e.g. link.sat.rate or flow.0.cc".to_owned()));
+    }
+    let value = override_value(text, &parts, origin.file.as_deref())?;
+    let mut touched = Vec::new();
+    place(tree, &parts, &Key::default(), &value, &mut touched).map_err(wrong)?;
+    for key in touched {
+        origin.lines.insert(key, None);
+    }
+    Ok(())
+}
+
+/// The value that the text of an override stands for.
+fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Value, Error> {
+    let as_string = || Value::String(text.trim().to_owned());
+    let document = format!("value = {text}");
+    let parsed = match DeTable::parse(&document) {
+        Ok(table) if table.get_ref().len() == 1 && !text.contains('\n') => table,
+        _ => return Ok(as_string()),
+    };
+    let Some(value) = parsed.get_ref().values().next() else { return Ok(as_string()) };
+    let key = parts.iter().fold(Key::default(), |key, part| key.with(part));
+    // Lines inside an override mean nothing.
+    let mut inner = Origin { file: file.map(str::to_owned), ..Origin::default() };
+    from_value(value.get_ref(), &key, &Lines::new(""), &mut inner).map_err(|e| Error {
+        line: None,
+        overridden: true,
+        ..e
+    })
+}
+
+fn place(
+    tree: &mut Value,
+    parts: &[&str],
+    at: &Key,
+    value: &Value,
+    touched: &mut Vec<Key>,
+) -> Result<(), String> {
+    let Some((part, rest)) = parts.split_first() else {
+        *tree = value.clone();
+        touched.push(at.clone());
+        return Ok(());
+    };
+    // `cc = "simd"` and `cc = { name = "simd" }` mean the same; the second has room for parameters.
+    if let (Value::String(name), true) = (&*tree, at.to_string().ends_with(".cc")) {
+        *tree = serde_json::json!({ "name": name });
+    }
+    match tree {
+        Value::Array(items) if *part == "*" => {
+            for (i, item) in items.iter_mut().enumerate() {
+                place(item, rest, &at.with(i), value, touched)?;
+            }
+            Ok(())
+        }
+        Value::Array(items) => {
+            let count = items.len();
+            let item = part.parse().ok().and_then(|i: usize| items.get_mut(i));
+            let item = item.ok_or_else(|| match count {
+                0 => format!("{at} is an empty list"),
+                _ => format!("{at} is a list; its items are 0 to {}, or * for all", count - 1),
+            })?;
+            place(item, rest, &at.with(part), value, touched)
+        }
+        Value::Object(map) if *part == "*" => {
+            for (name, member) in map {
+                place(member, rest, &at.with(name), value, touched)?;
+            }
+            Ok(())
+        }
+        Value::Object(map) => {
+            if !map.contains_key(*part) {
+                touched.push(at.with(part));
+            }
+            let member = map.entry(*part).or_insert_with(|| Value::Object(Map::new()));
+            place(member, rest, &at.with(part), value, touched)
+        }
+        other => {
+            Err(format!("{at} is {}, and has no member {part:?}", crate::scenario::schema::kind_of(other)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(text: &str) -> (Value, Origin) {
+        let mut origin = Origin::default();
+        let value = parse(text, &mut origin).unwrap();
+        (value, origin)
+    }
+
+    #[test]
+    fn lines_are_those_of_the_keys() {
+        let (_, origin) = tree("a = 1\n[b.c]\nd = [1,\n 2]\n[[e]]\nf = 1\n\n[[e]]\nf = 2\n");
+        let line = |parts: &[&str]| origin.lines[&parts.iter().fold(Key::default(), |k, p| k.with(p))];
+        assert_eq!(line(&["a"]), Some(1));
+        assert_eq!(line(&["b", "c"]), Some(2));
+        assert_eq!(line(&["b", "c", "d"]), Some(3));
+        assert_eq!(line(&["b", "c", "d", "1"]), Some(4));
+        assert_eq!(line(&["e", "0"]), Some(5));
+        assert_eq!(line(&["e", "1"]), Some(8));
+        assert_eq!(line(&["e", "1", "f"]), Some(9));
+    }
+
+    #[test]
+    fn an_override_is_toml_or_else_a_string() {
+        let (mut value, mut origin) = tree("[[flow]]\ncc = \"simd\"\n[[flow]]\n");
+        set(&mut value, &mut origin, "flow.0.cc.beta", "0.5").unwrap();
+        set(&mut value, &mut origin, "flow.*.path", "[\"sat\"]").unwrap();
+        set(&mut value, &mut origin, "link.sat.rate", "10 Mbit/s").unwrap();
+        set(&mut value, &mut origin, "flow.1.cc", "reno").unwrap();
+        set(&mut value, &mut origin, "seed", "7").unwrap();
+        let expected = serde_json::json!({
+            "flow": [
+                { "cc": { "name": "simd", "beta": 0.5 }, "path": ["sat"] },
+                { "cc": "reno", "path": ["sat"] },
+            ],
+            "link": { "sat": { "rate": "10 Mbit/s" } },
+            "seed": 7,
+        });
+        assert_eq!(value, expected);
+        for (key, needle) in
+            [("flow.2.cc", "0 to 1"), ("seed.x", "has no member"), ("", "not a key"), ("a..b", "not a key")]
+        {
+            let error = set(&mut value, &mut origin, key, "1").unwrap_err();
+            assert!(error.to_string().contains(needle), "{error}");
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Values with units, as text: "10 Mbit/s", "250 ms", "1448 bytes", "432 packets", "1.5 bdp".
+//!
+//! Each type parses from text, and prints text that parses to the same value. Decimal prefixes are powers of
+//! 1000, those with an i (KiB, MiB, GiB) powers of 1024 (IEC 80000-13). A number without a unit is refused.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use bentpipe_cc::Span;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::scenario::error::{nearest, quoted};
+
+/// Name in the schema of the member that says which quantity a string holds.
+pub(crate) const UNIT_KEYWORD: &str = "x-quantity";
+
+/// Name in the schema of a longitude, which `geometry` defines.
+pub(crate) const LONGITUDE: &str = "longitude";
+
+/// Largest packet of IPv4, bytes.
+pub(crate) const MAX_PACKET: u64 = 65_535;
+
+type Table = &'static [(&'static str, u64)];
+
+/// Units of time in nanoseconds. The first spelling of each is the one that is printed.
+const TIMES: Table = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("sec", 1_000_000_000),
+    ("second", 1_000_000_000),
+    ("seconds", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+
+/// Units of rate in bits per second.
+const RATES: Table = &[
+    ("bit/s", 1),
+    ("bps", 1),
+    ("b/s", 1),
+    ("kbit/s", 1_000),
+    ("kbps", 1_000),
+    ("kb/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Mbps", 1_000_000),
+    ("Mb/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Gb/s", 1_000_000_000),
+    ("Tbit/s", 1_000_000_000_000),
+    ("Tbps", 1_000_000_000_000),
+    ("Tb/s", 1_000_000_000_000),
+];
+
+/// Units of size in bytes.
+const SIZES: Table = &[
+    ("bytes", 1),
+    ("byte", 1),
+    ("B", 1),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+
+/// A decimal number as written.
+struct Number<'a> {
+    text: &'a str,
+    value: f64,
+    /// The exact value if it has neither fraction nor exponent.
+    whole: Option<u128>,
+}
+
+/// Splits "1.5 Mbit/s" into number and unit.
+fn split<'a>(text: &'a str, example: &str) -> Result<(Number<'a>, &'a str), String> {
+    let text = text.trim();
+    let bytes = text.as_bytes();
+    let digits = |mut i: usize| {
+        while bytes.get(i).is_some_and(|b| b.is_ascii_digit() || *b == b'_') {
+            i += 1;
+        }
+        i
+    };
+    let sign = usize::from(matches!(bytes.first(), Some(b'+' | b'-')));
+    let mut end = digits(sign);
+    let integer = end;
+    if bytes.get(end) == Some(&b'.') {
+        end = digits(end + 1);
+    }
+    if end > sign && matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        if digits(exponent) > exponent {
+            end = digits(exponent);
+        }
+    }
+    let (number, unit) = text.split_at(end);
+    let plain = number.replace('_', "");
+    let not_a_number = || format!("{} is not a number with a unit; write e.g. {example:?}", quoted(text));
+    let value: f64 = plain.parse().map_err(|_| not_a_number())?;
+    if !value.is_finite() {
+        return Err(format!("{} is too large; write e.g. {example:?}", quoted(text)));
+    }
+    if plain.starts_with('-') && value != 0.0 {
+        return Err(format!("{} is negative; it must not be less than zero, e.g. {example:?}", quoted(text)));
+    }
+    let whole = if end == integer { plain.trim_start_matches(['+', '-']).parse().ok() } else { None };
+    Ok((Number { text: number, value, whole }, unit.trim()))
+}
+
+/// The factor of `unit`, or what is wrong with it.
+fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Result<u64, String> {
+    if unit.is_empty() {
+        return Err(format!("{} has no unit; write e.g. {example:?}", quoted(number.text)));
+    }
+    if let Some((_, factor)) = table.iter().find(|(name, _)| *name == unit) {
+        return Ok(*factor);
+    }
+    if let (Some(prefix), true) = (unit.strip_suffix("B/s"), std::ptr::eq(table, RATES)) {
+        // Not the nearest spelling: "Mb/s" would be an eighth of what was meant.
+        let bits = number.value * 8.0;
+        return Err(format!(
+            "{} counts bytes; rates are in bits, e.g. \"{bits} {prefix}bit/s\"",
+            quoted(unit)
+        ));
+    }
+    let same_letters = table.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(name, _)| *name);
+    let near = same_letters.or_else(|| nearest(unit, table.iter().map(|(name, _)| *name)).first().copied());
+    let right = match near {
+        Some(near) => format!("did you mean \"{} {near}\"?", number.text),
+        None => format!("write e.g. {example:?} (units: {})", spellings(table)),
+    };
+    Err(format!("unit {} is not one for this value; {right}", quoted(unit)))
+}
+
+fn spellings(table: Table) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (i, (name, factor)) in table.iter().enumerate() {
+        if i == 0 || table[i - 1].1 != *factor {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+/// number x factor as an integer.
+fn scaled(number: &Number<'_>, factor: u64, smallest: &str) -> Result<u64, String> {
+    let exact = number.whole.and_then(|whole| whole.checked_mul(u128::from(factor)));
+    let too_large = || format!("{} is too large", number.text);
+    if let Some(exact) = exact {
+        return u64::try_from(exact).map_err(|_| too_large());
+    }
+    let product = libm::round(number.value * factor as f64);
+    if product >= u64::MAX as f64 {
+        return Err(too_large());
+    }
+    if product == 0.0 && number.value > 0.0 {
+        return Err(format!("{} is less than {smallest}, the smallest step", number.text));
+    }
+    Ok(product as u64)
+}
+
+/// As [`scaled`], for what cannot be divided.
+fn counted(number: &Number<'_>, factor: u64, what: &str) -> Result<u64, String> {
+    let product = number.value * factor as f64;
+    if number.whole.is_none() && libm::fabs(product - libm::round(product)) > 1e-9 * product {
+        return Err(format!("{} is not a whole number of {what}", number.text));
+    }
+    scaled(number, factor, &format!("1 of the {what}"))
+}
+
+/// `amount` in the largest of `units` (ascending) that leaves no fraction.
+fn print(f: &mut fmt::Formatter<'_>, amount: u64, units: Table) -> fmt::Result {
+    let fits = |factor: u64| factor == 1 || (amount > 0 && amount.is_multiple_of(factor));
+    let (name, factor) = units.iter().rev().find(|(_, factor)| fits(*factor)).unwrap_or(&units[0]);
+    write!(f, "{} {name}", amount / factor)
+}
+
+/// Text form of a quantity: parsing, printing, serde and schema all use it.
+trait Quantity: FromStr<Err = String> + fmt::Display {
+    /// Name in the schema.
+    const NAME: &'static str;
+    /// What the text holds.
+    const ABOUT: &'static str;
+    /// A valid value.
+    const EXAMPLE: &'static str;
+}
+
+macro_rules! quantity {
+    ($type:ident, $name:literal, $example:literal, $about:literal) => {
+        impl Quantity for $type {
+            const NAME: &'static str = $name;
+            const ABOUT: &'static str = $about;
+            const EXAMPLE: &'static str = $example;
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                Self::NAME.into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let mut schema = json_schema!({
+                    "type": "string",
+                    "description": Self::ABOUT,
+                    "examples": [Self::EXAMPLE],
+                });
+                schema.insert(UNIT_KEYWORD.to_owned(), Self::NAME.into());
+                schema
+            }
+        }
+    };
+}
+
+/// Checks `text` as a value of the quantity called `name`; `Err` says what is wrong.
+pub(crate) fn check(name: &str, text: &str) -> Result<(), String> {
+    fn parses<Q: Quantity>(text: &str) -> Result<(), String> {
+        text.parse::<Q>().map(|_| ())
+    }
+    match name {
+        Duration::NAME => parses::<Duration>(text),
+        BitRate::NAME => parses::<BitRate>(text),
+        Size::NAME => parses::<Size>(text),
+        QueueSize::NAME => parses::<QueueSize>(text),
+        WindowSize::NAME => parses::<WindowSize>(text),
+        Interval::NAME => parses::<Interval>(text),
+        LONGITUDE => text.parse::<crate::orbit::geostationary::Longitude>().map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+/// A length of time, to the nanosecond: "250 ms". Units ns, us, ms, s, min, h, d.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Duration(pub Span);
+
+quantity!(Duration, "duration", "250 ms", "A length of time, in ns, us, ms, s, min, h or d.");
+
+impl FromStr for Duration {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = split(text, Self::EXAMPLE)?;
+        let factor = factor(TIMES, &number, unit, Self::EXAMPLE)?;
+        Ok(Duration(Span(scaled(&number, factor, "1 ns")?)))
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PRINTED: Table = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+        if self.0 == Span::ZERO {
+            return write!(f, "0 s");
+        }
+        print(f, self.0.0, PRINTED)
+    }
+}
+
+/// A rate in bits per second: "10 Mbit/s". Units bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, or bps, kbps and so
+/// on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BitRate(pub u64);
+
+quantity!(BitRate, "rate", "10 Mbit/s", "A rate, in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s.");
+
+impl FromStr for BitRate {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = split(text, Self::EXAMPLE)?;
+        let factor = factor(RATES, &number, unit, Self::EXAMPLE)?;
+        Ok(BitRate(scaled(&number, factor, "1 bit/s")?))
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PRINTED: Table =
+            &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
+        print(f, self.0, PRINTED)
+    }
+}
+
+/// A size in bytes: "1448 bytes", "10 MB". Units bytes or B, kB, MB, GB, KiB, MiB, GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+quantity!(Size, "size", "1448 bytes", "A size, in bytes, kB, MB, GB, KiB, MiB or GiB.");
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = split(text, Self::EXAMPLE)?;
+        let factor = factor(SIZES, &number, unit, Self::EXAMPLE)?;
+        Ok(Size(counted(&number, factor, "bytes")?))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PRINTED: Table = &[("bytes", 1), ("MB", 1_000_000)];
+        print(f, self.0, PRINTED)
+    }
+}
+
+/// Room in a queue: "432 packets", "64 kB", or "1.5 bdp", multiples of rate x round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueSize {
+    /// Packets of any size.
+    Packets(u64),
+    /// Bytes on the wire.
+    Bytes(u64),
+    /// Bandwidth-delay products of the flows that cross the link.
+    Bdp(f64),
+}
+
+quantity!(QueueSize, "queue-size", "432 packets", "Room in a queue, in packets, bytes, kB, MB, or bdp.");
+
+impl FromStr for QueueSize {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = split(text, Self::EXAMPLE)?;
+        match unit {
+            "packet" | "packets" => Ok(QueueSize::Packets(counted(&number, 1, "packets")?)),
+            "bdp" | "BDP" => Ok(QueueSize::Bdp(number.value)),
+            _ if SIZES.iter().any(|(name, _)| *name == unit) => Ok(QueueSize::Bytes(text.parse::<Size>()?.0)),
+            "" => Err(format!(
+                "{} has no unit; write e.g. {:?}, \"64 kB\" or \"1.5 bdp\"",
+                quoted(text),
+                Self::EXAMPLE
+            )),
+            _ => Err(format!(
+                "unit {} is not one of a queue's size; write e.g. {:?}, \"64 kB\" or \"1.5 bdp\"",
+                quoted(unit),
+                Self::EXAMPLE
+            )),
+        }
+    }
+}
+
+impl fmt::Display for QueueSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueSize::Packets(n) => write!(f, "{n} packets"),
+            QueueSize::Bytes(n) => write!(f, "{}", Size(*n)),
+            QueueSize::Bdp(x) => write!(f, "{x} bdp"),
+        }
+    }
+}
+
+/// A receive window: "432 segments" or "1 MB".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSize {
+    /// Full segments.
+    Segments(u64),
+    /// Payload bytes.
+    Bytes(u64),
+}
+
+quantity!(WindowSize, "window-size", "432 segments", "A window, in segments, bytes, kB or MB.");
+
+impl FromStr for WindowSize {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, unit) = split(text, Self::EXAMPLE)?;
+        match unit {
+            "segment" | "segments" => Ok(WindowSize::Segments(counted(&number, 1, "segments")?)),
+            _ if SIZES.iter().any(|(name, _)| *name == unit) => {
+                Ok(WindowSize::Bytes(text.parse::<Size>()?.0))
+            }
+            "" => Err(format!("{} has no unit; write e.g. {:?} or \"1 MB\"", quoted(text), Self::EXAMPLE)),
+            _ => Err(format!(
+                "unit {} is not one of a window's size; write e.g. {:?} or \"1 MB\"",
+                quoted(unit),
+                Self::EXAMPLE
+            )),
+        }
+    }
+}
+
+impl fmt::Display for WindowSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WindowSize::Segments(n) => write!(f, "{n} segments"),
+            WindowSize::Bytes(n) => write!(f, "{}", Size(*n)),
+        }
+    }
+}
+
+/// When a trace gets a row: "100 ms" for every 100 ms, or "change".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interval {
+    /// Whenever a flow's window changes.
+    Change,
+    /// At multiples of this.
+    Every(Span),
+}
+
+quantity!(Interval, "interval", "100 ms", "The time between two rows of a trace, or \"change\".");
+
+impl FromStr for Interval {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "change" => Ok(Interval::Change),
+            text => {
+                Ok(Interval::Every(text.parse::<Duration>().map_err(|e| format!("{e} (or \"change\")"))?.0))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Interval::Change => write!(f, "change"),
+            Interval::Every(span) => write!(f, "{}", Duration(*span)),
+        }
+    }
+}
