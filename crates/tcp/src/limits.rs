@@ -51,7 +51,7 @@ impl Limits {
             return;
         }
         self.spent[limit as usize] += span;
-        // Less than 292 years: the conversion of a signed number is one step for the processor, not five.
+        // A span is less than 292 years, and the conversion of a signed number takes one instruction instead of five.
         self.window_time += cwnd as f64 * (span as i64) as f64;
         self.since = now;
     }

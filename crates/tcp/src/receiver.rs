@@ -22,7 +22,7 @@ pub struct Receiver {
     /// Behind the highest segment received.
     high: u64,
     /// Segments received out of order.
-    early_count: u64,
+    out_of_order_count: u64,
     deadline: Option<Time>,
     /// TS.Recent and Last.ACK.sent of RFC 7323 section 4.3.
     ts_recent_at: Time,
@@ -35,13 +35,13 @@ pub struct Receiver {
     ecn: bool,
     echo: bool,
     delay: Option<Span>,
-    /// Which segments came out of order, once any have.
-    early: Option<Box<Early>>,
+    /// The segments received out of order, once there have been any.
+    out_of_order: Option<Box<OutOfOrder>>,
 }
 
 /// Segments received out of order.
 #[derive(Debug)]
-struct Early {
+struct OutOfOrder {
     segments: Bits,
     /// Their most recently changed runs, newest first (RFC 2018 section 4).
     recent: [Block; MAX_BLOCKS],
@@ -53,8 +53,8 @@ impl Receiver {
         Self {
             next: 0,
             high: 0,
-            early: None,
-            early_count: 0,
+            out_of_order: None,
+            out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
             ecn: options.ecn,
@@ -89,28 +89,28 @@ impl Receiver {
         }
         self.keep_timestamp(now, data.seq, data.tsval);
         if data.seq == self.next {
-            self.in_order(now)
+            self.advance(now)
         } else {
             let mut repeated = data.seq < self.next;
             if data.seq > self.next && data.seq - self.next < MAX_WINDOW {
-                repeated = !self.out_of_order(data.seq);
+                repeated = !self.keep_out_of_order(data.seq);
             }
             // RFC 5681 section 4.2: out of order or received before, acknowledge at once.
             Some(self.acknowledge((repeated && self.dsack).then_some(data.seq)))
         }
     }
 
-    /// Is nothing missing? Then the next segment may go to [`Receiver::on_expected`].
+    /// Is no segment missing? Only then may the next segment go to [`Receiver::on_next_in_order`].
     #[inline]
-    pub fn is_even(&self) -> bool {
-        self.early_count == 0
+    pub fn is_in_order(&self) -> bool {
+        self.out_of_order_count == 0
     }
 
-    /// [`Receiver::on_data`] for the segment that is expected next while nothing is missing, which is the rule; not for a probe.
-    /// The acknowledgement has no SACK blocks.
+    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe. The
+    /// acknowledgement has no SACK blocks.
     #[inline]
-    pub fn on_expected(&mut self, now: Time, tsval: u32, cwr: bool, ce: bool) -> Option<BareAck> {
-        debug_assert!(self.is_even() && self.high <= self.next);
+    pub fn on_next_in_order(&mut self, now: Time, tsval: u32, cwr: bool, ce: bool) -> Option<BareAck> {
+        debug_assert!(self.is_in_order() && self.high <= self.next);
         if self.ecn {
             self.echo = (self.echo && !cwr) || ce;
         }
@@ -130,11 +130,11 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
-    /// [`Receiver::on_data`] for segment `seq` if it makes the newest run longer, behind which nothing has come, which is the rule while
-    /// something is missing; not for a probe. The blocks of the acknowledgement are those of [`Receiver::runs`].
+    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has arrived; not for a probe. This is
+    /// the most frequent case while a segment is missing. The acknowledgement carries [`Receiver::sack_blocks`].
     #[inline]
-    pub fn on_early(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
-        let early = self.early.as_mut().filter(|_| self.sack)?;
+    pub fn on_next_of_newest_run(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
+        let early = self.out_of_order.as_mut().filter(|_| self.sack)?;
         let newest = &mut early.recent[0];
         let known = newest.start > self.next && newest.end == seq && self.high == seq;
         if !known || seq - self.next >= early.segments.capacity().min(MAX_WINDOW) {
@@ -145,7 +145,7 @@ impl Receiver {
         }
         newest.end = seq + 1;
         early.segments.set(seq);
-        self.early_count += 1;
+        self.out_of_order_count += 1;
         self.high = seq + 1;
         self.unacked = 0;
         self.deadline = None;
@@ -153,13 +153,14 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
-    /// The runs received out of order of which an acknowledgement tells now, most recently changed first.
+    /// The SACK blocks of an acknowledgement sent now, most recently changed first.
     #[inline]
-    pub fn runs(&self) -> impl Iterator<Item = Block> {
-        // One by one: they were written in words, and a copy of all of them would wait for that.
-        let recent: &[Block] = self.early.as_ref().map_or(&[], |early| &early.recent);
-        let told =
-            |block: &&Block| self.early_count > 0 && block.start > self.next && block.end > block.start;
+    pub fn sack_blocks(&self) -> impl Iterator<Item = Block> {
+        // One by one, which avoids a store-to-load forwarding stall.
+        let recent: &[Block] = self.out_of_order.as_ref().map_or(&[], |early| &early.recent);
+        let told = |block: &&Block| {
+            self.out_of_order_count > 0 && block.start > self.next && block.end > block.start
+        };
         recent.iter().filter(told).copied()
     }
 
@@ -180,13 +181,13 @@ impl Receiver {
         }
     }
 
-    fn in_order(&mut self, now: Time) -> Option<AckSegment> {
-        let gap = self.early_count > 0;
+    fn advance(&mut self, now: Time) -> Option<AckSegment> {
+        let gap = self.out_of_order_count > 0;
         self.next += 1;
         self.unacked += 1;
-        if gap && let Some(early) = &mut self.early {
+        if gap && let Some(early) = &mut self.out_of_order {
             let to = early.segments.next_clear(self.next, self.high).unwrap_or(self.high);
-            self.early_count -= early.segments.clear_range(self.next, to);
+            self.out_of_order_count -= early.segments.clear_range(self.next, to);
             self.next = to.max(self.next);
         }
         self.high = self.high.max(self.next);
@@ -201,8 +202,8 @@ impl Receiver {
     }
 
     /// Keeps segment `seq`. True if it is new.
-    fn out_of_order(&mut self, seq: u64) -> bool {
-        let early = self.early.get_or_insert_with(Box::default);
+    fn keep_out_of_order(&mut self, seq: u64) -> bool {
+        let early = self.out_of_order.get_or_insert_with(Box::default);
         while seq - self.next >= early.segments.capacity() {
             early.segments.grow(self.next, self.high);
         }
@@ -210,7 +211,7 @@ impl Receiver {
         let new = !early.segments.get(seq);
         if new {
             early.segments.set(seq);
-            self.early_count += 1;
+            self.out_of_order_count += 1;
         }
         if self.sack {
             // The first block holds what led to this ACK, new or not (RFC 2018 section 4).
@@ -227,7 +228,7 @@ impl Receiver {
         self.last_ack = self.next;
         let mut ack =
             AckSegment { ack: self.next, sack: Sack::default(), tsecr: self.ts_recent, ece: self.echo };
-        if repeated.is_some() || self.early_count > 0 {
+        if repeated.is_some() || self.out_of_order_count > 0 {
             self.report(repeated, &mut ack.sack);
         }
         ack
@@ -236,23 +237,25 @@ impl Receiver {
     #[inline(never)]
     fn report(&self, repeated: Option<u64>, sack: &mut Sack) {
         match repeated {
-            None => sack.fill(self.runs()),
-            Some(seq) => sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(self.runs())),
+            None => sack.fill(self.sack_blocks()),
+            Some(seq) => {
+                sack.fill(core::iter::once(Block { start: seq, end: seq + 1 }).chain(self.sack_blocks()))
+            }
         }
     }
 }
 
-impl Default for Early {
+impl Default for OutOfOrder {
     fn default() -> Self {
         Self { segments: Bits::new(64), recent: [Block::default(); MAX_BLOCKS] }
     }
 }
 
-impl Early {
-    /// Puts the run that holds `seq`, between `next` and `high`, first among the recent ones and joins those that it has grown into.
+impl OutOfOrder {
+    /// Puts the run that holds `seq`, between `next` and `high`, first among the recent ones and joins the runs that it now touches.
     #[inline]
     fn remember(&mut self, seq: u64, next: u64, high: u64) {
-        // Most make the newest run longer by one and do not reach the next run.
+        // Most segments extend the newest run by one and do not reach the next run.
         let apart = seq + 1 == high || !self.segments.get(seq + 1);
         let newest = &mut self.recent[0];
         if newest.end == seq && newest.start > next && apart {

@@ -27,7 +27,7 @@ pub(crate) struct Stamp {
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Time,
     pub(crate) first_sent: Time,
-    /// Twice what was in flight, and one more if the application limited the sender: a stamp is half a line of the cache.
+    /// Twice the bytes in flight, plus one if the application limited the sender. So a stamp fills half a cache line.
     flight: u64,
 }
 
@@ -50,7 +50,7 @@ impl Stamp {
     }
 }
 
-/// The scoreboard of one sender: segments `una` .. `next`. What every acknowledgement needs stands first.
+/// The scoreboard of one sender: segments `una` .. `next`. The fields that every acknowledgement needs come first.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 #[repr(C)]
@@ -262,7 +262,7 @@ impl Scoreboard {
 
     /// RFC 6675 section 4, NextSeg rule 4: the highest outstanding segment that is not SACKed.
     pub(crate) fn rescue(&mut self) -> Option<u64> {
-        // Nothing is asked as often at the end of a transfer: what was found SACKed at the top is not searched again.
+        // Called very often at the end of a transfer, so the SACKed run at the top is not searched again.
         let (from, until) = self.crown;
         let known = if until == self.next { from } else { self.next };
         let highest = self.sacked.last_clear(self.una, known);
@@ -287,7 +287,7 @@ impl Scoreboard {
         self.sacked_count | self.lost_count | self.again_count | self.twice_count == 0
     }
 
-    /// [`Scoreboard::acknowledge`] for the ACK that is the rule: no blocks, while [`Scoreboard::is_in_order`].
+    /// [`Scoreboard::acknowledge`] for an ACK without blocks while [`Scoreboard::is_in_order`] holds.
     #[inline]
     pub(crate) fn acknowledge_in_order(&mut self, ack: u64) -> Delivered {
         if self.order.is_some() {
@@ -312,8 +312,8 @@ impl Scoreboard {
         sent
     }
 
-    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK. `known` are the blocks of the last one, and become
-    /// those of this.
+    /// Takes the SACK blocks and the cumulative acknowledgement of one ACK. `known` holds the blocks of the last ACK and becomes
+    /// those of this one.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &mut Sack) -> Delivered {
         let mut got = Delivered::default();
@@ -338,11 +338,11 @@ impl Scoreboard {
         if self.sacked_count > 0 && self.order.is_none() {
             self.mark_lost(&mut got);
         }
-        known.follow(sack);
+        known.update(sack);
         got
     }
 
-    /// [`Scoreboard::sack`] for one segment, which is the rule.
+    /// [`Scoreboard::sack`] for one segment, the most frequent case.
     #[inline]
     fn sack_one(&mut self, seq: u64, got: &mut Delivered) {
         if self.sacked.get(seq) {
@@ -382,7 +382,7 @@ impl Scoreboard {
     /// [`Scoreboard::acknowledge`] for an ACK that newly reports `seq` alone, without RACK: when it was sent, whether only once, and
     /// how many segments are newly marked lost.
     #[inline]
-    pub(crate) fn take_grown(&mut self, seq: u64) -> (Time, bool, u64) {
+    pub(crate) fn acknowledge_one(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];
         let once = self.twice_count == 0 || !self.twice.get(seq);
         self.settle_one(seq);

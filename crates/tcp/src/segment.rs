@@ -12,11 +12,11 @@ pub struct Block {
 /// The most SACK blocks that fit beside timestamps (RFC 2018 section 3).
 pub const MAX_BLOCKS: usize = 3;
 
-/// The SACK option of an acknowledgement, most recent block first (RFC 2018 section 4).
+/// The SACK blocks of an acknowledgement, most recent first (RFC 2018 section 4), with full segment numbers.
 #[derive(Clone, Copy, Debug, Default, Eq)]
 pub struct Sack {
     blocks: [Block; MAX_BLOCKS],
-    /// As wide as what it is copied with: reading it together with bytes that were not written with it holds up the processor.
+    /// Eight bytes wide like the blocks: this avoids a store-to-load forwarding stall when the blocks are copied.
     len: u64,
 }
 
@@ -29,7 +29,7 @@ impl Sack {
         }
     }
 
-    /// Takes other blocks in place of its own, as many as there is room for.
+    /// Replaces its blocks by these, as many as fit.
     pub fn fill(&mut self, blocks: impl IntoIterator<Item = Block>) {
         let mut len = 0;
         for block in blocks {
@@ -40,14 +40,14 @@ impl Sack {
         self.len = len;
     }
 
-    /// The first run has become longer by a segment.
+    /// Makes the first block longer by one segment.
     #[inline]
     pub(crate) fn lengthen(&mut self) {
         self.blocks[0].end += 1;
     }
 
-    /// Becomes `other` by writing only what differs, which from one acknowledgement to the next is little.
-    pub(crate) fn follow(&mut self, other: &Sack) {
+    /// Becomes `other`, writing only the edges that differ. From one acknowledgement to the next few do.
+    pub(crate) fn update(&mut self, other: &Sack) {
         for (known, block) in self.blocks.iter_mut().zip(other.blocks()) {
             if known.start != block.start {
                 known.start = block.start;
@@ -81,7 +81,7 @@ impl Sack {
     }
 }
 
-/// By the blocks that count: what stands behind them in the array is not read.
+/// Compares the first `len` blocks only.
 impl PartialEq for Sack {
     fn eq(&self, other: &Sack) -> bool {
         self.blocks() == other.blocks()

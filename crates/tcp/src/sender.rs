@@ -9,15 +9,15 @@
 //! An ACK that ends one recovery and begins the next brings `on_life(Recovered)` first.
 
 mod application;
+mod cached_decision;
 mod delivery;
 mod detection;
-mod even;
-mod grown;
+mod fast_path;
 mod opening;
 mod pacing;
 mod recovery;
+mod recovery_fast_path;
 mod sending;
-mod wanted;
 
 use std::sync::Arc;
 
@@ -25,18 +25,18 @@ use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Phase, Rate, Recovery, 
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
-use crate::packed::PackedSack;
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
+use crate::sack_option::SackOption;
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
-use wanted::Wanted;
+use cached_decision::CachedDecision;
 
 pub use application::ShortSegmentSent;
-pub use wanted::MAX_OUTSTANDING;
+pub use cached_decision::MAX_OUTSTANDING;
 
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,22 +58,22 @@ pub struct Counters {
     pub sent: u64,
 }
 
-/// What the way of the next acknowledgement and segment depends on.
+/// How the sender handles the next acknowledgement and the next segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
-    /// See `sender/even.rs`.
-    Even,
-    /// See `sender/grown.rs`.
-    Repairing,
-    /// Anything may be.
-    Uneven,
+enum Path {
+    /// Nothing is lost and only windows and data limit the sender: `sender/fast_path.rs`.
+    Fast,
+    /// Fast recovery with SACK in which nothing waits to be sent again: `sender/recovery_fast_path.rs`.
+    RecoveryFast,
+    /// Every case.
+    Slow,
 }
 
-/// The blocks of an acknowledgement, and the same as they were on the wire.
+/// The SACK blocks of the last acknowledgement, and the option that carried them.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct LastSack {
     blocks: Sack,
-    packed: PackedSack,
+    option: SackOption,
 }
 
 /// AEN's probe (TCP-STAR section 3.3).
@@ -84,16 +84,15 @@ enum Probe {
     Sent,
 }
 
-/// The sender of one connection. In front, and in this order, stands what every segment and acknowledgement of an even run needs: with
-/// ten thousand connections the time goes into fetching their state, line by line.
+/// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand connections most of the time
+/// goes into loading these cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
     flow: Flow,
     options: Arc<Options>,
     cc: Box<dyn Controller>,
-    /// How things run, and which segments may be sent as long as they run so: those below `free`.
-    course: Course,
+    path: Path,
     /// RACK, tail loss probe or D-SACK is on.
     watchful: bool,
     /// Constants of the controller.
@@ -109,8 +108,9 @@ pub struct Sender {
     /// The next retransmission goes out whatever the window says (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2
     /// step 3, RFC 6675 section 5 step 4.3).
     forced: bool,
-    free: u64,
-    decision: Wanted,
+    /// On the fast paths segments below this one may be sent.
+    allowed_end: u64,
+    decision: CachedDecision,
     /// Segments that the application has to send in all, and the payload of the last one.
     limit: u64,
     last_len: u32,
@@ -131,7 +131,7 @@ pub struct Sender {
     limits: Limits,
     board: Scoreboard,
     /// The blocks of the last ACK, once there have been any.
-    known_sack: Option<Box<Known>>,
+    known_sack: Option<Box<LastSack>>,
     /// Segments beyond `una` already counted as delivered (no SACK).
     credited: u64,
     /// RFC 6582's recover, RFC 6675's RecoveryPoint: recovery ends when this is acknowledged.
@@ -178,7 +178,7 @@ impl Sender {
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
         Self {
-            decision: Wanted::new(&*cc, flow.mss),
+            decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
@@ -207,8 +207,8 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
-            course: Course::Uneven,
-            free: 0,
+            path: Path::Slow,
+            allowed_end: 0,
             round_mark: 0,
             limited_until: 0,
             ecn_until: 0,
@@ -236,7 +236,7 @@ impl Sender {
 
     /// The application will send nothing more than what has been sent.
     pub fn stop(&mut self) {
-        self.course = Course::Uneven;
+        self.path = Path::Slow;
         if self.limit > self.board.next() {
             self.limit = self.board.next();
             self.last_len = self.options.mss;
@@ -340,15 +340,15 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         if seg.sack.is_empty()
             && !seg.ece
-            && let Some(rtt) = self.on_bare_ack(now, seg.ack)
+            && let Some(rtt) = self.on_ack_fast(now, seg.ack)
         {
             return Some(rtt);
         }
-        self.on_long_ack(now, seg)
+        self.on_ack_slow(now, seg)
     }
 
-    /// [`Sender::on_ack`] where no short way leads.
-    fn on_long_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+    /// [`Sender::on_ack`] off the fast path.
+    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // acknowledges what was never sent, or is old, or nothing is left to learn
@@ -428,7 +428,7 @@ impl Sender {
         self.ask();
         self.rearm(advanced);
         self.tlp.anew |= advanced > 0;
-        self.smooth();
+        self.choose_path();
         rtt
     }
 
@@ -440,14 +440,14 @@ impl Sender {
         if self.watchful {
             self.believe(seg);
         }
-        let mut unknown = Known::default();
+        let mut unknown = LastSack::default();
         let known = match &mut self.known_sack {
             Some(known) => known,
             None if sack.is_empty() => &mut unknown,
             none => none.insert(Box::default()),
         };
         let got = self.board.acknowledge(seg.ack, sack, &mut known.blocks);
-        known.packed.fill(seg.ack, sack.blocks().iter().copied());
+        known.option.fill(seg.ack, sack.blocks().iter().copied());
         got
     }
 
@@ -460,7 +460,7 @@ impl Sender {
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
         if self.decision.deadline() <= now {
-            self.course = Course::Uneven;
+            self.path = Path::Slow;
             self.cc.on_deadline(&self.flow);
             self.ask();
         }
@@ -471,7 +471,7 @@ impl Sender {
             return;
         }
         if self.timer <= now {
-            self.course = Course::Uneven;
+            self.path = Path::Slow;
             self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
                 self.probe = Probe::ToSend;
@@ -485,10 +485,10 @@ impl Sender {
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<Data> {
-        match self.course {
-            Course::Even => self.poll_even(now),
-            Course::Repairing => self.poll_repairing(now),
-            Course::Uneven => self.poll_any(now),
+        match self.path {
+            Path::Fast => self.poll_fast(now),
+            Path::RecoveryFast => self.poll_recovery_fast(now),
+            Path::Slow => self.poll_slow(now),
         }
     }
 }
@@ -509,7 +509,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_even_acknowledgement_needs_fills_eight_lines_of_the_cache() {
+    fn an_acknowledgement_on_the_fast_path_needs_eight_cache_lines() {
         let end = offset_of!(Sender, board) + Scoreboard::NEEDED;
         assert!(end <= 512, "{end}");
     }

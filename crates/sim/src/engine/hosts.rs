@@ -51,7 +51,7 @@ impl Engine {
             if tcp.still_waits(self.now) {
                 return self.recorder.on_change(self.now, f, tcp, Cause::Arrival);
             }
-            self.send_evenly(f, Cause::Arrival)
+            self.send_fast(f, Cause::Arrival)
         } else {
             self.send_any(f, Cause::Arrival)
         }
@@ -85,19 +85,19 @@ impl Engine {
     /// Sends what the sender of flow `f` may send now, because of `cause`, and sets its timer.
     pub(super) fn send(&mut self, f: usize, cause: Cause) {
         match &self.flows[f].kind {
-            Kind::Tcp(tcp) if tcp.is_even() => self.send_evenly(f, cause),
+            Kind::Tcp(tcp) if tcp.is_on_fast_path() => self.send_fast(f, cause),
             _ => self.send_any(f, cause),
         }
     }
 
-    /// [`Engine::send`] for a connection whose run of things is even. Apart from the rest, and its packet made in one place: the
-    /// rule goes through registers.
+    /// [`Engine::send`] on the fast path of the sender. It is apart from the rest, and its packet is made in one place, so that the
+    /// packet stays in registers.
     #[inline(always)]
-    pub(super) fn send_evenly(&mut self, f: usize, cause: Cause) {
+    pub(super) fn send_fast(&mut self, f: usize, cause: Cause) {
         loop {
             let flow = &mut self.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let Some(data) = tcp.sender.poll_even(self.now) else {
+            let Some(data) = tcp.sender.poll_fast(self.now) else {
                 self.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 if due < flow.sender_armed {

@@ -121,8 +121,12 @@ impl Engine {
                     tcp.start(now);
                 }
                 tcp.on_deadline(now);
-                // What paces is mostly this: its segment is sent from here.
-                if tcp.is_even() { self.send_evenly(f, Cause::Timer) } else { self.send(f, Cause::Timer) }
+                // A paced segment is mostly sent from here.
+                if tcp.is_on_fast_path() {
+                    self.send_fast(f, Cause::Timer)
+                } else {
+                    self.send(f, Cause::Timer)
+                }
             }
         }
     }

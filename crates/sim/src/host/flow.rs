@@ -102,18 +102,18 @@ impl Tcp {
         self.bytes.map_or(full, |b| b.min(full))
     }
 
-    /// An acknowledgement arrived. True if [`Tcp::is_even`].
+    /// An acknowledgement arrived. True if [`Tcp::is_on_fast_path`].
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
         let bare = packet.sack == 0 && !packet.has(ECE);
-        if bare && let Some(rtt) = self.sender.on_bare_ack(now, upto) {
+        if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.watch.window(&self.sender); // in flight is then set to what is outstanding
         } else {
             self.on_any_ack(now, upto, packet, sacks);
         }
-        if self.is_even() {
+        if self.is_on_fast_path() {
             return true; // and not done
         }
         if self.done_at == NEVER && self.sender.is_done() {
@@ -126,12 +126,12 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.watch.ack(upto, self.sender.next());
-        if let Some(packed) = sacks.packed(packet.sack)
+        if let Some(option) = sacks.option(packet.sack)
             && !packet.has(ECE)
-            && let Some(seq) = self.sender.grown(upto, packed)
+            && let Some(seq) = self.sender.newly_sacked(upto, option)
         {
             sacks.free(packet.sack);
-            if let Some(rtt) = self.sender.on_grown_ack(now, seq) {
+            if let Some(rtt) = self.sender.on_ack_recovery_fast(now, seq) {
                 self.rtts.add(rtt.0);
             }
             return self.watch.sender(&self.sender);
@@ -197,13 +197,13 @@ impl Tcp {
         Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
     }
 
-    /// Has the connection nothing to send but the data of a sender whose run of things is even?
+    /// Is the sender on the fast path, with no control segment to send?
     #[inline]
-    pub(crate) fn is_even(&self) -> bool {
-        self.sender.is_even() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
+    pub(crate) fn is_on_fast_path(&self) -> bool {
+        self.sender.is_on_fast_path() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
     }
 
-    /// After an acknowledgement at `now`, if [`Tcp::is_even`]: is it as it was before, and the timer is set?
+    /// After an acknowledgement at `now` on the fast path: does the next segment still wait for a timer that is set?
     #[inline]
     pub(crate) fn still_waits(&self, now: Time) -> bool {
         self.ends.is_none() && self.sender.still_waits(now)
@@ -263,8 +263,9 @@ impl Tcp {
         if let Some(ends) = &mut self.ends {
             ends.1.on_data(now);
         }
-        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_even() {
-            let ack = self.receiver.on_expected(now, packet.ts, packet.has(CWR), packet.has(CE));
+        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_in_order()
+        {
+            let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.has(CE));
             let Some(ack) = ack else { return false };
             *packet = self.bare_packet(ack, packet.flow, hop);
             return true;
@@ -276,9 +277,9 @@ impl Tcp {
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
         if !packet.has(PROBE)
-            && let Some(ack) = self.receiver.on_early(seq, packet.has(CWR), packet.has(CE))
+            && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
-            *packet = self.told_packet(ack, self.receiver.runs(), packet.flow, hop, sacks);
+            *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
             return true;
         }
         let data = Data {

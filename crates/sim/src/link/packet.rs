@@ -1,7 +1,7 @@
 //! What travels on links: 24 bytes a packet, so that a slot of a link's ring is 32.
 
 pub(crate) use bentpipe_tcp::unwrap;
-use bentpipe_tcp::{Block, PackedSack, Sack};
+use bentpipe_tcp::{Block, Sack, SackOption};
 
 /// An acknowledgement rather than data.
 pub(crate) const ACK: u16 = 1;
@@ -59,7 +59,7 @@ pub(crate) struct Mark {
 /// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
 #[derive(Debug, Default)]
 pub(crate) struct SackStore {
-    slots: Vec<PackedSack>,
+    slots: Vec<SackOption>,
     free: Vec<u32>,
     /// Of the slots, if packets are captured.
     marks: Vec<Mark>,
@@ -77,7 +77,7 @@ impl SackStore {
     #[cold]
     #[inline(never)]
     fn widen(&mut self) -> u32 {
-        self.slots.push(PackedSack::default());
+        self.slots.push(SackOption::default());
         self.slots.len() as u32
     }
 
@@ -98,15 +98,15 @@ impl SackStore {
     /// The blocks of a packet.
     pub(crate) fn blocks(&self, handle: u32) -> Sack {
         let mut sack = Sack::default();
-        if let Some(packed) = self.packed(handle) {
-            packed.tell(&mut sack);
+        if let Some(option) = self.option(handle) {
+            option.unpack(&mut sack);
         }
         sack
     }
 
-    /// The same as they are kept.
+    /// The SACK option of a packet.
     #[inline]
-    pub(crate) fn packed(&self, handle: u32) -> Option<&PackedSack> {
+    pub(crate) fn option(&self, handle: u32) -> Option<&SackOption> {
         self.slots.get((handle as usize).wrapping_sub(1))
     }
 
@@ -121,7 +121,7 @@ impl SackStore {
     #[inline(never)]
     fn unpack(&mut self, handle: u32, sack: &mut Sack) {
         self.free.push(handle);
-        self.slots[handle as usize - 1].tell(sack);
+        self.slots[handle as usize - 1].unpack(sack);
     }
 
     /// The packet with this handle has gone.

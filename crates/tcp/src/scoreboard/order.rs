@@ -272,13 +272,13 @@ mod tests {
     }
 
     #[derive(Clone, Debug, Default)]
-    struct Naive {
+    struct NaiveRack {
         segments: Vec<Segment>,
         newest: (u64, u64),
         una: usize,
     }
 
-    impl Naive {
+    impl NaiveRack {
         fn acknowledge(&mut self, ack: usize, blocks: &[Block], latest: u64) -> Option<u64> {
             self.una = ack;
             let mut lowest = None;
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Op {
+    enum RackEvent {
         New(u8),
         Lost(u8),
         Probe,
@@ -336,18 +336,18 @@ mod tests {
         Undo,
     }
 
-    fn op() -> impl Strategy<Value = Op> {
+    fn op() -> impl Strategy<Value = RackEvent> {
         let blocks = prop::collection::vec((0_u8..120, 1_u8..8), 0..4);
         prop_oneof![
-            4 => (1_u8..20).prop_map(Op::New),
-            4 => (1_u8..8).prop_map(Op::Lost),
-            1 => Just(Op::Probe),
+            4 => (1_u8..20).prop_map(RackEvent::New),
+            4 => (1_u8..8).prop_map(RackEvent::Lost),
+            1 => Just(RackEvent::Probe),
             8 => (prop_oneof![3 => Just(0_u8), 1 => 0_u8..40], blocks, 0_u8..30, 0_u8..30).prop_map(
-                |(advance, blocks, patience, distrust)| Op::Ack { advance, blocks, patience, distrust }
+                |(advance, blocks, patience, distrust)| RackEvent::Ack { advance, blocks, patience, distrust }
             ),
-            2 => (0_u8..30).prop_map(|patience| Op::Timer { patience }),
-            1 => (0_u8..30).prop_map(|patience| Op::Timeout { patience }),
-            1 => Just(Op::Undo),
+            2 => (0_u8..30).prop_map(|patience| RackEvent::Timer { patience }),
+            1 => (0_u8..30).prop_map(|patience| RackEvent::Timeout { patience }),
+            1 => Just(RackEvent::Undo),
         ]
     }
 
@@ -357,17 +357,17 @@ mod tests {
         /// RFC 8985 sections 6.2 and 6.3, with random losses, reordering, timeouts and undo.
         #[test]
         fn agrees_with_the_text_of_rfc_8985(ops in prop::collection::vec((op(), 0_u8..6), 1..120)) {
-            let (mut board, mut naive) = (Scoreboard::new(false, true), Naive::default());
+            let (mut board, mut naive) = (Scoreboard::new(false, true), NaiveRack::default());
             let (mut known, mut clock) = (Sack::default(), 1_u64);
             for (op, pause) in ops {
                 clock += u64::from(pause); // several things may happen at the same instant
-                let newest = |n: &Naive| Sent { at: Time(n.newest.0), seq: n.newest.1 };
+                let newest = |n: &NaiveRack| Sent { at: Time(n.newest.0), seq: n.newest.1 };
                 match op {
-                    Op::New(count) => for _ in 0..count {
+                    RackEvent::New(count) => for _ in 0..count {
                         board.send_new(Time(clock), None);
                         naive.segments.push(Segment { sent: clock, ..Segment::default() });
                     },
-                    Op::Lost(count) => for _ in 0..count {
+                    RackEvent::Lost(count) => for _ in 0..count {
                         let Some(seq) = board.next_lost() else {
                             prop_assert!(naive.segments.iter().all(|s| s.acked || !s.lost));
                             break;
@@ -376,14 +376,14 @@ mod tests {
                         board.send_again(seq, Time(clock), None);
                         naive.send(seq, clock);
                     },
-                    Op::Probe => {
+                    RackEvent::Probe => {
                         let last = naive.segments.len().wrapping_sub(1);
                         if naive.segments.last().is_some_and(|s| !s.acked && !s.lost) {
                             board.send_probe(last as u64, Time(clock), None);
                             naive.send(last as u64, clock);
                         }
                     }
-                    Op::Ack { advance, blocks, patience, distrust } => {
+                    RackEvent::Ack { advance, blocks, patience, distrust } => {
                         let ack = (board.una() + u64::from(advance)).min(board.next());
                         let mut sack = Sack::default();
                         for (offset, len) in blocks {
@@ -413,19 +413,19 @@ mod tests {
                         let again = marked.iter().map(|&s| naive.segments[s as usize]).filter(|s| s.retransmitted);
                         prop_assert_eq!(got.lost_again, again.map(|s| Time(s.sent)).max());
                     }
-                    Op::Timer { patience } => {
+                    RackEvent::Timer { patience } => {
                         let (marked, due) = naive.detect(clock, u64::from(patience));
                         let got = board.mark_sent_before(newest(&naive), Time(clock), Span(u64::from(patience)));
                         prop_assert_eq!((got.lost, got.due), (marked.len() as u64, due.map(Time)));
                     }
-                    Op::Timeout { patience } => {
+                    RackEvent::Timeout { patience } => {
                         board.mark_expired(Time(clock), Span(u64::from(patience)));
                         let una = naive.una;
                         for (seq, s) in naive.segments.iter_mut().enumerate() {
                             s.lost |= !s.acked && (seq == una || s.sent + u64::from(patience) <= clock);
                         }
                     }
-                    Op::Undo => {
+                    RackEvent::Undo => {
                         board.unmark_all();
                         naive.segments.iter_mut().for_each(|s| s.lost = false);
                     }

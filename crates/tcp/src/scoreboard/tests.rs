@@ -9,7 +9,7 @@ use crate::segment::Block;
 
 /// RFC 6675 word for word, one entry for each segment ever sent.
 #[derive(Clone, Debug, Default)]
-struct Naive {
+struct NaiveScoreboard {
     una: usize,
     sacked: Vec<bool>,
     lost: Vec<bool>,
@@ -19,7 +19,7 @@ struct Naive {
     sent_at: Vec<u64>,
 }
 
-impl Naive {
+impl NaiveScoreboard {
     fn open(&self) -> impl DoubleEndedIterator<Item = usize> + Clone + '_ {
         (self.una..self.sacked.len()).filter(|&s| !self.sacked[s])
     }
@@ -111,7 +111,7 @@ proptest! {
     /// RFC 6675 section 4: marks, pipe and the three searches of NextSeg.
     #[test]
     fn agrees_with_the_text_of_rfc_6675(ops in prop::collection::vec(op(), 1..80)) {
-        let (mut board, mut naive) = (Scoreboard::new(true, false), Naive::default());
+        let (mut board, mut naive) = (Scoreboard::new(true, false), NaiveScoreboard::default());
         let (mut known, mut clock) = (Sack::default(), 0);
         for op in ops {
             clock += 1;
@@ -150,10 +150,10 @@ proptest! {
                         }
                     }
                     let before = naive.clone();
-                    let short = (ack > board.una() && sack.is_empty() && known.is_empty() && board.is_in_order())
+                    let in_order = (ack > board.una() && sack.is_empty() && known.is_empty() && board.is_in_order())
                         .then(|| board.clone().acknowledge_in_order(ack));
                     let got = board.acknowledge(ack, &sack, &mut known);
-                    prop_assert_eq!(short.unwrap_or(got), got);
+                    prop_assert_eq!(in_order.unwrap_or(got), got);
                     let expected = naive.acknowledge(ack as usize, sack.blocks());
                     prop_assert_eq!((got.segments, got.lost), expected);
                     let delivered = before.open().filter(|&s| s < naive.una || naive.sacked[s]);

@@ -1,6 +1,6 @@
 //! An application that hands its data over in pieces.
 
-use super::{Course, Sender};
+use super::{Path, Sender};
 
 /// [`Sender::write`] was refused: the last segment is shorter than a full one and has been sent, and nothing can follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Sender {
     ///
     /// If the last segment so far is a short one that has been sent already; then nothing is taken.
     pub fn write(&mut self, bytes: u64) -> Result<(), ShortSegmentSent> {
-        self.course = Course::Uneven; // what may be sent changes
+        self.path = Path::Slow; // what may be sent changes
         let mss = u64::from(self.options.mss.max(1));
         if bytes == 0 || self.limit == u64::MAX {
             return Ok(());

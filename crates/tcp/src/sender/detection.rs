@@ -5,7 +5,7 @@
 
 use bentpipe_cc::{Congestion, Phase, Span, Time};
 
-use super::{Course, Sender};
+use super::{Path, Sender};
 use crate::limits::Limit;
 use crate::rack::Situation;
 use crate::scoreboard::Marked;
@@ -102,7 +102,7 @@ impl Sender {
     pub(super) fn on_early_timer(&mut self, now: Time) -> bool {
         if let Some(at) = self.rack.as_ref().and_then(|rack| rack.deadline) {
             if at <= now {
-                self.course = Course::Uneven;
+                self.path = Path::Slow;
                 self.limits.pass(now, self.decision.cwnd);
                 self.on_reordering_timer();
             }
@@ -110,7 +110,7 @@ impl Sender {
         }
         if let Some(at) = self.tlp.deadline {
             if at <= now {
-                self.course = Course::Uneven;
+                self.path = Path::Slow;
                 self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
                 self.tlp.on_deadline();
                 self.timer = now + self.rto.rto(); // RFC 8985 section 7.3

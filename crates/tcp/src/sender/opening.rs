@@ -2,14 +2,14 @@
 
 use bentpipe_cc::Time;
 
-use super::{Course, Sender};
+use super::{Path, Sender};
 use crate::handshake::{Active, Opened};
 use crate::rto;
 
 impl Sender {
     /// The handshake is done, and this is what it told: the first RTT sample (RFC 6298 section 2.2).
     pub fn on_opened(&mut self, now: Time, opened: &Opened) {
-        self.course = Course::Uneven;
+        self.path = Path::Slow;
         self.flow.now = now;
         if let Some(rtt) = opened.rtt {
             self.rto.sample(rtt);

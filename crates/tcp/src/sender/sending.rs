@@ -9,7 +9,7 @@ use crate::scoreboard::Stamp;
 use crate::segment::Data;
 
 impl Sender {
-    pub(super) fn poll_any(&mut self, now: Time) -> Option<Data> {
+    pub(super) fn poll_slow(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
             return None;
         }

@@ -1,21 +1,22 @@
-//! The even run of things: an acknowledgement says that what was sent in order has arrived in order, nothing is lost, and only
-//! windows and data limit the sender. Of ten million segments all but some thousands are sent and acknowledged like that, and
-//! a third of the instructions suffices. What is done here is what [`Sender::on_ack`] and [`Sender::poll`] do, less what
-//! cannot happen; the test below holds the two against each other.
+//! The fast path of the sender: segments are acknowledged in order, nothing is lost, and only windows and data limit the sender.
+//!
+//! Of ten million segments all but some thousands take this path, which needs a third of the instructions of the slow path. It
+//! does the same as [`Sender::on_ack`] and [`Sender::poll`] without the cases that cannot occur. The tests below run both paths
+//! side by side and compare them.
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 
-use super::{Course, Probe, Sender};
+use super::{Path, Probe, Sender};
 use crate::limits::Limit;
 use crate::rto;
 use crate::scoreboard::{Heard, Sent};
 use crate::segment::Data;
 
 impl Sender {
-    /// Whether the run of things is even from now on, until a timer or an acknowledgement of another kind.
+    /// Decides whether the sender takes the fast path until the next timer or the next acknowledgement of another kind.
     #[inline]
-    pub(super) fn smooth(&mut self) {
-        let even = self.flow.phase == Phase::Open
+    pub(super) fn choose_path(&mut self) {
+        let fast = self.flow.phase == Phase::Open
             && self.board.is_in_order()
             && self.knows_no_blocks()
             && self.credited | self.unsacked_deliveries == 0
@@ -26,30 +27,30 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.is_done();
-        self.course = if even { Course::Even } else { Course::Uneven };
-        if even {
-            self.free_up(self.board.una().saturating_add(self.decision.segments()));
+        self.path = if fast { Path::Fast } else { Path::Slow };
+        if fast {
+            self.allow_below(self.board.una().saturating_add(self.decision.segments()));
         }
     }
 
-    /// The congestion window allows segments below `free`; data and the receive window may not allow as many.
+    /// The congestion window allows segments below `end`. Data and the receive window may allow fewer.
     #[inline]
-    pub(super) fn free_up(&mut self, mut free: u64) {
+    pub(super) fn allow_below(&mut self, mut end: u64) {
         if self.flow.rwnd != u64::MAX {
             let window = self.options.receive_window.unwrap_or(u64::MAX);
-            free = free.min(self.board.una().saturating_add(window));
+            end = end.min(self.board.una().saturating_add(window));
         }
-        self.free = self.limit.min(free);
+        self.allowed_end = self.limit.min(end);
     }
 
-    /// Does an acknowledgement of all before `upto`, without SACK blocks and ECN echo, leave the run of things even?
+    /// Does an acknowledgement of all before `upto`, without SACK blocks and ECN echo, stay on the fast path?
     #[inline]
-    fn is_even_ack(&self, upto: u64) -> bool {
+    fn stays_on_fast_path(&self, upto: u64) -> bool {
         let news = self.board.una() < upto && upto <= self.board.next();
-        self.is_even() && news && (!self.watchful || self.rack_is_silent(upto))
+        self.is_on_fast_path() && news && (!self.watchful || self.rack_is_silent(upto))
     }
 
-    /// Nothing that stays outstanding was sent before what `ack` delivers or was delivered before, so that RACK finds nothing.
+    /// Does RACK find no loss? So it is if every segment that stays outstanding was sent after the newest delivered one.
     #[inline]
     fn rack_is_silent(&self, ack: u64) -> bool {
         match &self.rack {
@@ -58,9 +59,9 @@ impl Sender {
         }
     }
 
-    /// RACK and the tail loss probe take note of [`before`, `upto`), of which the last segment was sent at `last`.
+    /// Tells RACK and the tail loss probe that [`before`, `upto`) was delivered. Its last segment was sent at `last`.
     #[inline]
-    fn watch_even(&mut self, before: u64, upto: u64, last: Time, rtt: Span) {
+    fn watch_in_order(&mut self, before: u64, upto: u64, last: Time, rtt: Span) {
         if let Some(rack) = &mut self.rack {
             let heard = Heard { newest: Some(Sent { at: last, seq: upto - 1 }), lowest_once: Some(before) };
             rack.on_delivered(self.flow.now, Some(rtt), &heard, upto);
@@ -77,16 +78,15 @@ impl Sender {
         }
     }
 
-    /// [`Sender::on_ack`] for an acknowledgement of all before `upto` that has no SACK blocks and echoes no congestion, if the run
-    /// of things is even. Returns the RTT sample; `None` says that [`Sender::on_ack`] is to be called, and that nothing has
-    /// happened yet.
+    /// [`Sender::on_ack`] on the fast path: an acknowledgement of all before `upto`, without SACK blocks and ECN echo. Returns the
+    /// RTT sample in nanoseconds. `None` means that nothing has happened yet and the caller must use [`Sender::on_ack`].
     #[inline]
-    pub fn on_bare_ack(&mut self, now: Time, upto: u64) -> Option<Span> {
-        self.is_even_ack(upto).then(|| self.on_even_ack(now, upto))
+    pub fn on_ack_fast(&mut self, now: Time, upto: u64) -> Option<Span> {
+        self.stays_on_fast_path(upto).then(|| self.advance_fast(now, upto))
     }
 
     #[inline]
-    fn on_even_ack(&mut self, now: Time, upto: u64) -> Span {
+    fn advance_fast(&mut self, now: Time, upto: u64) -> Span {
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         let before = self.board.una();
@@ -115,61 +115,61 @@ impl Sender {
         }
         self.dupacks = 0;
         if self.watchful {
-            self.watch_even(before, upto, last, rtt);
+            self.watch_in_order(before, upto, last, rtt);
         }
-        self.note_even_flight();
+        self.note_outstanding();
         let (cc, flow) = (&mut self.cc, &self.flow);
         self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
         self.timer = if self.board.outstanding() > 0 { now + self.rto.rto() } else { Time::MAX };
         if self.is_done() {
-            self.course = Course::Uneven;
+            self.path = Path::Slow;
         }
-        self.free_up(self.board.una().saturating_add(self.decision.segments()));
+        self.allow_below(self.board.una().saturating_add(self.decision.segments()));
         rtt
     }
 
-    /// What is outstanding is in flight, once.
+    /// Every outstanding segment is in flight, once.
     #[inline]
-    fn note_even_flight(&mut self) {
+    fn note_outstanding(&mut self) {
         self.flow.in_flight = self.board.outstanding() * u64::from(self.flow.mss);
     }
 
-    /// Is the run of things even, so that [`Sender::poll_even`] may be called?
+    /// Is the sender on the fast path? Only then may [`Sender::poll_fast`] be called.
     #[inline]
-    pub fn is_even(&self) -> bool {
-        self.course == Course::Even
+    pub fn is_on_fast_path(&self) -> bool {
+        self.path == Path::Fast
     }
 
-    /// [`Sender::poll`] while the run of things is even.
+    /// [`Sender::poll`] on the fast path.
     #[inline(always)]
-    pub fn poll_even(&mut self, now: Time) -> Option<Data> {
+    pub fn poll_fast(&mut self, now: Time) -> Option<Data> {
         self.flow.now = now;
         let next = self.board.next();
-        if next < self.free && !self.waits_for_pace(now) {
-            let data = self.send_freely(now, next);
-            self.note_even_flight();
+        if next < self.allowed_end && !self.waits_for_pace(now) {
+            let data = self.send_next(now, next);
+            self.note_outstanding();
             return Some(data);
         }
-        self.pause_even(now, next);
+        self.pause_fast(now, next);
         None
     }
 
-    /// After an acknowledgement, while the run of things is even: does the next segment wait for its time as it did before, and is
-    /// nothing else due earlier? Then [`Sender::poll_even`] and [`Sender::due`] would say again what they said.
+    /// After an acknowledgement on the fast path: does the next segment still wait for its pacing time, with no other timer before
+    /// it? Then [`Sender::poll_fast`] and [`Sender::due`] would repeat their last answers.
     #[inline]
     pub fn still_waits(&self, now: Time) -> bool {
         self.pacing_waits
             && self.waits_for_pace(now)
-            && self.board.next() < self.free
+            && self.board.next() < self.allowed_end
             && self.limits.is(Limit::Pacing)
             && self.pace_at < self.timer
             && self.decision.deadline() == Time::MAX
             && !self.watchful
     }
 
-    /// Why nothing goes out.
+    /// No segment may go out: notes which limit holds the sender back.
     #[inline(always)]
-    fn pause_even(&mut self, now: Time, next: u64) {
+    fn pause_fast(&mut self, now: Time, next: u64) {
         let limit = if self.board.outstanding() >= self.decision.segments() {
             self.limited_until = next;
             Limit::Cwnd
@@ -189,9 +189,9 @@ impl Sender {
         self.limits.set(limit);
     }
 
-    /// Sends segment `next`, which is new, while nothing but windows limits the sender.
+    /// Sends `next`, the next new segment, on one of the fast paths.
     #[inline(always)]
-    pub(super) fn send_freely(&mut self, now: Time, next: u64) -> Data {
+    pub(super) fn send_next(&mut self, now: Time, next: u64) -> Data {
         let data = Data { cwr: core::mem::take(&mut self.cwr), ..self.segment(next) };
         if self.rated {
             if self.board.outstanding() == 0 {
@@ -222,31 +222,31 @@ mod tests {
 
     use super::*;
     use crate::options::{LossRecovery, Options, SpuriousTimeout};
-    use crate::packed::PackedSack;
     use crate::receiver::Receiver;
+    use crate::sack_option::SackOption;
     use crate::segment::AckSegment;
 
-    /// The same connection twice: `plain` and `receiver` never take the short way.
-    struct Pair {
-        short: Sender,
-        plain: Sender,
-        prompt: Receiver,
-        receiver: Receiver,
+    /// The same connection twice: `slow` and `slow_receiver` never take a fast path.
+    struct TwoPaths {
+        fast: Sender,
+        slow: Sender,
+        fast_receiver: Receiver,
+        slow_receiver: Receiver,
         under_way: VecDeque<Data>,
         now: Time,
-        /// Acknowledgements that took the short way, and data segments.
-        even: u32,
-        expected: u32,
-        /// The same that made the newest run longer, acknowledgements that took the short way of `sender/grown.rs`, and data segments
-        /// sent after those.
-        early: u32,
-        grown: u32,
-        repairing: u32,
-        /// Acknowledgements after which the next segment still waited for its time.
+        /// Acknowledgements and data segments on the fast path.
+        fast_acks: u32,
+        in_order: u32,
+        /// Data segments that extended the receiver's newest run.
+        extending: u32,
+        /// Acknowledgements and data segments on the recovery fast path.
+        recovery_acks: u32,
+        recovery_sent: u32,
+        /// Acknowledgements after which the next segment still waited for its pacing time.
         waiting: u32,
     }
 
-    impl Pair {
+    impl TwoPaths {
         fn new(cc: &str, options: Options, bytes: Option<u64>) -> Self {
             let start = Start {
                 mss: options.mss,
@@ -256,17 +256,17 @@ mod tests {
             let sender = || Sender::new(options, registry::build(cc, &[], start).unwrap(), bytes);
             let receiver = || Receiver::new(&options);
             let mut pair = Self {
-                short: sender(),
-                plain: sender(),
-                prompt: receiver(),
-                receiver: receiver(),
+                fast: sender(),
+                slow: sender(),
+                fast_receiver: receiver(),
+                slow_receiver: receiver(),
                 under_way: VecDeque::new(),
                 now: Time(0),
-                even: 0,
-                expected: 0,
-                early: 0,
-                grown: 0,
-                repairing: 0,
+                fast_acks: 0,
+                in_order: 0,
+                extending: 0,
+                recovery_acks: 0,
+                recovery_sent: 0,
                 waiting: 0,
             };
             pair.both(|sender, now| sender.start(now));
@@ -274,18 +274,18 @@ mod tests {
         }
 
         fn both<T: PartialEq + std::fmt::Debug>(&mut self, call: impl Fn(&mut Sender, Time) -> T) -> T {
-            let got = call(&mut self.short, self.now);
-            self.plain.course = Course::Uneven;
-            assert_eq!(got, call(&mut self.plain, self.now));
+            let got = call(&mut self.fast, self.now);
+            self.slow.path = Path::Slow;
+            assert_eq!(got, call(&mut self.slow, self.now));
             got
         }
 
         /// Sends what both may send, and compares all that can be seen of them.
         fn settle(&mut self) {
             while self.under_way.len() < 3000 {
-                let repairing = self.short.course == Course::Repairing;
+                let repairing = self.fast.path == Path::RecoveryFast;
                 let Some(data) = self.both(|sender, now| sender.poll(now)) else { break };
-                self.repairing += u32::from(repairing);
+                self.recovery_sent += u32::from(repairing);
                 self.under_way.push_back(data);
             }
             self.both(|s, now| {
@@ -299,26 +299,31 @@ mod tests {
 
         /// A segment reaches both receivers.
         fn receive(&mut self, data: &Data) -> Option<AckSegment> {
-            let expected = self.prompt.is_even() && data.seq == self.prompt.delivered() && !data.probe;
+            let expected =
+                self.fast_receiver.is_in_order() && data.seq == self.fast_receiver.delivered() && !data.probe;
             let got = if expected {
-                self.expected += 1;
-                let bare = self.prompt.on_expected(self.now, data.tsval, data.cwr, data.ce);
+                self.in_order += 1;
+                let bare = self.fast_receiver.on_next_in_order(self.now, data.tsval, data.cwr, data.ce);
                 bare.map(|b| AckSegment { ack: b.ack, tsecr: b.tsecr, ece: b.ece, ..AckSegment::default() })
             } else {
-                let early = if data.probe { None } else { self.prompt.on_early(data.seq, data.cwr, data.ce) };
-                self.early += u32::from(early.is_some());
+                let early = if data.probe {
+                    None
+                } else {
+                    self.fast_receiver.on_next_of_newest_run(data.seq, data.cwr, data.ce)
+                };
+                self.extending += u32::from(early.is_some());
                 match early {
                     Some(b) => {
                         let mut ack =
                             AckSegment { ack: b.ack, tsecr: b.tsecr, ece: b.ece, ..AckSegment::default() };
-                        ack.sack.fill(self.prompt.runs());
+                        ack.sack.fill(self.fast_receiver.sack_blocks());
                         Some(ack)
                     }
-                    None => self.prompt.on_data(self.now, data),
+                    None => self.fast_receiver.on_data(self.now, data),
                 }
             };
-            assert_eq!(got, self.receiver.on_data(self.now, data));
-            assert_eq!(self.prompt.deadline(), self.receiver.deadline());
+            assert_eq!(got, self.slow_receiver.on_data(self.now, data));
+            assert_eq!(self.fast_receiver.deadline(), self.slow_receiver.deadline());
             got
         }
 
@@ -326,30 +331,30 @@ mod tests {
             if let Some(mut ack) = ack {
                 ack.ece = ece;
                 let bare = ack.sack.is_empty() && !ack.ece;
-                self.even += u32::from(bare && self.short.is_even_ack(ack.ack));
-                let mut packed = PackedSack::default();
+                self.fast_acks += u32::from(bare && self.fast.stays_on_fast_path(ack.ack));
+                let mut packed = SackOption::default();
                 packed.fill(ack.ack, ack.sack.blocks().iter().copied());
-                let grown = if ack.ece { None } else { self.short.grown(ack.ack, &packed) };
-                self.grown += u32::from(grown.is_some());
+                let grown = if ack.ece { None } else { self.fast.newly_sacked(ack.ack, &packed) };
+                self.recovery_acks += u32::from(grown.is_some());
                 let short = match grown {
-                    Some(seq) => self.short.on_grown_ack(self.now, seq),
-                    None => self.short.on_ack(self.now, &ack),
+                    Some(seq) => self.fast.on_ack_recovery_fast(self.now, seq),
+                    None => self.fast.on_ack(self.now, &ack),
                 };
-                self.plain.course = Course::Uneven;
-                assert_eq!(short, self.plain.on_long_ack(self.now, &ack));
-                if self.short.is_even() && self.short.still_waits(self.now) {
+                self.slow.path = Path::Slow;
+                assert_eq!(short, self.slow.on_ack_slow(self.now, &ack));
+                if self.fast.is_on_fast_path() && self.fast.still_waits(self.now) {
                     self.waiting += 1;
-                    let before = format!("{:?}", self.short);
-                    assert_eq!((self.short.poll(self.now), self.short.due()), (None, self.short.pace_at));
-                    assert_eq!(format!("{:?}", self.short), before);
+                    let before = format!("{:?}", self.fast);
+                    assert_eq!((self.fast.poll(self.now), self.fast.due()), (None, self.fast.pace_at));
+                    assert_eq!(format!("{:?}", self.fast), before);
                 }
                 self.settle();
             }
         }
 
-        fn step(&mut self, op: &Op) {
+        fn step(&mut self, op: &Event) {
             match *op {
-                Op::Arrive { count, gap, ece } => {
+                Event::Arrive { count, gap, ece } => {
                     for _ in 0..count {
                         let Some(mut data) = self.under_way.pop_front() else { break };
                         self.now = self.now + Span(gap);
@@ -358,31 +363,31 @@ mod tests {
                         self.acknowledge(ack, ece);
                     }
                 }
-                Op::Lose => drop(self.under_way.pop_front()),
-                Op::LoseAck => {
+                Event::Lose => drop(self.under_way.pop_front()),
+                Event::LoseAck => {
                     let Some(data) = self.under_way.pop_front() else { return };
                     self.receive(&data);
                 }
-                Op::Swap if self.under_way.len() > 1 => self.under_way.swap(0, 1),
-                Op::Swap => {}
-                Op::Timer => {
+                Event::Swap if self.under_way.len() > 1 => self.under_way.swap(0, 1),
+                Event::Swap => {}
+                Event::Timer => {
                     let sender = self.both(|sender, _| sender.deadline());
-                    let receiver = self.receiver.deadline();
+                    let receiver = self.slow_receiver.deadline();
                     let Some(at) = sender.into_iter().chain(receiver).min() else { return };
                     self.now = self.now.max(at);
-                    let ack = self.receiver.on_deadline(self.now);
-                    assert_eq!(ack, self.prompt.on_deadline(self.now));
+                    let ack = self.slow_receiver.on_deadline(self.now);
+                    assert_eq!(ack, self.fast_receiver.on_deadline(self.now));
                     self.acknowledge(ack, false);
                     self.both(|sender, now| sender.on_deadline(now));
                     self.settle();
                 }
-                Op::Stop => self.both(|sender, _| sender.stop()),
+                Event::Stop => self.both(|sender, _| sender.stop()),
             }
         }
     }
 
     #[derive(Clone, Debug)]
-    enum Op {
+    enum Event {
         Arrive { count: u16, gap: u64, ece: bool },
         Lose,
         LoseAck,
@@ -391,15 +396,15 @@ mod tests {
         Stop,
     }
 
-    fn op() -> impl Strategy<Value = Op> {
+    fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
             40 => (1_u16..200, 1_u64..30_000_000, prop::bool::weighted(0.05))
-                .prop_map(|(count, gap, ece)| Op::Arrive { count, gap, ece }),
-            10 => Just(Op::Timer),
-            4 => Just(Op::Lose),
-            4 => Just(Op::LoseAck),
-            2 => Just(Op::Swap),
-            1 => Just(Op::Stop),
+                .prop_map(|(count, gap, ece)| Event::Arrive { count, gap, ece }),
+            10 => Just(Event::Timer),
+            4 => Just(Event::Lose),
+            4 => Just(Event::LoseAck),
+            2 => Just(Event::Swap),
+            1 => Just(Event::Stop),
         ]
     }
 
@@ -442,13 +447,13 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_short_way_leads_where_the_long_one_does(
+        fn the_fast_path_does_what_the_slow_path_does(
             cc in prop::sample::select(vec!["reno", "cubic", "bbr", "vegas", "tfrc", "hybla", "star", "westwood-plus"]),
             options in options(),
             bytes in prop::option::of(1_u64..2_000_000),
-            ops in prop::collection::vec(op(), 1..60),
+            ops in prop::collection::vec(event(), 1..60),
         ) {
-            let mut pair = Pair::new(cc, options, bytes);
+            let mut pair = TwoPaths::new(cc, options, bytes);
             pair.settle();
             for op in &ops {
                 pair.step(op);
@@ -456,47 +461,46 @@ mod tests {
         }
     }
 
-    /// And in recovery every one but those that begin it, or acknowledge the repair and what follows.
     #[test]
-    fn in_recovery_acknowledgements_that_report_one_more_segment_go_a_short_way() {
+    fn in_recovery_acknowledgements_that_report_one_more_segment_take_the_recovery_fast_path() {
         let options = Options { recovery: LossRecovery::Sack, initial_window: 100.0, ..Options::paper() };
-        let mut pair = Pair::new("reno", options, None);
+        let mut pair = TwoPaths::new("reno", options, None);
         pair.settle();
-        pair.step(&Op::Lose);
-        pair.step(&Op::Arrive { count: 99, gap: 1_000_000, ece: false });
-        assert_eq!(pair.grown, 96, "three duplicates begin the recovery");
-        assert_eq!(pair.early, 97, "the first after the gap begins the run, the 64th asks for room");
+        pair.step(&Event::Lose);
+        pair.step(&Event::Arrive { count: 99, gap: 1_000_000, ece: false });
+        assert_eq!(pair.recovery_acks, 96, "three duplicates begin the recovery");
+        assert_eq!(pair.extending, 97, "the first after the gap begins the run, the 64th asks for room");
         assert_eq!(
-            pair.repairing, 47,
+            pair.recovery_sent, 47,
             "each since 53 of 102 have gone (two by RFC 3042), so that fewer than 50 are in flight"
         );
 
         for (cc, prr) in [("reno", false), ("reno", true), ("cubic", true), ("star", false), ("bbr", false)] {
-            let mut pair = Pair::new(cc, Options { prr, ..options }, None);
+            let mut pair = TwoPaths::new(cc, Options { prr, ..options }, None);
             pair.settle();
             for i in 0..4000_usize {
-                (0..if i % 97 == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Op::Lose));
-                while pair.under_way.len() < 60 && pair.short.pacing_waits {
-                    pair.step(&Op::Timer); // the next paced segment
+                (0..if i % 97 == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Event::Lose));
+                while pair.under_way.len() < 60 && pair.fast.pacing_waits {
+                    pair.step(&Event::Timer); // the next paced segment
                 }
-                pair.step(&Op::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
+                pair.step(&Event::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
             }
             assert_eq!(pair.waiting > 50, cc == "bbr", "{cc}: {}", pair.waiting);
-            let short = [pair.grown, pair.early, pair.repairing];
+            let short = [pair.recovery_acks, pair.extending, pair.recovery_sent];
             assert!(short.iter().all(|&n| n > 15), "{cc}: {short:?}");
         }
     }
 
-    /// Or else the test above would compare the long way with itself.
+    /// Otherwise the test above would compare the slow path with itself.
     #[test]
-    fn without_losses_every_acknowledgement_but_the_first_goes_the_short_way() {
+    fn without_losses_every_acknowledgement_but_the_first_takes_the_fast_path() {
         for (options, acks) in [(Options::paper(), 999), (Options::modern(), 499)] {
-            let mut pair = Pair::new("reno", options, None);
+            let mut pair = TwoPaths::new("reno", options, None);
             pair.settle();
             for _ in 0..100 {
-                pair.step(&Op::Arrive { count: 10, gap: 1_000_000, ece: false });
+                pair.step(&Event::Arrive { count: 10, gap: 1_000_000, ece: false });
             }
-            assert_eq!((pair.even, pair.expected), (acks, 1000));
+            assert_eq!((pair.fast_acks, pair.in_order), (acks, 1000));
         }
     }
 }

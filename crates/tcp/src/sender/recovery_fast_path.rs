@@ -1,37 +1,38 @@
-//! The acknowledgement that is the rule in fast recovery with SACK, and the segments that it lets go: it says what the last one
-//! said, but that one run has become longer by one segment. What is done here is what [`Sender::on_ack`] and [`Sender::poll`] do
-//! with it, less what cannot happen; the test in `sender/even.rs` holds the two against each other.
+//! The fast path of fast recovery with SACK. Most acknowledgements there repeat the last one with the first block longer by one segment.
+//!
+//! It does the same as [`Sender::on_ack`] and [`Sender::poll`] without the cases that cannot occur. The tests in
+//! `sender/fast_path.rs` run both paths side by side and compare them.
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 
-use super::{Course, Probe, Sender};
+use super::{Path, Probe, Sender};
 use crate::limits::Limit;
 use crate::options::LossRecovery;
-use crate::packed::PackedSack;
+use crate::sack_option::SackOption;
 use crate::segment::Data;
 
 impl Sender {
-    /// The one segment that an acknowledgement of all before `ack` with these blocks newly reports, if nothing else is to be learnt
-    /// from it. It must not echo congestion.
+    /// The one segment that an acknowledgement of all before `ack` newly reports, if it says nothing else that is new. Such an
+    /// acknowledgement takes [`Sender::on_ack_recovery_fast`]. It must not carry an ECN echo.
     #[inline]
-    pub fn grown(&self, ack: u64, sack: &PackedSack) -> Option<u64> {
+    pub fn newly_sacked(&self, ack: u64, sack: &SackOption) -> Option<u64> {
         let known = self.known_sack.as_ref()?;
         let repairing = self.flow.phase == Phase::Recovery && ack == self.board.una() && ack < self.recover;
         let plain = self.probe == Probe::No && !self.watchful && self.options.recovery == LossRecovery::Sack;
         let seq = known.blocks.blocks().first()?.end;
-        (repairing && plain && sack.is_grown(&known.packed) && self.board.misses(seq)).then_some(seq)
+        (repairing && plain && sack.adds_one_to(&known.option) && self.board.misses(seq)).then_some(seq)
     }
 
-    /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq`, see [`Sender::grown`].
+    /// [`Sender::on_ack`] for an acknowledgement that newly reports `seq` alone, see [`Sender::newly_sacked`]. Returns the RTT sample.
     #[inline]
-    pub fn on_grown_ack(&mut self, now: Time, seq: u64) -> Option<Span> {
+    pub fn on_ack_recovery_fast(&mut self, now: Time, seq: u64) -> Option<Span> {
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
         if let Some(known) = &mut self.known_sack {
             known.blocks.lengthen();
-            known.packed.lengthen();
+            known.option.lengthen();
         }
-        let (sent, once, lost) = self.board.take_grown(seq);
+        let (sent, once, lost) = self.board.acknowledge_one(seq);
         let mss = u64::from(self.flow.mss);
         let mut ack = Ack::default();
         ack.acks = 1;
@@ -61,31 +62,31 @@ impl Sender {
         ack.uncounted = mss.saturating_sub(self.growth_limit(false));
         let (cc, flow) = (&mut self.cc, &self.flow);
         self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
-        self.repair();
+        self.choose_recovery_path();
         rtt
     }
 
-    /// What is left to do in recovery is to send new data, or nothing, until a timer or an acknowledgement of another kind.
+    /// Decides whether the sender takes the recovery fast path until the next timer or the next acknowledgement of another kind.
     #[inline]
-    fn repair(&mut self) {
-        let plain = !self.forced && self.exit_clamp.is_none() && self.board.has_resent_all();
-        self.course = if plain { Course::Repairing } else { Course::Uneven };
-        self.free_up(self.board.next() + self.window().saturating_sub(self.board.pipe()));
+    fn choose_recovery_path(&mut self) {
+        let fast = !self.forced && self.exit_clamp.is_none() && self.board.has_resent_all();
+        self.path = if fast { Path::RecoveryFast } else { Path::Slow };
+        self.allow_below(self.board.next() + self.window().saturating_sub(self.board.pipe()));
     }
 
-    /// [`Sender::poll`] on that course.
+    /// [`Sender::poll`] on the recovery fast path.
     #[inline]
-    pub(super) fn poll_repairing(&mut self, now: Time) -> Option<Data> {
+    pub(super) fn poll_recovery_fast(&mut self, now: Time) -> Option<Data> {
         let next = self.board.next();
-        if next < self.free && !self.waits_for_pace(now) {
+        if next < self.allowed_end && !self.waits_for_pace(now) {
             self.flow.now = now;
-            let data = self.send_freely(now, next);
+            let data = self.send_next(now, next);
             self.prr.on_sent();
             self.note_in_flight();
             return Some(data);
         }
         if self.board.pipe() < self.window() {
-            return self.poll_any(now); // something else forbids it, or asks for another segment
+            return self.poll_slow(now); // another limit holds, or another segment is due
         }
         self.flow.now = now;
         self.limited_until = next;

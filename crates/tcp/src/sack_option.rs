@@ -1,21 +1,19 @@
-//! The SACK option as it stands on the wire.
+//! The SACK option as it travels: block edges of 32 bits.
 
 use crate::segment::{Block, MAX_BLOCKS, Sack};
 
-/// SACK blocks packed as on the wire, both edges modulo 2^32, one word a block. A copy of the blocks as they are would read them wider
-/// than the receiver has just written them, for which the processor waits; and whether an acknowledgement says what the last one
-/// said, or a segment more, is a comparison of three words.
+/// The SACK blocks of one acknowledgement, both edges modulo 2^32, one word a block. Single words avoid a store-to-load forwarding
+/// stall when the option is copied. They also make it cheap to compare an acknowledgement with the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PackedSack {
-    /// A number that the edges are near to: the cumulative acknowledgement.
+pub struct SackOption {
+    /// The cumulative acknowledgement. The edges lie within 2^31 of it.
     near: u64,
-    /// 0 for none.
+    /// End in the upper half, start in the lower half; 0 for none.
     blocks: [u64; MAX_BLOCKS],
 }
 
-impl PackedSack {
-    /// Takes other blocks in place of its own, as many as there is room for, of an acknowledgement of all before `ack`. Returns how
-    /// many it has taken.
+impl SackOption {
+    /// Replaces its blocks by those of an acknowledgement of all before `ack`, as many as fit. Returns their number.
     #[inline]
     pub fn fill(&mut self, ack: u64, blocks: impl IntoIterator<Item = Block>) -> u32 {
         let mut words = [0; MAX_BLOCKS];
@@ -28,8 +26,8 @@ impl PackedSack {
         taken
     }
 
-    /// Puts the blocks into `sack`, in place of its own.
-    pub fn tell(&self, sack: &mut Sack) {
+    /// Writes the blocks into `sack`, in place of those there.
+    pub fn unpack(&self, sack: &mut Sack) {
         let blocks = self.blocks.iter().take_while(|&&block| block != 0);
         sack.fill(blocks.map(|&block| Block {
             start: unwrap(block as u32, self.near),
@@ -37,14 +35,14 @@ impl PackedSack {
         }));
     }
 
-    /// Does it say what `known` says, but that the first run is longer by one segment?
+    /// Does it equal `known` except that its first block is longer by one segment?
     #[inline]
-    pub(crate) fn is_grown(&self, known: &Self) -> bool {
+    pub(crate) fn adds_one_to(&self, known: &Self) -> bool {
         let ([run, rest @ ..], [before, others @ ..]) = (&self.blocks, &known.blocks);
         *before != 0 && *run == longer(*before) && rest == others
     }
 
-    /// The first run has become longer by a segment.
+    /// Makes the first block longer by one segment.
     #[inline]
     pub(crate) fn lengthen(&mut self) {
         self.blocks[0] = longer(self.blocks[0]);
@@ -67,12 +65,12 @@ pub fn unwrap(low: u32, near: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn packed(ack: u64, blocks: &[(u64, u64)]) -> (PackedSack, Sack) {
+    fn option(ack: u64, blocks: &[(u64, u64)]) -> (SackOption, Sack) {
         let blocks = blocks.iter().map(|&(start, end)| Block { start: ack + start, end: ack + end });
-        let (mut packed, mut sack) = (PackedSack::default(), Sack::default());
+        let (mut option, mut sack) = (SackOption::default(), Sack::default());
         sack.fill(blocks.clone());
-        assert_eq!(packed.fill(ack, blocks) as usize, sack.blocks().len());
-        (packed, sack)
+        assert_eq!(option.fill(ack, blocks) as usize, sack.blocks().len());
+        (option, sack)
     }
 
     /// Wherever the 32 bits of the wire turn over.
@@ -84,10 +82,10 @@ mod tests {
             for blocks in
                 [&[][..], &[(2, 3)], &[(70_000, 90_000), (1, 2)], &[(4, 9), (2, 3), (1 << 26, 1 << 27)]]
             {
-                let (packed, sack) = packed(ack, blocks);
+                let (option, sack) = option(ack, blocks);
                 let mut found = Sack::default();
                 found.push(Block { start: 1, end: 2 });
-                packed.tell(&mut found);
+                option.unpack(&mut found);
                 assert_eq!(found, sack);
             }
         }
@@ -96,9 +94,9 @@ mod tests {
     #[test]
     fn a_first_run_that_is_longer_by_a_segment_is_recognised_and_nothing_else_is() {
         for ack in ACKS {
-            let of = |blocks: &[(u64, u64)]| packed(ack, blocks).0;
+            let of = |blocks: &[(u64, u64)]| option(ack, blocks).0;
             let mut known = of(&[(4, 9), (1, 2)]);
-            assert!(of(&[(4, 10), (1, 2)]).is_grown(&known));
+            assert!(of(&[(4, 10), (1, 2)]).adds_one_to(&known));
             for other in [
                 &[][..],
                 &[(4, 9), (1, 2)],
@@ -107,10 +105,10 @@ mod tests {
                 &[(4, 10), (1, 3)],
                 &[(4, 10)],
             ] {
-                assert!(!of(other).is_grown(&known), "{other:?}");
+                assert!(!of(other).adds_one_to(&known), "{other:?}");
             }
-            assert!(!of(&[(4, 10), (1, 2), (6, 7)]).is_grown(&known));
-            assert!(!of(&[(4, 5)]).is_grown(&PackedSack::default()));
+            assert!(!of(&[(4, 10), (1, 2), (6, 7)]).adds_one_to(&known));
+            assert!(!of(&[(4, 5)]).adds_one_to(&SackOption::default()));
             known.lengthen();
             assert_eq!(known, of(&[(4, 10), (1, 2)]));
         }

@@ -1,31 +1,29 @@
-//! The controller's answer in the sender's units. Divisions are made when it changes, not whenever it is looked at; nor is the
-//! controller asked again before something was said to it.
+//! The controller's last decision, in the sender's units. The sender asks again only after it has told the controller something.
 
 use core::ops::Deref;
 
 use bentpipe_cc::{Controller, Decision, Time};
 
-/// Most segments that one connection should have outstanding: at 1460 bytes 5.7 times what the window field of TCP can say (2^30 bytes,
-/// RFC 7323 section 2.3). An algorithm may want any window after one acknowledgement, all of which would be sent at once, and a
-/// hundred connections may do so together; so each gets one segment more than these, and [`Sender::room`](crate::Sender::room) tells
-/// that it was too much.
+/// Most segments that one connection should have outstanding. At 1460 bytes this is 5.7 times the largest window of TCP (2^30 bytes,
+/// RFC 7323 section 2.3). An algorithm may want any window after one acknowledgement, and a hundred connections may do so at
+/// once. So the sender stops one segment beyond this number, and [`Sender::room`](crate::Sender::room) shows the excess.
 pub const MAX_OUTSTANDING: u64 = 1 << 22;
 
-/// What the controller wants.
+/// The controller's decision, its window in whole segments, and its deadline.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct CachedDecision {
     decision: Decision,
     segments: u64,
     /// When the controller wants to be called; [`Time::MAX`] for not at all.
     deadline: Time,
 }
 
-impl Wanted {
+impl CachedDecision {
     pub(super) fn new(cc: &dyn Controller, mss: u32) -> Self {
-        let mut wanted = Self { decision: cc.decision(), segments: 1, deadline: Time::MAX };
-        wanted.measure(mss);
-        wanted.deadline = cc.deadline().unwrap_or(Time::MAX);
-        wanted
+        let mut cached = Self { decision: cc.decision(), segments: 1, deadline: Time::MAX };
+        cached.measure(mss);
+        cached.deadline = cc.deadline().unwrap_or(Time::MAX);
+        cached
     }
 
     /// The controller has been told something and is asked again.
@@ -49,7 +47,7 @@ impl Wanted {
     #[inline]
     fn measure(&mut self, mss: u32) {
         let (cwnd, size) = (self.decision.cwnd, u64::from(mss));
-        // Most changes are less than a segment.
+        // Most changes are smaller than a segment and need no division.
         if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
             self.segments = (cwnd / size).clamp(1, MAX_OUTSTANDING + 1);
         }
@@ -66,7 +64,7 @@ impl Wanted {
     }
 }
 
-impl Deref for Wanted {
+impl Deref for CachedDecision {
     type Target = Decision;
 
     fn deref(&self) -> &Decision {
