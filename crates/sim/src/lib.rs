@@ -15,7 +15,7 @@ pub mod scenario;
 pub use capture::pcap;
 pub use engine::many::run_many;
 #[doc(hidden)]
-pub use engine::run_plainly;
+pub use engine::run_by_reference;
 pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use record::report;
 pub use resolve::plan;

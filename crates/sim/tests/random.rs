@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use bentpipe_cc::registry::{self, Kind};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::report::{Outcome, Report};
-use bentpipe_sim::{Scenario, no_supply, run, run_many, run_plainly};
+use bentpipe_sim::{Scenario, no_supply, run, run_by_reference, run_many};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
@@ -459,7 +459,7 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
 
 /// The run of this scenario, its samples too, is that of the plain engine. As text, because a trace holds NaN before the first RTT sample.
 fn like_plainly(plan: &Plan, text: &str) -> Result<Outcome, TestCaseError> {
-    let got = [run, run_plainly].map(|run| run(plan, &mut no_supply, &mut |_| true));
+    let got = [run, run_by_reference].map(|run| run(plan, &mut no_supply, &mut |_| true));
     let [Ok(fast), Ok(plain)] = got else { return Err(TestCaseError::fail(format!("{got:?}\n{text}"))) };
     prop_assert_eq!(format!("{:?}", fast.report), format!("{:?}", plain.report), "{}", text);
     let flows = [&fast, &plain].map(|outcome| lines(&format!("{:?}", outcome.flows.trace())));

@@ -6,7 +6,8 @@ use std::path::Path;
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::plan::{
-    CcPlan, CodelPlan, Discipline, FqCodelPlan, LossPlan, PiePlan, Plan, QueueLimit, RedPlan, Source,
+    CcPlan, CodelPlan, DirectionId, Discipline, FqCodelPlan, LossPlan, PiePlan, Plan, QueueLimit, RedPlan,
+    Source,
 };
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
@@ -42,7 +43,7 @@ fn defaults() {
     assert_eq!((link.forward.rate_bps, link.forward.delay), (10_000_000, Span(250_000_000)));
     assert!(link.forward.loss.is_empty());
     let flow = &plan.flows[0];
-    assert_eq!((flow.name.as_str(), &*flow.path), ("reno", &[0][..]));
+    assert_eq!((flow.name.as_str(), &*flow.path), ("reno", &[DirectionId::forward(0)][..]));
     assert_eq!(
         (flow.start, flow.stop, flow.start_jitter, flow.extra_delay),
         (Time(0), None, Span(0), Span(0))

@@ -8,7 +8,7 @@ use bentpipe_tcp::{
     Sender,
 };
 
-use crate::engine::audit::{Books, Missing, Watch};
+use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::control;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT, SackStore, unwrap};
 use crate::record::histogram::Histogram;
@@ -31,7 +31,7 @@ pub(crate) struct Tcp {
     rtts: Histogram,
     pub(crate) receiver: Receiver,
     bytes: Option<u64>,
-    pub(crate) watch: Watch,
+    pub(crate) check: WindowCheck,
 }
 
 /// A constant-rate source that answers to nothing.
@@ -92,7 +92,7 @@ impl Tcp {
             bytes,
             rtts: Histogram::default(),
             done_at: NEVER,
-            watch: Watch::default(),
+            check: WindowCheck::default(),
         }
     }
 
@@ -109,7 +109,7 @@ impl Tcp {
         let bare = packet.sack == 0 && !packet.has(ECE);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
-            self.watch.window(&self.sender); // in flight is then set to what is outstanding
+            self.check.window(&self.sender); // in flight is then set to what is outstanding
         } else {
             self.on_any_ack(now, upto, packet, sacks);
         }
@@ -125,7 +125,7 @@ impl Tcp {
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        self.watch.ack(upto, self.sender.next());
+        self.check.ack(upto, self.sender.next());
         if let Some(option) = sacks.option(packet.sack)
             && !packet.has(ECE)
             && let Some(seq) = self.sender.newly_sacked(upto, option)
@@ -134,14 +134,14 @@ impl Tcp {
             if let Some(rtt) = self.sender.on_ack_recovery_fast(now, seq) {
                 self.rtts.add(rtt.0);
             }
-            return self.watch.sender(&self.sender);
+            return self.check.sender(&self.sender);
         }
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
         sacks.take(packet.sack, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }
-        self.watch.sender(&self.sender);
+        self.check.sender(&self.sender);
     }
 
     /// The application sends nothing more. True if that gives the sending end something to send.

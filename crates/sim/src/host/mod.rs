@@ -1,4 +1,5 @@
 //! The two ends of a flow.
 
+pub(crate) mod books;
 pub(crate) mod control;
 pub(crate) mod flow;

@@ -1,16 +1,17 @@
 //! One direction of a link: a queue, a transmitter, losses, propagation.
 //!
+//! Its contract is small. [`Direction::push`] offers a packet, [`Direction::next`] says when something will come out, and
+//! [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a short cut may rely on.
+//!
 //! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs at most one event: its
-//! arrival at the far end. RED and PIE decide on arrival and keep that true. What waits is counted apart from what is under way
-//! (`backlog.rs`): a packet that finds the transmitter free has nothing to do with it. Where all packets take the same whole number
-//! of nanoseconds it follows from when the transmitter will be free. What decides at departure (`scheduled.rs`) holds its
-//! packets back until the transmitter is free, and is to the link an arrival that need not wait.
+//! arrival at the far end. RED and PIE decide on arrival and keep that true. Packets that wait are counted apart from those under
+//! way (`backlog.rs`): a packet that finds the transmitter free has nothing to do with them. A queue that decides at
+//! departure (`queue/at_departure.rs`) holds its packets back until the transmitter is free.
 
 use std::collections::VecDeque;
 
 use bentpipe_cc::{Span, Time};
 
-use crate::engine::audit::Ledger;
 use crate::link::backlog::Backlog;
 use crate::link::loss::Loss;
 use crate::link::packet::{CE, ECT, LOST, Packet};
@@ -19,10 +20,7 @@ use crate::link::transmitter::Transmitter;
 use crate::queue::at_departure::Scheduled;
 use crate::queue::pie::{Offered, Pie};
 use crate::queue::red::{Arrival, Red, Verdict};
-use crate::resolve::plan::{self, Channel, FlowPlan, QueueLimit};
-
-/// Entities that each flow has among the links: its delay there, the one back, and the random one of its acknowledgements.
-pub(crate) const OF_FLOW: u32 = 3;
+use crate::resolve::plan::{self, DirectionPlan, FlowPlan, QueueLimit};
 
 /// Nothing that is not listed has to wait for longer, 146 years, so that no time of it is beyond the end of the clock.
 const FARTHEST: u64 = 1 << 62;
@@ -61,18 +59,67 @@ enum Room {
     Ahead(u64),
 }
 
-/// What becomes of a packet offered to a link.
+/// Why a direction does not take a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// The queue was full, or dropped it early.
+pub enum Refusal {
+    /// The queue has no room.
+    Full,
+    /// The queue has room, but its rule is to drop early.
+    Early,
+}
+
+/// What a direction says of a packet that is pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Push {
+    /// It is inside.
+    Taken,
+    /// It is inside, and known to be in error: it comes out when it would have reached the far end.
+    Lost,
+    /// It is not inside.
+    Dropped(Refusal),
+}
+
+/// What has become of a packet that was inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has reached the far end.
+    Delivered,
+    /// It was in error on its way.
+    Lost,
+    /// The queue has dropped it since it was taken.
     Dropped,
+}
+
+/// What a direction promises about packets of one size. Every short cut rests on these promises alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// Packets come out in the order in which they went in, and the fate of each is known when it goes in.
+    pub in_order: bool,
+    /// No packet spends less time inside.
+    pub least_delay: Span,
+    /// Two packets come out at least this far apart.
+    pub least_gap: Span,
+    /// Packets that go in at least `least_gap` apart all arrive, and each spends exactly this time inside.
+    pub constant: Option<Span>,
+}
+
+impl Promises {
+    /// Nothing is promised: each packet is an event.
+    pub const NOTHING: Self =
+        Self { in_order: false, least_delay: Span::ZERO, least_gap: Span::ZERO, constant: None };
+}
+
+/// What becomes of a packet that goes through a direction which keeps packets in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transit {
+    Refused(Refusal),
     /// Taken, but lost on the way; it would have reached the far end then.
     Lost(Time),
     /// It will reach the far end then.
     Arrives(Time),
 }
 
-/// What a link does besides taking all packets for which there is room.
+/// What a direction does besides taking all packets for which there is room.
 #[derive(Debug)]
 enum Discipline {
     Red(Red),
@@ -98,16 +145,18 @@ struct Jitter {
 
 /// One direction of a link at work.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Direction {
     transmitter: Transmitter,
     delay: u64,
     /// Nothing but a transmitter, a drop-tail queue and a delay.
     simple: bool,
-    /// Its number among the entities of the run. A delay that several flows have as their own is as many; this is that of flow 0.
-    entity: u32,
-    shared: bool,
+    /// Packets that come out at one instant come out in the order of their flows.
+    by_flow: bool,
+    /// A guard of the tests: it promises nothing.
+    #[cfg(test)]
+    promises_nothing: bool,
     room: Room,
-    backlog: Backlog,
+    pub(super) backlog: Backlog,
     /// Packets whose arrival at the far end is awaited here, in order.
     under_way: VecDeque<Slot>,
     pub(crate) counts: Counts,
@@ -116,9 +165,9 @@ pub(crate) struct Link {
     losses: Vec<Loss>,
 }
 
-impl Link {
-    /// Entity `entity`, a link as `plan` says in a run of `flows`; its losses and its queue draw from streams named after `name`.
-    pub(crate) fn new(plan: &Channel, entity: u32, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
+impl Direction {
+    /// One direction as `plan` says in a run of `flows`. Its losses and its queue draw from streams named after `name`.
+    pub(crate) fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses: Vec<_> = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
         let mut discipline = None;
@@ -146,28 +195,29 @@ impl Link {
             backlog: Backlog::new(bytes),
             discipline: discipline.map(Box::new),
             losses,
-            ..Self::pure_delay(plan.delay, plan.rate_bps, entity)
+            ..Self::pure_delay(plan.delay, plan.rate_bps)
         }
     }
 
-    /// A link that delays and neither queues nor loses.
-    pub(crate) fn private(delay: Span, entity: u32) -> Self {
-        Self::pure_delay(delay, 0, entity)
+    /// A direction that delays and neither queues nor loses. Packets that come out at one instant come out in the order of their flows.
+    pub(crate) fn access_delay(delay: Span) -> Self {
+        Self { by_flow: true, ..Self::pure_delay(delay, 0) }
     }
 
-    /// A link that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
-    pub(crate) fn jitter(most: Span, entity: u32, stream: Stream) -> Self {
+    /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
+    pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
         let discipline = Some(Box::new(Discipline::Jitter(Jitter { most, stream })));
-        Self { discipline, ..Self::pure_delay(Span::ZERO, 0, entity) }
+        Self { discipline, ..Self::pure_delay(Span::ZERO, 0) }
     }
 
-    fn pure_delay(delay: Span, rate: u64, entity: u32) -> Self {
+    fn pure_delay(delay: Span, rate: u64) -> Self {
         Self {
             transmitter: Transmitter::new(rate),
             delay: delay.0,
             simple: false,
-            entity,
-            shared: false,
+            by_flow: false,
+            #[cfg(test)]
+            promises_nothing: false,
             room: Room::Packets(u64::MAX),
             backlog: Backlog::new(false),
             under_way: VecDeque::new(),
@@ -177,40 +227,84 @@ impl Link {
         }
     }
 
-    /// From now on it is a delay of several flows, of which flow 0 has or would have it as entity `first`.
-    pub(crate) fn share(&mut self, first: u32) {
-        (self.entity, self.shared) = (first, true);
+    /// Offers a packet of class `class` at `now`, which is not earlier than at the last call.
+    pub fn push(&mut self, now: Time, mut packet: Packet) -> Push {
+        if self.decides_at_departure() {
+            return self.push_scheduled(now, packet);
+        }
+        match self.transit(now, &mut packet) {
+            Transit::Refused(why) => Push::Dropped(why),
+            Transit::Arrives(at) => {
+                self.keep(at, packet.hop, &packet);
+                Push::Taken
+            }
+            Transit::Lost(at) => {
+                packet.flags |= LOST;
+                self.keep(at, packet.hop, &packet);
+                Push::Lost
+            }
+        }
     }
 
-    /// Is it a delay of several flows?
+    /// When something comes out next; `None` if nothing is inside.
     #[inline]
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared
+    pub fn next(&self) -> Option<Time> {
+        self.under_way.front().map(|slot| slot.at)
     }
 
-    /// Which entity's event the next arrival is.
-    pub(crate) fn entity(&self) -> u32 {
-        self.entity_of(self.under_way.front().map_or(0, |slot| slot.packet.flow))
+    /// What comes out at `now`, the instant that [`Direction::next`] says.
+    #[inline]
+    pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
+        let packet = self.under_way.pop_front()?.packet;
+        if self.under_way.is_empty() && self.decides_at_departure() {
+            self.catch_up(now);
+        }
+        if packet.has(LOST) {
+            return Some((packet, Fate::Lost));
+        }
+        self.counts.delivered += 1;
+        Some((packet, Fate::Delivered))
     }
 
-    /// Which entity's event the arrival of a packet of this flow is.
-    pub(crate) fn entity_of(&self, flow: u32) -> u32 {
-        self.entity + if self.shared { OF_FLOW * flow } else { 0 }
+    /// A packet inside that will not arrive, told once, when a later call makes it known: the queue has dropped it, and it comes out
+    /// here and not by [`Direction::pop`], or it is lost on its way.
+    pub fn take_doomed(&mut self) -> Option<(Packet, Fate)> {
+        let packet = self.scheduled()?.take_untold()?;
+        let fate = if packet.has(LOST) { Fate::Lost } else { Fate::Dropped };
+        Some((packet, fate))
     }
 
-    /// The least time that a packet spends in it.
-    pub(crate) fn delay(&self) -> Span {
-        Span(self.delay)
+    /// What it promises about packets of `size` bytes.
+    pub fn promises(&self, size: u16) -> Promises {
+        #[cfg(test)]
+        if self.promises_nothing {
+            return Promises::NOTHING;
+        }
+        let (time, rest) = self.transmitter.time(size);
+        let pure = self.transmitter.rate == 0 && self.discipline.is_none();
+        let constant = pure || self.simple && rest == 0;
+        Promises {
+            in_order: !self.decides_at_departure(),
+            least_delay: Span(self.delay),
+            least_gap: Span(time),
+            constant: constant.then(|| Span(time.saturating_add(self.delay))),
+        }
     }
 
-    /// From now on it takes no short cuts.
-    pub(crate) fn be_plain(&mut self) {
-        self.simple = false;
+    /// From now on it promises nothing.
+    #[cfg(test)]
+    pub(crate) fn promise_nothing(&mut self) {
+        self.promises_nothing = true;
     }
 
-    /// All packets that come are of these sizes: if that is one, and the clock can tell how long all of them take, nothing needs listing.
-    pub(crate) fn expect_sizes(&mut self, sizes: &[u16]) {
-        if let (true, &[size], Room::Packets(limit)) = (self.simple, sizes, self.room)
+    /// The packet that comes out next.
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.under_way.front().map(|slot| &slot.packet)
+    }
+
+    /// All packets that come are of `size` bytes. If the clock can tell how long all of them take, nothing needs listing.
+    pub(crate) fn expect_equal_packets(&mut self, size: u16) {
+        if let (true, Room::Packets(limit)) = (self.simple, self.room)
             && let Some(time) = self.transmitter.repeat(size)
             && let Some(room) = limit.checked_mul(time).filter(|&room| room < FARTHEST)
         {
@@ -226,48 +320,16 @@ impl Link {
         }
     }
 
-    /// How long the transmitter takes for a packet of `size` bytes, without what rounding leaves for the next, ns.
-    pub(crate) fn sending_time(&self, size: u16) -> u64 {
-        self.transmitter.time(size).0
-    }
-
-    /// How long a packet of `size` bytes takes that finds the transmitter free, if that is always the same and the packet arrives, ns.
-    pub(crate) fn constant(&self, size: u16) -> Option<u64> {
-        let pure = self.transmitter.rate == 0 && self.discipline.is_none();
-        let (time, rest) = self.transmitter.time(size);
-        (pure || self.simple && rest == 0).then(|| time.saturating_add(self.delay))
-    }
-
-    /// `count` packets of `size` bytes have found the transmitter free.
-    pub(crate) fn passed(&mut self, size: u16, count: u64, delivered: bool) {
+    /// `count` packets of `size` bytes have gone through as [`Promises::constant`] says; `delivered`: all the way.
+    pub(crate) fn book_constant(&mut self, size: u16, count: u64, delivered: bool) {
         self.counts.offered += count;
         self.counts.delivered += if delivered { count } else { 0 };
-        self.transmitter.busy += count * self.sending_time(size);
-    }
-
-    /// Some of these have passed, and the last will have been sent at `at`.
-    pub(crate) fn is_free_again(&mut self, at: Time) {
-        self.transmitter.free_at = self.transmitter.free_at.max(at.0);
-    }
-
-    /// When the last packet that it has taken reaches the far end, if nothing is lost on it.
-    pub(crate) fn last_out(&self) -> Option<Time> {
-        self.simple.then(|| self.arrival_of(self.transmitter.free_at))
+        self.transmitter.busy += count * self.transmitter.time(size).0;
     }
 
     /// Bits per second.
     pub(crate) fn rate_bps(&self) -> u64 {
         self.transmitter.rate
-    }
-
-    /// Does a packet of `size` bytes that is offered at an instant arrive after it?
-    pub(crate) fn takes_time(&self, size: u16) -> bool {
-        self.delay > 0 || self.parts_packets(size)
-    }
-
-    /// Does a packet of `size` bytes arrive at another instant than the one before it?
-    pub(crate) fn parts_packets(&self, size: u16) -> bool {
-        self.sending_time(size) > 0
     }
 
     /// What waits, if that is decided at departure.
@@ -381,49 +443,51 @@ impl Link {
         now.0
     }
 
-    /// Takes a packet that comes at `now`, if it may, and says what becomes of it. Inlined, as it is a step of every hop.
+    /// As [`Direction::push`] for a direction that promises order: says what becomes of the packet, and does not keep it. Inlined, as
+    /// it is a step of every hop.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, now: Time, packet: &mut Packet) -> Fate {
+    pub(crate) fn transit(&mut self, now: Time, packet: &mut Packet) -> Transit {
         self.counts.offered += 1;
         if let Room::Ahead(room) = self.room {
             let begin = self.transmitter.free_at.max(now.0);
             let ahead = begin - now.0;
             if ahead > room {
                 self.counts.dropped_queue += 1;
-                return Fate::Dropped;
+                return Transit::Refused(Refusal::Full);
             }
             self.counts.waited += u128::from(ahead);
             self.counts.most = self.counts.most.max(ahead);
             let sent = self.transmitter.send_alike(begin);
-            return Fate::Arrives(self.arrival_of(sent));
+            return Transit::Arrives(self.arrival_of(sent));
         }
         if !self.simple {
-            return self.admit_by_rules(now, packet);
+            return self.transit_by_rules(now, packet);
         }
         let begin = self.transmitter.free_at.max(now.0);
         if begin > now.0 {
             self.backlog.drain(now.0);
             if !self.has_room(now, packet.size) {
                 self.counts.dropped_queue += 1;
-                return Fate::Dropped;
+                return Transit::Refused(Refusal::Full);
             }
             self.wait(now, begin, packet.size);
         }
         let sent = self.transmitter.send(begin, packet.size);
-        Fate::Arrives(self.arrival_of(sent))
+        Transit::Arrives(self.arrival_of(sent))
     }
 
     /// The same for all kinds of links.
     #[inline(never)]
-    fn admit_by_rules(&mut self, now: Time, packet: &mut Packet) -> Fate {
+    fn transit_by_rules(&mut self, now: Time, packet: &mut Packet) -> Transit {
         if self.transmitter.rate == 0 {
             let held = self.held(now);
-            return Fate::Arrives(self.arrival_of(held));
+            return Transit::Arrives(self.arrival_of(held));
         }
         self.backlog.drain(now.0);
+        let has_room = self.has_room(now, packet.size);
         if !self.takes(now, packet) {
             self.counts.dropped_queue += 1;
-            return Fate::Dropped;
+            return Transit::Refused(if has_room { Refusal::Early } else { Refusal::Full });
         }
         let begin = self.transmitter.free_at.max(now.0);
         if begin > now.0 {
@@ -436,7 +500,7 @@ impl Link {
         }
         self.counts.dropped_error += u64::from(lost);
         let arrival = self.arrival_of(sent);
-        if lost { Fate::Lost(arrival) } else { Fate::Arrives(arrival) }
+        if lost { Transit::Lost(arrival) } else { Transit::Arrives(arrival) }
     }
 
     /// A packet that comes at `now` waits until `begin`.
@@ -461,7 +525,7 @@ impl Link {
             self.grow();
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
-        let tied = self.shared && self.under_way.back().is_some_and(|last| last.at == at);
+        let tied = self.by_flow && self.under_way.back().is_some_and(|last| last.at == at);
         self.under_way.push_back(Slot { at, packet: Packet { hop, ..*packet } });
         self.under_way.len() == 1 || tied && self.settle_last()
     }
@@ -485,20 +549,6 @@ impl Link {
         self.under_way.reserve_exact((self.under_way.len() / 4).max(2));
     }
 
-    /// When the next packet reaches the far end.
-    #[inline]
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.under_way.front().map(|slot| slot.at)
-    }
-
-    /// The packet that reaches the far end now; one that carries [`LOST`] does not, and is only removed.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Packet> {
-        let packet = self.under_way.pop_front()?.packet;
-        self.counts.delivered += u64::from(!packet.has(LOST));
-        Some(packet)
-    }
-
     /// The packets that have not reached the far end, lost ones included. Those handed on ahead of time are counted elsewhere.
     pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
         self.under_way.iter().map(|slot| &slot.packet)
@@ -508,31 +558,6 @@ impl Link {
     pub(crate) fn kept(&mut self) -> u64 {
         let waiting = self.scheduled().map_or(0, |scheduled| scheduled.waiting());
         waiting + self.backlog.packets() + self.under_way.len() as u64
-    }
-
-    /// What the audit balances.
-    pub(crate) fn ledger(&mut self) -> Ledger {
-        let counts = self.counts;
-        let (waiting, came, scheduled) = match self.scheduled() {
-            Some(scheduled) => {
-                let packets = scheduled.packets();
-                let sizes = packets.iter().map(|packet| u64::from(packet.size)).sum();
-                (packets.len() as u64, scheduled.came(), (scheduled.bytes(), sizes))
-            }
-            None => (0, counts.offered, (0, 0)),
-        };
-        let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() as u64;
-        Ledger {
-            offered: came,
-            dropped_queue: counts.dropped_queue,
-            dropped_error: counts.dropped_error,
-            delivered: counts.delivered,
-            waiting,
-            under_way: there + counts.beyond,
-            waiting_bytes: (self.backlog.bytes() + scheduled.0, self.backlog.bytes_added_up() + scheduled.1),
-            most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
-            queue_max: self.queue_max(),
-        }
     }
 
     /// Share of the time until `end` in which the transmitter was busy.

@@ -2,6 +2,7 @@
 
 mod backlog;
 pub(crate) mod direction;
+pub(crate) mod ledger;
 mod loss;
 pub(crate) mod packet;
 pub(crate) mod random;

@@ -8,13 +8,13 @@
 
 use bentpipe_cc::Time;
 
-use crate::link::direction::{Fate, Link};
+use crate::link::direction::{Direction, Push, Refusal, Transit};
 use crate::link::packet::{LOST, Packet};
 use crate::queue::codel::Codel;
 use crate::queue::fq_codel::FqCodel;
 use crate::queue::packet_store::{Fifo, Store, Verdicts};
 use crate::queue::priority::Priority;
-use crate::resolve::plan::{Channel, CodelPlan, Discipline, FlowPlan, QueueLimit};
+use crate::resolve::plan::{CodelPlan, DirectionPlan, Discipline, FlowPlan, QueueLimit};
 
 /// In which order waiting packets are sent, and which are not.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) struct Scheduled {
 
 impl Scheduled {
     /// What `plan` asks for; `None` for a discipline that decides on arrival.
-    pub(crate) fn new(plan: &Channel, seed: u64, name: &str, flows: &[FlowPlan]) -> Option<Box<Self>> {
+    pub(crate) fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Option<Box<Self>> {
         let limit = plan.queue;
         let scheduler = match plan.discipline {
             Discipline::DropTail | Discipline::Red(_) | Discipline::Pie(_) => return None,
@@ -108,6 +108,11 @@ impl Scheduled {
         self.seen = now;
     }
 
+    /// A packet of whose end nobody has been told.
+    pub(crate) fn take_untold(&mut self) -> Option<Packet> {
+        self.verdicts.untold.pop()
+    }
+
     fn enqueue(&mut self, now: Time, packet: Packet) {
         self.watch(now);
         self.came += 1;
@@ -143,25 +148,20 @@ impl Scheduled {
     }
 }
 
-impl Link {
-    /// Offers a packet at `now` to a link that decides at departure. Is its next event new?
-    pub(crate) fn offer(&mut self, now: Time, packet: Packet) -> bool {
-        let first = self.next().is_none();
+impl Direction {
+    /// [`Direction::push`] for a queue that decides at departure.
+    pub(crate) fn push_scheduled(&mut self, now: Time, packet: Packet) -> Push {
         self.catch_up(now);
-        let Some(scheduled) = self.scheduled() else { return false };
+        let Some(scheduled) = self.scheduled() else { return Push::Taken };
+        let before = scheduled.verdicts.dropped;
         scheduled.enqueue(now, packet);
+        let dropped = scheduled.verdicts.dropped > before;
+        let refused = dropped && scheduled.verdicts.untold.pop_if(|last| *last == packet).is_some();
         if scheduled.idle {
             self.transmit(now);
         }
         self.count();
-        first && self.next().is_some()
-    }
-
-    /// When the next packet reaches the far end, nothing being under way as far as the link knows at `now`.
-    pub(crate) fn refill(&mut self, now: Time) -> Option<Time> {
-        self.scheduled()?;
-        self.catch_up(now);
-        self.next()
+        if refused { Push::Dropped(Refusal::Full) } else { Push::Taken }
     }
 
     /// Makes the choices that were due by `now`.
@@ -175,9 +175,9 @@ impl Link {
     /// The transmitter is free at `now` and takes the next packet.
     fn transmit(&mut self, now: Time) {
         let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
-        match self.admit(now, &mut packet) {
-            Fate::Arrives(at) => _ = self.keep(at, packet.hop, &packet),
-            Fate::Lost(at) => {
+        match self.transit(now, &mut packet) {
+            Transit::Arrives(at) => _ = self.keep(at, packet.hop, &packet),
+            Transit::Lost(at) => {
                 // Its arrival is an event all the same: the queue is looked at then.
                 packet.flags |= LOST;
                 self.keep(at, packet.hop, &packet);
@@ -185,7 +185,7 @@ impl Link {
                     scheduled.verdicts.untold.push(packet);
                 }
             }
-            Fate::Dropped => {} // what it hands over always has room
+            Transit::Refused(_) => {} // what it hands over always has room
         }
     }
 
@@ -197,17 +197,13 @@ impl Link {
         self.counts.marked = marked;
         self.counts.most = self.counts.most.max(waiting);
     }
-
-    /// A packet of whose end its flow has not been told: dropped, or, with [`LOST`], under way without ever arriving.
-    pub(crate) fn take_untold(&mut self) -> Option<Packet> {
-        self.scheduled()?.verdicts.untold.pop()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Scenario;
+    use crate::link::direction::Fate;
     use crate::link::packet::ACK;
     use crate::resolve::plan::Plan;
     use proptest::prelude::*;
@@ -239,14 +235,14 @@ mod tests {
             packets in prop::collection::vec((0_u64..2_000_000, 40_u16..1501, 0_u32..5, any::<bool>(), 0_u16..3), 1..400),
         ) {
             let plan = plan(queue);
-            let mut link = Link::new(&plan.links[0].forward, 0, 1, "link/x/forward", &plan.flows);
+            let mut link = Direction::new(&plan.links[0].forward, 1, "link/x/forward", &plan.flows);
             let (mut now, mut told, mut taken_out, mut lost) = (Time(0), Vec::new(), 0, 0);
             for (i, (gap, size, flow, ack, look)) in packets.iter().enumerate() {
                 now = Time(now.0 + gap);
-                while link.next().is_some_and(|t| t <= now) {
-                    if link.pop().is_some_and(|p| p.has(LOST)) { lost += 1 } else { taken_out += 1 }
-                    if link.next().is_none() {
-                        link.catch_up(now);
+                while let Some(at) = link.next().filter(|at| *at <= now) {
+                    match link.pop(at) {
+                        Some((_, Fate::Lost)) => lost += 1,
+                        _ => taken_out += 1,
                     }
                 }
                 // Looking now and then must not matter, so the counts below hold either way.
@@ -254,16 +250,19 @@ mod tests {
                     link.catch_up(now);
                 }
                 let flags = if *ack { ACK } else { crate::link::packet::ECT };
-                link.offer(now, Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() });
-                told.extend(std::iter::from_fn(|| link.take_untold()));
+                let packet = Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() };
+                if let Push::Dropped(_) = link.push(now, packet) {
+                    told.push(packet);
+                }
+                told.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet));
             }
             let counts = link.counts;
             prop_assert_eq!(counts.delivered, taken_out);
             let mut under_way = 0;
-            while link.next().is_some() {
-                if link.pop().is_some_and(|p| p.has(LOST)) { lost += 1 } else { under_way += 1 }
-            }
             let waiting = link.scheduled().unwrap().waiting();
+            for packet in link.on_the_way() {
+                if packet.has(LOST) { lost += 1 } else { under_way += 1 }
+            }
             let all = packets.len() as u64;
             prop_assert_eq!(all, taken_out + counts.dropped_queue + lost + under_way + waiting);
             prop_assert_eq!(counts.dropped_error, lost);
@@ -274,8 +273,8 @@ mod tests {
             prop_assert_eq!(numbers.len(), told.len());
             // And at last the queue runs empty.
             link.catch_up(Time::MAX);
-            while link.next().is_some() {
-                link.pop();
+            while let Some(at) = link.next() {
+                link.pop(at);
             }
             prop_assert_eq!((link.scheduled().unwrap().waiting(), link.counts.delivered + link.counts.dropped_queue + link.counts.dropped_error), (0, all));
         }
@@ -285,9 +284,9 @@ mod tests {
     fn the_mean_queue_counts_waiting_and_not_transmission() {
         // Packets of 1250 bytes take 1 ms. Four come at 0; until 3 ms 3, 2 and 1 of them wait.
         let plan = plan("kind = \"priority\", limit = \"10 packets\"");
-        let mut link = Link::new(&plan.links[0].forward, 0, 1, "link/x/forward", &plan.flows);
+        let mut link = Direction::new(&plan.links[0].forward, 1, "link/x/forward", &plan.flows);
         for _ in 0..4 {
-            link.offer(Time(0), Packet { size: 1250, ..Packet::default() });
+            link.push(Time(0), Packet { size: 1250, ..Packet::default() });
         }
         assert_eq!(link.waiting(Time(2_500_000)), 1);
         link.catch_up(Time(3_000_000));

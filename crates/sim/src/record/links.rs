@@ -5,25 +5,25 @@ use std::collections::VecDeque;
 
 use bentpipe_cc::{Span, Time};
 
-use crate::link::direction::Link;
+use crate::link::direction::Direction;
 use crate::record::history::Past;
 use crate::record::report::LinkSamples;
 
 /// What is recorded of the links.
 #[derive(Debug)]
-pub(crate) struct Links {
+pub(crate) struct LinkRecorder {
     interval: Span,
-    known: Vec<Known>,
-    /// Runs of constant links, by their numbers in the engine.
-    passages: Vec<Passage>,
-    /// Packets of passages that each link has delivered by the present tick.
+    known: Vec<DirectionHistory>,
+    /// Delay lines, by their numbers in the engine.
+    delay_lines: Vec<DelayLineHistory>,
+    /// Packets of delay_lines that each link has delivered by the present tick.
     passed: Vec<u64>,
     samples: LinkSamples,
 }
 
 /// A link that may be ahead.
 #[derive(Debug)]
-struct Known {
+struct DirectionHistory {
     /// The first tick at which nobody has looked; it sees all that is offered until then.
     until: Time,
     /// What waited and what had been dropped at the ticks from the next one on to that.
@@ -33,48 +33,53 @@ struct Known {
     past: Past,
 }
 
-/// A run of constant links, which nothing waits at or is dropped by.
+/// A delay line, which nothing waits at or is dropped by.
 #[derive(Debug)]
-struct Passage {
+struct DelayLineHistory {
     /// What enters it before then changes nothing that a tick will see.
     from: Time,
     count: u64,
-    hops: Vec<Passed>,
+    passed: Vec<Passed>,
 }
 
-/// A link of a passage.
+/// A link of a line.
 #[derive(Debug)]
 struct Passed {
-    link: usize,
-    /// From the entry of the passage to the far end of the link.
+    direction: usize,
+    /// From the entry of the delay line to the far end of the link.
     time: Span,
     past: Past,
 }
 
-impl Links {
+impl LinkRecorder {
     /// The links of a scenario, so many directions, looked at at multiples of `interval`.
     pub(crate) fn new(links: usize, interval: Span) -> Self {
-        let known = || Known { until: Time(0), looks: VecDeque::new(), handed: 0, past: Past::new(interval) };
+        let known = || DirectionHistory {
+            until: Time(0),
+            looks: VecDeque::new(),
+            handed: 0,
+            past: Past::new(interval),
+        };
         Self {
             interval,
             known: std::iter::repeat_with(known).take(links).collect(),
-            passages: Vec::new(),
+            delay_lines: Vec::new(),
             passed: vec![0; links],
             samples: LinkSamples::new(links),
         }
     }
 
-    /// The next passage leads over these links; so long after its entry each has delivered.
-    pub(crate) fn expect_passage(&mut self, links: impl Iterator<Item = (usize, Span)>) {
-        let recorded = links.filter(|&(link, _)| link < self.known.len());
-        let hops =
-            recorded.map(|(link, time)| Passed { link, time, past: Past::new(self.interval) }).collect();
-        self.passages.push(Passage { from: Time(0), count: 0, hops });
+    /// The next delay line leads over these links; so long after its entry each has delivered.
+    pub(crate) fn expect_delay_line(&mut self, directions: &[(usize, Span)]) {
+        let recorded = directions.iter().filter(|(direction, _)| *direction < self.known.len());
+        let passed =
+            recorded.map(|&(direction, time)| Passed { direction, time, past: Past::new(self.interval) });
+        self.delay_lines.push(DelayLineHistory { from: Time(0), count: 0, passed: passed.collect() });
     }
 
     /// A packet is about to be offered to link `i` at `at`.
     #[inline(always)]
-    pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Link) {
+    pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Direction) {
         if let Some(known) = self.known.get_mut(i)
             && at > known.until
         {
@@ -91,23 +96,23 @@ impl Links {
         }
     }
 
-    /// A packet enters passage `i` at `at`.
+    /// A packet enters delay line `i` at `at`.
     #[inline(always)]
     pub(crate) fn passes(&mut self, at: Time, i: usize) {
-        if let Some(passage) = self.passages.get_mut(i) {
-            if at >= passage.from {
-                passage.note(at);
+        if let Some(line) = self.delay_lines.get_mut(i) {
+            if at >= line.from {
+                line.note(at);
             }
-            passage.count += 1;
+            line.count += 1;
         }
     }
 
     /// Takes a sample of each link.
-    pub(crate) fn tick(&mut self, now: Time, links: &mut [Link]) {
+    pub(crate) fn tick(&mut self, now: Time, links: &mut [Direction]) {
         self.passed.fill(0);
-        for passage in &mut self.passages {
-            for hop in &mut passage.hops {
-                self.passed[hop.link] += hop.past.at(now, passage.count);
+        for line in &mut self.delay_lines {
+            for hop in &mut line.passed {
+                self.passed[hop.direction] += hop.past.at(now, line.count);
             }
         }
         for (i, (link, known)) in links.iter_mut().zip(&mut self.known).enumerate() {
@@ -130,11 +135,11 @@ impl Links {
     }
 }
 
-impl Known {
+impl DirectionHistory {
     /// Looks at the link at all ticks before `at`, at which the next packet will be offered to it.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, at: Time, link: &mut Link, interval: Span) {
+    fn look(&mut self, at: Time, link: &mut Direction, interval: Span) {
         while self.until < at {
             self.looks.push_back(seen(link, self.until));
             self.until = self.until + interval;
@@ -142,12 +147,12 @@ impl Known {
     }
 }
 
-impl Passage {
+impl DelayLineHistory {
     #[cold]
     #[inline(never)]
     fn note(&mut self, at: Time) {
         self.from = Time::MAX;
-        for hop in &mut self.hops {
+        for hop in &mut self.passed {
             hop.past.changes(at + hop.time, self.count);
             let next = hop.past.until().0.saturating_add(1);
             self.from = self.from.min(Time(next.saturating_sub(hop.time.0)));
@@ -156,6 +161,6 @@ impl Passage {
 }
 
 /// Packets that wait at `link`, and those that it has dropped until `now`.
-fn seen(link: &mut Link, now: Time) -> (u64, u64) {
+fn seen(link: &mut Direction, now: Time) -> (u64, u64) {
     (link.waiting(now), link.counts.dropped_queue + link.counts.dropped_error)
 }

@@ -5,9 +5,9 @@
 
 use bentpipe_cc::{Span, Time};
 
-use super::links::Links;
+use super::links::LinkRecorder;
 use crate::host::flow::{Flow, Kind, Tcp};
-use crate::link::direction::Link;
+use crate::link::direction::Direction;
 use crate::record::history::{Moments, Past};
 use crate::record::report::{FlowSamples, LinkSamples};
 use crate::resolve::MAX_ROWS;
@@ -33,14 +33,14 @@ pub(crate) struct Recorder {
     changes: Option<Vec<(u64, u64)>>,
     flows: FlowSamples,
     /// At ticks.
-    links: Option<Links>,
+    links: Option<LinkRecorder>,
     /// What receivers deliver ahead of time, if any do, in the places of their flows.
-    receivers: Vec<Receiver>,
+    receivers: Vec<ReceiverHistory>,
 }
 
 /// A receiver that may work ahead of time.
 #[derive(Debug)]
-struct Receiver {
+struct ReceiverHistory {
     /// Segments delivered, and how many when.
     delivered: u64,
     past: Delivered,
@@ -67,7 +67,7 @@ impl Recorder {
             flows_at_ticks,
             changes: on_change.then(|| vec![(0, 0); plan.flows.len()]),
             flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
-            links: links_at_ticks.map(|interval| Links::new(2 * plan.links.len(), interval)),
+            links: links_at_ticks.map(|interval| LinkRecorder::new(2 * plan.links.len(), interval)),
             receivers: Vec::new(),
         }
     }
@@ -95,7 +95,7 @@ impl Recorder {
             Some(interval) => Delivered::AtTicks(Past::new(interval)),
             None => Delivered::AtAnyTime(Moments::default()),
         };
-        let receiver = |&acks_first: &bool| Receiver { delivered: 0, past: past(), acks_first };
+        let receiver = |&acks_first: &bool| ReceiverHistory { delivered: 0, past: past(), acks_first };
         self.receivers = acks_first.iter().map(receiver).collect();
     }
 
@@ -114,16 +114,16 @@ impl Recorder {
         receiver.delivered = delivered;
     }
 
-    /// The next run of constant links leads over these; so long after it is entered each has delivered.
-    pub(crate) fn expect_passage(&mut self, links: impl Iterator<Item = (usize, Span)>) {
+    /// The next delay line leads over these; so long after it is entered each has delivered.
+    pub(crate) fn expect_delay_line(&mut self, directions: &[(usize, Span)]) {
         if let Some(known) = &mut self.links {
-            known.expect_passage(links);
+            known.expect_delay_line(directions);
         }
     }
 
     /// A packet is about to be offered to link `i` at `at`.
     #[inline(always)]
-    pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Link) {
+    pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Direction) {
         if let Some(links) = &mut self.links {
             links.offered(at, i, link);
         }
@@ -137,7 +137,7 @@ impl Recorder {
         }
     }
 
-    /// A packet enters run `i` of constant links at `at`.
+    /// A packet enters delay line `i` at `at`.
     #[inline(always)]
     pub(crate) fn passes(&mut self, at: Time, i: usize) {
         if let Some(links) = &mut self.links {
@@ -147,7 +147,7 @@ impl Recorder {
 
     /// Rows so far.
     pub(crate) fn rows(&self) -> u64 {
-        self.flows.len() as u64 + self.links.as_ref().map_or(0, Links::rows)
+        self.flows.len() as u64 + self.links.as_ref().map_or(0, LinkRecorder::rows)
     }
 
     /// The first sample, if samples are taken at an interval.
@@ -156,7 +156,7 @@ impl Recorder {
     }
 
     /// Takes a sample of everything; returns when the next is due.
-    pub(crate) fn tick(&mut self, now: Time, flows: &[Flow], links: &mut [Link]) -> Option<Time> {
+    pub(crate) fn tick(&mut self, now: Time, flows: &[Flow], links: &mut [Direction]) -> Option<Time> {
         if self.flows_at_ticks {
             for (f, flow) in flows.iter().enumerate() {
                 if let (Kind::Tcp(tcp), true) = (&flow.kind, flow.start <= now) {
@@ -185,7 +185,7 @@ impl Recorder {
     #[inline(never)]
     fn sample(&mut self, now: Time, f: usize, tcp: &Tcp, cause: Cause) {
         let mut segments = tcp.receiver.delivered();
-        if let Some(Receiver { past, acks_first, .. }) = self.receivers.get_mut(f) {
+        if let Some(ReceiverHistory { past, acks_first, .. }) = self.receivers.get_mut(f) {
             let until = if cause == Cause::Arrival && *acks_first { before(now) } else { now };
             segments = match past {
                 Delivered::AtTicks(past) => past.at(now, segments),
@@ -196,7 +196,7 @@ impl Recorder {
     }
 
     pub(crate) fn finish(self) -> (FlowSamples, LinkSamples) {
-        (self.flows, self.links.map_or_else(LinkSamples::default, Links::finish))
+        (self.flows, self.links.map_or_else(LinkSamples::default, LinkRecorder::finish))
     }
 }
 

@@ -7,8 +7,8 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
-use crate::resolve::plan::{CcPlan, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
-use crate::resolve::work::{Delays, PathPlan, Work};
+use crate::resolve::plan::{CcPlan, DirectionId, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Spurious, Traffic};
@@ -23,27 +23,23 @@ fn key_of(index: usize) -> Key {
 }
 
 /// The paths of the scenario's flows, one per table, with what the size of queues depends on.
-pub(crate) fn paths(work: &Work<'_>, delays: &[Delays]) -> Result<Vec<PathPlan>, Error> {
+pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let links = path(work, &flow.path, &key.with("path"))?;
-        let ack_links = match (&flow.ack_path, &flow.traffic) {
+        let there = path(work, &flow.path, &key.with("path"))?;
+        let back = match (&flow.ack_path, &flow.traffic) {
             (Some(_), Some(Traffic::Cbr { .. })) => {
                 let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
                 return Err(work.error(&key.with("ack_path"), message));
             }
-            (Some(names), _) => Some(path(work, names, &key.with("ack_path"))?),
-            (None, _) => None,
+            (Some(names), _) => path(work, names, &key.with("ack_path"))?,
+            (None, _) => there.iter().rev().map(|direction| direction.opposite()).collect(),
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let there = links.iter().map(|i| delays[*i].forward.0);
-        let back: Vec<u64> = match &ack_links {
-            Some(ack_links) => ack_links.iter().map(|i| delays[*i].forward.0).collect(),
-            None => links.iter().map(|i| delays[*i].reverse.0).collect(),
-        };
-        let propagation = there.chain(back).fold(2 * extra.0, u64::saturating_add);
+        let crossed = there.iter().chain(&back).map(|direction| delays[direction.index()].0);
+        let propagation = crossed.fold(2 * extra.0, u64::saturating_add);
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
             _ => {
@@ -51,12 +47,13 @@ pub(crate) fn paths(work: &Work<'_>, delays: &[Delays]) -> Result<Vec<PathPlan>,
                 options.mss + options.header
             }
         };
-        paths.push(PathPlan { links, ack_links, base_rtt: Span(propagation), wire });
+        paths.push(PathPlan { there, back, base_rtt: Span(propagation), wire });
     }
     Ok(paths)
 }
 
-fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<usize>, Error> {
+/// The directions that these names stand for: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
+fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
     let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
     if names.is_empty() {
         let example = known.first().unwrap_or(&"sat");
@@ -64,21 +61,27 @@ fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<usize>, Erro
             work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
         );
     }
-    let mut links = Vec::with_capacity(names.len());
+    let link = |name: &str| known.iter().position(|k| *k == name).map(DirectionId::forward);
+    let mut path: Vec<DirectionId> = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
         let key = key.with(i);
-        let Some(link) = known.iter().position(|k| k == name) else {
+        let direction = link(name).or_else(|| match name.rsplit_once('/')? {
+            (name, "forward") => link(name),
+            (name, "reverse") => Some(link(name)?.opposite()),
+            _ => None,
+        });
+        let Some(direction) = direction else {
             let message = format!("no link is called {}; {}", quoted(name), suggestion(name, known));
             return Err(work.error(&key, message));
         };
-        if links.contains(&link) {
+        if path.iter().any(|before| before.link() == direction.link()) {
             return Err(
                 work.error(&key, format!("a path crosses a link once; {} is in it twice", quoted(name)))
             );
         }
-        links.push(link);
+        path.push(direction);
     }
-    Ok(links)
+    Ok(path)
 }
 
 /// The flows, each table repeated `count` times.
@@ -101,8 +104,8 @@ pub(crate) fn expand(
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
-        let path: Arc<[usize]> = paths[index].links.as_slice().into();
-        let ack_path: Option<Arc<[usize]>> = paths[index].ack_links.as_deref().map(Into::into);
+        let path: Arc<[DirectionId]> = paths[index].there.as_slice().into();
+        let ack_path: Arc<[DirectionId]> = paths[index].back.as_slice().into();
         for copy in 1..=flow.count {
             plans.push(FlowPlan {
                 name: names.next(work, flow, copy, &key)?,
@@ -211,21 +214,16 @@ fn priority(
     key: &Key,
 ) -> Result<u8, Error> {
     let priority = flow.priority.unwrap_or(0);
-    let there = path.links.iter().map(|i| (&links[*i], false));
-    let back = match (&path.ack_links, &flow.traffic) {
-        (_, Some(Traffic::Cbr { .. })) => Vec::new(),
-        (Some(ack_links), _) => ack_links.iter().map(|i| (&links[*i], false)).collect(),
-        (None, _) => path.links.iter().map(|i| (&links[*i], true)).collect(),
-    };
+    // Nobody acknowledges constant-rate traffic.
+    let back = if matches!(flow.traffic, Some(Traffic::Cbr { .. })) { &[][..] } else { &path.back };
     let mut met = false;
-    for (link, reverse) in there.chain(back) {
-        let channel = if reverse { &link.reverse } else { &link.forward };
-        let Discipline::Priority { bands } = channel.discipline else { continue };
+    for direction in path.there.iter().chain(back) {
+        let Discipline::Priority { bands } = direction.of(links).discipline else { continue };
         met = true;
         if priority >= bands {
             let message = format!(
                 "{priority} is out of range: the queue of link {} has {bands} bands; it must be at most {}",
-                link.name,
+                links[direction.link()].name,
                 bands - 1
             );
             return Err(work.error(&key.with("priority"), message));
@@ -287,8 +285,8 @@ fn source(
         return Err(work.error(&key.with("cc"), message));
     };
     let mut options = options(work, flow, key)?;
-    let marks = |i: &usize| links[*i].forward.discipline.marks();
-    if options.ecn && !path.links.iter().any(marks) {
+    let marks = |direction: &DirectionId| direction.of(links).discipline.marks();
+    if options.ecn && !path.there.iter().any(marks) {
         let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
@@ -415,7 +413,7 @@ fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
     let bits = 8.0 * f64::from(path.wire);
     let mut log_intact = 0.0;
     let mut found = false;
-    for loss in path.links.iter().flat_map(|i| &links[*i].forward.loss) {
+    for loss in path.there.iter().flat_map(|direction| &direction.of(links).loss) {
         log_intact += match loss {
             LossPlan::BitError { rate } => libm::log1p(-rate),
             LossPlan::PacketError { rate } => libm::log1p(-rate) / bits,

@@ -7,8 +7,8 @@ use bentpipe_cc::{Span, Time};
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
 use crate::queue::Share;
-use crate::resolve::plan::{Channel, LinkPlan, LossPlan};
-use crate::resolve::work::{Delays, PathPlan, Work};
+use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, LossPlan};
+use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::Duration;
 use crate::scenario::{Link, Loss, Satellite, text};
@@ -19,10 +19,10 @@ const MAX_TRACE: u64 = 256 << 20;
 const DEFAULT_WIRE: u32 = 1_500;
 
 impl Work<'_> {
-    /// The propagation delays of all links, in order of name.
-    pub(super) fn delays(&mut self) -> Result<Vec<Delays>, Error> {
+    /// The propagation delays of all directions.
+    pub(super) fn delays(&mut self) -> Result<Vec<Span>, Error> {
         let scenario = self.scenario;
-        let mut delays = Vec::with_capacity(scenario.link.len());
+        let mut delays = Vec::with_capacity(2 * scenario.link.len());
         for (name, link) in &scenario.link {
             let key = Key::of(["link", name]);
             let forward = match (&link.delay, &link.satellite) {
@@ -60,7 +60,7 @@ impl Work<'_> {
                 }
                 None => forward,
             };
-            delays.push(Delays { forward, reverse });
+            delays.extend([forward, reverse]);
         }
         Ok(delays)
     }
@@ -117,27 +117,28 @@ impl Work<'_> {
         })
     }
 
-    pub(super) fn links(&mut self, delays: &[Delays], paths: &[PathPlan]) -> Result<Vec<LinkPlan>, Error> {
+    pub(super) fn links(&mut self, delays: &[Span], paths: &[PathPlan]) -> Result<Vec<LinkPlan>, Error> {
         let scenario = self.scenario;
-        let mut links = Vec::with_capacity(delays.len());
+        let mut links = Vec::with_capacity(scenario.link.len());
         for (index, (name, link)) in scenario.link.iter().enumerate() {
             let key = Key::of(["link", name]);
             let crossing: Vec<&PathPlan> = paths.iter().filter(|p| p.crosses(index)).collect();
             if crossing.is_empty() {
                 self.warnings.push(format!("link {name}: no flow crosses it"));
             }
-            let own = Span(delays[index].forward.0 + delays[index].reverse.0);
+            let there_and_back = [DirectionId::forward(index), DirectionId::forward(index).opposite()];
+            let [delay, delay_back] = there_and_back.map(|direction| delays[direction.index()]);
             let share = Share {
-                rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(own),
+                rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(delay + delay_back),
                 wire: crossing.iter().map(|p| p.wire).max().unwrap_or(DEFAULT_WIRE),
             };
             let rate_bps = self.rate(link.rate, &key.with("rate"))?;
             let there = link.queue.as_ref();
             let queue_key = key.with("queue");
             let (queue, discipline) = self.queue(name, there, link.rate, &share, &queue_key)?;
-            let forward = Channel {
+            let forward = DirectionPlan {
                 rate_bps,
-                delay: delays[index].forward,
+                delay,
                 queue,
                 discipline,
                 loss: self.losses(&link.loss, &key.with("loss"))?,
@@ -150,9 +151,9 @@ impl Work<'_> {
             let name_back = format!("{name}, reverse");
             let (queue, discipline) =
                 self.queue(&name_back, back.queue.as_ref().or(there), rate, &share, &queue_key)?;
-            let reverse = Channel {
+            let reverse = DirectionPlan {
                 rate_bps,
-                delay: delays[index].reverse,
+                delay: delay_back,
                 queue,
                 discipline,
                 loss: self.losses(&back.loss, &key.with("loss"))?,

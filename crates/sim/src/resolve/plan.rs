@@ -41,15 +41,68 @@ pub struct Record {
 pub struct LinkPlan {
     /// Name in the scenario.
     pub name: String,
-    /// The direction that data crosses.
-    pub forward: Channel,
-    /// The direction that acknowledgements cross.
-    pub reverse: Channel,
+    /// The direction that `path = ["NAME"]` crosses.
+    pub forward: DirectionPlan,
+    /// The direction that `path = ["NAME/reverse"]` crosses.
+    pub reverse: DirectionPlan,
+}
+
+/// One direction of one link of a plan. Directions are numbered by the names of their links, forward before reverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectionId(u32);
+
+impl DirectionId {
+    /// The forward direction of link `link`, an index into [`Plan::links`].
+    pub fn forward(link: usize) -> Self {
+        Self(2 * link as u32)
+    }
+
+    /// The other direction of the same link.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    /// Its number among all directions.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Index of its link.
+    pub fn link(self) -> usize {
+        self.index() / 2
+    }
+
+    /// Its plan among those of all links.
+    pub fn of(self, links: &[LinkPlan]) -> &DirectionPlan {
+        let link = &links[self.link()];
+        if self.0 % 2 == 0 { &link.forward } else { &link.reverse }
+    }
+
+    /// "forward" or "reverse".
+    pub fn way(self) -> &'static str {
+        if self.0 % 2 == 0 { "forward" } else { "reverse" }
+    }
+}
+
+impl Plan {
+    /// All directions in the order of their numbers.
+    pub fn directions(&self) -> impl Iterator<Item = (DirectionId, &DirectionPlan)> {
+        self.links.iter().enumerate().flat_map(|(i, link)| {
+            let forward = DirectionId::forward(i);
+            [(forward, &link.forward), (forward.opposite(), &link.reverse)]
+        })
+    }
+
+    /// What a direction is called: "sat/forward".
+    pub fn name_of(&self, id: DirectionId) -> String {
+        format!("{}/{}", self.links[id.link()].name, id.way())
+    }
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Channel {
+pub struct DirectionPlan {
     /// Bits per second.
     pub rate_bps: u64,
     /// Propagation delay, one way.
@@ -84,7 +137,7 @@ pub enum Discipline {
     Codel(CodelPlan),
     /// Queues by flow, each with CoDel.
     FqCodel(FqCodelPlan),
-    /// This many bands, the lowest number first; each is drop-tail with the channel's limit.
+    /// This many bands, the lowest number first; each is drop-tail with the direction's limit.
     Priority {
         /// Number of bands.
         bands: u8,
@@ -219,10 +272,10 @@ pub enum LossPlan {
 pub struct FlowPlan {
     /// Unique name.
     pub name: String,
-    /// Indices into [`Plan::links`], in the order in which data crosses them.
-    pub path: Arc<[usize]>,
-    /// Links whose forward directions the acknowledgements cross, in order; `None`: the reverse directions of `path`.
-    pub ack_path: Option<Arc<[usize]>>,
+    /// What data crosses, in order.
+    pub path: Arc<[DirectionId]>,
+    /// What acknowledgements cross, in order.
+    pub ack_path: Arc<[DirectionId]>,
     /// Earliest start.
     pub start: Time,
     /// The start is delayed by a uniform random part of this.
@@ -245,8 +298,8 @@ impl FlowPlan {
     pub(crate) fn plain(name: &str, source: Source) -> Self {
         Self {
             name: name.to_owned(),
-            path: Arc::new([0]),
-            ack_path: None,
+            path: Arc::new([DirectionId(0)]),
+            ack_path: Arc::new([DirectionId(1)]),
             start: Time(0),
             start_jitter: Span::ZERO,
             stop: None,

@@ -2,6 +2,7 @@
 
 use bentpipe_cc::Span;
 
+use crate::resolve::plan::DirectionId;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{Scenario, schema, text};
@@ -17,19 +18,11 @@ pub(crate) struct Work<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Propagation delays of a link.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delays {
-    pub(crate) forward: Span,
-    pub(crate) reverse: Span,
-}
-
-/// The links that a flow of the scenario crosses, and what its share of a bandwidth-delay product depends on.
+/// What a flow of the scenario crosses, and what its share of a bandwidth-delay product depends on.
 #[derive(Debug)]
 pub(crate) struct PathPlan {
-    pub(crate) links: Vec<usize>,
-    /// The same for acknowledgements that do not return over the reverse directions.
-    pub(crate) ack_links: Option<Vec<usize>>,
+    pub(crate) there: Vec<DirectionId>,
+    pub(crate) back: Vec<DirectionId>,
     /// Propagation there and back, private delay included.
     pub(crate) base_rtt: Span,
     /// Bytes on the wire of its largest packet.
@@ -38,7 +31,7 @@ pub(crate) struct PathPlan {
 
 impl PathPlan {
     pub(super) fn crosses(&self, link: usize) -> bool {
-        self.links.contains(&link) || self.ack_links.as_ref().is_some_and(|links| links.contains(&link))
+        self.there.iter().chain(&self.back).any(|direction| direction.link() == link)
     }
 }
 

@@ -1,19 +1,15 @@
 use super::*;
 
-fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Link {
+fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
     let delay = Span::from_millis(delay_ms);
-    let plan = Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-    Link::new(&plan, 0, 1, "test", &[])
+    let plan =
+        DirectionPlan { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
+    Direction::new(&plan, 1, "test", &[])
 }
 
 /// Offers a packet of `size` bytes. Is it taken?
-fn push(link: &mut Link, now: Time, size: u16) -> bool {
-    let mut packet = Packet { size, ..Packet::default() };
-    let fate = link.admit(now, &mut packet);
-    if let Fate::Arrives(at) = fate {
-        link.keep(at, packet.hop, &packet);
-    }
-    fate != Fate::Dropped
+fn push(direction: &mut Direction, now: Time, size: u16) -> bool {
+    direction.push(now, Packet { size, ..Packet::default() }) == Push::Taken
 }
 
 #[test]
@@ -23,7 +19,7 @@ fn a_packet_arrives_after_waiting_transmission_and_propagation() {
     assert!(push(&mut l, Time(0), 1500));
     assert!(push(&mut l, Time(0), 1500));
     assert_eq!(l.next(), Some(Time(251_000_000)));
-    l.pop();
+    l.pop(Time(251_000_000));
     assert_eq!(l.next(), Some(Time(252_000_000)));
 }
 
@@ -73,7 +69,7 @@ fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
     while let Some(next) = l.next() {
         assert!(next >= last);
         last = next;
-        l.pop();
+        l.pop(next);
     }
 }
 
@@ -93,7 +89,7 @@ fn utilisation_and_mean_queue_are_time_averages() {
 fn random_delays_are_uniform_unless_that_would_change_the_order() {
     let most = Span::from_millis(10);
     // Far apart, each packet has its own delay: mean 5 ms, standard error 2.89 ms / 100.
-    let mut l = Link::jitter(most, 0, Stream::new(1, "jitter"));
+    let mut l = Direction::jitter(most, Stream::new(1, "jitter"));
     let mut sum = 0;
     for i in 0..10_000 {
         let now = Time(i * 20_000_000);
@@ -101,7 +97,7 @@ fn random_delays_are_uniform_unless_that_would_change_the_order() {
         let held = l.next().unwrap() - now;
         assert!(held < most);
         sum += held.0;
-        l.pop();
+        l.pop(now + held);
     }
     assert!((sum as f64 / 10_000.0 - 5e6).abs() < 4.0 * 28_900.0, "{sum}");
     // Close to each other they would overtake: they come out in order, not late, and some together.
@@ -113,7 +109,7 @@ fn random_delays_are_uniform_unless_that_would_change_the_order() {
         assert!(out >= last && out >= now && out < now.max(last) + most, "{out:?} after {last:?}");
         together += u32::from(out == last);
         last = out;
-        l.pop();
+        l.pop(out);
     }
     assert!(together > 1_000, "{together}");
 }

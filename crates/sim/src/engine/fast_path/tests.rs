@@ -1,8 +1,27 @@
-//! The engine's stores after a run, and what it says of a law that is broken.
+//! The stores after a run, what is said of a law that is broken, and which short cuts are found.
 
 use super::*;
 use crate::Scenario;
+use crate::engine::no_supply;
 use crate::host::flow::Kind;
+use crate::record::report::Outcome;
+use crate::resolve::plan::{QueueLimit, Source};
+
+fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
+    let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Scenario::from_toml(text, "x.toml", &set).and_then(|s| s.resolve()).unwrap()
+}
+
+/// The run of a plan that is eligible, before anything has happened.
+fn fast_path(plan: &Plan) -> FastPath {
+    let network = Network::new(plan, None, &mut no_supply).unwrap();
+    let eligible = eligibility(plan, &network).unwrap();
+    FastPath::new(plan, network, eligible)
+}
+
+fn network(plan: &Plan) -> Network {
+    fast_path(plan).run(&mut |_| true).unwrap()
+}
 
 #[test]
 fn sack_blocks_of_dropped_acknowledgements_are_freed() {
@@ -20,24 +39,21 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
              [link.x.reverse]\nrate = \"30 kbit/s\"\nloss = {{ kind = \"packet-error\", rate = 0.05 }}\n\
              [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\ncount = 4\ninitial_window = 50\n"
         );
-        let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-        engine.run(&mut |_| true).unwrap();
-        let back = engine.links[1].counts;
+        let network = network(&plan(&text, &[]));
+        let back = network.directions[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
         // What is still taken belongs to ACKs under way or waiting, of which there are few.
-        let taken = engine.sacks.taken();
+        let taken = network.sacks.taken();
         assert!(taken <= 20 + 10, "{queue}: {taken}");
     }
 }
 
-/// The times of the passages of a scenario, all of which are taken.
-fn passages(text: &str) -> Vec<u64> {
-    let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&mut |_| true).unwrap();
-    assert!(engine.passages.iter().all(|passage| passage.count > 1_000), "{:?}", engine.passages);
-    engine.passages.iter().map(|passage| passage.time).collect()
+/// The times of the delay lines of a scenario, all of which are taken.
+fn delay_lines(text: &str) -> Vec<u64> {
+    let mut run = fast_path(&plan(text, &[]));
+    run.work(&mut |_| true).unwrap();
+    assert!(run.delay_lines.iter().all(|line| line.count > 1_000), "{:?}", run.delay_lines);
+    run.delay_lines.iter().map(|line| line.time).collect()
 }
 
 /// Selective acknowledgements of 52 to 80 bytes take 41.6 to 64 us at 10 Mbit/s, so some of them are closer behind that link than
@@ -51,9 +67,12 @@ fn packets_of_several_sizes_come_closer_behind_a_constant() {
              cc = \"reno\"\nprofile = \"modern\"\nhandshake = false\ndelayed_ack = false\n{acks}path = [\"core\", \"out\"]\n"
         )
     };
-    assert_eq!(passages(&text("")), [2_120_000, 2_041_600]);
+    assert_eq!(delay_lines(&text("")), [2_120_000, 2_041_600]);
     // Without blocks all are of one size.
-    assert_eq!(passages(&text("ack_size = \"80 bytes\"\nrecovery = \"newreno\"\n")), [2_120_000, 22_704_000]);
+    assert_eq!(
+        delay_lines(&text("ack_size = \"80 bytes\"\nrecovery = \"newreno\"\n")),
+        [2_120_000, 22_704_000]
+    );
 }
 
 #[test]
@@ -82,75 +101,11 @@ fn links_behind_slower_ones_are_constants() {
             &[7_000_000, 2_012_000, 2_000_320 + 20_003_200 + 1_000_320 + 7_000_000],
         ),
     ] {
-        assert_eq!(passages(&text(reverse, back)), times, "{reverse}{back}");
+        assert_eq!(delay_lines(&text(reverse, back)), times, "{reverse}{back}");
     }
 }
 
-/// A segment of 1500 bytes takes 10 ms at 1.2 Mbit/s and 2 ms at 6 Mbit/s, AEN's probe of 41 bytes 273,333 ns and 54,667 ns. It goes
-/// out 0.2 s after the initial window, while segments of that wait still, and catches up with the last of them behind the first link.
-/// Its acknowledgement comes as long after the one before as the probe takes, which is less than the 640 us of 48 bytes at
-/// 600 kbit/s. Nothing else waits at these two links.
-#[test]
-fn a_probe_waits_behind_the_segment_that_it_catches_up_with() {
-    let text = "duration = \"5 s\"\n[link.core]\nrate = \"1.2 Mbit/s\"\ndelay = \"20 ms\"\n\
-         queue = { kind = \"drop-tail\", limit = \"50 packets\" }\n[link.out]\nrate = \"6 Mbit/s\"\ndelay = \"2 ms\"\n\
-         reverse = { rate = \"600 kbit/s\" }\n[[flow]]\ncc = \"star\"\nprofile = \"paper\"\nheader = \"40 bytes\"\n\
-         ack_size = \"48 bytes\"\ninitial_window = 40\ninitial_rto = \"200 ms\"\npath = [\"core\", \"out\"]\n";
-    let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&mut |_| true).unwrap();
-    let taken: Vec<(u64, u64)> = engine.passages.iter().map(|p| (p.time, p.count)).collect();
-    // All but the probe and what arrives after the end.
-    let arrived = engine.links[2].counts.offered + taken[0].1;
-    assert!(
-        matches!(taken[..], [(4_000_000, n), (_, m)] if arrived - n == 1 && n - m < 4),
-        "{taken:?} of {arrived}"
-    );
-    let report = engine.finish(&plan).unwrap().report;
-    let waited = [2, 3].map(|i| (report.links[i].queue_mean_packets * 5e9).round());
-    assert_eq!(waited, [2e6 - 273_333.0, 640e3 - 54_666.0]);
-    assert_eq!(report, run_plainly(&plan, &mut no_supply, &mut |_| true).unwrap().report);
-}
-
-/// Timeouts that come early, so that connections send many probes, often one behind the other: passages are closed and opened again.
-#[test]
-fn passages_that_are_closed_and_opened_change_nothing() {
-    let mut probed = 0;
-    for seed in 0..288 {
-        let out = ["4 Mbit/s", "8 Mbit/s", "40 Mbit/s"][seed % 3];
-        let limit = [0, 2, 1000][seed / 3 % 3];
-        let more = [
-            "",
-            "extra_delay = \"13 ms\"\n",
-            "delayed_ack = true\n",
-            "start_jitter = \"30 ms\"\nextra_delay = \"13 ms\"\n",
-        ][seed / 9 % 4];
-        let back = ["40 Mbit/s", "160 kbit/s"][seed / 36 % 2]; // 2 ms for an acknowledgement, of the 3 ms for a segment
-        let flow = |more: &str| {
-            format!(
-                "[[flow]]\ncc = \"reno\"\nprofile = \"paper\"\nrecovery = \"sack\"\naen = true\nheader = \"40 bytes\"\n\
-                 ack_size = \"40 bytes\"\ninitial_window = 9\ninitial_rto = \"200 ms\"\nmin_rto = \"20 ms\"\n\
-                 granularity = \"1 ms\"\npath = [\"core\", \"out\"]\n{more}"
-            )
-        };
-        let text = format!(
-            "duration = \"9 s\"\nseed = {seed}\n[link.core]\nrate = \"4 Mbit/s\"\ndelay = \"90 ms\"\n\
-             queue = {{ kind = \"drop-tail\", limit = \"8 packets\" }}\n\
-             [link.out]\nrate = \"{out}\"\ndelay = \"1 ms\"\nreverse = {{ rate = \"{back}\" }}\nqueue = {{ kind = \"drop-tail\", limit = \"{limit} packets\" }}\n{}{}",
-            flow(&format!("count = 3\n{more}")),
-            flow(more)
-        );
-        let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-        engine.run(&mut |_| true).unwrap();
-        probed += usize::from(engine.passages.iter().any(Passage::was_opened_again));
-        let plain = run_plainly(&plan, &mut no_supply, &mut |_| true).unwrap();
-        assert_eq!(engine.finish(&plan).unwrap().report, plain.report, "{text}");
-    }
-    assert!(probed > 80, "{probed}");
-}
-
-type Spoil = fn(&mut Engine, &mut Plan);
+type Spoil = fn(&mut Network, &mut Plan);
 
 /// A run to its end over a link with this queue, with something put wrong: what is said of it?
 fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
@@ -159,15 +114,14 @@ fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
          [[flow]]\ncc = \"reno\"\npath = [\"x\"]\ntraffic = {{ kind = \"bulk\", size = \"90 kB\" }}\n\
          [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n"
     );
-    let mut plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.run(&mut |_| true).unwrap();
-    spoil(&mut engine, &mut plan);
-    engine.finish(&plan)
+    let mut plan = plan(&text, &[]);
+    let mut network = network(&plan);
+    spoil(&mut network, &mut plan);
+    network.finish(&plan)
 }
 
-fn tcp(engine: &mut Engine) -> &mut crate::host::flow::Tcp {
-    match &mut engine.flows[0].kind {
+fn tcp(network: &mut Network) -> &mut crate::host::flow::Tcp {
+    match &mut network.flows[0].kind {
         Kind::Tcp(tcp) => tcp,
         Kind::Cbr(_) => panic!("a TCP flow"),
     }
@@ -177,13 +131,13 @@ fn tcp(engine: &mut Engine) -> &mut crate::host::flow::Tcp {
 fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
     let fifo = "kind = \"drop-tail\", limit = \"20 packets\"";
     let spoils: &[(&str, &str, Spoil)] = &[
-        ("each packet offered to a link", fifo, |e, _| e.links[0].counts.delivered += 1),
-        ("each packet offered to a link", fifo, |e, _| e.links[1].counts.dropped_error += 1),
-        ("each packet offered to a link", fifo, |e, _| e.links[0].counts.dropped_queue -= 1),
-        ("no more waits at a link", fifo, |e, _| e.links[0].counts.most = u64::MAX),
+        ("each packet offered to a link", fifo, |e, _| e.directions[0].counts.delivered += 1),
+        ("each packet offered to a link", fifo, |e, _| e.directions[1].counts.dropped_error += 1),
+        ("each packet offered to a link", fifo, |e, _| e.directions[0].counts.dropped_queue -= 1),
+        ("no more waits at a link", fifo, |e, _| e.directions[0].counts.most = u64::MAX),
         ("each packet that a flow sends", fifo, |e, _| e.flows[1].data.sent += 1),
         ("each packet that a flow sends", fifo, |e, _| e.flows[1].acks.arrived += 1),
-        ("no acknowledgement reaches", fifo, |e, _| tcp(e).watch.ack(10, 9)),
+        ("no acknowledgement reaches", fifo, |e, _| tcp(e).check.ack(10, 9)),
         ("what is acknowledged was delivered", fifo, |e, _| {
             (e.flows[0].data.arrived, e.flows[0].missing_data.beyond) = (0, e.flows[0].data.arrived);
         }),
@@ -194,7 +148,7 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
         }),
         ("no flow is faster than the slowest link", fifo, |_, p| p.links[0].forward.rate_bps = 100_000),
     ];
-    let narrow: Spoil = |_, p| p.links[0].forward.queue = crate::resolve::plan::QueueLimit::Bytes(2_999);
+    let narrow: Spoil = |_, p| p.links[0].forward.queue = QueueLimit::Bytes(2_999);
     let bytes = [
         "kind = \"drop-tail\", limit = \"60 kB\"",
         "kind = \"pie\", limit = \"60 kB\"",
@@ -214,10 +168,9 @@ fn a_broken_law_is_named_with_numbers_and_seed_and_asks_for_a_report() {
 #[test]
 fn an_event_in_the_past_ends_the_run() {
     let text = "duration = \"5 s\"\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\n";
-    let plan = Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.now = Time(1);
-    let said = engine.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
+    let mut run = fast_path(&plan(text, &[]));
+    run.now = Time(1);
+    let said = run.run(&mut |_| true).expect_err("the flow starts at 0").to_string();
     assert!(said.contains("time never goes back; 0 ns after 1 ns (seed 1)"), "{said}");
 }
 
@@ -230,21 +183,17 @@ fn a_run_that_records_too_much_ends_in_an_error() {
             "duration = \"60 s\"\nrecord = {{ {record} }}\n[link.x]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\
              [[flow]]\ncc = \"cubic\"\npath = [\"x\"]\n"
         );
-        let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-        let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-        engine.tap = Tap::new(&plan, None).unwrap();
-        engine.recorder.most = 10_000;
-        let said = engine.run(&mut |_| true).expect_err(record).to_string();
+        let mut run = fast_path(&plan(&text, &[]));
+        run.network.recorder.most = 10_000;
+        let said = run.work(&mut |_| true).expect_err(record).to_string();
         assert!(said.contains("more than 10000 rows; choose a longer interval"), "{record}: {said}");
-        assert!(
-            engine.recorder.rows() + engine.tap.map_or(0, |tap| tap.rows()) < 10_000 + 200_000,
-            "{record}"
-        );
+        let tapped = run.network.tap.map_or(0, |tap| tap.rows());
+        assert!(run.network.recorder.rows() + tapped < 10_000 + 200_000, "{record}");
     }
 }
 
-/// How many places are found in a chain of three links with flows through and across each, and how far apart they are, ms.
-fn places(set: &[(&str, &str)], effort: Effort) -> (usize, u64) {
+/// How many partitions are found in a chain of three links with flows through and across each, and the lookahead, ms.
+fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
     let link = |name, delay| {
         format!(
             "[link.{name}]\nrate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nqueue = {{ kind = \"drop-tail\", limit = \"9 packets\" }}\n"
@@ -261,42 +210,36 @@ fn places(set: &[(&str, &str)], effort: Effort) -> (usize, u64) {
         link("z", 10),
         paths.map(flow).concat()
     );
-    let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let plan = Scenario::from_toml(&text, "x.toml", &set).and_then(|s| s.resolve()).unwrap();
-    let engine = Engine::new(&plan, None, effort, &mut no_supply).unwrap();
-    let places = (engine.places.count, engine.places.apart.0 / 1_000_000);
-    let of = |event| engine.place(engine.number(&event));
-    if places.0 == 3 {
+    let run = fast_path(&plan(&text, set));
+    let found = (run.partitions.count, run.partitions.lookahead.0 / 1_000_000);
+    let of = |timer| run.partition(&timer);
+    if found.0 == 3 {
         // Behind the first link are the receiver of its own flow, its answers, and the sender of the second's.
-        assert_eq!(of(Event::Receiver(1)), of(Event::Sender(2)));
-        assert_ne!(of(Event::Receiver(1)), of(Event::Sender(1)));
-        assert_eq!(of(Event::Stop(3)), of(Event::Sender(3)));
+        assert_eq!(of(Timer::Receiver(1)), of(Timer::Sender(2)));
+        assert_ne!(of(Timer::Receiver(1)), of(Timer::Sender(1)));
+        assert_eq!(of(Timer::Stop(3)), of(Timer::Sender(3)));
     }
-    places
+    found
 }
 
 /// Behind the last link there are only receivers, which answer ahead of time: they are where its senders are.
 #[test]
-fn places_are_what_lies_between_links() {
-    assert_eq!(places(&[], Effort::Least), (3, 20));
-    assert_eq!(places(&[("link.y.delay", "\"0 s\"")], Effort::Least), (2, 20));
-    // What decides at departure is asked again when its last packet arrives: both its ends are one place.
-    assert_eq!(
-        places(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")], Effort::Least),
-        (2, 20)
-    );
+fn partitions_are_what_lies_between_links() {
+    assert_eq!(partitions(&[]), (3, 20));
+    assert_eq!(partitions(&[("link.y.delay", "\"0 s\"")]), (2, 20));
+    // What decides at departure is asked again when its last packet arrives: both its ends are one partition.
+    assert_eq!(partitions(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")]), (2, 20));
     // Three links with 100 packets a second each: six in 20 ms, one in 3 ms, nine in 30 ms.
     let slow = |rate, delay| {
         let rates = ["link.x.rate", "link.y.rate", "link.z.rate"].map(|key| (key, rate));
-        places(&[&rates[..], &[("link.x.delay", delay)]].concat(), Effort::Least)
+        partitions(&[&rates[..], &[("link.x.delay", delay)]].concat())
     };
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
     assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
     // Where somebody looks, all is one.
-    assert_eq!(places(&[("record", "{ interval = \"change\" }")], Effort::Least).0, 1);
-    assert_eq!(places(&[("record", "{ interval = \"1 s\", links = true }")], Effort::Least).0, 1);
-    assert_eq!(places(&[], Effort::Plain).0, 1);
+    assert_eq!(partitions(&[("record", "{ interval = \"change\" }")]).0, 1);
+    assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]).0, 1);
 }
 
 /// What is said of 120 s of this scenario, of which a run may keep so much at once.
@@ -304,10 +247,10 @@ fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
     let text = format!(
         "duration = \"120 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n{link}\n[[flow]]\nname = \"fat\"\npath = [\"x\"]\n{flow}\n"
     );
-    let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap();
-    let mut engine = Engine::new(&plan, None, Effort::Least, &mut no_supply).unwrap();
-    engine.kept.most = most;
-    let ends = engine.run(&mut |_| true).and_then(|()| engine.check_kept(&plan));
+    let plan = plan(&text, &[]);
+    let mut run = fast_path(&plan);
+    run.network.memory.most = most;
+    let ends = run.run(&mut |_| true).and_then(|network| network.finish(&plan));
     ends.err().map(|e| e.to_string())
 }
 

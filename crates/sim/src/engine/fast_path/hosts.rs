@@ -2,16 +2,16 @@
 
 use bentpipe_cc::Time;
 
-use super::Engine;
+use super::FastPath;
 use crate::host::flow::Kind;
-use crate::link::packet::{ACK, PROBE, Packet};
+use crate::link::packet::{ACK, Packet};
 use crate::record::recorder::Cause;
 
-impl Engine {
+impl FastPath {
     pub(super) fn on_data(&mut self, packet: &mut Packet) {
         let f = packet.flow as usize;
         let answers = self.receive(self.now, packet);
-        let deadline = match &self.flows[f].kind {
+        let deadline = match &self.network.flows[f].kind {
             Kind::Tcp(tcp) => tcp.receiver.deadline(),
             Kind::Cbr(_) => None,
         };
@@ -26,8 +26,8 @@ impl Engine {
     /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
     #[inline(always)]
     pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
-        self.packets += 1;
-        let flow = &mut self.flows[packet.flow as usize];
+        self.network.packets += 1;
+        let flow = &mut self.network.flows[packet.flow as usize];
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
@@ -35,7 +35,7 @@ impl Engine {
                 false
             }
             Kind::Tcp(tcp) => {
-                let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.sacks);
+                let answers = tcp.on_data(at, packet, flow.ack_route, &mut self.network.sacks);
                 flow.acks.sent += u64::from(answers);
                 answers
             }
@@ -44,12 +44,12 @@ impl Engine {
 
     pub(super) fn on_ack(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
-        let flow = &mut self.flows[f];
+        let flow = &mut self.network.flows[f];
         flow.acks.arrived += 1;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
-        if tcp.on_ack(self.now, packet, &mut self.sacks) {
+        if tcp.on_ack(self.now, packet, &mut self.network.sacks) {
             if tcp.still_waits(self.now) {
-                return self.recorder.on_change(self.now, f, tcp, Cause::Arrival);
+                return self.network.recorder.on_change(self.now, f, tcp, Cause::Arrival);
             }
             self.send_fast(f, Cause::Arrival)
         } else {
@@ -61,7 +61,7 @@ impl Engine {
     #[inline(never)]
     pub(super) fn on_control(&mut self, packet: &Packet) {
         let f = packet.flow as usize;
-        if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
+        if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind {
             tcp.on_control(self.now, packet);
             if packet.has(ACK) { self.send(f, Cause::Arrival) } else { self.answer(f) }
         }
@@ -70,8 +70,8 @@ impl Engine {
     /// Sends what the receiving end of flow `f` has to say of the connection and sets its timer.
     #[inline(never)]
     pub(super) fn answer(&mut self, f: usize) {
-        let hop = self.flows[f].ack_route;
-        let Kind::Tcp(tcp) = &mut self.flows[f].kind else { return };
+        let hop = self.network.flows[f].ack_route;
+        let Kind::Tcp(tcp) = &mut self.network.flows[f].kind else { return };
         let answer = tcp.answer(self.now, f as u32, hop);
         let deadline = tcp.receiver_deadline();
         if let Some(mut packet) = answer {
@@ -84,7 +84,7 @@ impl Engine {
 
     /// Sends what the sender of flow `f` may send now, because of `cause`, and sets its timer.
     pub(super) fn send(&mut self, f: usize, cause: Cause) {
-        match &self.flows[f].kind {
+        match &self.network.flows[f].kind {
             Kind::Tcp(tcp) if tcp.is_on_fast_path() => self.send_fast(f, cause),
             _ => self.send_any(f, cause),
         }
@@ -95,10 +95,10 @@ impl Engine {
     #[inline(always)]
     pub(super) fn send_fast(&mut self, f: usize, cause: Cause) {
         loop {
-            let flow = &mut self.flows[f];
+            let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
             let Some(data) = tcp.sender.poll_fast(self.now) else {
-                self.recorder.on_change(self.now, f, tcp, cause);
+                self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 if due < flow.sender_armed {
                     self.arm_sender(f, due);
@@ -114,7 +114,7 @@ impl Engine {
     #[inline(never)]
     fn send_any(&mut self, f: usize, cause: Cause) {
         loop {
-            let flow = &mut self.flows[f];
+            let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
             let mut packet = if let Some(control) = tcp.poll_end(self.now, f as u32, flow.data_route) {
                 control
@@ -122,16 +122,19 @@ impl Engine {
                 flow.data.sent += 1;
                 tcp.data_packet(&data, f as u32, flow.data_route)
             } else {
-                self.recorder.on_change(self.now, f, tcp, cause);
+                self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
-            if packet.has(PROBE) {
-                self.close_passages();
-            } else {
-                self.reopen_passages();
-            }
             self.depart(&mut packet);
+        }
+    }
+
+    /// Tells the recorder what the receiver of flow `f` has delivered with what came at `at`.
+    #[inline]
+    pub(super) fn tell_receiver(&mut self, at: Time, f: usize) {
+        if let Kind::Tcp(tcp) = &self.network.flows[f].kind {
+            self.network.recorder.received(self.now, at, f, tcp.receiver.delivered());
         }
     }
 }

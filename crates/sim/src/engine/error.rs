@@ -1,0 +1,54 @@
+//! Why a run gives no result.
+
+use bentpipe_tcp::MAX_OUTSTANDING;
+
+use crate::capture::pcap;
+
+/// Why a run gave no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The caller wanted it to stop.
+    #[error("the run was interrupted")]
+    Interrupted,
+    /// A controller could not be built.
+    #[error("flow {flow}: {why}")]
+    Controller {
+        /// Name of the flow.
+        flow: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Packets could not be captured.
+    #[error(transparent)]
+    Capture(#[from] pcap::Error),
+    /// What is recorded would fill the memory.
+    #[error("the run records more than {most} rows; choose a longer interval, a shorter run, or record less")]
+    Rows {
+        /// Most rows of a run.
+        most: u64,
+    },
+    /// Packets under way and segments outstanding would fill the memory.
+    #[error(
+        "the run takes too much memory: it keeps {kept} packets and outstanding segments, {who}; a run may keep {most}, and a flow have \
+         {MAX_OUTSTANDING} outstanding; give flows a receive_window, such as \"100000 segments\", or links shorter queues"
+    )]
+    Kept {
+        /// Packets on links, and segments for which senders have taken memory.
+        kept: u64,
+        /// Most of a run.
+        most: u64,
+        /// Which flow or link keeps most of them, and how many.
+        who: String,
+    },
+    /// A law that holds in every run was broken: a bug of the simulator.
+    #[error("bug in bentpipe: {law}; {numbers} (seed {seed}). Please report it with the scenario")]
+    Law {
+        /// What ought to hold.
+        law: &'static str,
+        /// Where it does not, and by which numbers.
+        numbers: String,
+        /// Seed of the run.
+        seed: u64,
+    },
+}

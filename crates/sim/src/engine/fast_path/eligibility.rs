@@ -1,0 +1,107 @@
+//! What a plan is eligible for: whether the fast path may work it out at all, and which of its short cuts it may take.
+//!
+//! All answers follow from the plan, from what is recorded, and from the promises of the directions.
+
+use std::collections::BTreeMap;
+
+use bentpipe_cc::Span;
+
+use crate::engine::network::Network;
+use crate::host::flow::Flow;
+use crate::link::direction::{Direction, Promises};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Plan, Source};
+
+/// The short cuts that hang on more than promises.
+#[derive(Debug)]
+pub(in crate::engine) struct Eligibility {
+    /// May the receiver of each flow work ahead of time?
+    pub(super) prompt: Vec<bool>,
+    /// May parts of the network be worked out one after the other?
+    pub(super) partitions: bool,
+}
+
+/// Says what `plan` is eligible for; `None` if the reference loop must work it out.
+///
+/// It must if packets are captured, because each is then looked at wherever it passes. It must if some packet may take no time
+/// over a direction: then an instant may give rise to events of the same instant with lower numbers, which come after it although
+/// their order says before. (The fast path would show a direction that two others feed its packets the other way round.) With a trace
+/// of segments no two packets may leave a direction at one instant: a loss is known ahead of time, and waits for its row.
+pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<Eligibility> {
+    let routes = |f: usize| [&plan.flows[f].path, &plan.flows[f].ack_path].map(|path| ids(path));
+    let sizes = sizes(&network.directions, &network.flows, routes);
+    let all = |holds: fn(&Promises) -> bool| {
+        (0..sizes.len()).all(|i| promises(i, &sizes, network).all(|p| holds(&p)))
+    };
+    let takes_time = all(|p| p.least_delay > Span::ZERO || p.least_gap > Span::ZERO);
+    let parts_packets = all(|p| p.least_gap > Span::ZERO);
+    let captured = network.tap.as_ref().is_some_and(|tap| tap.captures());
+    if captured || !takes_time || network.tap.is_some() && !parts_packets {
+        return None;
+    }
+    // A sample at a change of the window has to know which data came before the acknowledgement, also of the same instant. The order of
+    // their directions tells, unless both come by one direction and in one nanosecond.
+    let tells = |flow: &FlowPlan| {
+        let last = |path: &[DirectionId]| path.last().map_or(usize::MAX, |id| id.index());
+        let [data, acks] = [last(&flow.path), last(&flow.ack_path)];
+        let apart = flow.extra_delay > Span::ZERO || data != acks;
+        apart || promises(data, &sizes, network).all(|p| p.least_gap > Span::ZERO)
+    };
+    let recorder = &network.recorder;
+    let prompt =
+        |(host, flow): (&Flow, &FlowPlan)| host.answers_at_once() && (!recorder.has_changes() || tells(flow));
+    // Rows are in the order of time, and controllers from outside may know of each other.
+    let from_outside =
+        |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
+    let nobody_looks = !recorder.has_changes() && recorder.first_tick().is_none();
+    Some(Eligibility {
+        prompt: network.flows.iter().zip(&plan.flows).map(prompt).collect(),
+        partitions: nobody_looks && !plan.flows.iter().any(from_outside),
+    })
+}
+
+fn ids(path: &[DirectionId]) -> Vec<usize> {
+    path.iter().map(|id| id.index()).collect()
+}
+
+/// What direction `i` promises about the packets that it may be offered.
+pub(super) fn promises<'a>(
+    i: usize,
+    sizes: &'a [Vec<u16>],
+    network: &'a Network,
+) -> impl Iterator<Item = Promises> + 'a {
+    sizes[i].iter().map(move |&size| network.directions[i].promises(size))
+}
+
+/// The sizes of packets that each direction may be offered. `routes`: the directions that a flow's data and acknowledgements cross.
+pub(super) fn sizes(
+    directions: &[Direction],
+    flows: &[Flow],
+    routes: impl Fn(usize) -> [Vec<usize>; 2],
+) -> Vec<Vec<u16>> {
+    let mut sizes = vec![Vec::new(); directions.len()];
+    for (f, flow) in flows.iter().enumerate() {
+        for (route, its) in routes(f).into_iter().zip(flow.sizes()) {
+            for i in route {
+                for size in &its {
+                    if !sizes[i].contains(size) {
+                        sizes[i].push(*size);
+                    }
+                }
+            }
+        }
+    }
+    sizes
+}
+
+/// How many packets of data a second the directions let through that are the slowest of any flow's.
+pub(super) fn capacity(plan: &Plan, flows: &[Flow]) -> f64 {
+    let mut slowest = BTreeMap::new();
+    for (flow, host) in plan.flows.iter().zip(flows) {
+        let rates = flow.path.iter().map(|id| (id.of(&plan.links).rate_bps, id.index()));
+        if let Some((rate, i)) = rates.min() {
+            let [size, _] = host.usual_sizes();
+            slowest.insert(i, rate as f64 / 8.0 / f64::from(size.max(1)));
+        }
+    }
+    slowest.values().sum()
+}

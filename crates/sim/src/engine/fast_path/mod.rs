@@ -1,0 +1,387 @@
+//! The fast path: the result of the reference loop with far fewer events.
+//!
+//! Four short cuts, each of which rests on what directions promise (`Direction::promises`):
+//! - A packet goes on to the next direction ahead of time, if no other direction feeds that one; and a receiver answers ahead of time
+//!   (`routes.rs`).
+//! - Directions at which nothing ever waits are a delay line, which a packet passes in one step (`delay_line.rs`).
+//! - Parts of the network that learn of each other only after a delay are worked out one after the other (`partitions.rs`).
+//! - Flows with equal access delays share one direction for them (`access_delays.rs`).
+//!
+//! `eligibility.rs` says which of them a plan may take. Events of one instant come in the order of the reference loop.
+
+mod access_delays;
+mod delay_line;
+mod eligibility;
+mod event_queue;
+mod hosts;
+mod partitions;
+mod routes;
+mod timers;
+
+use bentpipe_cc::{Span, Time};
+
+use crate::engine::error::RunError;
+use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
+use crate::host::flow::NEVER;
+use crate::link::direction::{Fate, Push, Transit};
+use crate::link::packet::{ACK, CONTROL, Packet};
+use crate::resolve::plan::Plan;
+use access_delays::{AccessDelays, Entity};
+use delay_line::DelayLine;
+use eligibility::Eligibility;
+pub(super) use eligibility::eligibility;
+use event_queue::{EventQueue, Seated};
+use partitions::Partitions;
+use routes::{END, Hop, Role, Ways};
+use timers::Timer;
+
+/// A run in progress.
+#[derive(Debug)]
+pub(super) struct FastPath {
+    now: Time,
+    events: EventQueue,
+    partitions: Partitions,
+    network: Network,
+    /// Of each direction.
+    entities: Vec<Entity>,
+    hops: Vec<Hop>,
+    delay_lines: Vec<DelayLine>,
+    /// The recorder has to be told of some of what happens ahead of time.
+    recorded: bool,
+}
+
+impl FastPath {
+    /// The run of `plan` before anything has happened.
+    pub(super) fn new(plan: &Plan, mut network: Network, eligible: Eligibility) -> Self {
+        let (entities, mut hops) = AccessDelays::add(plan, &mut network);
+        let ways = network.flows.iter().zip(&eligible.prompt);
+        let ways: Vec<Ways> = ways.map(|(flow, &prompt)| Ways::new(flow, prompt)).collect();
+        let routes = |f: usize| {
+            let flow = &network.flows[f];
+            [flow.data_route, flow.ack_route].map(|first| routes::directions(&hops, first).collect())
+        };
+        let sizes = eligibility::sizes(&network.directions, &network.flows, routes);
+        let all = 0..sizes.len();
+        let promises = |i| eligibility::promises(i, &sizes, &network);
+        let in_order: Vec<bool> = all.clone().map(|i| promises(i).all(|p| p.in_order)).collect();
+        let delay = |i| promises(i).map(|p| p.least_delay).min().unwrap_or(Span::ZERO);
+        let delays: Vec<Span> = all.map(delay).collect();
+        let feeders = routes::feeders(&hops, &entities, &ways);
+        routes::assign(&mut hops, &in_order, &ways, &feeders);
+        let constants = delay_line::constants(&network.directions, &feeders, &sizes);
+        for (direction, sizes) in network.directions.iter_mut().zip(&sizes) {
+            if let [size] = **sizes {
+                direction.expect_equal_packets(size);
+            }
+        }
+        let mut partitions = Partitions::one();
+        if eligible.partitions {
+            let rate = eligibility::capacity(plan, &network.flows);
+            partitions = Partitions::find(&hops, &delays, &ways, rate);
+        }
+        let events = event_queue(&hops, &entities, &partitions);
+        let recorded = announce(&hops, &mut network);
+        let (hops, delay_lines) = share_routes(&hops, &constants, &mut network);
+        let now = Time(0);
+        let mut run = Self { now, events, partitions, network, entities, hops, delay_lines, recorded };
+        for f in 0..run.network.flows.len() {
+            run.arm_sender(f, run.network.flows[f].start);
+            if run.network.flows[f].stop < NEVER {
+                run.schedule(run.network.flows[f].stop, &Timer::Stop(f));
+            }
+        }
+        if let Some(first) = run.network.recorder.first_tick() {
+            run.schedule(first, &Timer::Tick);
+        }
+        run
+    }
+
+    /// All that happens until the end.
+    ///
+    /// # Errors
+    /// A run that must not go on.
+    pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
+        self.work(watch)?;
+        let Network { directions, .. } = &mut self.network;
+        self.delay_lines.iter_mut().for_each(|line| line.settle(&self.hops, directions));
+        Ok(self.network)
+    }
+
+    fn work(&mut self, watch: &mut Watch<'_>) -> Result<(), RunError> {
+        let (end, count) = (self.network.end, self.partitions.count);
+        let mut until_look = EVENTS_PER_LOOK;
+        loop {
+            let first = self.events.earliest();
+            if first > end {
+                return Ok(());
+            }
+            let last = end.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
+            for partition in 0..count {
+                // What happens between the two is done partition by partition.
+                let spent = |now: Time| {
+                    (last.since(first).secs() * partition as f64 + now.since(first).secs()) / count as f64
+                };
+                let mut share = |now| (first.secs() + spent(now)) / end.secs();
+                self.now = self.events.go_to(partition, self.now);
+                if !self.work_until(last, &mut until_look, &mut share, watch)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// All that happens in the present partition until `last`. `share` says which part of the run is over at an instant. False if the run
+    /// must end because of what it keeps.
+    fn work_until(
+        &mut self,
+        last: Time,
+        until_look: &mut u64,
+        share: &mut dyn FnMut(Time) -> f64,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, RunError> {
+        loop {
+            let ((at, direction), timer) = (self.events.arrival(), self.events.timer());
+            let next = at.min(timer);
+            if next > last {
+                return Ok(true);
+            }
+            if next < self.now {
+                return Err(self.back_in_time(next));
+            }
+            self.now = next;
+            if timer < at {
+                self.on_timer(timer);
+            } else {
+                self.on_arrival(direction);
+            }
+            *until_look -= 1;
+            if *until_look == 0 {
+                *until_look = EVENTS_PER_LOOK;
+                if !self.network.look(share(next), watch)? {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// The head of direction `i` arrives at the far end.
+    fn on_arrival(&mut self, i: usize) {
+        // The direction's next arrival takes the place of this one among the events, or its entry goes.
+        let direction = &mut self.network.directions[i];
+        let Some((mut packet, fate)) = direction.pop(self.now) else { return };
+        let next = direction.next();
+        self.expect_here(i, next);
+        if fate != Fate::Delivered {
+            return self.network.sacks.free(packet.sack);
+        }
+        packet.hop += 1;
+        if self.hops[packet.hop as usize].direction != END {
+            return self.go_further(&mut packet);
+        }
+        if let Some(tap) = &mut self.network.tap {
+            tap.arrives(self.now, self.entities[i].of_flow(packet.flow), &packet, &mut self.network.sacks);
+        }
+        if packet.has(CONTROL) {
+            self.on_control(&packet);
+        } else if packet.has(ACK) {
+            self.on_ack(&packet);
+        } else {
+            self.on_data(&mut packet);
+        }
+    }
+
+    /// A packet leaves its host.
+    #[inline]
+    fn depart(&mut self, packet: &mut Packet) {
+        if self.recorded || self.network.tap.is_some() {
+            return self.depart_seen(packet);
+        }
+        self.forward::<false>(packet);
+    }
+
+    #[inline(never)]
+    fn depart_seen(&mut self, packet: &mut Packet) {
+        if let Some(tap) = &mut self.network.tap {
+            tap.departs(self.now, packet, &mut self.network.sacks);
+        }
+        self.go_further(packet);
+    }
+
+    #[inline]
+    fn go_further(&mut self, packet: &mut Packet) {
+        if self.recorded { self.forward::<true>(packet) } else { self.forward::<false>(packet) }
+    }
+
+    /// Offers a packet to the direction of its present hop, and goes on with it for as long as that needs no event: then it is the
+    /// acknowledgement. The packet stays in place: a copy costs a store-to-load forwarding stall. `RECORDED` is
+    /// [`FastPath::recorded`].
+    fn forward<const RECORDED: bool>(&mut self, packet: &mut Packet) {
+        let (mut at, mut at_hop) = (self.now, packet.hop);
+        loop {
+            let Hop { direction, mut role, delay_line } = self.hops[at_hop as usize];
+            let mut i = direction as usize;
+            let mut passes = false;
+            if let Some(line) = self.delay_lines.get_mut(delay_line as usize) {
+                let then = Time(at.0.saturating_add(line.time));
+                // A packet of another size, or one that arrives after the end, goes direction by direction.
+                passes = packet.size == line.size && then <= self.network.end;
+                if passes {
+                    if RECORDED {
+                        self.network.recorder.passes(at, delay_line as usize);
+                    }
+                    line.count += 1;
+                    (at, at_hop, i, role) = (then, line.last, line.direction as usize, line.role);
+                }
+            }
+            if passes {
+                if role == Role::Holds {
+                    if self.network.directions[i].keep(at, at_hop, packet) {
+                        self.expect_first(i, at);
+                    }
+                    return;
+                }
+            } else if role == Role::Opaque {
+                packet.hop = at_hop;
+                return self.push(i, at, packet);
+            } else {
+                let direction = &mut self.network.directions[i];
+                if RECORDED {
+                    self.network.recorder.offered(at, i, direction);
+                }
+                let Transit::Arrives(arrival) = direction.transit(at, packet) else {
+                    packet.hop = at_hop;
+                    return self.drop(at, packet);
+                };
+                at = arrival;
+                if role == Role::Holds {
+                    if direction.keep(at, at_hop, packet) {
+                        self.expect_first(i, at);
+                    }
+                    return;
+                }
+                if at > self.network.end {
+                    return self.beyond(i, packet);
+                }
+                if RECORDED {
+                    self.network.recorder.handed_on(at, i);
+                }
+                direction.counts.delivered += 1;
+            }
+            if role == Role::HandsOn {
+                at_hop += 1;
+                continue;
+            }
+            let answers = self.receive(at, packet);
+            if RECORDED {
+                self.tell_receiver(at, packet.flow as usize);
+            }
+            if !answers {
+                return;
+            }
+            at_hop = packet.hop;
+        }
+    }
+
+    /// Pushes a packet into a direction that does not promise order.
+    #[inline(never)]
+    fn push(&mut self, i: usize, at: Time, packet: &Packet) {
+        let direction = &mut self.network.directions[i];
+        if self.recorded {
+            self.network.recorder.offered(at, i, direction);
+        }
+        let before = direction.next();
+        let pushed = direction.push(at, *packet);
+        let next = direction.next();
+        if next != before {
+            self.expect_of_flow(i, next);
+        }
+        let brought = self.brought(packet);
+        match pushed {
+            Push::Taken => {}
+            Push::Lost => self.network.lose(at, brought, packet),
+            Push::Dropped(_) => self.drop(at, packet),
+        }
+        self.network.lose_doomed(i, at, brought);
+    }
+
+    /// The entity that has brought a packet to its present hop; `None` if it sets out there.
+    fn brought(&self, packet: &Packet) -> Option<u32> {
+        let flow = &self.network.flows[packet.flow as usize];
+        let sets_out = packet.hop == flow.data_route || packet.hop == flow.ack_route;
+        let before = || self.hops[packet.hop as usize - 1].direction as usize;
+        (!sets_out).then(|| self.entities[before()].of_flow(packet.flow))
+    }
+
+    /// A packet that is at a direction at `at` will not arrive, and nothing of it is left in the network.
+    fn drop(&mut self, at: Time, packet: &Packet) {
+        let brought = self.brought(packet);
+        self.network.lose(at, brought, packet);
+        self.network.sacks.free(packet.sack);
+    }
+
+    /// The packet that direction `i` has handed on will arrive after the end of the run.
+    #[cold]
+    fn beyond(&mut self, i: usize, packet: &Packet) {
+        self.network.directions[i].counts.beyond += 1;
+        if !packet.has(CONTROL) {
+            let flow = &mut self.network.flows[packet.flow as usize];
+            let missing = if packet.has(ACK) { &mut flow.missing_acks } else { &mut flow.missing_data };
+            missing.beyond += 1;
+        }
+    }
+
+    #[cold]
+    fn back_in_time(&self, at: Time) -> RunError {
+        let numbers = format!("{} ns after {} ns", at.0, self.now.0);
+        RunError::Law { law: "time never goes back", numbers, seed: self.network.seed }
+    }
+}
+
+/// The empty event queue of directions with these hops.
+fn event_queue(hops: &[Hop], entities: &[Entity], partitions: &Partitions) -> EventQueue {
+    let mut holds = vec![false; entities.len()];
+    for hop in hops.iter().filter(|hop| hop.direction != END) {
+        holds[hop.direction as usize] |= hop.role.is_event();
+    }
+    let seated = |(i, entity): (usize, &Entity)| Seated {
+        entity: entity.of_flow(0),
+        holds: holds[i],
+        partition: partitions.of_arrivals(i) as u32,
+    };
+    let seated: Vec<Seated> = entities.iter().enumerate().map(seated).collect();
+    EventQueue::new(partitions.count, &seated)
+}
+
+/// Tells the recorder what will happen ahead of time. Has it to be told while it happens?
+fn announce(hops: &[Hop], network: &mut Network) -> bool {
+    let last = |first: u32| routes::hops_from(hops, first).last().copied().unwrap_or(Hop::LAST);
+    let ends: Vec<_> =
+        network.flows.iter().map(|flow| (last(flow.data_route), last(flow.ack_route))).collect();
+    let recorder = &mut network.recorder;
+    let ahead = recorder.has_flows() && ends.iter().any(|(data, _)| data.role == Role::Delivers);
+    if ahead {
+        let acks_first: Vec<bool> = ends.iter().map(|(data, acks)| acks.direction < data.direction).collect();
+        recorder.expect_receivers(&acks_first);
+    }
+    ahead || recorder.has_links()
+}
+
+/// Lets flows that are alike share their routes, and finds the delay lines on those.
+fn share_routes(hops: &[Hop], constants: &[bool], network: &mut Network) -> (Vec<Hop>, Vec<DelayLine>) {
+    let firsts = network.flows.iter_mut().flat_map(|flow| {
+        let [data, acks] = flow.usual_sizes();
+        [(&mut flow.data_route, data), (&mut flow.ack_route, acks)]
+    });
+    let (mut hops, firsts) = routes::share(hops, firsts);
+    let mut lines = Vec::new();
+    for (first, size) in firsts {
+        delay_line::find(&mut hops, first, size, &network.directions, constants, &mut lines);
+    }
+    for line in &lines {
+        network.recorder.expect_delay_line(&line.delivers(&hops, &network.directions));
+    }
+    (hops, lines)
+}
+
+#[cfg(test)]
+mod tests;

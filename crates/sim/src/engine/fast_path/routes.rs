@@ -1,0 +1,174 @@
+//! Routes, and which packets on them need no event.
+//!
+//! Two things follow, in order, from what happens at one direction alone, and are worked out at once. A direction that one other
+//! feeds is offered its packets as soon as that one takes them. A receiver that answers each packet when it comes takes its data
+//! ahead of time, if nothing else is offered to the direction that its answers enter first.
+
+use std::collections::BTreeMap;
+
+use super::access_delays::Entity;
+use super::delay_line;
+use crate::host::flow::{Flow, Kind};
+
+/// Ends a route.
+pub(super) const END: u32 = u32::MAX;
+
+/// A direction on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Hop {
+    /// Its index, or [`END`].
+    pub(super) direction: u32,
+    pub(super) role: Role,
+    /// The delay line that begins here, or [`delay_line::NONE`].
+    pub(super) delay_line: u32,
+}
+
+/// What becomes of a packet that is offered to a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// Its arrival at the far end is known, and an event.
+    Holds,
+    /// It is offered to the next direction of its route ahead of time.
+    HandsOn,
+    /// It is given to its receiver ahead of time, and the answer offered to the first direction of its route.
+    Delivers,
+    /// Its arrival is not known: the direction says when something comes out.
+    Opaque,
+}
+
+impl Role {
+    /// Is the arrival of a packet an event?
+    pub(super) fn is_event(self) -> bool {
+        matches!(self, Self::Holds | Self::Opaque)
+    }
+}
+
+impl Hop {
+    /// The end of a route.
+    pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: delay_line::NONE };
+
+    /// Direction `i` on a route, whose role is to be found.
+    pub(super) fn new(i: usize) -> Self {
+        Self { direction: i as u32, ..Self::LAST }
+    }
+}
+
+/// The directions of the route that begins at `first`.
+pub(super) fn directions(hops: &[Hop], first: u32) -> impl Iterator<Item = usize> + '_ {
+    hops_from(hops, first).map(|hop| hop.direction as usize)
+}
+
+/// The hops of the route that begins at `first`.
+pub(super) fn hops_from(hops: &[Hop], first: u32) -> impl Iterator<Item = &Hop> {
+    hops[first as usize..].iter().take_while(|hop| hop.direction != END)
+}
+
+/// The ways of one flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ways {
+    /// First hop of its data.
+    pub(super) data: u32,
+    /// First hop of its acknowledgements, if it has any.
+    pub(super) acks: Option<u32>,
+    /// Its receiver may work ahead of time.
+    pub(super) prompt: bool,
+}
+
+impl Ways {
+    /// Those of `flow`.
+    pub(super) fn new(flow: &Flow, prompt: bool) -> Self {
+        let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
+        Self { data: flow.data_route, acks, prompt }
+    }
+}
+
+/// Finds the roles of all directions on all routes. `in_order`: those that promise order.
+pub(super) fn assign(hops: &mut [Hop], in_order: &[bool], ways: &[Ways], feeders: &[Option<Feeder>]) {
+    let is_fed_by = |next: u32, feeder: Feeder| feeders[next as usize] == Some(feeder);
+    for way in ways {
+        for first in std::iter::once(way.data).chain(way.acks) {
+            let mut at = first as usize;
+            while hops[at].direction != END {
+                let (this, next) = (hops[at].direction, hops[at + 1].direction);
+                hops[at].role = if !in_order[this as usize] {
+                    Role::Opaque
+                } else if next != END && is_fed_by(next, Feeder::Direction(this)) {
+                    Role::HandsOn
+                } else if next == END
+                    && first == way.data
+                    && way.prompt
+                    && way
+                        .acks
+                        .is_none_or(|a| is_fed_by(hops[a as usize].direction, Feeder::ReceiversOf(this)))
+                {
+                    Role::Delivers
+                } else {
+                    Role::Holds
+                };
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Lets flows share routes that are alike and carry packets of the same size, so that the routes of ten thousand flows stay in the
+/// nearest cache. `firsts`: the first hop of each route and its size. Gives the hops that remain and the same of those, and
+/// puts the new first hops into `firsts`.
+pub(super) fn share<'a>(
+    hops: &[Hop],
+    firsts: impl Iterator<Item = (&'a mut u32, u16)>,
+) -> (Vec<Hop>, Vec<(u32, u16)>) {
+    let (mut shared, mut remain, mut known) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for (first, size) in firsts {
+        let from = &hops[*first as usize..];
+        let count = from.iter().position(|hop| hop.direction == END).map_or(0, |last| last + 1);
+        *first = *known.entry((size, &from[..count])).or_insert_with(|| {
+            let at = shared.len() as u32;
+            shared.extend_from_slice(&from[..count]);
+            remain.push((at, size));
+            at
+        });
+    }
+    (shared, remain)
+}
+
+/// Who offers packets to a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Feeder {
+    /// One other direction.
+    Direction(u32),
+    /// Receivers of what this direction delivers, all prompt.
+    ReceiversOf(u32),
+    /// Several, or hosts that send when they like.
+    Many,
+}
+
+/// Who offers packets to each direction; `None`: nobody.
+pub(super) fn feeders(hops: &[Hop], entities: &[Entity], ways: &[Ways]) -> Vec<Option<Feeder>> {
+    let mut feeders = vec![None; entities.len()];
+    let mut meet = |direction: u32, feeder: Feeder| {
+        // A delay that flows share is one for each of them.
+        let several = matches!(feeder, Feeder::Direction(from) if entities[from as usize].is_shared);
+        let feeder = if several { Feeder::Many } else { feeder };
+        let known = &mut feeders[direction as usize];
+        *known = Some(if known.is_none_or(|known| known == feeder) { feeder } else { Feeder::Many });
+    };
+    for way in ways {
+        let last = follow(hops, way.data, Feeder::Many, &mut meet);
+        if let Some(acks) = way.acks {
+            let receivers = if way.prompt { Feeder::ReceiversOf(last) } else { Feeder::Many };
+            follow(hops, acks, receivers, &mut meet);
+        }
+    }
+    feeders
+}
+
+/// Tells `meet` who feeds each direction of the route that begins at `first`. Returns the last.
+fn follow(hops: &[Hop], first: u32, source: Feeder, meet: &mut impl FnMut(u32, Feeder)) -> u32 {
+    let mut last = END;
+    for Hop { direction, .. } in hops_from(hops, first) {
+        meet(*direction, if last == END { source } else { Feeder::Direction(last) });
+        last = *direction;
+    }
+    last
+}

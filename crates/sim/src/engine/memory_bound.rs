@@ -1,0 +1,95 @@
+//! What a run keeps at once has a bound. Memory goes into packets on links and into segments that senders keep until they are
+//! acknowledged, and an algorithm may want any window.
+
+use bentpipe_tcp::MAX_OUTSTANDING;
+
+use crate::engine::error::RunError;
+use crate::host::flow::{Flow, Kind};
+use crate::link::direction::Direction;
+use crate::resolve::plan::Plan;
+
+/// Most that a run may keep.
+const MOST: u64 = 1 << 26;
+/// Directions and flows that each look pays for: counting them is nothing beside the events between two looks.
+const PER_LOOK: u64 = 1 << 10;
+
+/// When what is kept is counted.
+#[derive(Debug)]
+pub(super) struct MemoryBound {
+    /// Most that may be.
+    pub(super) most: u64,
+    /// Looks since it was counted last.
+    looks: u64,
+}
+
+/// What is kept: packets for which directions keep something, and segments for which senders have taken memory.
+struct Count {
+    kept: u64,
+    /// The most of one flow, and which it is.
+    flow: (u64, usize),
+    /// The most of one direction, and which it is.
+    direction: (u64, usize),
+}
+
+impl Default for MemoryBound {
+    fn default() -> Self {
+        Self { most: MOST, looks: 0 }
+    }
+}
+
+impl MemoryBound {
+    /// Now and then: is too much kept? It is counted if enough has happened since the last time to pay for that.
+    pub(super) fn is_exceeded(&mut self, flows: &[Flow], directions: &mut [Direction]) -> bool {
+        self.looks += 1;
+        if self.looks * PER_LOOK < (directions.len() + flows.len()) as u64 {
+            return false;
+        }
+        self.looks = 0;
+        Count::new(flows, directions).exceeds(self.most)
+    }
+
+    /// Is too much kept, of the whole run or of one connection?
+    pub(super) fn check(
+        &self,
+        plan: &Plan,
+        flows: &[Flow],
+        directions: &mut [Direction],
+    ) -> Result<(), RunError> {
+        let count = Count::new(flows, directions);
+        if !count.exceeds(self.most) {
+            return Ok(());
+        }
+        let Count { kept, flow, direction } = count;
+        let who = if flow.0 > direction.0 {
+            format!("{} of them of flow {}", flow.0, plan.flows[flow.1].name)
+        } else {
+            let name = plan.directions().nth(direction.1).map(|(id, _)| format!("link {}", plan.name_of(id)));
+            format!("{} of them on {}", direction.0, name.as_deref().unwrap_or("a delay of a flow's own"))
+        };
+        Err(RunError::Kept { kept, most: self.most, who })
+    }
+}
+
+impl Count {
+    fn new(flows: &[Flow], directions: &mut [Direction]) -> Self {
+        let mut count = Self { kept: 0, flow: (0, 0), direction: (0, 0) };
+        for (i, flow) in flows.iter().enumerate() {
+            let room = match &flow.kind {
+                Kind::Tcp(tcp) => tcp.sender.room(),
+                Kind::Cbr(_) => 0,
+            };
+            count.kept += room;
+            count.flow = count.flow.max((room, i));
+        }
+        for (i, direction) in directions.iter_mut().enumerate() {
+            let packets = direction.kept();
+            count.kept += packets;
+            count.direction = count.direction.max((packets, i));
+        }
+        count
+    }
+
+    fn exceeds(&self, most: u64) -> bool {
+        self.kept > most || self.flow.0 > MAX_OUTSTANDING
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run consists of, whichever loop works it out: the directions of the links, the hosts, and what is recorded of them.
+
+use bentpipe_cc::registry;
+use bentpipe_cc::{Controller, Start, Time};
+use bentpipe_tcp::Options;
+
+use crate::capture::pcap::Capture;
+use crate::capture::tap::Tap;
+use crate::engine::audit;
+use crate::engine::error::RunError;
+use crate::engine::memory_bound::MemoryBound;
+use crate::host::flow::Flow;
+use crate::link::direction::{Direction, Fate};
+use crate::link::ledger::Breach;
+use crate::link::packet::{ACK, CONTROL, Packet, SackStore};
+use crate::link::random::Stream;
+use crate::record::recorder::Recorder;
+use crate::record::report::{LinkReport, Outcome, Report, SCHEMA};
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
+
+/// How many events pass between two calls of a [`Watch`].
+pub const EVENTS_PER_LOOK: u64 = 1 << 16;
+
+/// Builds the controllers of [`CcPlan::Supplied`]: given the key and how the connection starts.
+pub type Supply<'a> = dyn FnMut(&str, Start) -> Result<Box<dyn Controller>, String> + 'a;
+
+/// Told the share of simulated time that has passed, once in [`EVENTS_PER_LOOK`] events; false stops the run.
+pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
+
+/// The state of a run.
+#[derive(Debug)]
+pub(super) struct Network {
+    pub(super) seed: u64,
+    pub(super) end: Time,
+    /// Those of the scenario, numbered as in the plan; a loop adds the access delays of the flows behind them.
+    pub(super) directions: Vec<Direction>,
+    pub(super) flows: Vec<Flow>,
+    /// SACK blocks of acknowledgements that are under way.
+    pub(super) sacks: SackStore,
+    pub(super) recorder: Recorder,
+    pub(super) tap: Option<Box<Tap>>,
+    /// Data packets that have reached receivers.
+    pub(super) packets: u64,
+    pub(super) memory: MemoryBound,
+}
+
+impl Network {
+    /// The network of `plan` before anything has happened.
+    pub(super) fn new(
+        plan: &Plan,
+        capture: Option<&Capture>,
+        supply: &mut Supply<'_>,
+    ) -> Result<Self, RunError> {
+        let tap = Tap::new(plan, capture)?;
+        let direction = |(id, of)| {
+            let name = format!("link/{}", plan.name_of(id));
+            Direction::new(of, plan.seed, &name, &plan.flows)
+        };
+        Ok(Self {
+            seed: plan.seed,
+            end: Time(plan.duration.0),
+            directions: plan.directions().map(direction).collect(),
+            flows: plan.flows.iter().map(|flow| host(plan, flow, supply)).collect::<Result<_, _>>()?,
+            sacks: SackStore::default(),
+            recorder: Recorder::new(plan),
+            tap,
+            packets: 0,
+            memory: MemoryBound::default(),
+        })
+    }
+
+    /// A packet that `brought` has brought at `at`, an entity of the order of events, will not arrive. `None`: it has just set out.
+    pub(super) fn lose(&mut self, at: Time, brought: Option<u32>, packet: &Packet) {
+        if let Some(tap) = &mut self.tap {
+            tap.loses(at, brought, packet);
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.missing_data.dropped += u64::from(!packet.has(ACK | CONTROL));
+        flow.missing_acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
+    }
+
+    /// Loses what direction `i` has given up since the last time, when `brought` brings another packet at `at`.
+    pub(super) fn lose_doomed(&mut self, i: usize, at: Time, brought: Option<u32>) {
+        while let Some((packet, fate)) = self.directions[i].take_doomed() {
+            self.lose(at, brought, &packet);
+            if fate == Fate::Dropped {
+                self.sacks.free(packet.sack);
+            }
+        }
+    }
+
+    /// Now and then, when `share` of the run is over: has all that is kept and written down still room, and is the caller content? False
+    /// if the run must end because of what it keeps; [`Network::finish`] says so.
+    pub(super) fn look(&mut self, share: f64, watch: &mut Watch<'_>) -> Result<bool, RunError> {
+        let mut rows = self.recorder.rows();
+        if let Some(tap) = &mut self.tap {
+            tap.check()?;
+            rows += tap.rows();
+        }
+        let most = self.recorder.most;
+        if rows > most {
+            return Err(RunError::Rows { most });
+        }
+        if self.memory.is_exceeded(&self.flows, &mut self.directions) {
+            return Ok(false);
+        }
+        if watch(share) { Ok(true) } else { Err(RunError::Interrupted) }
+    }
+
+    /// The run is over: the books are balanced and the report is written.
+    pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
+        self.memory.check(plan, &self.flows, &mut self.directions)?;
+        let end = self.end;
+        let segments = self.tap.as_mut().map(|tap| tap.finish()).transpose()?.unwrap_or_default();
+        for i in 0..self.directions.len() {
+            self.directions[i].catch_up(end);
+            self.lose_doomed(i, end, None);
+        }
+        let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
+        audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
+        let flows =
+            self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
+        let flows = flows.collect();
+        let links = plan.directions().zip(&mut self.directions).map(|((id, _), direction)| LinkReport {
+            name: plan.links[id.link()].name.clone(),
+            direction: id.way(),
+            rate_bps: direction.rate_bps(),
+            utilisation: direction.utilisation(end),
+            delivered_packets: direction.counts.delivered,
+            dropped_queue: direction.counts.dropped_queue,
+            dropped_error: direction.counts.dropped_error,
+            marked: direction.counts.marked,
+            queue_mean_packets: direction.queue_mean(end),
+            queue_max_packets: direction.queue_max(),
+        });
+        let report = Report {
+            schema: SCHEMA,
+            seed: plan.seed,
+            simulated_s: end.secs(),
+            wall_s: 0.0,
+            packets: self.packets,
+            flows,
+            links: links.collect(),
+            warnings: plan.warnings.clone(),
+        };
+        let (flows, links) = self.recorder.finish();
+        Ok(Outcome { report, flows, links, segments })
+    }
+}
+
+/// The ends of one flow.
+fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<Flow, RunError> {
+    let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow.name));
+    let part = (jitter.uniform() * flow.start_jitter.0 as f64) as u64;
+    let start = Time(flow.start.0.saturating_add(part));
+    let cc = match &*flow.source {
+        Source::Cbr { .. } => None,
+        Source::Tcp { cc, options, .. } => {
+            let built = build(cc, options, supply);
+            Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
+        }
+    };
+    Ok(Flow::new(flow, start, cc))
+}
+
+fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {
+    let start = Start {
+        mss: options.mss,
+        initial_window: options.initial_window,
+        initial_ssthresh: options.initial_ssthresh,
+    };
+    match cc {
+        CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
+        CcPlan::Supplied { key } => supply(key, start),
+    }
+}
+
+fn cc_name(plan: &FlowPlan) -> &str {
+    match &*plan.source {
+        Source::Cbr { .. } => "cbr",
+        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
+        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,
+    }
+}

@@ -1,0 +1,69 @@
+//! The laws that hold at the two ends of a flow: packets are counted while they pass, windows and acknowledgements are looked at with
+//! each ACK.
+
+use bentpipe_tcp::Sender;
+
+use crate::link::ledger::Breach;
+
+/// Packets of one kind, data or acknowledgements, of one flow. Those of handshake and teardown are in no book of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Books {
+    pub(crate) sent: u64,
+    pub(crate) arrived: u64,
+}
+
+/// Those of them that have not arrived and will not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// Dropped by queues and lost to errors.
+    pub(crate) dropped: u64,
+    /// On a link that had handed them on ahead of time when the run ends.
+    pub(crate) beyond: u64,
+}
+
+/// What is looked at with each acknowledgement of one sender.
+#[derive(Debug, Default)]
+pub(crate) struct WindowCheck {
+    pub(crate) breach: Option<Box<Breach>>,
+}
+
+impl WindowCheck {
+    /// An acknowledgement of all before `ack` reaches a sender that has sent all before `next`.
+    #[inline]
+    pub(crate) fn ack(&mut self, ack: u64, next: u64) {
+        if ack > next {
+            self.note("no acknowledgement reaches a sender for what it has not sent", [ack, next]);
+        }
+    }
+
+    /// The sender after it.
+    #[inline]
+    pub(crate) fn sender(&mut self, sender: &Sender) {
+        self.window(sender);
+        let flow = sender.flow();
+        let mss = u64::from(flow.mss);
+        let outstanding = sender.next() - sender.una();
+        // A segment counts twice while its copy is under way beside it.
+        if flow.in_flight > 2 * outstanding * mss {
+            self.note(
+                "in flight is what is outstanding, or a copy of it",
+                [flow.in_flight, outstanding * mss],
+            );
+        }
+    }
+
+    /// The sender's window.
+    #[inline]
+    pub(crate) fn window(&mut self, sender: &Sender) {
+        let (mss, cwnd) = (u64::from(sender.flow().mss), sender.decision().cwnd);
+        if cwnd < mss || cwnd == u64::MAX {
+            self.note("a congestion window is finite and at least one segment", [cwnd, mss]);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, law: &'static str, [found, bound]: [u64; 2]) {
+        let breach = || Box::new(Breach { law, numbers: format!("{found} against {bound}") });
+        self.breach.get_or_insert_with(breach);
+    }
+}

@@ -1,0 +1,118 @@
+//! The laws that hold at one direction of a link. A run that breaks one ends in an error that asks to report it: its numbers cannot
+//! be trusted.
+
+use bentpipe_cc::Time;
+
+use crate::link::direction::Direction;
+use crate::link::packet::LOST;
+use crate::resolve::plan::{DirectionPlan, Discipline, QueueLimit};
+use crate::scenario::units::MAX_PACKET;
+
+/// A law that was broken, and by which numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Breach {
+    pub(crate) law: &'static str,
+    pub(crate) numbers: String,
+}
+
+/// Checks a law; `numbers` are worked out only if it is broken.
+pub(crate) fn hold(law: &'static str, holds: bool, numbers: impl FnOnce() -> String) -> Result<(), Breach> {
+    if holds { Ok(()) } else { Err(Breach { law, numbers: numbers() }) }
+}
+
+/// What one direction of a link has done with the packets that it was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ledger {
+    offered: u64,
+    dropped_queue: u64,
+    dropped_error: u64,
+    delivered: u64,
+    /// Waiting before the transmitter of a link that decides at departure.
+    waiting: u64,
+    /// Waiting, in transmission or propagating elsewhere, and not lost.
+    under_way: u64,
+    /// Bytes that wait by the queue's counter, and by adding up its packets.
+    waiting_bytes: (u64, u64),
+    /// Most bytes that ever waited where the limit counts them, in what decides at departure.
+    most_bytes: u64,
+    queue_max: u64,
+}
+
+impl Direction {
+    /// Balances what has been counted until `end` of the direction called `name`; `plan`: what it was made of, if it is one of the
+    /// scenario's.
+    pub(crate) fn audit(
+        &mut self,
+        name: &str,
+        plan: Option<&DirectionPlan>,
+        end: Time,
+    ) -> Result<(), Breach> {
+        let ledger = self.ledger();
+        balance(name, &ledger)?;
+        let Some(plan) = plan else { return Ok(()) };
+        room(name, plan, &ledger)?;
+        let busy = self.utilisation(end);
+        hold("a transmitter is not busy for longer than the run", (0.0..=1.0).contains(&busy), || {
+            format!("link {name}: {busy}")
+        })
+    }
+
+    fn ledger(&mut self) -> Ledger {
+        let counts = self.counts;
+        let (waiting, came, scheduled) = match self.scheduled() {
+            Some(scheduled) => {
+                let packets = scheduled.packets();
+                let sizes = packets.iter().map(|packet| u64::from(packet.size)).sum();
+                (packets.len() as u64, scheduled.came(), (scheduled.bytes(), sizes))
+            }
+            None => (0, counts.offered, (0, 0)),
+        };
+        let there = self.on_the_way().filter(|packet| !packet.has(LOST)).count() as u64;
+        Ledger {
+            offered: came,
+            dropped_queue: counts.dropped_queue,
+            dropped_error: counts.dropped_error,
+            delivered: counts.delivered,
+            waiting,
+            under_way: there + counts.beyond,
+            waiting_bytes: (self.backlog.bytes() + scheduled.0, self.backlog.bytes_added_up() + scheduled.1),
+            most_bytes: self.scheduled().map_or(0, |scheduled| scheduled.most_bytes()),
+            queue_max: self.queue_max(),
+        }
+    }
+}
+
+/// One direction of a link.
+fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
+    let law =
+        "each packet offered to a link is dropped at its queue, lost to errors, delivered, or still there";
+    // Wrapping, so that a count that has gone below zero is a broken law and not a panic.
+    let accounted = [l.dropped_queue, l.dropped_error, l.delivered, l.waiting, l.under_way]
+        .into_iter()
+        .fold(0, u64::wrapping_add);
+    hold(law, l.offered == accounted, || format!("link {name}: {l:?}"))?;
+    hold("a queue's bytes are those of its packets", l.waiting_bytes.0 == l.waiting_bytes.1, || {
+        format!("link {name}: {:?}", l.waiting_bytes)
+    })
+}
+
+/// Has the queue kept to its limit?
+fn room(name: &str, plan: &DirectionPlan, l: &Ledger) -> Result<(), Breach> {
+    let law = "no more waits at a link than its queue has room for";
+    let numbers = || format!("link {name}: {:?}, {l:?}", plan.queue);
+    let times = match plan.discipline {
+        Discipline::Priority { bands } => u64::from(bands),
+        _ => 1,
+    };
+    match (plan.queue, plan.discipline) {
+        (QueueLimit::Packets(limit), _) => hold(law, l.queue_max <= limit.saturating_mul(times), numbers),
+        (QueueLimit::Bytes(limit), Discipline::DropTail | Discipline::Pie(_)) => {
+            hold(law, l.waiting_bytes.0 <= limit, numbers)
+        }
+        (QueueLimit::Bytes(limit), Discipline::Red(_)) => {
+            // The last packet that RED takes may exceed it.
+            hold(law, l.waiting_bytes.0 <= limit.saturating_add(MAX_PACKET), numbers)
+        }
+        (QueueLimit::Bytes(limit), _) => hold(law, l.most_bytes <= limit, numbers),
+    }
+}
