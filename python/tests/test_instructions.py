@@ -151,6 +151,7 @@ def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(
     page = tmp_path / "performance.md"
     text = performance_md.PAGE.read_text(encoding="utf-8")
     monkeypatch.setattr(performance_md, "PAGE", page)
+    monkeypatch.setattr(performance_md, "ROWS", tmp_path / "performance.csv")
     page.write_text(text, encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["performance_md.py"])
     assert performance_md.main() == 0
@@ -159,4 +160,8 @@ def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(
     assert performance_md.main() == 0
     page.write_text(text.replace("| a | 1 SACK flow", "| a | 2 SACK flows"), encoding="utf-8")
     assert performance_md.main() == 1
-    assert "not up to date" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("performance.md is not up to date")
+    page.write_text(text, encoding="utf-8")
+    performance_md.ROWS.write_text("", encoding="utf-8")
+    assert performance_md.main() == 1
+    assert capsys.readouterr().err.startswith("performance.csv is not up to date")
