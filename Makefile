@@ -76,9 +76,10 @@ docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	$(BIN)/python scripts/gallery.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check
+	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check
 
-validate: setup ## all witnesses in full, half an hour; writes the tables and figures of docs/validation.md
+validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)

@@ -1,4 +1,4 @@
-"""Runs the public packetdrill scripts and writes what becomes of them into docs/validation.md.
+"""Runs the public packetdrill scripts and writes what becomes of them to docs/validation and into the page.
 
     python scripts/conformance.py google=FOLDER ligurio=FOLDER freebsd=FOLDER [--write]
 
@@ -11,7 +11,7 @@ The scripts are no part of this repository; each FOLDER holds those of one sourc
 Of a source only those are counted whose file name no source before it has. Why a script differs stands in
 scripts/conformance.toml; one that differs without a cause there, or the other way round, is an error.
 
-    0  the table was printed or written
+    0  the counts were printed, or the data files written
     1  a cause is missing or idle
     2  the request was wrong
 """
@@ -19,15 +19,17 @@ scripts/conformance.toml; one that differs without a cause there, or the other w
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from validate import PAGE, ROOT, replaced
+import validate
+import validation_page
 
 SOURCES = {
     "google": "google/packetdrill, `gtests/net`",
@@ -68,7 +70,9 @@ class Ran:
     @property
     def folder(self) -> str:
         """The last folder of its path."""
-        return Path(self.path).parent.name or SOURCES[self.source].split("/")[-1].strip("`")
+        return Path(self.path).parent.name or SOURCES[self.source].rpartition("/")[2].rpartition(" ")[
+            2
+        ].strip("`")
 
     @property
     def reason(self) -> str:
@@ -84,7 +88,7 @@ def run(source: str, folder: Path) -> list[Ran]:
         RuntimeError: the runner failed, or found no script.
     """
     command = ["cargo", "run", "-q", "-p", "bentpipe-drill", "--", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=validate.ROOT, capture_output=True, text=True, check=False)
     rows = [line.split("\t", 3) for line in done.stdout.splitlines()]
     if done.returncode not in (0, 1) or not rows:
         raise RuntimeError(done.stderr.strip() or f"{folder}: no scripts (*.pkt) in it")
@@ -96,48 +100,50 @@ def new(rows: list[Ran], known: set[str]) -> list[Ran]:
     return [row for row in rows if row.name not in known]
 
 
-def count_table(rows: list[Ran]) -> str:
-    """How many scripts of each source pass, differ, are refused and why."""
-    sources = [source for source in SOURCES if any(row.source == source for row in rows)]
-    counts = {source: [row for row in rows if row.source == source] for source in sources}
+def counted(rows: list[Ran]) -> list[list[str]]:
+    """How many scripts of each source pass, differ, are refused and why, with a head line."""
+    counts = {source: [row for row in rows if row.source == source] for source in SOURCES}
 
-    def line(label: str, count: list[int]) -> str:
-        cells = [str(n) if n else "" for n in [*count, sum(count)]]
-        return f"| {label} | {' | '.join(cells)} |"
-
-    def each(label: str, wanted: str) -> str:
-        return line(label, [sum(row.verdict == wanted for row in counts[s]) for s in sources])
+    def line(label: str, wanted: Callable[[Ran], bool]) -> list[str]:
+        count = [sum(map(wanted, mine)) for mine in counts.values()]
+        return [label, *(f"{n}" for n in [*count, sum(count)])]
 
     lines = [
-        f"| | {' | '.join(SOURCES[s] for s in sources)} | all |",
-        f"|---|{'---|' * (len(sources) + 1)}",
-        line("scripts", [len(counts[s]) for s in sources]),
-        line("run to a verdict", [sum(r.verdict in ("pass", "differs") for r in counts[s]) for s in sources]),
-        each("**pass**", "pass"),
-        each("**differ**", "differs"),
+        ["outcome", *SOURCES, "all"],
+        line("scripts", lambda row: True),
+        line("run to a verdict", lambda row: row.verdict in ("pass", "differs")),
+        line("pass", lambda row: row.verdict == "pass"),
+        line("differ", lambda row: row.verdict == "differs"),
     ]
-    stayed = ("refused", "unreadable")
-    left = {s: Counter(row.reason for row in counts[s] if row.verdict in stayed) for s in sources}
+    stayed = [row for row in rows if row.verdict in ("refused", "unreadable")]
     for label in [label for label, _ in REASONS] + ["something else"]:
-        if any(left[s][label] for s in sources):
-            lines.append(line(f"not run: {label}", [left[s][label] for s in sources]))
-    return "\n".join(lines)
+        if any(row.reason == label for row in stayed):
+            lines.append(
+                line(f"not run: {label}", lambda row, label=label: row in stayed and row.reason == label)
+            )
+    return lines
 
 
-def verdict_table(rows: list[Ran], causes: dict[str, str]) -> str:
+def listed(rows: list[Ran], causes: dict[str, str]) -> list[list[str]]:
     """One row for each script that differs, and one for the scripts of a folder that pass."""
-    lines = ["| script | verdict | cause |", "|---|---|---|"]
+    lines = [["source", "folder", "scripts", "count", "verdict", "cause"]]
     passed: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         name = row.name.removesuffix(".pkt")
         if row.verdict == "pass":
             passed.setdefault((row.source, row.folder), []).append(name)
         elif row.verdict == "differs":
-            lines.append(f"| {row.source}: {row.folder}/{name} | differs | {causes[row.name]} |")
+            lines.append([row.source, row.folder, name, "1", "differs", causes[row.name]])
     for (source, folder), names in passed.items():
-        listed = ", ".join(names) if len(names) <= 12 else f"{names[0]} to {names[-1]}, {len(names)} scripts"
-        lines.append(f"| {source}: {folder}/: {listed} | pass | |")
-    return "\n".join(lines)
+        several = ", ".join(names) if len(names) <= 12 else f"{names[0]} to {names[-1]}"
+        lines.append([source, folder, several, f"{len(names)}", "pass", ""])
+    return lines
+
+
+def store(name: str, lines: list[list[str]]) -> None:
+    """Writes a data file."""
+    with (validation_page.DATA / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
 
 
 def main() -> int:
@@ -146,7 +152,7 @@ def main() -> int:
         description="Runs public packetdrill scripts and prints what becomes of them."
     )
     parser.add_argument("source", nargs="+", help=f"NAME=FOLDER; names: {', '.join(SOURCES)}")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/validation.md")
+    parser.add_argument("--write", action="store_true", help="write the data files and the page")
     given = parser.parse_args()
     folders = dict(text.partition("=")[::2] for text in given.source)
     for name, folder in folders.items():
@@ -158,7 +164,9 @@ def main() -> int:
     for name in SOURCES:
         if name in folders:
             rows += new(run(name, Path(folders[name]).resolve()), {row.name for row in rows})
-    causes = tomllib.loads((ROOT / "scripts" / "conformance.toml").read_text(encoding="utf-8"))["cause"]
+    causes = tomllib.loads((validate.ROOT / "scripts" / "conformance.toml").read_text(encoding="utf-8"))[
+        "cause"
+    ]
     differing = {row.name for row in rows if row.verdict == "differs"}
     for name in sorted(differing - set(causes)):
         print(f"scripts/conformance.toml: no cause for {name}", file=sys.stderr)
@@ -167,11 +175,12 @@ def main() -> int:
         print(f"scripts/conformance.toml: a cause for {name}, which does not differ", file=sys.stderr)
     if differing - set(causes) or idle:
         return 1
-    table = f"{count_table(rows)}\n\n{verdict_table(rows, causes)}"
     if given.write:
-        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "packetdrill", table), encoding="utf-8")
+        store("packetdrill-counts", counted(rows))
+        store("packetdrill", listed(rows, causes))
+        validate.PAGE.write_text(validate.page(), encoding="utf-8")
     else:
-        print(table)
+        csv.writer(sys.stdout, lineterminator="\n").writerows([*counted(rows), *listed(rows, causes)])
     return 0
 
 

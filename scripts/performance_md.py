@@ -3,14 +3,16 @@
     python scripts/performance_md.py [--check]
 
 The tables come from docs/performance.json (`make bench` measures it) and crates/sim/benches/instructions.toml
-(`make instructions UPDATE=1`); what stands between their markers is replaced, the words around them are
-written by hand. With --check nothing is written, and exit status 1 says that the page is not what the stored
-numbers give.
+(`make instructions UPDATE=1`). The text between their markers is replaced, the words around them are written
+by hand. docs/performance.csv has every column of the table of scenarios, the page a few. With --check nothing
+is written, and exit status 1 says that page or file are not those of the stored numbers.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import sys
 import tomllib
@@ -19,10 +21,11 @@ from pathlib import Path
 from instructions import FILE, PROFILED
 from validate import replaced
 
-from bentpipe.bench.page import markdown, tables
+from bentpipe.bench.page import data, markdown, tables
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "performance.md"
+ROWS = DOCS / "performance.csv"
 TIMINGS = DOCS / "performance.json"
 ASKED = {"b100": ("2500", "1000"), "b100-traced": ("4000", ""), "b100-segments": ("4000", "")}
 """Instructions per packet that are allowed, and those aimed at."""
@@ -47,16 +50,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Writes the numbers of docs/performance.md.")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     given = parser.parse_args()
-    before = page = PAGE.read_text(encoding="utf-8")
-    parts = {**tables(json.loads(TIMINGS.read_text(encoding="utf-8"))), **counts()}
-    for name, part in parts.items():
+    page = PAGE.read_text(encoding="utf-8")
+    timings = json.loads(TIMINGS.read_text(encoding="utf-8"))
+    for name, part in {**tables(timings), **counts()}.items():
         page = replaced(page, name, part)
-    if given.check:
-        if page != before:
-            print("docs/performance.md is not up to date: run scripts/performance_md.py", file=sys.stderr)
-        return int(page != before)
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    rows = io.StringIO()
+    csv.writer(rows, lineterminator="\n").writerows(data(timings))
+    stale = 0
+    for file, text in ((PAGE, page), (ROWS, rows.getvalue())):
+        if not given.check:
+            file.write_text(text, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            print(f"{file.name} is not up to date: run scripts/performance_md.py", file=sys.stderr)
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

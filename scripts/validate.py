@@ -1,10 +1,13 @@
-"""Runs every witness in its full form and writes its table between its markers in docs/validation.md.
+"""Runs every witness in its full form, writes its data file in docs/validation, and sums it up in the page.
 
     python scripts/validate.py [--jobs N] [NAME ...]
+    python scripts/validate.py --check
 
-A table stands between `<!-- NAME -->` and `<!-- end NAME -->`. Exit status 1 if a witness says that
-something differs; its table is written all the same. A witness whose program is not installed leaves its
-table as it is, and says so.
+A witness prints its rows as comma-separated values; they become docs/validation/NAME.csv. What stands
+between `<!-- NAME -->` and `<!-- end NAME -->` in docs/validation.md follows from that file
+(validation_page.py). Exit status 1 if a witness says that something differs; its rows are written all the
+same. A witness whose program is not installed leaves its file as it is, and says so. With --check nothing
+runs, and exit status 1 says that the page is not what the data files give.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
+
+import validation_page
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "validation.md"
@@ -46,29 +51,46 @@ def replaced(page: str, name: str, table: str) -> str:
     return f"{before}{begin}\n{table.strip()}\n\n{end}{after}"
 
 
+def page() -> str:
+    """The page as the data files have it."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, part in validation_page.parts().items():
+        text = replaced(text, name, part)
+    return text
+
+
 def main() -> int:
     """Runs the witnesses that are named, or all."""
-    parser = argparse.ArgumentParser(description="Runs the witnesses and writes their tables.")
+    parser = argparse.ArgumentParser(description="Runs the witnesses and writes what they find.")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     parser.add_argument("name", nargs="*", help=f"one of {', '.join(COMMANDS)}; by default all")
     given = parser.parse_args()
+    if given.check:
+        stale = page() != PAGE.read_text(encoding="utf-8")
+        if stale:
+            print("docs/validation.md is not what docs/validation/*.csv give", file=sys.stderr)
+        return int(stale)
     unknown = set(given.name) - set(COMMANDS)
     if unknown:
         parser.error(f"no witness is called {sorted(unknown)[0]!r}; there are {', '.join(COMMANDS)}")
     worst = 0
     for name in given.name or COMMANDS:
         file, *options = (part.format(jobs=given.jobs) for part in COMMANDS[name])
+        stored = validation_page.DATA / f"{name}.csv"
+        head = stored.read_text(encoding="utf-8").partition("\n")[0]
         print(f"{name} ...", flush=True)
         done = subprocess.run(
             [sys.executable, WITNESSES / file, *options], stdout=subprocess.PIPE, text=True, check=False
         )
         if done.returncode == MISSING:
-            print(f"{name}: not installed; its table stays")
+            print(f"{name}: not installed; its rows stay")
             continue
-        if done.returncode not in (0, 1) or not done.stdout.startswith("|"):
+        if done.returncode not in (0, 1) or done.stdout.partition("\n")[0] != head:
             print(f"{name}: failed with status {done.returncode}", file=sys.stderr)
             return 1
-        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), name, done.stdout), encoding="utf-8")
+        stored.write_text(done.stdout, encoding="utf-8")
+        PAGE.write_text(page(), encoding="utf-8")
         print(f"{name}: {'agrees' if done.returncode == 0 else 'DIFFERS'}")
         worst = max(worst, done.returncode)
     return worst

@@ -61,14 +61,66 @@ def test_costs_go_to_the_file_where_the_code_stands_and_calls_count_once() -> No
 
 
 def test_a_count_may_move_by_a_twentieth_in_either_direction() -> None:
-    from instructions import differences
+    from instructions import FILE, wrong
 
-    assert differences({"a": 1000.0, "b": 1000.0}, {"a": 1049.0, "b": 951.0}) == []
-    assert differences({"a": 1000.0}, {"a": 1051.0}) == [
-        "a: 1051 instructions per packet, 1000 in the file (+5.1 %)"
+    def said(stored: dict[str, float], counts: dict[str, float]) -> list[str]:
+        return wrong({FILE: {"per_packet": stored}}, counts)
+
+    assert said({"a": 1000.0, "b": 1000.0}, {"a": 1049.0, "b": 951.0}) == []
+    assert said({"a": 1000.0}, {"a": 1051.0}) == [
+        "instructions.toml: a: 1051 instructions per packet, 1000 in the file (+5.1 %)"
     ]
-    assert len(differences({"a": 1000.0}, {"a": 949.0})) == 1
-    assert differences({"a": 1.0}, {"b": 1.0}) == ["a: not in the program", "b: not in the file"]
+    assert len(said({"a": 1000.0}, {"a": 949.0})) == 1
+    assert said({"a": 1.0}, {"b": 1.0}) == [
+        "instructions.toml: a: not in the program",
+        "instructions.toml: b: not in the file",
+    ]
+
+
+def test_a_count_may_be_8_per_cent_above_that_of_the_fixed_commit_and_fall_as_far_as_it_will() -> None:
+    from instructions import BASE, wrong
+
+    base = {BASE: {"per_packet": {"a": 1000.0, "b": 1000.0}}}
+    assert wrong(base, {"a": 1079.0, "b": 500.0}) == []
+    assert wrong(base, {"a": 1081.0, "b": 1000.0}) == [
+        "instructions-53b6edb.toml: a: 1081 instructions per packet, 1000 in the file (+8.1 %)"
+    ]
+
+
+def test_the_counts_are_shown_beside_both_files() -> None:
+    from instructions import BASE, FILE, compared
+
+    table = compared({FILE: {"per_packet": {"a": 1000.0}}, BASE: {"per_packet": {"a": 800.0}}}, {"a": 1020.0})
+    assert table.splitlines()[0].split() == ["per", "packet", "now", "instructions", "instructions-53b6edb"]
+    assert table.splitlines()[1].split() == ["a", "1020.0", "+2.0", "%", "+27.5", "%"]
+
+
+def test_counts_of_another_compiler_are_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    import instructions
+
+    assert instructions.comparable("1.0.0 elsewhere") == {}
+    assert capsys.readouterr().out.count("skipped") == 2
+
+
+def test_an_update_writes_the_new_counts_and_not_those_of_the_fixed_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import instructions
+
+    fixed = instructions.BASE.read_text(encoding="utf-8")
+    for name in ("FILE", "BASE"):
+        copy = tmp_path / getattr(instructions, name).name
+        copy.write_text(fixed, encoding="utf-8")
+        monkeypatch.setattr(instructions, name, copy)
+    monkeypatch.setattr(instructions, "ROOT", tmp_path)
+    monkeypatch.setattr(instructions.shutil, "which", lambda _: "valgrind")
+    monkeypatch.setattr(instructions, "compiler", lambda: "1.0.0 elsewhere")
+    monkeypatch.setattr(instructions, "build", Path)
+    monkeypatch.setattr(instructions, "count", lambda *_: (7.0, Counter({"a.rs": 1})))
+    monkeypatch.setattr(sys, "argv", ["instructions.py", "--update"])
+    assert instructions.main() == 0
+    assert "a = 7.0" in instructions.FILE.read_text(encoding="utf-8")
+    assert instructions.BASE.read_text(encoding="utf-8") == fixed
 
 
 def test_the_file_that_is_written_can_be_compared_with() -> None:
@@ -86,9 +138,9 @@ def test_the_file_that_is_written_can_be_compared_with() -> None:
 def test_the_stored_counts_are_those_of_the_scenarios_that_the_script_runs() -> None:
     import instructions
 
-    stored = tomllib.loads(instructions.FILE.read_text(encoding="utf-8"))
     wanted = {name + variant for name in instructions.SCENARIOS for variant in instructions.VARIANTS}
-    assert set(stored["per_packet"]) == wanted
+    for file in (instructions.FILE, instructions.BASE):
+        assert set(tomllib.loads(file.read_text(encoding="utf-8"))["per_packet"]) == wanted
 
 
 def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(
@@ -99,6 +151,7 @@ def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(
     page = tmp_path / "performance.md"
     text = performance_md.PAGE.read_text(encoding="utf-8")
     monkeypatch.setattr(performance_md, "PAGE", page)
+    monkeypatch.setattr(performance_md, "ROWS", tmp_path / "performance.csv")
     page.write_text(text, encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["performance_md.py"])
     assert performance_md.main() == 0
@@ -107,4 +160,8 @@ def test_a_page_that_does_not_follow_from_the_stored_numbers_is_noticed(
     assert performance_md.main() == 0
     page.write_text(text.replace("| a | 1 SACK flow", "| a | 2 SACK flows"), encoding="utf-8")
     assert performance_md.main() == 1
-    assert "not up to date" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("performance.md is not up to date")
+    page.write_text(text, encoding="utf-8")
+    performance_md.ROWS.write_text("", encoding="utf-8")
+    assert performance_md.main() == 1
+    assert capsys.readouterr().err.startswith("performance.csv is not up to date")

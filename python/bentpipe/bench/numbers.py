@@ -35,7 +35,8 @@ class Figures:
         here: data packets that Bentpipe delivers in order per CPU second.
         events: that its engine takes per such packet; None where it does not tell.
         peak_bytes: most memory of its process, the median.
-        ns2: packets per CPU second of ns-2, None without it; its set-up counts where the case says so.
+        ns2: packets per CPU second of ns-2 in this case, or in the one that `ns2_of` names; None without
+            it. Its set-up counts where the case says so.
         ns2_setup_s: CPU seconds until ns-2 begins to simulate, the median.
         ns2_peak_bytes: most memory of its process, the median.
         ratio: of the two speeds; for a case that is held against another, of the costs per packet.
@@ -74,9 +75,9 @@ def figures(stored: dict[str, Any]) -> dict[str, Figures]:
 
 
 def _figures(case: Case, key: str, stored: dict[str, Any]) -> Figures:
-    pairs = stored["cases"][key]["pairs"]
-    ours = [pair["here"] for pair in pairs]
-    theirs = [pair["ns2"] for pair in pairs if pair["ns2"] is not None]
+    ours = [pair["here"] for pair in stored["cases"][key]["pairs"]]
+    witness = stored["cases"].get(case.ns2_of or key, {"pairs": []})
+    theirs = [pair["ns2"] for pair in witness["pairs"] if pair["ns2"] is not None]
     ratio = None
     if case.against is not None and case.against in stored["cases"]:
         ratio = _costs(stored, key, case.against)

@@ -8,7 +8,7 @@
 
 ns-2 2.35 (Debian package `ns2`, command `ns`) decides for itself how many bytes a segment has on the
 wire, when a connection starts and where an error model sits; `script.py` undoes that and says so beside
-each setting, and refuses, by its key, what ns-2 cannot do. `docs/validation.md` lists what could not be
+each setting, and refuses, by its key, what ns-2 cannot do. `docs/validation/ns2.md` lists what could not be
 made equal.
 """
 

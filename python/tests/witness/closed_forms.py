@@ -1,9 +1,9 @@
 """The window that a flow has at a given loss rate, beside the closed forms of the literature.
 
-    python python/tests/witness/closed_forms.py [--figure FILE]   # prints the table
-    python python/tests/witness/closed_forms.py --check           # are all curves in docs/validation.md?
+    python python/tests/witness/closed_forms.py [--figure FILE]   # prints docs/validation/closed-forms.csv
+    python python/tests/witness/closed_forms.py --check           # are all curves in that file?
 
-`scripts/validate.py closed-forms` puts the table into docs/validation.md and draws its figure.
+`scripts/validate.py closed-forms` writes that file, its summary in docs/validation.md, and the figure.
 
 Most closed forms are derived for a loss every 1/p packets, some for independent losses; both are run. What
 lies between a form and a real sender is in `loss_rules.py`, which predicts the same window from the rules.
@@ -12,8 +12,8 @@ lies between a form and a real sender is in `loss_rules.py`, which predicts the 
 from __future__ import annotations
 
 import argparse
+import csv
 import math
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import data_file
 import loss_rules
 from response_curves import CURVES, LOSS_RATES, Curve
 
@@ -28,8 +29,7 @@ import bentpipe as bp
 from bentpipe.stats import Mean, mean
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE = DOCS / "validation.md"
-BEGIN, END = "<!-- closed-forms -->", "<!-- end closed-forms -->"
+STORED = DOCS / "validation" / "closed-forms.csv"
 
 MSS = 1460
 SEEDS = 5
@@ -183,23 +183,26 @@ def point(curve: Curve, p: float, seeds: int, folder: Path) -> Point:
     )
 
 
-HEADER = """\
-| controller | p | periodic | form | difference | rules | difference | random | form | difference | rules \
-| difference | timeouts |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+COLUMNS = """
+controller loss_rate
+periodic_window_segments periodic_form_segments periodic_form_difference_percent
+periodic_rules_segments periodic_rules_difference_percent
+random_window_segments random_window_half_interval_segments
+random_form_segments random_form_difference_percent random_rules_segments random_rules_difference_percent
+timeouts_per_100_losses
+""".split()
+"""Of the data file. The half interval is that of 95 % confidence."""
 
 
-def row(found: Point) -> str:
-    """One line of the table."""
+def row(found: Point) -> list[str]:
+    """One row of the data file."""
     off = found.differences()
 
     def difference(key: str) -> str:
         value = off[key]
-        if value is None:
-            return ""
-        return f"**{value:+.1%}**" if abs(value) > TOLERANCE else f"{value:+.1%}"
+        return "" if value is None else data_file.percent(value)
 
-    cells = [
+    return [
         found.curve.name,
         f"{found.p:g}",
         window(found.periodic),
@@ -207,14 +210,14 @@ def row(found: Point) -> str:
         difference("periodic, form"),
         window(found.periodic_rules),
         difference("periodic, rules"),
-        f"{window(found.random.mean)} ± {found.random.half_width:.2g}",
+        window(found.random.mean),
+        f"{found.random.half_width:.2g}",
         window(found.random_form),
         difference("random, form"),
         window(found.random_rules),
         difference("random, rules"),
         f"{found.timeouts:.1f}",
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def window(segments: float | None) -> str:
@@ -231,15 +234,15 @@ def draw(points: Sequence[Point], file: Path) -> None:
 
     style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8}
     with mpl.rc_context(style):
-        rows = -(-len(CURVES) // COLUMNS)
+        rows = -(-len(CURVES) // PANELS_A_LINE)
         figure = Figure(figsize=(8.6, 1.55 * rows + 0.5), layout="constrained", facecolor="white")
-        axes = figure.subplots(rows, COLUMNS, sharex=True, sharey=True)
+        axes = figure.subplots(rows, PANELS_A_LINE, sharex=True, sharey=True)
         for ax, curve in zip(axes.flat, CURVES, strict=False):
             _panel(ax, curve, [found for found in points if found.curve is curve])
         for ax in axes.flat[len(CURVES) :]:
             ax.set_axis_off()
         # The panels above the empty places are the last of their columns.
-        for ax in axes.flat[len(CURVES) - COLUMNS : len(CURVES)]:
+        for ax in axes.flat[len(CURVES) - PANELS_A_LINE : len(CURVES)]:
             ax.tick_params(labelbottom=True)
         figure.supxlabel("share of packets lost, p", fontsize=8)
         figure.supylabel("mean window, measured over closed form, less 1", fontsize=8)
@@ -248,7 +251,7 @@ def draw(points: Sequence[Point], file: Path) -> None:
         figure.savefig(file, metadata={"Date": None, "Creator": None})
 
 
-COLUMNS = 5
+PANELS_A_LINE = 5
 """Of the figure."""
 
 
@@ -281,57 +284,33 @@ def _panel(ax: Any, curve: Curve, mine: Sequence[Point]) -> None:
 
 
 def missing() -> list[str]:
-    """Curves that the page does not show."""
-    text = PAGE.read_text(encoding="utf-8")
-    shown = text.partition(BEGIN)[2].partition(END)[0]
-    wanted = [(curve, p) for curve in CURVES for p in curve.rates()]
-    return [f"{curve.name} at {p:g}" for curve, p in wanted if f"\n| {curve.name} | {p:g} |" not in shown]
+    """Curves that the stored file does not have."""
+    with STORED.open(encoding="utf-8", newline="") as file:
+        shown = {(row["controller"], row["loss_rate"]) for row in csv.DictReader(file)}
+    wanted = [(curve.name, f"{p:g}") for curve in CURVES for p in curve.rates()]
+    return [f"{name} at {p}" for name, p in wanted if (name, p) not in shown]
 
 
 def main() -> int:
-    """Prints the table and draws the figure; 1 if the page lacks something."""
+    """Prints the rows and draws the figure; 1 if the stored file lacks something."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--figure", type=Path, help="draw the comparison into this SVG file")
     parser.add_argument(
-        "--check", action="store_true", help="only ask whether docs/validation.md has all curves"
+        "--check", action="store_true", help="only ask whether the stored file has all curves"
     )
     given = parser.parse_args()
     if given.check:
         for what in missing():
-            print(
-                f"docs/validation.md, closed forms: no row for {what}: run scripts/validate.py closed-forms",
-                file=sys.stderr,
-            )
+            print(f"{STORED.name}: no row for {what}: run scripts/validate.py closed-forms", file=sys.stderr)
         return 1 if missing() else 0
     points = []
-    print(HEADER)
+    print(data_file.line(COLUMNS))
     for found in measure():
         points.append(found)
-        print(row(found), flush=True)
-    print(f"\n{summary(points)}")
+        print(data_file.line(row(found)), flush=True)
     if given.figure is not None:
         draw(points, given.figure)
     return 0
-
-
-def summary(points: Sequence[Point]) -> str:
-    """How far the windows are from the forms, at loss rates up to those of the test suite and at all."""
-    text = []
-    for most in (1e-3, 1.0):
-        apart = sorted(
-            (abs(off), f"{found.curve.name} at {found.p:g}, {kind}")
-            for found in points
-            if found.p <= most
-            for kind, off in found.differences().items()
-            if off is not None and kind.endswith("form")
-        )
-        rates = "At all loss rates" if most == 1.0 else f"Up to {most:g}"
-        middle = statistics.median(off for off, _ in apart)
-        text.append(
-            f"{rates}: {len(apart)} windows beside a form, apart by {middle:.1%} in the median and "
-            f"{apart[-1][0]:.1%} at most ({apart[-1][1]})."
-        )
-    return "\n".join(text)
 
 
 if __name__ == "__main__":

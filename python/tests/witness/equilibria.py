@@ -2,7 +2,7 @@
 
     python python/tests/witness/equilibria.py [--figure FILE]
 
-prints the table of docs/validation.md in a few seconds. One flow on 10 Mbit/s, without losses, at several
+prints docs/validation/equilibria.csv in a few seconds. One flow on 10 Mbit/s, without losses, at several
 round-trip times: the number of packets that wait does not depend on them.
 """
 
@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import data_file
 
 import bentpipe as bp
 
@@ -72,14 +74,28 @@ class Rest:
         kept = law.low - 1 <= self.least and self.most <= law.high + 1
         return kept and (law.mean is None or abs(self.mean - law.mean) <= max(1.0, 0.1 * law.mean))
 
-    def row(self) -> str:
-        """One line of the table in Markdown."""
-        law, verdict = self.law, "agrees" if self.agrees else "DIFFERS"
-        said = f"{law.low:g} to {law.high:g}" if law.low < law.high else f"{law.low:g}"
-        if law.mean is not None and law.low < law.high:
-            said += f", mean {law.mean:g}"
-        found = f"{self.mean:.1f} | {self.least:.0f} to {self.most:.0f}"
-        return f"| {law.label} | {self.rtt * 1e3:.0f} ms | {said} | {law.source} | {found} | {verdict} |"
+    def row(self) -> list[str]:
+        """One row of the data file."""
+        law = self.law
+        return [
+            law.label,
+            f"{self.rtt * 1e3:.0f}",
+            f"{law.low:g}",
+            f"{law.high:g}",
+            "" if law.mean is None else f"{law.mean:g}",
+            law.source,
+            f"{self.mean:.1f}",
+            f"{self.least:.0f}",
+            f"{self.most:.0f}",
+            "agrees" if self.agrees else "differs",
+        ]
+
+
+COLUMNS = """
+controller rtt_ms form_least_packets form_most_packets form_mean_packets source
+measured_mean_packets measured_least_packets measured_most_packets verdict
+""".split()
+"""Of the data file."""
 
 
 def scenario(law: Law, rtt: float) -> bp.Scenario:
@@ -103,11 +119,6 @@ def measure(laws: Sequence[Law] = LAWS) -> Iterator[Rest]:
             queue = trace.filter(trace["link"] == "sat/forward")["queue_packets"].to_list()
             rest = queue[SAMPLES * WARM :]
             yield Rest(law, rtt, statistics.fmean(rest), min(rest), max(rest))
-
-
-HEADER = """\
-| controller | RTT | form, packets | from | measured mean | smallest to largest | verdict |
-|---|---|---|---|---|---|---|"""
 
 
 def draw(found: Sequence[Rest], file: Path) -> None:
@@ -153,12 +164,12 @@ def draw(found: Sequence[Rest], file: Path) -> None:
 
 
 def main() -> int:
-    """Prints the table, draws the figure; 1 if something differs."""
+    """Prints the rows, draws the figure; 1 if something differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--figure", type=Path, help="draw the comparison into this SVG file")
     given = parser.parse_args()
     found = list(measure())
-    print("\n".join([HEADER, *(rest.row() for rest in found)]))
+    print("\n".join(map(data_file.line, [COLUMNS, *(rest.row() for rest in found)])))
     if given.figure is not None:
         draw(found, given.figure)
     return 0 if all(rest.agrees for rest in found) else 1

@@ -2,7 +2,7 @@
 
     python python/tests/witness/extremes.py [NAME ...]
 
-prints the table of docs/validation.md (section "Extremes"): a quarter of an hour, nearly all of it for
+prints docs/validation/extremes.csv in a quarter of an hour, nearly all of it for
 2^32 segments. Exit status 1 if a number is not what it must be, or a run took more memory than it may.
 """
 
@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import data_file
 
 import bentpipe as bp
 
@@ -344,12 +346,26 @@ def measure(extreme: Extreme) -> Measured:
     return Measured(**json.loads(ran.stdout))
 
 
-def row(extreme: Extreme, m: Measured) -> str:
-    """Its row of the table."""
+COLUMNS = """
+extreme scenario delivered_packets wall_s cpu_s run_memory_mb process_memory_mb holds verdict
+""".split()
+"""Of the data file. `holds` says what was asked; where the verdict is `differs`, what does not hold."""
+
+
+def row(extreme: Extreme, m: Measured) -> list[str]:
+    """One row of the data file."""
     wrong = m.wrong(extreme)
-    found = "; ".join(m.found) if not wrong else f"**{'; '.join(wrong)}**"
-    numbers = f"{m.packets:,} | {m.wall_s:.2f} | {m.cpu_s:.2f} | {m.run_mb:.0f} | {m.process_mb:.0f}"
-    return f"| {extreme.name} | {extreme.about} | {numbers} | {found} |"
+    return [
+        extreme.name,
+        extreme.about,
+        f"{m.packets}",
+        f"{m.wall_s:.2f}",
+        f"{m.cpu_s:.2f}",
+        f"{m.run_mb:.0f}",
+        f"{m.process_mb:.0f}",
+        "; ".join(wrong or m.found),
+        "differs" if wrong else "agrees",
+    ]
 
 
 def main() -> int:
@@ -364,15 +380,11 @@ def main() -> int:
     if unknown:
         print(f"no extreme is called {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    print(
-        "| extreme | scenario | packets delivered | wall, s | CPU, s "
-        "| memory of the run, MB | of the process, MB | what holds |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    print(data_file.line(COLUMNS))
     worst = 0
     for extreme in [known[name] for name in names] or EXTREMES:
         found = measure(extreme)
-        print(row(extreme, found), flush=True)
+        print(data_file.line(row(extreme, found)), flush=True)
         worst = max(worst, int(bool(found.wrong(extreme))))
     return worst
 

@@ -1,7 +1,7 @@
 """The modules of `Agent/TCP/Linux` in ns-2.35, which are those of Linux 2.6.22, where they differ from ours.
 
 Each class states one module's rules as a controller in Python, so that a difference between ns-2 and a
-registered controller can be traced to a rule: with the rule, the goodputs agree (docs/validation.md). All
+registered controller can be traced to a rule: with the rule, the goodputs agree (docs/validation/ns2.md). All
 of them have in common what `Module` does:
 
 * the window is a whole number, and growth is counted in ACKs: `every` ACKs are counted and the *next* one

@@ -2,7 +2,7 @@
 
     python python/tests/witness/ns2_curves.py [--figure docs/ns2-curves.svg]
 
-prints the table of docs/validation.md and draws its figure. 10 Mbit/s, RTT 100 ms, a buffer that does not
+prints docs/validation/ns2-curves.csv and draws its figure. 10 Mbit/s, RTT 100 ms, a buffer that does not
 fill, and slow start up to 40 segments; the window is sampled every 100 ms.
 """
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import data_file
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from ns2_grid import SENDERS, Sender
@@ -38,7 +39,9 @@ LOOSER = {
     ("htcp", True): 0.10,
     ("vegas-native", True): 0.12,
 }
-"""Where more is tolerated, with its cause in docs/validation.md."""
+"""Where more is tolerated, with its cause in docs/validation/ns2.md."""
+TOLERATED_SEGMENTS = 2.0
+"""Always; and the share that `tolerance` gives."""
 SKIPPED = 1.0
 """After the loss: ns-2 counts duplicate ACKs into the window there, or lowers it step by step, s."""
 
@@ -105,7 +108,7 @@ def trace(sender: Sender, *, loss: bool, ruled: bool = False) -> Curve:
 
 
 def tolerance(sender: Sender, *, loss: bool) -> float:
-    """Tolerated difference as a share of the window; two segments are always tolerated."""
+    """Tolerated difference as a share of the window; `TOLERATED_SEGMENTS` always are."""
     return LOOSER.get((sender.key, loss), 0.05 if loss else 0.02)
 
 
@@ -119,24 +122,36 @@ class Compared:
     def agrees(self, curve: Curve) -> bool:
         """Is this curve as close to ns-2's as is tolerated?"""
         segments, share = curve.apart
-        return segments <= 2.0 or share <= tolerance(curve.sender, loss=curve.loss)
+        return segments <= TOLERATED_SEGMENTS or share <= tolerance(curve.sender, loss=curve.loss)
 
     @property
     def explained(self) -> bool:
         """Does one of the two agree?"""
         return self.agrees(self.plain) or (self.ruled is not None and self.agrees(self.ruled))
 
-    def row(self) -> str:
-        """One line of the table in Markdown."""
+    def row(self) -> list[str]:
+        """One row of the data file."""
 
-        def apart(curve: Curve | None) -> str:
-            return "" if curve is None else f"{curve.apart[0]:.2f} ({curve.apart[1]:.1%})"
+        def apart(curve: Curve | None) -> list[str]:
+            return ["", ""] if curve is None else [f"{curve.apart[0]:.2f}", f"{100.0 * curve.apart[1]:.1f}"]
 
         limit = tolerance(self.plain.sender, loss=self.plain.loss)
-        verdict = "agrees" if self.agrees(self.plain) else "by ns-2's rule" if self.explained else "DIFFERS"
-        kind = "one loss" if self.plain.loss else "no loss"
-        both = f"{apart(self.plain)} | {apart(self.ruled)}"
-        return f"| {self.plain.sender.key} | {kind} | {both} | 2 or {limit:.0%} | {verdict} |"
+        return [
+            self.plain.sender.key,
+            "one loss" if self.plain.loss else "no loss",
+            *apart(self.plain),
+            *apart(self.ruled),
+            f"{TOLERATED_SEGMENTS:g}",
+            f"{100.0 * limit:.0f}",
+            "agrees" if self.agrees(self.plain) else "agrees by rule" if self.explained else "differs",
+        ]
+
+
+COLUMNS = """
+sender curve difference_segments difference_percent rule_difference_segments rule_difference_percent
+tolerated_segments tolerated_percent verdict
+""".split()
+"""Of the data file. Per cent are of ns-2's window at that sample; a rule is ns-2's in the place of ours."""
 
 
 def compare() -> Iterator[Compared]:
@@ -180,20 +195,18 @@ def draw(found: list[Compared]) -> Figure:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the table and draws the figure; 1 if a curve differs and ns-2's rule does not explain it."""
+    """Prints the rows and draws the figure; 1 if a curve differs and ns-2's rule does not explain it."""
     parser = argparse.ArgumentParser(description="The window over time beside ns-2.")
     parser.add_argument("--figure", type=Path, help="draw the windows to this file")
     given = parser.parse_args(arguments)
     if not ns2.available():
         print(ns2.MISSING, file=sys.stderr)
         return 3
-    print(
-        "| sender | curve | apart, segments | with ns-2's rule | tolerated | verdict |\n" + "|---" * 6 + "|"
-    )
+    print(data_file.line(COLUMNS))
     found = []
     for compared in compare():
         found.append(compared)
-        print(compared.row(), flush=True)
+        print(data_file.line(compared.row()), flush=True)
     if given.figure is not None:
         plot.save(draw(found), given.figure)
     return 0 if all(c.explained for c in found) else 1

@@ -2,9 +2,9 @@
 
     python python/tests/witness/ns2_grid.py [--quick] [--jobs N] [PART-OF-A-CELL'S-NAME ...]
 
-prints the tables of docs/validation.md: the full form in about ten minutes on two processors, the quick
-one (that of the test suite) in half a minute. Compared are goodput, drops of the bottleneck's queue, and
-packets waiting there on average. Three kinds of cells:
+prints docs/validation/ns2-grid.csv: the full form in about ten minutes on two processors, the quick one
+(that of the test suite) in half a minute. Compared are goodput, drops of the bottleneck's queue, and packets
+waiting there on average. Three kinds of cells:
 
 * `per`: independent random losses, so means over seeds are compared; at PER 0 a full queue is what cuts
   the window;
@@ -30,6 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import data_file
 import linux26
 from native_highspeed import NativeHighSpeed
 from native_vegas import NativeVegas
@@ -46,7 +47,7 @@ SEEDS, RULE_SEEDS = 10, 5
 ONE = 1.0
 """Differences of one packet are tolerated: waiting on average, or dropped in a run."""
 OPEN = ("westwood-500ms-per-0.01",)
-"""Cells that differ even with ns-2's rules (docs/validation.md says how far the cause is known)."""
+"""Cells that differ even with ns-2's rules (docs/validation/ns2.md says how far the cause is known)."""
 DURATION_S = {20: 100.0, 100: 200.0, 500: 1000.0}
 """Of a run, by the RTT in ms."""
 
@@ -96,12 +97,20 @@ class Cell:
     rack: bool = False
 
     @property
-    def name(self) -> str:
-        """As in the table."""
+    def plain(self) -> str:
+        """The name without the rules."""
+        return f"{self.sender.key}-{self.rtt_ms}ms-{self.kind}"
+
+    @property
+    def rules(self) -> str:
+        """What of ns-2 takes the place of ours: its rule, RACK, both or nothing."""
         parts = [self.rule.__name__] if self.rule else []
-        parts += ["rack"] if self.rack else []
-        ending = f" ({', '.join(parts)})" if parts else ""
-        return f"{self.sender.key}-{self.rtt_ms}ms-{self.kind}{ending}"
+        return ", ".join([*parts, "rack"] if self.rack else parts)
+
+    @property
+    def name(self) -> str:
+        """The name with the rules."""
+        return f"{self.plain} ({self.rules})" if self.rules else self.plain
 
     def with_rules(self) -> Iterator[Cell]:
         """The same with ns-2's rules, one after the other; fewer seeds, because Python is slow."""
@@ -286,38 +295,46 @@ def here(result: dict[str, Any]) -> Run:
     )
 
 
-HEADER = """\
-| cell | seeds | ns-2 Mbit/s | Bentpipe Mbit/s | difference | tolerated | dropped per 1000 | mean queue \
-| retransmitted | timeouts | verdict |
-|---|---|---|---|---|---|---|---|---|---|---|"""
+COLUMNS = """
+cell rule seeds
+ns2_goodput_mbit_per_s ns2_goodput_standard_error_mbit_per_s
+bentpipe_goodput_mbit_per_s bentpipe_goodput_standard_error_mbit_per_s
+goodput_difference_percent goodput_tolerated_percent
+ns2_dropped_per_1000_packets bentpipe_dropped_per_1000_packets
+ns2_mean_queue_packets bentpipe_mean_queue_packets
+ns2_retransmitted_packets_per_run bentpipe_retransmitted_packets_per_run
+ns2_timeouts_per_run bentpipe_timeouts_per_run
+beyond_tolerance verdict
+""".split()
+"""Of the data file. `beyond_tolerance` names the quantities that exceed it: goodput, dropped, queue."""
 
 
-def row(verdict: Verdict, word: str = "") -> str:
-    """One line of the table in Markdown; `word` is the verdict, by default what follows from the numbers."""
-    cell, goodput = verdict.cell, verdict.goodput
+def row(verdict: Verdict, word: str = "") -> list[str]:
+    """One row of the data file; `word` is the verdict, by default what follows from the numbers."""
+    cell, goodput, dropped, queue = verdict.cell, verdict.goodput, verdict.dropped, verdict.queue
 
-    def mean(m: Mean) -> str:
-        return f"{m.value:.3f} ± {m.error:.3f}" if cell.seeds > 1 else f"{m.value:.3f}"
+    def mean(m: Mean) -> list[str]:
+        return [f"{m.value:.3f}", f"{m.error:.3f}" if cell.seeds > 1 else ""]
 
-    def pair(x: Compared, digits: str) -> str:
-        text = f"{x.theirs.value:{digits}} / {x.ours.value:{digits}}"
-        return text if x.agrees else f"**{text}**"
+    def pair(x: Compared, digits: str) -> list[str]:
+        return [f"{x.theirs.value:{digits}}", f"{x.ours.value:{digits}}"]
 
-    off = f"{goodput.difference:+.1%}"
-    cells = [
-        cell.name,
+    beyond = {"goodput": goodput, "dropped": dropped, "queue": queue}
+    return [
+        cell.plain,
+        cell.rules,
         f"{cell.seeds}",
-        mean(goodput.theirs),
-        mean(goodput.ours),
-        off if goodput.agrees else f"**{off}**",
-        f"{goodput.tolerated / goodput.theirs.value:.0%}",
-        pair(verdict.dropped, ".3g"),
-        pair(verdict.queue, ".1f"),
-        "{:.0f} / {:.0f}".format(*_each(verdict, lambda run: run.retransmitted)),
-        "{:.1f} / {:.1f}".format(*_each(verdict, lambda run: run.timeouts)),
-        word or ("agrees" if verdict.agrees else "DIFFERS"),
+        *mean(goodput.theirs),
+        *mean(goodput.ours),
+        data_file.percent(goodput.difference),
+        f"{100.0 * goodput.tolerated / goodput.theirs.value:.0f}",
+        *pair(dropped, ".3g"),
+        *pair(queue, ".1f"),
+        *(f"{value:.0f}" for value in _each(verdict, lambda run: run.retransmitted)),
+        *(f"{value:.1f}" for value in _each(verdict, lambda run: run.timeouts)),
+        " ".join(name for name, quantity in beyond.items() if not quantity.agrees),
+        word or ("differs" if not verdict.agrees else "agrees by rule" if cell.rules else "agrees"),
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def _each(verdict: Verdict, what: Callable[[Run], float]) -> Iterator[float]:
@@ -334,35 +351,8 @@ def judge(cell: Cell, jobs: int = 2) -> list[Verdict]:
     return found
 
 
-def summary(found: list[list[Verdict]]) -> str:
-    """How many cells there are and how far apart the programs are in them."""
-    alike = [judged[0] for judged in found if judged[0].agrees]
-    ruled = [judged[-1] for judged in found if not judged[0].agrees and judged[-1].agrees]
-    text = f"{len(found)} cells. {_spread('agree', alike)}"
-    if ruled:
-        text += f"\n{_spread('agree once our sender has the rule of ns-2', ruled)}"
-    loose = [v for v in alike + ruled if 3.0 * v.goodput.error > v.goodput.tolerance * v.goodput.theirs.value]
-    if loose:
-        worst = max(v.goodput.tolerated / v.goodput.theirs.value for v in loose)
-        text += f"\nIn {len(loose)} cells three standard errors of the goodput are more than the tolerance, "
-        text += f"up to {worst:.0%}."
-    return text
-
-
-def _spread(what: str, alike: list[Verdict]) -> str:
-    text = f"{len(alike)} {what}."
-    if alike:
-        apart = sorted((abs(v.goodput.difference), v.cell.name) for v in alike)
-        queues = sorted((abs(v.queue.ours.value - v.queue.theirs.value), v.cell.name) for v in alike)
-        text += f" Goodput: median {statistics.median(d for d, _ in apart):.2%}"
-        text += f", largest {apart[-1][0]:.1%} ({apart[-1][1]})."
-        text += f" Mean queue: median {statistics.median(d for d, _ in queues):.2f} packets"
-        text += f", largest {queues[-1][0]:.1f} ({queues[-1][1]})."
-    return text
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the table; 1 if a cell differs and ns-2's rule does not explain it."""
+    """Prints the rows; 1 if a cell differs and ns-2's rule does not explain it."""
     parser = argparse.ArgumentParser(description="Goodput beside ns-2.")
     parser.add_argument("--quick", action="store_true", help="the cells of the test suite")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
@@ -371,20 +361,18 @@ def main(arguments: list[str] | None = None) -> int:
     if not ns2.available():
         print(ns2.MISSING, file=sys.stderr)
         return 3
-    print(HEADER)
-    bad, found = 0, []
+    print(data_file.line(COLUMNS))
+    bad = 0
     for cell in cells(quick=given.quick):
         if given.part and not any(part in cell.name for part in given.part):
             continue
         judged = judge(cell, given.jobs)
-        found.append(judged)
         known = cell.name in OPEN
         bad += not judged[-1].agrees and not known
         for verdict in judged:
             last = verdict is judged[-1]
-            word = "ns-2's rule, next line" if not last else "open" if known and not verdict.agrees else ""
-            print(row(verdict, word), flush=True)
-    print(f"\n{summary(found)}" if found else "")
+            word = "repeated" if not last else "open" if known and not verdict.agrees else ""
+            print(data_file.line(row(verdict, word)), flush=True)
     return 1 if bad else 0
 
 

@@ -2,7 +2,7 @@
 
     python python/tests/witness/ns2_queues.py [--jobs N]
 
-prints the table of docs/validation.md in two or three minutes.
+prints docs/validation/ns2-queues.csv in two or three minutes.
 
 * `red`: eight SACK flows, 15 Mbit/s, RTT 100 ms, RED with the parameters of the spectrum paper;
 * `mixed`: the same link with twelve flows of RTTs from 100 ms to 540 ms, and drop-tail or RED of that size.
@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+
+import data_file
 
 import bentpipe as bp
 from bentpipe import ns2
@@ -126,7 +128,8 @@ def here(setup: Setup, seed: int, duration: float = DURATION) -> Run:
 class Found:
     """One quantity, mean and standard error over seeds in both programs."""
 
-    name: str
+    setup: str
+    quantity: str
     theirs: tuple[float, float]
     ours: tuple[float, float]
 
@@ -150,12 +153,24 @@ class Found:
         """Is the difference tolerated?"""
         return abs(self.difference) <= self.tolerated
 
-    def row(self) -> str:
-        """One line of the table in Markdown."""
-        (a, sa), (b, sb) = self.theirs, self.ours
-        verdict = "agrees" if self.agrees else "DIFFERS"
-        means = f"{a:.4g} ± {sa:.1g} | {b:.4g} ± {sb:.1g}"
-        return f"| {self.name} | {means} | {self.difference:+.1%} | {self.tolerated:.0%} | {verdict} |"
+    def row(self) -> list[str]:
+        """One row of the data file."""
+        means = [text for mean, error in (self.theirs, self.ours) for text in (f"{mean:.4g}", f"{error:.1g}")]
+        return [
+            self.setup,
+            self.quantity,
+            *means,
+            data_file.percent(self.difference),
+            f"{100.0 * self.tolerated:.0f}",
+            "agrees" if self.agrees else "differs",
+        ]
+
+
+COLUMNS = """
+setup quantity ns2_mean ns2_standard_error bentpipe_mean bentpipe_standard_error
+difference_percent tolerated_percent verdict
+""".split()
+"""Of the data file. `quantity` says the unit of the four columns behind it."""
 
 
 def compare(setup: Setup, seeds: range, duration: float = DURATION, jobs: int = 2) -> Iterator[Found]:
@@ -169,7 +184,7 @@ def compare(setup: Setup, seeds: range, duration: float = DURATION, jobs: int = 
             values = [getattr(run, column) * scale for run in runs]
             return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
 
-        return Found(f"{setup.name}: {name}", mean(theirs), mean(ours))
+        return Found(setup.name, name, mean(theirs), mean(ours))
 
     yield found("marked per 1000", "marked", 1e3) if setup.ecn else found("dropped per 1000", "dropped", 1e3)
     yield found("mean queue, packets", "queue", 1.0)
@@ -179,19 +194,19 @@ def compare(setup: Setup, seeds: range, duration: float = DURATION, jobs: int = 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the table; 1 if a quantity differs."""
+    """Prints the rows; 1 if a quantity differs."""
     parser = argparse.ArgumentParser(description="Many flows on one queue beside ns-2.")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     given = parser.parse_args(arguments)
     if not ns2.available():
         print(ns2.MISSING, file=sys.stderr)
         return 3
-    print("| quantity | ns-2 | Bentpipe | difference | tolerated | verdict |\n|---|---|---|---|---|---|")
+    print(data_file.line(COLUMNS))
     bad = 0
     for setup in SETUPS:
         for found in compare(setup, range(1, SEEDS + 1), jobs=given.jobs):
             bad += not found.agrees
-            print(found.row(), flush=True)
+            print(data_file.line(found.row()), flush=True)
     return 1 if bad else 0
 
 

@@ -3,7 +3,7 @@
     python3.11 -m venv ns3-env && ns3-env/bin/pip install ns3==3.44.post0      (0.5 GB)
     BENTPIPE_NS3_PYTHON=ns3-env/bin/python python python/tests/witness/ns3_grid.py
 
-prints the table of docs/validation.md in five to ten minutes; ns-3 alone takes ten seconds of CPU to
+prints docs/validation/ns3-grid.csv in five to ten minutes; ns-3 alone takes ten seconds of CPU to
 start. The variable names a Python in which `from ns import ns` works, by default this one. ns-3 is no
 dependency of Bentpipe.
 
@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import data_file
 import ns3_rules
 
 import bentpipe as bp
@@ -96,9 +97,8 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As in the table."""
-        ending = f" ({self.rule.__name__})" if self.rule else ""
-        return f"{self.sender.key}-{self.rtt_ms}ms-per-{self.per:g}{ending}"
+        """Sender, round-trip time and packet error rate."""
+        return f"{self.sender.key}-{self.rtt_ms}ms-per-{self.per:g}"
 
     @property
     def seeds(self) -> int:
@@ -213,20 +213,33 @@ class Verdict:
         """Within the tolerance, or within three standard errors."""
         return abs(self.difference) <= max(TOLERANCE, 3.0 * self.error)
 
-    def row(self, word: str = "") -> str:
-        """One line of the table in Markdown; `word` is the verdict, by default what the numbers say."""
-        tolerated = max(TOLERANCE, 3.0 * self.error)
-        word = word or ("agrees" if self.agrees else "DIFFERS")
-        end = f"{self.difference:+.1%} | {tolerated:.0%} | {word} |"
-        means = f"{_mean(self.theirs)} | {_mean(self.ours)}"
-        return f"| {self.cell.name} | {self.cell.seeds} | {means} | {end}"
+    def row(self, word: str = "") -> list[str]:
+        """One row of the data file; `word` is the verdict, by default what the numbers say."""
+        rule = self.cell.rule.__name__ if self.cell.rule else ""
+        return [
+            self.cell.name,
+            rule,
+            f"{self.cell.seeds}",
+            *_mean(self.theirs),
+            *_mean(self.ours),
+            data_file.percent(self.difference),
+            f"{100.0 * max(TOLERANCE, 3.0 * self.error):.0f}",
+            word or ("differs" if not self.agrees else "agrees by rule" if rule else "agrees"),
+        ]
 
 
-def _mean(values: list[float]) -> str:
-    text = f"{statistics.fmean(values):.3f}"
-    if len(values) == 1:
-        return text
-    return f"{text} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+COLUMNS = """
+cell rule seeds
+ns3_goodput_mbit_per_s ns3_goodput_standard_error_mbit_per_s
+bentpipe_goodput_mbit_per_s bentpipe_goodput_standard_error_mbit_per_s
+difference_percent tolerated_percent verdict
+""".split()
+"""Of the data file. `rule`: ns-3's rule in the place of ours."""
+
+
+def _mean(values: list[float]) -> list[str]:
+    error = "" if len(values) == 1 else f"{statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+    return [f"{statistics.fmean(values):.3f}", error]
 
 
 def here(cell: Cell) -> list[float]:
@@ -249,7 +262,7 @@ def compare(chosen: list[Cell], jobs: int = 2) -> Iterator[tuple[Verdict, Verdic
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the table; 1 if a cell differs, 3 without ns-3."""
+    """Prints the rows; 1 if a cell differs, 3 without ns-3."""
     parser = argparse.ArgumentParser(description="Goodput beside ns-3.")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     parser.add_argument("part", nargs="*", help="only cells with this in their names")
@@ -257,35 +270,16 @@ def main(arguments: list[str] | None = None) -> int:
     if not available():
         print(MISSING, file=sys.stderr)
         return NOT_INSTALLED
-    print(
-        "| cell | seeds | ns-3 Mbit/s | Bentpipe Mbit/s | difference | tolerated | verdict |\n"
-        + "|---" * 7
-        + "|"
-    )
-    bad, apart, ruled_apart = 0, [], []
+    print(data_file.line(COLUMNS))
+    bad = 0
     chosen = [c for c in cells() if not given.part or any(part in c.name for part in given.part)]
     for verdict, ruled in compare(chosen, given.jobs):
         explained = ruled is not None and ruled.agrees
         bad += not (verdict.agrees or explained)
-        print(verdict.row("ns-3's rule, next line" if explained else ""), flush=True)
-        if verdict.agrees:
-            apart.append((abs(verdict.difference), verdict.cell.name))
+        print(data_file.line(verdict.row("repeated" if explained else "")), flush=True)
         if ruled is not None:
-            ruled_apart.append((abs(ruled.difference), ruled.cell.name))
-            print(ruled.row(), flush=True)
-    print(
-        f"\n{len(chosen)} cells, {summary('agree', apart)}; {summary('with the rules of ns-3', ruled_apart)}."
-    )
+            print(data_file.line(ruled.row()), flush=True)
     return 1 if bad else 0
-
-
-def summary(word: str, apart: list[tuple[float, str]]) -> str:
-    """How many cells, and how far apart."""
-    if not apart:
-        return f"0 {word}"
-    worst, where = max(apart)
-    middle = statistics.median(d for d, _ in apart)
-    return f"{len(apart)} {word} (difference: median {middle:.1%}, largest {worst:.1%}, {where})"
 
 
 if __name__ == "__main__":

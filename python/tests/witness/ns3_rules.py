@@ -2,10 +2,10 @@
 
 Each class states the rules of one of its senders as a controller in Python, so that a difference between
 ns-3 and a registered controller can be traced to a rule: with the rule, the goodputs agree
-(docs/validation.md). What they have in common is in `Sender`: a controller never sees an RTT sample, but the
-*smoothed* RTT of the sender (RFC 6298: an eighth of each sample), which begins with the handshake's and comes
-from timestamps of whole milliseconds; and the ACK that ends a recovery counts for growth with all that it
-acknowledges.
+(docs/validation/ns3.md). What they have in common is in `Sender`: a controller never sees an RTT sample, but
+the *smoothed* RTT of the sender (RFC 6298: an eighth of each sample), which begins with the handshake's and
+comes from timestamps of whole milliseconds; and the ACK that ends a recovery counts for growth with all that
+it acknowledges.
 """
 
 from __future__ import annotations

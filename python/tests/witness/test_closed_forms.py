@@ -20,7 +20,7 @@ def test_windows_agree_with_the_closed_forms_and_the_rules(curve: Curve) -> None
     chosen = curve.rates(RATES) or curve.rates()[-1:]
     for point in measure([curve], chosen, seeds=2):
         off = point.differences()
-        text = closed_forms.row(point)
+        text = ", ".join(closed_forms.row(point))
         if curve.rule is not None:
             assert abs(off["periodic, rules"]) <= rules(point), text
             assert abs(off["random, rules"]) <= rules(point), text
@@ -31,7 +31,7 @@ def test_windows_agree_with_the_closed_forms_and_the_rules(curve: Curve) -> None
 
 
 def ill_conditioned(curve: Curve) -> bool:
-    """CUBIC beyond the Reno-friendly region: docs/validation.md says why."""
+    """CUBIC beyond the Reno-friendly region: docs/validation/closed-forms.md says why."""
     return curve.cc["name"] == "cubic" and curve.rtt == RTT
 
 
@@ -49,5 +49,5 @@ def rules(point: Point) -> float:
     return 2 * RULES if fast or ill_conditioned(point.curve) else RULES
 
 
-def test_the_page_has_every_curve_at_every_loss_rate() -> None:
+def test_the_data_file_has_every_curve_at_every_loss_rate() -> None:
     assert closed_forms.missing() == []

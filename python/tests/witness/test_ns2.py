@@ -26,7 +26,7 @@ def test_goodput_agrees_with_ns2_or_with_its_rule(cell: Cell) -> None:
     # Seed noise must not widen the tolerance so far that nothing could fail.
     goodput = judged[0].goodput
     assert 3.0 * goodput.error <= 0.20 * goodput.theirs.value, f"too few seeds: {row(judged[0])}"
-    assert judged[-1].agrees, "\n".join(row(verdict) for verdict in judged)
+    assert judged[-1].agrees, [row(verdict) for verdict in judged]
 
 
 @needs_ns2

@@ -18,8 +18,8 @@ needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
 def test_goodputs_agree_with_ns2s_satellite_nodes(kind: Kind, per: float) -> None:
     for found in compare(kind, per):
         # Seed noise must not widen the tolerance so far that nothing could fail.
-        assert found.error <= TOLERANCE / 2, f"too few seeds: {found.row()}"
-        assert abs(found.difference) <= TOLERANCE, found.row()
+        assert found.error <= TOLERANCE / 2, f"too few seeds: {found}"
+        assert found.agrees, found
 
 
 @needs_ns2

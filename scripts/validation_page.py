@@ -1,0 +1,298 @@
+"""The parts of docs/validation.md that follow from the data files in docs/validation.
+
+A data file has a row for each comparison and is written by one witness (scripts/validate.py). The page shows
+of each how many comparisons there are and how many agree, the median and the largest difference, and the rows
+with the largest ones. Differences are taken as the files have them, rounded.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+DATA = Path(__file__).parent.parent / "docs" / "validation"
+Row = Mapping[str, str]
+
+WORST = 3
+"""Rows shown of those that agree, and of those that agree by rule."""
+TOLERATED_PERCENT = 10
+"""Difference from a closed form."""
+UP_TO = Fraction("0.001")
+"""The loss rate up to which closed forms are meant to hold."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """How a data file with verdicts is summed up.
+
+    Args:
+        title: its name in the overview, with the anchor of its section.
+        things: what its rows are.
+        other: the other program.
+        shown: columns of the file in the table of largest differences, by their heads.
+        difference: the column with the difference, in per cent.
+        ruled: the column with the difference by the other program's rule, if the same row has it; otherwise
+            another row repeats the comparison, and its column `rule` says so.
+    """
+
+    title: str
+    things: str
+    other: str
+    shown: Mapping[str, str]
+    difference: str = "difference_percent"
+    ruled: str | None = None
+
+    def apart(self, row: Row) -> Fraction:
+        """Size of the difference on which the verdict rests, in per cent."""
+        return abs(Fraction(row[self.decisive(row)]))
+
+    def decisive(self, row: Row) -> str:
+        """The column of that difference."""
+        return self.ruled if self.ruled and row["verdict"] == "agrees by rule" else self.difference
+
+
+def _goodput(program: str) -> dict[str, str]:
+    names = {program: program.replace("-", ""), "Bentpipe": "bentpipe"}
+    return {f"{name}, Mbit/s": f"{key}_goodput_mbit_per_s" for name, key in names.items()}
+
+
+WITNESSES: Mapping[str, Witness] = {
+    "ns2-grid": Witness(
+        "[ns-2, one flow](#ns-2)",
+        "cells",
+        "ns-2",
+        {"cell": "cell", "rule of ns-2": "rule", **_goodput("ns-2")},
+        "goodput_difference_percent",
+    ),
+    "ns2-curves": Witness(
+        "[ns-2, the window over time](#the-window-itself)",
+        "curves",
+        "ns-2",
+        {"sender": "sender", "curve": "curve", "tolerated, %": "tolerated_percent"},
+        ruled="rule_difference_percent",
+    ),
+    "ns2-queues": Witness(
+        "[ns-2, many flows on one queue](#many-flows-on-one-queue)",
+        "quantities",
+        "ns-2",
+        {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
+    ),
+    "ns2-satellite": Witness(
+        "[ns-2, satellite nodes](#the-vegas-l-set-up-with-ns-2s-satellite-nodes)",
+        "flows",
+        "ns-2",
+        {"flow": "flow", "PER": "packet_error_rate", "rule of ns-2": "rule", **_goodput("ns-2")},
+    ),
+    "ns3-grid": Witness(
+        "[ns-3, one flow](#ns-3)",
+        "cells",
+        "ns-3",
+        {"cell": "cell", "rule of ns-3": "rule", **_goodput("ns-3")},
+    ),
+}
+
+
+def read(name: str, folder: Path = DATA) -> list[Row]:
+    """The rows of a data file, as text by column."""
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def parts(folder: Path = DATA) -> dict[str, str]:
+    """The generated parts of the page, by the names of their markers."""
+    made = {"overview": overview(folder)}
+    made |= {name: section(name, witness, read(name, folder)) for name, witness in WITNESSES.items()}
+    more: Mapping[str, Callable[[Sequence[Row]], str]] = {
+        "closed-forms": closed_forms,
+        "equilibria": equilibria,
+        "extremes": extremes,
+    }
+    made |= {name: f"All rows: {_link(name)}. {write(read(name, folder))}" for name, write in more.items()}
+    return {**made, "packetdrill": packetdrill(read("packetdrill-counts", folder))}
+
+
+def table(heads: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *body)]
+    return "\n".join(lines)
+
+
+def _link(name: str) -> str:
+    return f"[{name}.csv](validation/{name}.csv)"
+
+
+def _verdict(rows: Iterable[Row], *words: str) -> list[Row]:
+    return [row for row in rows if row["verdict"] in words]
+
+
+def _compared(rows: Iterable[Row]) -> list[Row]:
+    """Those in which nothing of the other program takes the place of ours."""
+    return [row for row in rows if not row.get("rule")]
+
+
+def spread(apart: Sequence[Fraction]) -> str:
+    """Median and largest of at least one difference in per cent."""
+    return f"{float(statistics.median(apart)):.1f} %, {float(max(apart)):.1f} %"
+
+
+def section(name: str, witness: Witness, rows: Sequence[Row]) -> str:
+    """How many rows agree, and those with the largest differences."""
+    compared = _compared(rows)
+    alike, ruled = _verdict(compared, "agrees"), _verdict(rows, "agrees by rule")
+    counts = f"{len(compared)} {witness.things}: {len(alike)} agree"
+    counts += f", {len(ruled)} agree with {witness.other}'s rule" if ruled else ""
+    counts += "".join(
+        f", {len(left)} {word}" for word in ("open", "differs") if (left := _verdict(rows, word))
+    )
+
+    def largest(of: Sequence[Row]) -> list[Row]:
+        return sorted(of, key=witness.apart, reverse=True)[:WORST]
+
+    # A row shares what stands before `rule` with the row that it repeats.
+    named = list(rows[0]).index("rule") if "rule" in rows[0] else 2
+    plain = {tuple(row.values())[:named]: row[witness.difference] for row in compared}
+    heads = [*witness.shown, "difference, %", *(["without the rule, %"] if ruled else []), "verdict"]
+    body = []
+    for row in [*largest(alike), *largest(ruled), *_verdict(rows, "open", "differs")]:
+        has_rule = bool(row.get("rule")) or row["verdict"] == "agrees by rule"
+        without = [plain[tuple(row.values())[:named]] if has_rule else ""] if ruled else []
+        cells = [row[column] for column in [*witness.shown.values(), witness.decisive(row)]]
+        body.append([*cells, *without, row["verdict"]])
+    return f"{counts}. All rows: {_link(name)}. The largest differences:\n\n{table(heads, body)}"
+
+
+def overview(folder: Path = DATA) -> str:
+    """A row for each witness."""
+    body = []
+    for name, witness in WITNESSES.items():
+        rows = read(name, folder)
+        compared, ruled = _compared(rows), _verdict(rows, "agrees by rule")
+        alike = _verdict(compared, "agrees")
+        apart = spread([witness.apart(row) for row in alike]) if alike else ""
+        if ruled:
+            apart += f"; with its rule {spread([witness.apart(row) for row in ruled])}"
+        body.append(
+            [witness.title, f"{len(compared)} {witness.things}", f"{len(alike)}"]
+            + [f"{len(ruled)}" if ruled else "", f"{len(_verdict(rows, 'open', 'differs'))}", apart]
+        )
+    forms = windows(read("closed-forms", folder))
+    for title, chosen in (
+        (
+            f"[closed forms](#closed-forms), loss rates up to {float(UP_TO):g}",
+            [w for w in forms if w.p <= UP_TO],
+        ),
+        ("closed forms, all loss rates", forms),
+    ):
+        apart_percent = [window.apart for window in chosen]
+        alike_count = sum(apart <= TOLERATED_PERCENT for apart in apart_percent)
+        body.append([title, f"{len(chosen)} windows", f"{alike_count}", "", "", spread(apart_percent)])
+    for name, title, things, what in (
+        ("equilibria", "[queues at rest](#queues-at-rest)", "queues", "within a packet"),
+        ("extremes", "[extremes](#extremes)", "runs", "numbers of arithmetic"),
+    ):
+        rows = read(name, folder)
+        counts = [len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs"))]
+        body.append([title, f"{len(rows)} {things}", f"{counts[0]}", "", f"{counts[1]}", what])
+    told = {row["outcome"]: row for row in read("packetdrill-counts", folder)}
+    ran, passed, differ = (told[key]["all"] for key in ("run to a verdict", "pass", "differ"))
+    body.append(
+        ["[public packetdrill scripts](#the-public-scripts)", f"{ran} scripts", passed, "", "0"]
+        + [f"{differ} differ, each for a known cause"]
+    )
+    body.append(["[tshark](#packets)", "21 captures", "21", "", "0", "none; mean RTT under loss 0.2 %"])
+    heads = ["witness", "compared", "agree", "with the other's rule", "open", "difference: median, largest"]
+    return table(heads, body)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One measured window beside a closed form; `apart` is the size of the difference in per cent."""
+
+    controller: str
+    p: Fraction
+    losses: str
+    measured: str
+    form: str
+    difference: str
+
+    @property
+    def apart(self) -> Fraction:
+        """Size of the difference."""
+        return abs(Fraction(self.difference))
+
+
+def windows(rows: Iterable[Row]) -> list[Window]:
+    """Every window that has a form, with periodic and with random losses."""
+    return [
+        Window(
+            row["controller"],
+            Fraction(row["loss_rate"]),
+            kind,
+            row[f"{kind}_window_segments"],
+            row[f"{kind}_form_segments"],
+            row[f"{kind}_form_difference_percent"],
+        )
+        for row in rows
+        for kind in ("periodic", "random")
+        if row[f"{kind}_form_segments"]
+    ]
+
+
+def closed_forms(rows: Sequence[Row]) -> str:
+    """The windows that are furthest from their forms, up to `UP_TO` and above."""
+    found = windows(rows)
+    few, many = ([w for w in found if (w.p <= UP_TO) == low] for low in (True, False))
+    body = [
+        [w.controller, f"{float(w.p):g}", w.losses, w.measured, w.form, w.difference]
+        for part in (few, many)
+        for w in sorted(part, key=lambda w: -w.apart)[:WORST]
+    ]
+    heads = ["controller", "p", "losses", "window, segments", "form", "difference, %"]
+    return f"The largest differences up to p = {float(UP_TO):g}, and above:\n\n{table(heads, body)}"
+
+
+def equilibria(rows: Sequence[Row]) -> str:
+    """A line for each controller, over the round-trip times."""
+    laws: dict[str, list[Row]] = {}
+    for row in rows:
+        laws.setdefault(row["controller"], []).append(row)
+    body = []
+    for name, mine in laws.items():
+        low, high, mean = (mine[0][f"form_{what}_packets"] for what in ("least", "most", "mean"))
+        said = low if low == high else f"{low} to {high}" + (f", mean {mean}" if mean else "")
+        means = ", ".join(row["measured_mean_packets"] for row in mine)
+        body.append([name, said, mine[0]["source"], means, f"{len(_verdict(mine, 'agrees'))} of {len(mine)}"])
+    rtts = ", ".join(row["rtt_ms"] for row in next(iter(laws.values())))
+    heads = ["controller", "form, packets", "from", f"measured mean at {rtts} ms", "agree"]
+    return f"For each controller:\n\n{table(heads, body)}"
+
+
+def extremes(rows: Sequence[Row]) -> str:
+    """The runs that took most memory and most CPU time, and what failed."""
+    most = [sorted(rows, key=lambda row: -float(row[key]))[:1] for key in ("run_memory_mb", "cpu_s")]
+    shown = [row for row in rows if row in most[0] + most[1] or row["verdict"] != "agrees"]
+    body = [
+        [row["extreme"], row["scenario"], f"{int(row['delivered_packets']):,}"]
+        + [row["cpu_s"], row["run_memory_mb"], row["holds"], row["verdict"]]
+        for row in shown
+    ]
+    heads = ["extreme", "scenario", "packets delivered", "CPU, s", "memory, MB", "what holds", "verdict"]
+    alike = len(_verdict(rows, "agrees"))
+    return f"{alike} of {len(rows)} runs agree. The largest in memory and in time:\n\n{table(heads, body)}"
+
+
+def packetdrill(counts: Sequence[Row]) -> str:
+    """What became of the scripts of each source."""
+    told = {row["outcome"]: row for row in counts}
+    sources = [key for key in counts[0] if key != "outcome"]
+    keys = {"scripts": "scripts", "run": "run to a verdict", "pass": "pass", "differ": "differ"}
+    body = [[source, *(told[key][source] for key in keys.values())] for source in sources]
+    left = [row for row in counts if row["outcome"].startswith("not run: ")]
+    left.sort(key=lambda row: -int(row["all"]))
+    why = "\n".join(f"- {row['outcome'].removeprefix('not run: ')} ({row['all']})" for row in left[:WORST])
+    files = f"Counts: {_link('packetdrill-counts')}. Scripts and causes: {_link('packetdrill')}."
+    return f"{files} The most frequent reasons not to run one:\n\n{why}\n\n{table(['source', *keys], body)}"
