@@ -30,7 +30,6 @@ use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
-use crate::last::Last;
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Span;
@@ -141,8 +140,6 @@ pub(crate) struct Liad {
     renewed: bool,
     epoch: Epoch,
     before: Option<Epoch>,
-    /// eq. 3: is the RTT far from what ends fast max-probing, for the latest and the smallest RTT?
-    far: Last<(Span, Span), bool>,
 }
 
 impl Liad {
@@ -164,7 +161,6 @@ impl Liad {
             renewed: false,
             epoch: Epoch { stage: Stage::Start, alpha: 2.0, rtt_max: None },
             before: None,
-            far: Last::default(),
         }
     }
 
@@ -230,11 +226,8 @@ impl Policy for Liad {
         let n = ack.segments(flow);
         match &mut self.epoch.stage {
             Stage::Probe { ssthresh } => {
-                let far = flow.rtt.is_none_or(|rtt| {
-                    let delta = self.delta;
-                    self.far.get((rtt.latest, rtt.min), |(latest, min)| latest.secs() < delta * min.secs())
-                });
-                if far {
+                let fast = flow.rtt.is_none_or(|rtt| rtt.latest.secs() < self.delta * rtt.min.secs());
+                if fast {
                     self.approach.grow(w, 2.0 * *ssthresh, HALF, n); // eq. 3, first branch: (2 T - W) / 2
                 } else if self.literal_probe {
                     w.cwnd += n; // second branch as printed

@@ -16,7 +16,6 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Congestion, Life};
-use crate::last::Last;
 use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -91,8 +90,6 @@ struct Cubic {
     alpha: f64,
     undo: Option<Epoch>,
     seen: Time,
-    /// SRTT in seconds.
-    srtt: Last<Span, f64>,
 }
 
 impl Cubic {
@@ -107,7 +104,6 @@ impl Cubic {
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             undo: None,
             seen: Time::default(),
-            srtt: Last::default(),
         }
     }
 
@@ -141,12 +137,6 @@ impl Cubic {
     }
 }
 
-/// `x`, but at least `least` and at most `most`. Unlike `clamp` in one instruction each, since neither is NaN.
-fn within(x: f64, least: f64, most: f64) -> f64 {
-    let x = if x > least { x } else { least };
-    if x < most { x } else { most }
-}
-
 impl Policy for Cubic {
     fn observe(&mut self, flow: &Flow, _ack: &Ack) {
         self.pass(flow.now, flow.cwnd_limited);
@@ -158,7 +148,7 @@ impl Policy for Cubic {
         }
         let n = ack.segments(flow);
         let t = self.epoch.start.map_or(Span::ZERO, |start| flow.now.since(start)).secs();
-        let srtt = flow.rtt.map_or(0.0, |rtt| self.srtt.get(rtt.smoothed, |srtt| srtt.secs()));
+        let srtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
 
         // Section 4.3, and its last paragraph.
         let reached = self.epoch.prior.is_none_or(|prior| self.epoch.w_est >= prior);
@@ -168,9 +158,8 @@ impl Policy for Cubic {
         if self.w_cubic(t) < self.epoch.w_est {
             w.cwnd = w.cwnd.max(self.epoch.w_est); // Reno-friendly region, section 4.3
         } else {
-            let target = within(self.w_cubic(t + srtt), w.cwnd, 1.5 * w.cwnd); // section 4.2
-            let grown = w.cwnd + n * (target - w.cwnd) / w.cwnd; // sections 4.4 and 4.5
-            w.cwnd = if grown < target { grown } else { target };
+            let target = self.w_cubic(t + srtt).clamp(w.cwnd, 1.5 * w.cwnd); // section 4.2
+            w.cwnd = (w.cwnd + n * (target - w.cwnd) / w.cwnd).min(target); // sections 4.4 and 4.5
         }
     }
 

@@ -58,7 +58,7 @@ impl Policy for TcpJ {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         if ack.acked > 0 {
             self.abe.add(ack.segments(flow), flow.now); // eq. 2 and 3
-            self.estimate = self.abe.window_now(flow);
+            self.estimate = self.abe.window(flow);
         }
     }
 
