@@ -7,6 +7,7 @@ use core::fmt::Debug;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
 use crate::hystart::{Constants, Hystart};
 use crate::report::{Ack, Flow, Phase};
+use crate::time::whole;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +102,8 @@ pub fn exponential(w: &mut Window, acked: f64) -> f64 {
 pub struct Windowed<P> {
     policy: P,
     w: Window,
+    /// `w.ssthresh` in segments and in bytes, converted when it changes.
+    threshold: (f64, u64),
     mss: u32,
     /// Boxed, so that connections without it stay small.
     hystart: Option<Box<Hystart>>,
@@ -117,7 +120,7 @@ impl<P: Policy> Windowed<P> {
     pub fn new(policy: P, start: Start) -> Self {
         let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
         let mss = start.mss.max(1);
-        let mut host = Self { policy, w, mss, hystart: None, collapsed: false };
+        let mut host = Self { policy, w, threshold: (f64::NAN, 0), mss, hystart: None, collapsed: false };
         host.settle();
         host
     }
@@ -126,7 +129,10 @@ impl<P: Policy> Windowed<P> {
     fn settle(&mut self) {
         debug_assert!(!self.w.cwnd.is_nan() && !self.w.ssthresh.is_nan(), "{:?}", self.policy);
         self.w.cwnd = self.w.cwnd.clamp(1.0, LARGEST);
-        self.w.ssthresh = self.w.ssthresh.max(2.0);
+        if self.w.ssthresh != self.threshold.0 {
+            self.w.ssthresh = self.w.ssthresh.max(2.0);
+            self.threshold = (self.w.ssthresh, self.bytes(self.w.ssthresh));
+        }
     }
 
     /// The present window, for tests and traces.
@@ -135,7 +141,7 @@ impl<P: Policy> Windowed<P> {
     }
 
     fn bytes(&self, segments: f64) -> u64 {
-        (segments * f64::from(self.mss)) as u64
+        whole(segments * f64::from(self.mss))
     }
 
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
@@ -228,17 +234,14 @@ impl<P: Policy> Controller for Windowed<P> {
     fn on_life(&mut self, flow: &Flow, what: Life) {
         if what == Life::MssChanged {
             self.mss = flow.mss.max(1);
+            self.threshold.1 = self.bytes(self.w.ssthresh);
         }
         self.policy.on_life(&mut self.w, flow, what);
         self.settle();
     }
 
     fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.bytes(self.w.cwnd),
-            ssthresh: self.bytes(self.w.ssthresh),
-            pacing: Pacing::Window,
-        }
+        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

@@ -35,7 +35,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::registry::{Args, Entry, Grade, SenderOptions, number};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Span, Time};
 use crate::windowed::Start;
@@ -48,43 +48,25 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1145/3012426.3022184",
     grade: Grade::A,
     params: &[
-        number(
-            "startup_gain",
-            2.885,
-            1.0,
-            10.0,
-            "",
-            "pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that",
-        ),
-        number(
-            "probe_gain",
-            1.25,
-            1.0,
-            2.0,
-            "",
-            "pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain",
-        ),
-        number(
-            "cwnd_gain",
-            2.0,
-            1.0,
-            10.0,
-            "",
-            "cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs",
-        ),
-        number("bw_window", 10.0, 1.0, 1000.0, "rounds", "BtlBw is the largest rate of this many rounds"),
-        number("rtprop_window", 10.0, 0.1, 1e6, "s", "PROBE_RTT after this time without a smaller RTT"),
-        number("probe_rtt_time", 0.2, 0.0, 1e3, "s", "shortest time with four segments in flight"),
-        number(
-            "phase",
-            -1.0,
-            -1.0,
-            7.0,
-            "",
-            "phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock",
-        ),
+        Param::number("startup_gain", 2.885, 1.0..=10.0)
+            .about("pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that"),
+        Param::number("probe_gain", 1.25, 1.0..=2.0)
+            .about("pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain"),
+        Param::number("cwnd_gain", 2.0, 1.0..=10.0)
+            .about("cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs"),
+        Param::number("bw_window", 10.0, 1.0..=1000.0)
+            .unit("rounds")
+            .about("BtlBw is the largest rate of this many rounds"),
+        Param::number("rtprop_window", 10.0, 0.1..=1e6)
+            .unit("s")
+            .about("PROBE_RTT after this time without a smaller RTT"),
+        Param::number("probe_rtt_time", 0.2, 0.0..=1e3)
+            .unit("s")
+            .about("shortest time with four segments in flight"),
+        Param::number("phase", -1.0, -1.0..=7.0)
+            .about("phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "o",
     build: |args, start| Box::new(Bbr::new(args, start)),

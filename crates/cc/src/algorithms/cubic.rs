@@ -16,7 +16,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Congestion, Life};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -29,36 +29,19 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "RFC 9438",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "c",
-            kind: Kind::Number { default: 0.4, min: 1e-3, max: 100.0 },
-            unit: "segments/s^3",
-            about: "C of section 4.2: how fast the cubic function rises",
-            from_path: None,
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
-            unit: "1",
-            about: "beta_cubic of section 4.6: share of the window that stays after a loss",
-            from_path: None,
-        },
-        Param {
-            name: "beta_ecn",
-            kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
-            unit: "1",
-            about: "share of the window that stays after an ECN echo; beta unless given, 0.85 in RFC 8511",
-            from_path: None,
-        },
-        Param {
-            name: "fast_convergence",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "section 4.7: give up W_max early when losses come below it",
-            from_path: None,
-        },
+        Param::number("c", 0.4, 1e-3..=100.0)
+            .unit("segments/s^3")
+            .about("C of section 4.2: how fast the cubic function rises"),
+        Param::number("beta", 0.7, 0.1..=0.99)
+            .unit("1")
+            .about("beta_cubic of section 4.6: share of the window that stays after a loss"),
+        Param::number("beta_ecn", 0.7, 0.1..=0.99)
+            .unit("1")
+            .about("share of the window that stays after an ECN echo; beta unless given, 0.85 in RFC 8511"),
+        Param::flag("fast_convergence", true)
+            .about("section 4.7: give up W_max early when losses come below it"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#000000",
     marker: "X",
     build: |args, start| Box::new(Windowed::new(Cubic::new(args), start)),
@@ -66,7 +49,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// The variables that section 4.9 saves and restores.
 #[derive(Clone, Copy, Debug, Default)]
-struct Epoch {
+struct CubicEpoch {
     /// t_epoch, moved on by the time that does not count (section 5.8); `None` before congestion avoidance begins.
     start: Option<Time>,
     /// K, seconds.
@@ -85,10 +68,10 @@ struct Cubic {
     beta: f64,
     beta_ecn: f64,
     fast_convergence: bool,
-    epoch: Epoch,
+    epoch: CubicEpoch,
     /// alpha_cubic of section 4.3 while W_est is below cwnd_prior.
     alpha: f64,
-    undo: Option<Epoch>,
+    undo: Option<CubicEpoch>,
     seen: Time,
 }
 
@@ -100,7 +83,7 @@ impl Cubic {
             beta,
             beta_ecn: if args.given("beta_ecn") { args.number("beta_ecn") } else { beta },
             fast_convergence: args.flag("fast_convergence"),
-            epoch: Epoch::default(),
+            epoch: CubicEpoch::default(),
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             undo: None,
             seen: Time::default(),
@@ -179,7 +162,7 @@ impl Policy for Cubic {
         } else {
             w.cwnd
         };
-        self.epoch = Epoch {
+        self.epoch = CubicEpoch {
             start: None,
             k: 0.0,
             w_max: (why != Congestion::Timeout).then_some(w_max), // section 4.8
