@@ -17,14 +17,14 @@ const BYTES_PER_S: u64 = 12_166_666;
 const ACKS_PER_ROUND: u32 = 4166;
 
 /// A controller and what its sender would tell it.
-struct Path {
+struct SteadyPath {
     cc: Box<dyn Controller>,
     flow: Flow,
     ack: Ack,
     until_round_ends: u32,
 }
 
-impl Path {
+impl SteadyPath {
     fn new(entry: &Entry) -> Self {
         let start = Start { mss: MSS, initial_window: 4000.0, initial_ssthresh: 4000.0 };
         let cc = registry::build(entry.id, &[], start).expect("defaults are within their ranges");
@@ -73,7 +73,7 @@ impl Path {
 fn on_ack(c: &mut Criterion) {
     let mut group = c.benchmark_group("on_ack");
     for entry in registry::all() {
-        let mut path = Path::new(entry);
+        let mut path = SteadyPath::new(entry);
         (0..4 * ACKS_PER_ROUND).for_each(|_| path.acknowledge());
         group.bench_function(entry.id, |b| {
             b.iter(|| {

@@ -63,22 +63,6 @@ pub struct Decision {
     pub pacing: Pacing,
 }
 
-impl Decision {
-    /// Becomes `now`. What differs is taken field by field: an answer is written in words, and a copy of all of it reads wider than
-    /// that, for which the processor waits.
-    #[inline]
-    pub fn follow(&mut self, now: Decision) {
-        let Decision { cwnd, ssthresh, pacing } = now;
-        self.cwnd = cwnd;
-        if self.ssthresh != ssthresh {
-            self.ssthresh = ssthresh;
-        }
-        if self.pacing != pacing {
-            self.pacing = pacing;
-        }
-    }
-}
-
 /// What a controller would do about congestion, in bytes. A datapath that cannot ask in time (the kernel at a loss)
 /// keeps the last answer as a standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +97,6 @@ pub trait Controller: Debug + Send {
     fn deadline(&self) -> Option<Time> {
         None
     }
-    /// [`Controller::on_ack`], after which `wanted`, the last [`Controller::decision`], is brought up to the present one. Returns
-    /// [`Controller::deadline`], or [`Time::MAX`] for none. It says no more than those three, but in one call with each
-    /// acknowledgement.
-    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
-        self.on_ack(flow, ack);
-        wanted.follow(self.decision());
-        self.deadline().unwrap_or(Time::MAX)
-    }
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {
         Recovery::Sender
@@ -134,7 +110,8 @@ pub trait Controller: Debug + Send {
             "it is not a window algorithm with the slow start of RFC 5681, and its start is part of its own model of the path",
         )
     }
-    /// Does the controller read `Ack::rate`? The sender keeps the state for rate samples only then.
+    /// Declares that the controller reads `Ack::rate`. A sender keeps the state for rate samples only then; it asks once, before the
+    /// first event.
     fn wants_rate(&self) -> bool {
         false
     }

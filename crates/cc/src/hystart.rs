@@ -23,7 +23,7 @@
 //!  * a round ends with `Ack::round_end`, and the samples of that ACK belong to the round that it closes.
 //!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow start, not about the cut.
 
-use crate::registry::{Kind, Param, PathFact, number};
+use crate::registry::{Param, PathFact};
 use crate::report::{Ack, Flow};
 use crate::time::Span;
 
@@ -40,65 +40,30 @@ const L_PACED: f64 = 1e6;
 
 /// What every window algorithm with the standard slow start takes: the choice, then the constants of section 4.3.
 pub(crate) const PARAMS: &[Param] = &[
-    Param {
-        name: SLOW_START,
-        kind: Kind::Choice(&["standard", HYSTART]),
-        unit: "",
-        about: "the first slow start: the algorithm's own, or with the exit of HyStart++ (RFC 9406)",
-        from_path: None,
-    },
-    number(
-        "hystart_min_rtt_thresh",
-        0.004,
-        0.0,
-        10.0,
-        "s",
-        "MIN_RTT_THRESH: least rise of the RTT that counts",
-    ),
-    number("hystart_max_rtt_thresh", 0.016, 0.0, 10.0, "s", "MAX_RTT_THRESH: a rise that counts on any path"),
-    number(
-        "hystart_min_rtt_divisor",
-        8.0,
-        1.0,
-        1000.0,
-        "1",
-        "MIN_RTT_DIVISOR: between the two, 1/this of the RTT counts",
-    ),
-    number(
-        "hystart_n_rtt_sample",
-        8.0,
-        1.0,
-        1000.0,
-        "samples",
-        "N_RTT_SAMPLE: RTT samples that a round needs to be used",
-    ),
-    number(
-        "hystart_css_growth_divisor",
-        4.0,
-        2.0,
-        1000.0,
-        "1",
-        "CSS_GROWTH_DIVISOR: growth in conservative slow start is 1/this of slow start's",
-    ),
-    number(
-        "hystart_css_rounds",
-        5.0,
-        1.0,
-        1000.0,
-        "rounds",
-        "CSS_ROUNDS: rounds of conservative slow start until ssthresh = cwnd",
-    ),
-    Param {
-        from_path: Some(PathFact::Paced),
-        ..number(
-            L,
-            L_UNPACED,
-            1.0,
-            L_PACED,
-            "segments",
-            "L: most that one ACK counts for; without a bound (the largest value) if the sender paces",
-        )
-    },
+    Param::choice(SLOW_START, &["standard", HYSTART])
+        .about("the first slow start: the algorithm's own, or with the exit of HyStart++ (RFC 9406)"),
+    Param::number("hystart_min_rtt_thresh", 0.004, 0.0..=10.0)
+        .unit("s")
+        .about("MIN_RTT_THRESH: least rise of the RTT that counts"),
+    Param::number("hystart_max_rtt_thresh", 0.016, 0.0..=10.0)
+        .unit("s")
+        .about("MAX_RTT_THRESH: a rise that counts on any path"),
+    Param::number("hystart_min_rtt_divisor", 8.0, 1.0..=1000.0)
+        .unit("1")
+        .about("MIN_RTT_DIVISOR: between the two, 1/this of the RTT counts"),
+    Param::number("hystart_n_rtt_sample", 8.0, 1.0..=1000.0)
+        .unit("samples")
+        .about("N_RTT_SAMPLE: RTT samples that a round needs to be used"),
+    Param::number("hystart_css_growth_divisor", 4.0, 2.0..=1000.0)
+        .unit("1")
+        .about("CSS_GROWTH_DIVISOR: growth in conservative slow start is 1/this of slow start's"),
+    Param::number("hystart_css_rounds", 5.0, 1.0..=1000.0)
+        .unit("rounds")
+        .about("CSS_ROUNDS: rounds of conservative slow start until ssthresh = cwnd"),
+    Param::number(L, L_UNPACED, 1.0..=L_PACED)
+        .unit("segments")
+        .about("L: most that one ACK counts for; without a bound (the largest value) if the sender paces")
+        .from_path(PathFact::Paced),
 ];
 
 /// The constants of section 4.3.
@@ -142,7 +107,7 @@ impl Constants {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
+enum HystartStage {
     SlowStart,
     /// Conservative slow start.
     Css {
@@ -158,9 +123,9 @@ enum Stage {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hystart {
     constants: Constants,
-    stage: Stage,
+    stage: HystartStage,
     /// The stage that the last congestion ended.
-    before: Option<Stage>,
+    before: Option<HystartStage>,
     /// lastRoundMinRTT.
     last: Option<Span>,
     /// currentRoundMinRTT.
@@ -171,15 +136,22 @@ pub(crate) struct Hystart {
 
 impl Hystart {
     pub(crate) fn new(constants: Constants) -> Self {
-        Self { constants, stage: Stage::SlowStart, before: None, last: None, current: None, samples: 0 }
+        Self {
+            constants,
+            stage: HystartStage::SlowStart,
+            before: None,
+            last: None,
+            current: None,
+            samples: 0,
+        }
     }
 
     /// What of `ack` slow start may grow by, and what it was divided by; `None` once the first slow start is over.
     pub(crate) fn counted(&self, flow: &Flow, ack: &Ack) -> Option<(Ack, f64)> {
         let divisor = match self.stage {
-            Stage::SlowStart => 1.0,
-            Stage::Css { .. } => self.constants.css_growth_divisor,
-            Stage::Done => return None,
+            HystartStage::SlowStart => 1.0,
+            HystartStage::Css { .. } => self.constants.css_growth_divisor,
+            HystartStage::Done => return None,
         };
         let l = self.constants.l.unwrap_or(L_UNPACED);
         let most = l * f64::from(flow.mss) * f64::from(ack.acks.max(1)); // L SMSS, for each ACK
@@ -189,11 +161,11 @@ impl Hystart {
 
     /// Takes an ACK that has done its growing; `slow` says whether W is still below T. True if T must be set to W.
     pub(crate) fn on_ack(&mut self, ack: &Ack, slow: bool) -> bool {
-        if self.stage == Stage::Done {
+        if self.stage == HystartStage::Done {
             return false;
         }
         if !slow {
-            self.stage = Stage::Done;
+            self.stage = HystartStage::Done;
             return false;
         }
         if let Some(rtt) = ack.rtt {
@@ -207,10 +179,10 @@ impl Hystart {
         }
         if ack.round_end {
             (self.last, self.current, self.samples) = (self.current, None, 0);
-            if let Stage::Css { rounds, .. } = &mut self.stage {
+            if let HystartStage::Css { rounds, .. } = &mut self.stage {
                 *rounds += 1;
                 if *rounds >= self.constants.css_rounds {
-                    self.stage = Stage::Done;
+                    self.stage = HystartStage::Done;
                     return true;
                 }
             }
@@ -221,17 +193,17 @@ impl Hystart {
     /// Compares the smallest RTT of a round with enough samples.
     fn judge(&mut self, current: Span) {
         match self.stage {
-            Stage::SlowStart => {
+            HystartStage::SlowStart => {
                 if self.last.is_some_and(|last| current >= last + self.threshold(last)) {
-                    self.stage = Stage::Css { baseline: current, rounds: 0 };
+                    self.stage = HystartStage::Css { baseline: current, rounds: 0 };
                 }
             }
-            Stage::Css { baseline, .. } => {
+            HystartStage::Css { baseline, .. } => {
                 if current < baseline {
-                    self.stage = Stage::SlowStart;
+                    self.stage = HystartStage::SlowStart;
                 }
             }
-            Stage::Done => {}
+            HystartStage::Done => {}
         }
     }
 
@@ -244,7 +216,7 @@ impl Hystart {
 
     /// Congestion: the first slow start is over.
     pub(crate) fn on_congestion(&mut self) {
-        self.before = Some(core::mem::replace(&mut self.stage, Stage::Done));
+        self.before = Some(core::mem::replace(&mut self.stage, HystartStage::Done));
     }
 
     /// The last congestion was spurious.

@@ -14,7 +14,6 @@ pub mod algorithms;
 mod controller;
 mod filter;
 mod hystart;
-mod last;
 pub mod registry;
 mod report;
 #[cfg(test)]

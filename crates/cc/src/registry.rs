@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::RangeInclusive;
 
 use crate::algorithms;
 use crate::controller::Controller;
@@ -67,18 +68,6 @@ pub struct Param {
     pub from_path: Option<PathFact>,
 }
 
-/// A parameter that is a number.
-pub(crate) const fn number(
-    name: &'static str,
-    default: f64,
-    min: f64,
-    max: f64,
-    unit: &'static str,
-    about: &'static str,
-) -> Param {
-    Param { name, kind: Kind::Number { default, min, max }, unit, about, from_path: None }
-}
-
 /// How well an algorithm is pinned down by what could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {
@@ -99,6 +88,11 @@ pub struct SenderOptions {
     pub bulk_repeat: bool,
     /// Do not double the RTO on consecutive timeouts (TCPW with Bulk Repeat).
     pub fixed_rto: bool,
+}
+
+impl SenderOptions {
+    /// Nothing: most algorithms.
+    pub(crate) const NONE: Self = Self { aen: false, bulk_repeat: false, fixed_rto: false };
 }
 
 /// One registered algorithm.
@@ -266,6 +260,40 @@ impl Entry {
 }
 
 impl Param {
+    /// A real number within `range`, both ends allowed.
+    pub(crate) const fn number(name: &'static str, default: f64, range: RangeInclusive<f64>) -> Self {
+        Self::of(name, Kind::Number { default, min: *range.start(), max: *range.end() })
+    }
+
+    /// On or off.
+    pub(crate) const fn flag(name: &'static str, default: bool) -> Self {
+        Self::of(name, Kind::Flag { default })
+    }
+
+    /// One of these names; the first is the default.
+    pub(crate) const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
+        Self::of(name, Kind::Choice(names))
+    }
+
+    const fn of(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, unit: "", about: "", from_path: None }
+    }
+
+    /// In this unit.
+    pub(crate) const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// What it does, and the equation it stands in.
+    pub(crate) const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
+    /// Filled in from the path unless the user sets it.
+    pub(crate) const fn from_path(self, fact: PathFact) -> Self {
+        Self { from_path: Some(fact), ..self }
+    }
+
     /// The default value.
     pub fn default(&self) -> Value {
         match self.kind {

@@ -154,7 +154,7 @@ impl Ack {
     pub fn segments(&self, flow: &Flow) -> f64 {
         let mss = flow.mss.max(1);
         if self.acked == u64::from(mss) {
-            return 1.0; // the rule, and no division
+            return 1.0; // most ACKs, without a division
         }
         self.acked as f64 / f64::from(mss)
     }

@@ -7,7 +7,7 @@ use core::fmt::Debug;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
 use crate::hystart::{Constants, Hystart};
 use crate::report::{Ack, Flow, Phase};
-use crate::time::Time;
+use crate::time::whole;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,10 +102,10 @@ pub fn exponential(w: &mut Window, acked: f64) -> f64 {
 pub struct Windowed<P> {
     policy: P,
     w: Window,
-    /// `w.ssthresh` and the same in bytes, worked out when it changes.
+    /// `w.ssthresh` in segments and in bytes, converted when it changes.
     threshold: (f64, u64),
     mss: u32,
-    /// In a box, so that connections without it are small.
+    /// Boxed, so that connections without it stay small.
     hystart: Option<Box<Hystart>>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
@@ -125,7 +125,7 @@ impl<P: Policy> Windowed<P> {
         host
     }
 
-    /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4). As long as it does not change, it is in its range.
+    /// Keeps the window in its range; ssthresh is at least 2 (RFC 5681 eq. 4).
     fn settle(&mut self) {
         debug_assert!(!self.w.cwnd.is_nan() && !self.w.ssthresh.is_nan(), "{:?}", self.policy);
         self.w.cwnd = self.w.cwnd.clamp(1.0, LARGEST);
@@ -141,12 +141,7 @@ impl<P: Policy> Windowed<P> {
     }
 
     fn bytes(&self, segments: f64) -> u64 {
-        (segments * f64::from(self.mss)) as u64
-    }
-
-    /// The window in bytes. There are less than 2^63, and the conversion to a signed number is the shorter one.
-    fn cwnd(&self) -> u64 {
-        (self.w.cwnd * f64::from(self.mss)) as i64 as u64
+        whole(segments * f64::from(self.mss))
     }
 
     fn cut(&self, flow: &Flow, why: Congestion) -> Cut {
@@ -194,8 +189,7 @@ impl<P: Policy> Windowed<P> {
 }
 
 impl<P: Policy> Windowed<P> {
-    /// What HyStart++ says about it.
-    #[inline(never)]
+    /// Ends slow start if HyStart++ is on and says so.
     fn end_slow_start(&mut self, ack: &Ack) {
         let slow = self.slow();
         if let Some(hystart) = &mut self.hystart
@@ -209,8 +203,9 @@ impl<P: Policy> Windowed<P> {
 
 impl<P: Policy> Controller for Windowed<P> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        let mut unread = self.decision();
-        self.reply(flow, ack, &mut unread);
+        self.policy.observe(flow, ack);
+        self.grow(flow, ack);
+        self.end_slow_start(ack);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
@@ -239,25 +234,14 @@ impl<P: Policy> Controller for Windowed<P> {
     fn on_life(&mut self, flow: &Flow, what: Life) {
         if what == Life::MssChanged {
             self.mss = flow.mss.max(1);
-            self.threshold = (self.w.ssthresh, self.bytes(self.w.ssthresh));
+            self.threshold.1 = self.bytes(self.w.ssthresh);
         }
         self.policy.on_life(&mut self.w, flow, what);
         self.settle();
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd(), ssthresh: self.threshold.1, pacing: Pacing::Window }
-    }
-
-    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
-        self.policy.observe(flow, ack);
-        self.grow(flow, ack);
-        if self.hystart.is_some() {
-            self.end_slow_start(ack);
-        }
-        wanted.cwnd = self.cwnd();
-        wanted.ssthresh = self.threshold.1;
-        Time::MAX
+        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

@@ -331,27 +331,6 @@ fn the_same_events_give_the_same_bits() {
 }
 
 #[test]
-fn a_reply_is_the_ack_the_decision_and_the_deadline() {
-    for_all(|entry, case| {
-        let (mut asked, mut told) = (Run::new(entry, case), Run::new(entry, case));
-        for op in &case.ops {
-            let mut wanted = told.cc.decision();
-            asked.apply(op);
-            if let Op::Ack { report, flow } = op {
-                told.update(report, flow);
-                let deadline = told.cc.reply(&told.flow, report, &mut wanted);
-                prop_assert_eq!(wanted, asked.cc.decision());
-                prop_assert_eq!(deadline, asked.cc.deadline().unwrap_or(Time::MAX));
-            } else {
-                told.apply(op);
-            }
-            prop_assert_eq!(asked.state(), told.state());
-        }
-        Ok(())
-    });
-}
-
-#[test]
 fn a_second_timeout_without_new_data_does_not_cut_again() {
     for_all(|entry, case| {
         let mut run = Run::new(entry, case);

@@ -315,6 +315,7 @@ impl Sender {
     }
 
     /// The controller has been told something: what does it want now?
+    #[inline]
     fn ask(&mut self) {
         self.decision.ask(&*self.cc, self.flow.mss);
     }

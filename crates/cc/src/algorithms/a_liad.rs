@@ -30,8 +30,7 @@ use crate::algorithms::hoe::Hoe;
 use crate::algorithms::logarithmic::{ACK_MODE, Approach};
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
-use crate::last::Last;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Span;
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
@@ -44,7 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "KSII TIIS 8(8), pp. 2796 ff.",
     grade: Grade::A,
     params: PARAMS,
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#cc3311",
     marker: "d",
     build: |args, start| Box::new(Windowed::new(Liad::new(args, true), start)),
@@ -53,41 +52,19 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The parameters of A-LIAD and LIAD; see the head of this file.
 pub(crate) const PARAMS: &[Param] = &[
     ACK_MODE,
-    Param {
-        name: "decrease",
-        kind: Kind::Choice(&["epoch", "lifetime", "fixed"]),
-        unit: "",
-        about: "RTTmax of eq. 7 is the largest since the last congestion or ever; fixed: beta is the parameter beta",
-        from_path: None,
-    },
-    Param {
-        name: "beta",
-        kind: Kind::Number { default: 0.46, min: 0.0, max: 0.9 },
-        unit: "1",
-        about: "share of the window that a loss takes, with decrease = fixed only",
-        from_path: None,
-    },
-    Param {
-        name: "start",
-        kind: Kind::Choice(&["hybrid", "standard"]),
-        unit: "",
-        about: "slow start: eq. 2 with an estimated ssthresh, or that of RFC 5681",
-        from_path: None,
-    },
-    Param {
-        name: "delta",
-        kind: Kind::Number { default: 1.93, min: 1.0, max: 100.0 },
-        unit: "1",
-        about: "delta of eq. 3: max-probing is fast while RTT / RTTmin is less",
-        from_path: None,
-    },
-    Param {
-        name: "probe",
-        kind: Kind::Choice(&["linear", "eq3"]),
-        unit: "",
-        about: "slow max-probing: one segment per round trip as in the text, or per ACK as eq. 3 prints",
-        from_path: None,
-    },
+    Param::choice("decrease", &["epoch", "lifetime", "fixed"]).about(
+        "RTTmax of eq. 7 is the largest since the last congestion or ever; fixed: beta is the parameter beta",
+    ),
+    Param::number("beta", 0.46, 0.0..=0.9)
+        .unit("1")
+        .about("share of the window that a loss takes, with decrease = fixed only"),
+    Param::choice("start", &["hybrid", "standard"])
+        .about("slow start: eq. 2 with an estimated ssthresh, or that of RFC 5681"),
+    Param::number("delta", 1.93, 1.0..=100.0)
+        .unit("1")
+        .about("delta of eq. 3: max-probing is fast while RTT / RTTmin is less"),
+    Param::choice("probe", &["linear", "eq3"])
+        .about("slow max-probing: one segment per round trip as in the text, or per ACK as eq. 3 prints"),
 ];
 
 /// alpha of eq. 11 for an RTT in seconds, by a fit of its logarithm; clamped to 5 ms .. 1 s.
@@ -109,7 +86,7 @@ enum Decrease {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
+enum LiadStage {
     /// Before congestion avoidance.
     Start,
     /// Max-probing up to twice the ssthresh of slow start.
@@ -120,8 +97,8 @@ enum Stage {
 
 /// What an epoch knows, and an undone one gives back.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
-    stage: Stage,
+struct LiadEpoch {
+    stage: LiadStage,
     alpha: f64,
     rtt_max: Option<Span>,
 }
@@ -139,10 +116,8 @@ pub(crate) struct Liad {
     hoe: Hoe,
     /// A round of slow start has ended with an estimate.
     renewed: bool,
-    epoch: Epoch,
-    before: Option<Epoch>,
-    /// eq. 3: is the RTT far from what ends fast max-probing, for the latest and the smallest RTT?
-    far: Last<(Span, Span), bool>,
+    epoch: LiadEpoch,
+    before: Option<LiadEpoch>,
 }
 
 impl Liad {
@@ -162,9 +137,8 @@ impl Liad {
             approach: Approach::new(args),
             hoe: Hoe::default(),
             renewed: false,
-            epoch: Epoch { stage: Stage::Start, alpha: 2.0, rtt_max: None },
+            epoch: LiadEpoch { stage: LiadStage::Start, alpha: 2.0, rtt_max: None },
             before: None,
-            far: Last::default(),
         }
     }
 
@@ -179,7 +153,7 @@ impl Liad {
     }
 
     fn begin_probe(&mut self, w: &mut Window) {
-        self.epoch.stage = Stage::Probe { ssthresh: w.ssthresh };
+        self.epoch.stage = LiadStage::Probe { ssthresh: w.ssthresh };
         self.approach.restart();
         w.ssthresh = w.ssthresh.min(w.cwnd);
     }
@@ -188,7 +162,7 @@ impl Liad {
 impl Policy for Liad {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.approach.observe(ack);
-        if self.hybrid && self.epoch.stage == Stage::Start {
+        if self.hybrid && self.epoch.stage == LiadStage::Start {
             self.renewed |= self.hoe.observe(flow, ack);
         }
         let counts = self.decrease == Decrease::Lifetime || flow.phase != Phase::Recovery;
@@ -205,7 +179,7 @@ impl Policy for Liad {
 
     fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
         let n = ack.segments(flow);
-        if !self.hybrid || self.epoch.stage != Stage::Start {
+        if !self.hybrid || self.epoch.stage != LiadStage::Start {
             return exponential(w, n);
         }
         if core::mem::take(&mut self.renewed) {
@@ -224,17 +198,14 @@ impl Policy for Liad {
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        if self.epoch.stage == Stage::Start {
+        if self.epoch.stage == LiadStage::Start {
             self.begin_probe(w);
         }
         let n = ack.segments(flow);
         match &mut self.epoch.stage {
-            Stage::Probe { ssthresh } => {
-                let far = flow.rtt.is_none_or(|rtt| {
-                    let delta = self.delta;
-                    self.far.get((rtt.latest, rtt.min), |(latest, min)| latest.secs() < delta * min.secs())
-                });
-                if far {
+            LiadStage::Probe { ssthresh } => {
+                let fast = flow.rtt.is_none_or(|rtt| rtt.latest.secs() < self.delta * rtt.min.secs());
+                if fast {
                     self.approach.grow(w, 2.0 * *ssthresh, HALF, n); // eq. 3, first branch: (2 T - W) / 2
                 } else if self.literal_probe {
                     w.cwnd += n; // second branch as printed
@@ -242,11 +213,11 @@ impl Policy for Liad {
                     additive(w, flow, ack, 1.0); // second branch as described
                 }
             }
-            Stage::Log { w_max } => {
+            LiadStage::Log { w_max } => {
                 self.approach.grow(w, *w_max, 1.0 - 1.0 / self.epoch.alpha, n); // eq. 5 or 6
                 *w_max = w_max.max(w.cwnd);
             }
-            Stage::Start => {}
+            LiadStage::Start => {}
         }
     }
 
@@ -257,10 +228,10 @@ impl Policy for Liad {
     fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
         self.before = Some(self.epoch);
         let w_max = match self.epoch.stage {
-            Stage::Log { w_max } if why == Congestion::Timeout => w_max,
+            LiadStage::Log { w_max } if why == Congestion::Timeout => w_max,
             _ => w.cwnd,
         };
-        self.epoch.stage = Stage::Log { w_max };
+        self.epoch.stage = LiadStage::Log { w_max };
         if let Some(rtt) = flow.rtt.filter(|_| self.adaptive) {
             self.epoch.alpha = alpha_of(rtt.smoothed.secs());
         }
@@ -272,16 +243,16 @@ impl Policy for Liad {
 
     fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
         if let Some(before) = self.before.take() {
-            self.epoch = Epoch { rtt_max: before.rtt_max.max(self.epoch.rtt_max), ..before };
+            self.epoch = LiadEpoch { rtt_max: before.rtt_max.max(self.epoch.rtt_max), ..before };
             self.approach.restart();
         }
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         let target = match self.epoch.stage {
-            Stage::Start => f64::NAN,
-            Stage::Probe { ssthresh } => 2.0 * ssthresh,
-            Stage::Log { w_max } => w_max,
+            LiadStage::Start => f64::NAN,
+            LiadStage::Probe { ssthresh } => 2.0 * ssthresh,
+            LiadStage::Log { w_max } => w_max,
         };
         emit("target_segments", target);
         emit("alpha", self.epoch.alpha);

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -28,36 +28,24 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "BUCS-TR-2002-027",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "a",
-            kind: Kind::Number { default: 0.2, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "growth per round trip; 3b/(2-b) unless given (eq. 4), which is 0.2 for b = 1/8",
-            from_path: None,
-        },
-        Param {
-            name: "b",
-            kind: Kind::Number { default: 0.125, min: 1e-3, max: 0.99 },
-            unit: "1",
-            about: "share of the window that is given up at a loss",
-            from_path: None,
-        },
+        Param::number("a", 0.2, 0.0..=1000.0)
+            .unit("segments")
+            .about("growth per round trip; 3b/(2-b) unless given (eq. 4), which is 0.2 for b = 1/8"),
+        Param::number("b", 0.125, 1e-3..=0.99)
+            .unit("1")
+            .about("share of the window that is given up at a loss"),
         SS_BETA,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#882255",
     marker: "<",
     build: |args, start| Box::new(Windowed::new(Aimd::new(args), start)),
 };
 
 /// How a loss in slow start is answered, the same parameter for every algorithm of the paper.
-pub(crate) const SS_BETA: Param = Param {
-    name: "ss_beta",
-    kind: Kind::Number { default: 0.5, min: 0.0, max: 0.99 },
-    unit: "1",
-    about: "share of the window that is given up at a loss in slow start; 0: as in congestion avoidance, as in the paper's simulator",
-    from_path: None,
-};
+pub(crate) const SS_BETA: Param = Param::number("ss_beta", 0.5, 0.0..=0.99)
+    .unit("1")
+    .about("share of the window that is given up at a loss in slow start; 0: as in congestion avoidance, as in the paper's simulator");
 
 /// The window after a cut: `rule` says what congestion avoidance would do, [`SS_BETA`] what slow start does.
 pub(crate) fn after_loss(w: &Window, ss_beta: f64, rule: impl FnOnce(f64) -> f64) -> f64 {

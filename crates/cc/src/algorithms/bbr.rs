@@ -31,16 +31,13 @@
 //!    policer, where the algorithm is out of its range anyway.
 //!  * ECN is ignored, as in Linux.
 
-mod steady;
-
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::last::Last;
-use crate::registry::{Args, Entry, Grade, SenderOptions, number};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Span, Time};
+use crate::time::{Span, Time};
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -51,43 +48,25 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1145/3012426.3022184",
     grade: Grade::A,
     params: &[
-        number(
-            "startup_gain",
-            2.885,
-            1.0,
-            10.0,
-            "",
-            "pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that",
-        ),
-        number(
-            "probe_gain",
-            1.25,
-            1.0,
-            2.0,
-            "",
-            "pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain",
-        ),
-        number(
-            "cwnd_gain",
-            2.0,
-            1.0,
-            10.0,
-            "",
-            "cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs",
-        ),
-        number("bw_window", 10.0, 1.0, 1000.0, "rounds", "BtlBw is the largest rate of this many rounds"),
-        number("rtprop_window", 10.0, 0.1, 1e6, "s", "PROBE_RTT after this time without a smaller RTT"),
-        number("probe_rtt_time", 0.2, 0.0, 1e3, "s", "shortest time with four segments in flight"),
-        number(
-            "phase",
-            -1.0,
-            -1.0,
-            7.0,
-            "",
-            "phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock",
-        ),
+        Param::number("startup_gain", 2.885, 1.0..=10.0)
+            .about("pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that"),
+        Param::number("probe_gain", 1.25, 1.0..=2.0)
+            .about("pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain"),
+        Param::number("cwnd_gain", 2.0, 1.0..=10.0)
+            .about("cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs"),
+        Param::number("bw_window", 10.0, 1.0..=1000.0)
+            .unit("rounds")
+            .about("BtlBw is the largest rate of this many rounds"),
+        Param::number("rtprop_window", 10.0, 0.1..=1e6)
+            .unit("s")
+            .about("PROBE_RTT after this time without a smaller RTT"),
+        Param::number("probe_rtt_time", 0.2, 0.0..=1e3)
+            .unit("s")
+            .about("shortest time with four segments in flight"),
+        Param::number("phase", -1.0, -1.0..=7.0)
+            .about("phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "o",
     build: |args, start| Box::new(Bbr::new(args, start)),
@@ -151,21 +130,9 @@ pub(crate) struct Bbr {
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
     pacer: Pacer,
-    bdp: Last<(u64, Span)>,
-    /// The last [`Bbr::target`], and the gain, BtlBw, RTprop and pacing rate that it follows from.
-    target: Target,
-    /// See `bbr/steady.rs`.
-    calm: bool,
-    drained: u64,
 }
 
-/// A [`Bbr::target`], and what it was worked out from.
-type Target = ((f64, u64, Option<Span>, Rate), u64);
-
 impl Bbr {
-    /// NaN is like nothing, so that the target is worked out.
-    const NO_TARGET: Target = ((f64::NAN, 0, None, Rate(0)), 0);
-
     fn new(args: &Args, start: Start) -> Self {
         let mss = start.mss.max(1);
         let initial = times(start.initial_window.max(1.0), u64::from(mss));
@@ -202,10 +169,6 @@ impl Bbr {
             recovered_at: None,
             collapsed: false,
             pacer: Pacer::new(startup_gain, initial),
-            bdp: Last::default(),
-            target: Self::NO_TARGET,
-            calm: false,
-            drained: 0,
         }
     }
 
@@ -224,28 +187,20 @@ impl Bbr {
     }
 
     /// `gain` BDPs plus what the ends hold up, bytes.
-    fn inflight(&mut self, gain: f64) -> u64 {
+    fn inflight(&self, gain: f64) -> u64 {
         match self.rtprop {
             None => self.initial,
-            Some(rtt) => {
-                let bdp = self.bdp.get((self.bw.get(), rtt), |&(bw, rtt)| product(bw, rtt));
-                times(gain, bdp) + 3 * quantum(self.pacer.rate(), self.mss)
-            }
+            Some(rtt) => times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacer.rate(), self.mss),
         }
     }
 
     /// The window that the mode aims at, without ACK aggregation, bytes.
-    fn target(&mut self) -> u64 {
-        let gain = match self.mode {
+    fn target(&self) -> u64 {
+        self.inflight(match self.mode {
             Mode::ProbeRtt => 1.0,
             Mode::Startup | Mode::ProbeBw(_) if self.filled => self.cwnd_gain,
             _ => self.startup_gain,
-        };
-        let of = (gain, self.bw.get(), self.rtprop, self.pacer.rate());
-        if self.target.0 != of {
-            self.target = (of, self.inflight(gain));
-        }
-        self.target.1
+        })
     }
 
     /// Rounds and BtlBw. True if the ACK begins a round.
@@ -373,19 +328,6 @@ impl Bbr {
         self.settle();
     }
 
-    /// Takes an ACK that may change anything.
-    #[inline(never)]
-    fn take(&mut self, flow: &Flow, ack: &Ack) {
-        self.collapsed &= ack.acked == 0;
-        let round_start = self.learn_rate(flow, ack);
-        self.advance_cycle(flow, ack);
-        self.leave_startup(flow);
-        self.learn_rtt(flow, ack, round_start);
-        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
-        self.set_window(flow, ack);
-        self.calm_down(ack);
-    }
-
     /// Recovery is over: the window from before it comes back.
     fn restore(&mut self) {
         self.cwnd = self.kept.restore(self.cwnd);
@@ -417,13 +359,16 @@ impl Bbr {
 
 impl Controller for Bbr {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        if !(self.calm && self.take_calmly(flow, ack)) {
-            self.take(flow, ack);
-        }
+        self.collapsed &= ack.acked == 0;
+        let round_start = self.learn_rate(flow, ack);
+        self.advance_cycle(flow, ack);
+        self.leave_startup(flow);
+        self.learn_rtt(flow, ack, round_start);
+        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
+        self.set_window(flow, ack);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.calm = false;
         if self.collapsed || why == Congestion::Ecn {
             return;
         }
@@ -441,7 +386,6 @@ impl Controller for Bbr {
     }
 
     fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
-        self.calm = false;
         self.restore();
         self.cwnd = self.cwnd.max(before.cwnd).clamp(self.segments(1), LARGEST);
         self.collapsed = false;
@@ -449,16 +393,12 @@ impl Controller for Bbr {
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
-        self.calm = false;
         match what {
             Life::Recovered => {
                 self.restore();
                 self.recovered_at = Some(flow.now);
             }
-            Life::MssChanged => {
-                self.mss = flow.mss.max(1);
-                self.target = Self::NO_TARGET;
-            }
+            Life::MssChanged => self.mss = flow.mss.max(1),
             Life::IdleRestart => {
                 self.idle = true;
                 self.aggregation.restart(flow.now);
@@ -475,14 +415,6 @@ impl Controller for Bbr {
 
     fn decision(&self) -> Decision {
         Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
-    }
-
-    fn reply(&mut self, flow: &Flow, ack: &Ack, wanted: &mut Decision) -> Time {
-        if !(self.calm && self.take_calmly(flow, ack)) {
-            self.take(flow, ack);
-        }
-        wanted.follow(self.decision());
-        Time::MAX
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

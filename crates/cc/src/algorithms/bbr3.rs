@@ -38,7 +38,7 @@ use alloc::collections::VecDeque;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::registry::{Args, Entry, Grade, SenderOptions, number};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase, RateSample};
 use crate::time::{Span, Time};
 use crate::windowed::Start;
@@ -52,29 +52,25 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "draft-ietf-ccwg-bbr",
     grade: Grade::A,
     params: &[
-        number(
-            "loss_threshold",
-            0.02,
-            0.0,
-            1.0,
-            "",
-            "share of a flight whose loss ends a probe (LossThresh)",
-        ),
-        number("beta", 0.7, 0.0, 1.0, "", "bounds keep at least this share at a congestion (Beta)"),
-        number(
-            "headroom",
-            0.15,
-            0.0,
-            1.0,
-            "",
-            "share of inflight_hi left to others while cruising (Headroom)",
-        ),
-        number("probe_wait", 2.0, 0.0, 1e6, "s", "least time between probes; up to 1 s more by the clock"),
-        number("probe_rtt_interval", 5.0, 0.1, 1e6, "s", "ProbeRTT after this time without a smaller RTT"),
-        number("min_rtt_window", 10.0, 0.1, 1e6, "s", "min_rtt is forgotten after this time"),
-        number("probe_rtt_time", 0.2, 0.0, 1e3, "s", "shortest time with half a BDP in flight"),
+        Param::number("loss_threshold", 0.02, 0.0..=1.0)
+            .about("share of a flight whose loss ends a probe (LossThresh)"),
+        Param::number("beta", 0.7, 0.0..=1.0).about("bounds keep at least this share at a congestion (Beta)"),
+        Param::number("headroom", 0.15, 0.0..=1.0)
+            .about("share of inflight_hi left to others while cruising (Headroom)"),
+        Param::number("probe_wait", 2.0, 0.0..=1e6)
+            .unit("s")
+            .about("least time between probes; up to 1 s more by the clock"),
+        Param::number("probe_rtt_interval", 5.0, 0.1..=1e6)
+            .unit("s")
+            .about("ProbeRTT after this time without a smaller RTT"),
+        Param::number("min_rtt_window", 10.0, 0.1..=1e6)
+            .unit("s")
+            .about("min_rtt is forgotten after this time"),
+        Param::number("probe_rtt_time", 0.2, 0.0..=1e3)
+            .unit("s")
+            .about("shortest time with half a BDP in flight"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#d55e00",
     marker: "o",
     build: |args, start| Box::new(Bbr3::new(args, start)),

@@ -18,7 +18,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -30,50 +30,25 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1109/INFCOM.2004.1354672",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "smax",
-            kind: Kind::Number { default: 16.0, min: 0.1, max: 1000.0 },
-            unit: "segments",
-            about: "largest growth per round trip; 32 in the paper",
-            from_path: None,
-        },
-        Param {
-            name: "b",
-            kind: Kind::Number { default: 4.0, min: 1.1, max: 100.0 },
-            unit: "1",
-            about: "growth below the window of the last loss is 1/b of the distance to it; 2 in the paper",
-            from_path: None,
-        },
-        Param {
-            name: "smooth_part",
-            kind: Kind::Number { default: 20.0, min: 0.1, max: 1000.0 },
-            unit: "round trips",
-            about: "growth around the window of the last loss is b / smooth_part; 5 in ns-3",
-            from_path: None,
-        },
-        Param {
-            name: "low_window",
-            kind: Kind::Number { default: 14.0, min: 0.0, max: 1e6 },
-            unit: "segments",
-            about: "up to this window growth and cut are Reno's",
-            from_path: None,
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { default: 819.0 / 1024.0, min: 0.1, max: 0.99 },
-            unit: "1",
-            about: "share of the window that stays after a loss; 0.875 in the paper",
-            from_path: None,
-        },
-        Param {
-            name: "fast_convergence",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "remember (1 + beta)/2 of the window if a loss comes below that of the last one",
-            from_path: None,
-        },
+        Param::number("smax", 16.0, 0.1..=1000.0)
+            .unit("segments")
+            .about("largest growth per round trip; 32 in the paper"),
+        Param::number("b", 4.0, 1.1..=100.0)
+            .unit("1")
+            .about("growth below the window of the last loss is 1/b of the distance to it; 2 in the paper"),
+        Param::number("smooth_part", 20.0, 0.1..=1000.0)
+            .unit("round trips")
+            .about("growth around the window of the last loss is b / smooth_part; 5 in ns-3"),
+        Param::number("low_window", 14.0, 0.0..=1e6)
+            .unit("segments")
+            .about("up to this window growth and cut are Reno's"),
+        Param::number("beta", 819.0 / 1024.0, 0.1..=0.99)
+            .unit("1")
+            .about("share of the window that stays after a loss; 0.875 in the paper"),
+        Param::flag("fast_convergence", true)
+            .about("remember (1 + beta)/2 of the window if a loss comes below that of the last one"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#004488",
     marker: "x",
     build: |args, start| Box::new(Windowed::new(Bic::new(args), start)),

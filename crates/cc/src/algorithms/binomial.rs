@@ -15,28 +15,20 @@ use alloc::boxed::Box;
 
 use crate::algorithms::aimd::{SS_BETA, after_loss};
 use crate::controller::{Congestion, Controller};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Start, Window, Windowed};
 
 const SOURCE: &str = "D. Bansal, H. Balakrishnan: Binomial Congestion Control Algorithms, IEEE INFOCOM, 2001";
 const REFERENCE: &str = "doi:10.1109/INFCOM.2001.916251";
 
-const ALPHA: Param = Param {
-    name: "alpha",
-    kind: Kind::Number { default: 1.0, min: 0.0, max: 1000.0 },
-    unit: "segments^(1+k)",
-    about: "growth per round trip at a window of one segment; 3 beta / 2 unless given, which is 1 for beta = 2/3",
-    from_path: None,
-};
+const ALPHA: Param = Param::number("alpha", 1.0, 0.0..=1000.0).unit("segments^(1+k)").about(
+    "growth per round trip at a window of one segment; 3 beta / 2 unless given, which is 1 for beta = 2/3",
+);
 
-const BETA: Param = Param {
-    name: "beta",
-    kind: Kind::Number { default: 2.0 / 3.0, min: 1e-3, max: 10.0 },
-    unit: "segments^(1-l)",
-    about: "cut at a loss at a window of one segment",
-    from_path: None,
-};
+const BETA: Param = Param::number("beta", 2.0 / 3.0, 1e-3..=10.0)
+    .unit("segments^(1-l)")
+    .about("cut at a loss at a window of one segment");
 
 /// Any k and l.
 pub(crate) const ENTRY: Entry = Entry {
@@ -47,25 +39,17 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: REFERENCE,
     grade: Grade::A,
     params: &[
-        Param {
-            name: "k",
-            kind: Kind::Number { default: 0.5, min: -1.0, max: 5.0 },
-            unit: "1",
-            about: "exponent of the increase; 0 is additive, -1 exponential",
-            from_path: None,
-        },
-        Param {
-            name: "l",
-            kind: Kind::Number { default: 0.5, min: -1.0, max: 1.0 },
-            unit: "1",
-            about: "exponent of the decrease; 1 is multiplicative, 0 subtractive",
-            from_path: None,
-        },
+        Param::number("k", 0.5, -1.0..=5.0)
+            .unit("1")
+            .about("exponent of the increase; 0 is additive, -1 exponential"),
+        Param::number("l", 0.5, -1.0..=1.0)
+            .unit("1")
+            .about("exponent of the decrease; 1 is multiplicative, 0 subtractive"),
         ALPHA,
         BETA,
         SS_BETA,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#aa4499",
     marker: "p",
     build: |args, start| hosted(args.number("k"), args.number("l"), args, start),
@@ -80,7 +64,7 @@ pub(crate) const IIAD: Entry = Entry {
     reference: REFERENCE,
     grade: Grade::A,
     params: &[ALPHA, BETA, SS_BETA],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#cc6677",
     marker: "h",
     build: |args, start| hosted(1.0, 0.0, args, start),
@@ -95,7 +79,7 @@ pub(crate) const SQRT: Entry = Entry {
     reference: REFERENCE,
     grade: Grade::A,
     params: &[ALPHA, BETA, SS_BETA],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#ddcc77",
     marker: "H",
     build: |args, start| hosted(0.5, 0.5, args, start),

@@ -23,7 +23,7 @@ use alloc::collections::VecDeque;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions, number};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;
@@ -36,24 +36,16 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "https://www.usenix.org/conference/nsdi18/presentation/arun",
     grade: Grade::B,
     params: &[
-        number(
-            "delta",
-            0.5,
-            0.001,
-            100.0,
-            "1/segments",
-            "1 / delta segments of each flow stand in the queue on average",
-        ),
-        Param {
-            name: "mode",
-            kind: Kind::Choice(&["default", "auto"]),
-            unit: "",
-            about: "default: delta stays as given; auto: AIMD on 1/delta while others keep the queue full (section 2.2)",
-            from_path: None,
-        },
-        number("min_window", 10.0, 0.1, 1e6, "s", "RTTmin is the smallest RTT of this time"),
+        Param::number("delta", 0.5, 0.001..=100.0)
+            .unit("1/segments")
+            .about("1 / delta segments of each flow stand in the queue on average"),
+        Param::choice("mode", &["default", "auto"])
+            .about("default: delta stays as given; auto: AIMD on 1/delta while others keep the queue full (section 2.2)"),
+        Param::number("min_window", 10.0, 0.1..=1e6)
+            .unit("s")
+            .about("RTTmin is the smallest RTT of this time"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#009e73",
     marker: "P",
     build: |args, start| Box::new(Copa::new(args, start)),

@@ -16,8 +16,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Congestion, Life};
-use crate::last::Last;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -30,36 +29,19 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "RFC 9438",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "c",
-            kind: Kind::Number { default: 0.4, min: 1e-3, max: 100.0 },
-            unit: "segments/s^3",
-            about: "C of section 4.2: how fast the cubic function rises",
-            from_path: None,
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
-            unit: "1",
-            about: "beta_cubic of section 4.6: share of the window that stays after a loss",
-            from_path: None,
-        },
-        Param {
-            name: "beta_ecn",
-            kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
-            unit: "1",
-            about: "share of the window that stays after an ECN echo; beta unless given, 0.85 in RFC 8511",
-            from_path: None,
-        },
-        Param {
-            name: "fast_convergence",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "section 4.7: give up W_max early when losses come below it",
-            from_path: None,
-        },
+        Param::number("c", 0.4, 1e-3..=100.0)
+            .unit("segments/s^3")
+            .about("C of section 4.2: how fast the cubic function rises"),
+        Param::number("beta", 0.7, 0.1..=0.99)
+            .unit("1")
+            .about("beta_cubic of section 4.6: share of the window that stays after a loss"),
+        Param::number("beta_ecn", 0.7, 0.1..=0.99)
+            .unit("1")
+            .about("share of the window that stays after an ECN echo; beta unless given, 0.85 in RFC 8511"),
+        Param::flag("fast_convergence", true)
+            .about("section 4.7: give up W_max early when losses come below it"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#000000",
     marker: "X",
     build: |args, start| Box::new(Windowed::new(Cubic::new(args), start)),
@@ -67,7 +49,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// The variables that section 4.9 saves and restores.
 #[derive(Clone, Copy, Debug, Default)]
-struct Epoch {
+struct CubicEpoch {
     /// t_epoch, moved on by the time that does not count (section 5.8); `None` before congestion avoidance begins.
     start: Option<Time>,
     /// K, seconds.
@@ -86,13 +68,11 @@ struct Cubic {
     beta: f64,
     beta_ecn: f64,
     fast_convergence: bool,
-    epoch: Epoch,
+    epoch: CubicEpoch,
     /// alpha_cubic of section 4.3 while W_est is below cwnd_prior.
     alpha: f64,
-    undo: Option<Epoch>,
+    undo: Option<CubicEpoch>,
     seen: Time,
-    /// SRTT in seconds.
-    srtt: Last<Span, f64>,
 }
 
 impl Cubic {
@@ -103,11 +83,10 @@ impl Cubic {
             beta,
             beta_ecn: if args.given("beta_ecn") { args.number("beta_ecn") } else { beta },
             fast_convergence: args.flag("fast_convergence"),
-            epoch: Epoch::default(),
+            epoch: CubicEpoch::default(),
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             undo: None,
             seen: Time::default(),
-            srtt: Last::default(),
         }
     }
 
@@ -141,12 +120,6 @@ impl Cubic {
     }
 }
 
-/// `x`, but at least `least` and at most `most`. Unlike `clamp` in one instruction each, since neither is NaN.
-fn within(x: f64, least: f64, most: f64) -> f64 {
-    let x = if x > least { x } else { least };
-    if x < most { x } else { most }
-}
-
 impl Policy for Cubic {
     fn observe(&mut self, flow: &Flow, _ack: &Ack) {
         self.pass(flow.now, flow.cwnd_limited);
@@ -158,7 +131,7 @@ impl Policy for Cubic {
         }
         let n = ack.segments(flow);
         let t = self.epoch.start.map_or(Span::ZERO, |start| flow.now.since(start)).secs();
-        let srtt = flow.rtt.map_or(0.0, |rtt| self.srtt.get(rtt.smoothed, |srtt| srtt.secs()));
+        let srtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
 
         // Section 4.3, and its last paragraph.
         let reached = self.epoch.prior.is_none_or(|prior| self.epoch.w_est >= prior);
@@ -168,9 +141,8 @@ impl Policy for Cubic {
         if self.w_cubic(t) < self.epoch.w_est {
             w.cwnd = w.cwnd.max(self.epoch.w_est); // Reno-friendly region, section 4.3
         } else {
-            let target = within(self.w_cubic(t + srtt), w.cwnd, 1.5 * w.cwnd); // section 4.2
-            let grown = w.cwnd + n * (target - w.cwnd) / w.cwnd; // sections 4.4 and 4.5
-            w.cwnd = if grown < target { grown } else { target };
+            let target = self.w_cubic(t + srtt).clamp(w.cwnd, 1.5 * w.cwnd); // section 4.2
+            w.cwnd = (w.cwnd + n * (target - w.cwnd) / w.cwnd).min(target); // sections 4.4 and 4.5
         }
     }
 
@@ -190,7 +162,7 @@ impl Policy for Cubic {
         } else {
             w.cwnd
         };
-        self.epoch = Epoch {
+        self.epoch = CubicEpoch {
             start: None,
             k: 0.0,
             w_max: (why != Congestion::Timeout).then_some(w_max), // section 4.8

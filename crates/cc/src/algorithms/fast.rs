@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::round::Measured;
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
@@ -32,37 +32,19 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1109/TNET.2006.886335",
     grade: Grade::B,
     params: &[
-        Param {
-            name: "alpha",
-            kind: Kind::Number { default: 20.0, min: 0.0, max: 1e5 },
-            unit: "segments",
-            about: "segments that each flow keeps queued; 8, 20 or 200 by the flow's rate unless given",
-            from_path: None,
-        },
-        Param {
-            name: "gamma",
-            kind: Kind::Number { default: 0.5, min: 0.01, max: 1.0 },
-            unit: "1",
-            about: "share of the way to the new window that an update goes",
-            from_path: None,
-        },
-        Param {
-            name: "period",
-            kind: Kind::Choice(&["round", "alternate"]),
-            unit: "",
-            about: "update every round trip, or every other one",
-            from_path: None,
-        },
-        Param {
-            name: "start_queue",
-            kind: Kind::Number { default: 0.0625, min: 0.0, max: 10.0 },
-            unit: "1",
-            about: "slow start ends when the queueing delay exceeds this share of baseRTT",
-            from_path: None,
-        },
+        Param::number("alpha", 20.0, 0.0..=1e5)
+            .unit("segments")
+            .about("segments that each flow keeps queued; 8, 20 or 200 by the flow's rate unless given"),
+        Param::number("gamma", 0.5, 0.01..=1.0)
+            .unit("1")
+            .about("share of the way to the new window that an update goes"),
+        Param::choice("period", &["round", "alternate"]).about("update every round trip, or every other one"),
+        Param::number("start_queue", 0.0625, 0.0..=10.0)
+            .unit("1")
+            .about("slow start ends when the queueing delay exceeds this share of baseRTT"),
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#ee3377",
     marker: "3",
     build: |args, start| Box::new(Windowed::new(Fast::new(args), start)),

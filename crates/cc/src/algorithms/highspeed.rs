@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
-use crate::registry::{Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -25,14 +25,9 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "S. Floyd: HighSpeed TCP for Large Congestion Windows, 2003",
     reference: "RFC 3649",
     grade: Grade::B,
-    params: &[Param {
-        name: "form",
-        kind: Kind::Choice(&["formula", "table"]),
-        unit: "",
-        about: "a(w) and b(w) as continuous functions (section 5), or the table of appendix B",
-        from_path: None,
-    }],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    params: &[Param::choice("form", &["formula", "table"])
+        .about("a(w) and b(w) as continuous functions (section 5), or the table of appendix B")],
+    sender: SenderOptions::NONE,
     colour: "#332288",
     marker: "2",
     build: |args, start| {

@@ -18,7 +18,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::Congestion;
-use crate::registry::{Entry, Grade, Kind, Param, PathFact, SenderOptions};
+use crate::registry::{Entry, Grade, Param, PathFact, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::round::Round;
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -31,22 +31,13 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi not printed in the paper",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "ber",
-            kind: Kind::Number { default: 1e-8, min: 0.0, max: 1.0 },
-            unit: "1",
-            about: "p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]",
-            from_path: Some(PathFact::BitErrorRate),
-        },
-        Param {
-            name: "a",
-            kind: Kind::Number { default: 10.0, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "A of eq. 5",
-            from_path: None,
-        },
+        Param::number("ber", 1e-8, 0.0..=1.0)
+            .unit("1")
+            .about("p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]")
+            .from_path(PathFact::BitErrorRate),
+        Param::number("a", 10.0, 0.0..=1000.0).unit("segments").about("A of eq. 5"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#e69f00",
     marker: "D",
     build: |args, start| Box::new(Windowed::new(Hswa::new(args.number("a"), args.number("ber")), start)),

@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::{Congestion, Life};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::Time;
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -34,29 +34,15 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "draft-leith-tcp-htcp-06",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "rtt_scaling",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "scale growth with RTTmin, by 2 from 0.2 s on",
-            from_path: None,
-        },
-        Param {
-            name: "bandwidth_switch",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "halve if the highest throughput of the epoch differs by a fifth from that of the one before",
-            from_path: None,
-        },
-        Param {
-            name: "beta_max",
-            kind: Kind::Number { default: 0.8, min: 0.5, max: 1.0 },
-            unit: "1",
-            about: "largest share of the window that stays after a loss",
-            from_path: None,
-        },
+        Param::flag("rtt_scaling", true).about("scale growth with RTTmin, by 2 from 0.2 s on"),
+        Param::flag("bandwidth_switch", true).about(
+            "halve if the highest throughput of the epoch differs by a fifth from that of the one before",
+        ),
+        Param::number("beta_max", 0.8, 0.5..=1.0)
+            .unit("1")
+            .about("largest share of the window that stays after a loss"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#661100",
     marker: "3",
     build: |args, start| Box::new(Windowed::new(Htcp::new(args), start)),

@@ -27,7 +27,7 @@ use alloc::boxed::Box;
 use crate::algorithms::reno::additive;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::hystart::Constants;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
@@ -40,36 +40,17 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1002/sat.799",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "rtt0",
-            kind: Kind::Number { default: 0.025, min: 1e-3, max: 10.0 },
-            unit: "s",
-            about: "RTT0: the RTT of the flow to be equal to",
-            from_path: None,
-        },
-        Param {
-            name: "exponent_cap",
-            kind: Kind::Number { default: 16.0, min: 1.0, max: 40.0 },
-            unit: "1",
-            about: "largest rho in the exponent of slow start",
-            from_path: None,
-        },
-        Param {
-            name: "ssthresh_est",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "end slow start at the bottleneck's rate, told by the spacing of ACKs, times the smallest RTT",
-            from_path: None,
-        },
-        Param {
-            name: "pacing",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "spread segments over the round trip, whatever the sender's pacing option says",
-            from_path: None,
-        },
+        Param::number("rtt0", 0.025, 1e-3..=10.0).unit("s").about("RTT0: the RTT of the flow to be equal to"),
+        Param::number("exponent_cap", 16.0, 1.0..=40.0)
+            .unit("1")
+            .about("largest rho in the exponent of slow start"),
+        Param::flag("ssthresh_est", true).about(
+            "end slow start at the bottleneck's rate, told by the spacing of ACKs, times the smallest RTT",
+        ),
+        Param::flag("pacing", true)
+            .about("spread segments over the round trip, whatever the sender's pacing option says"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#6699cc",
     marker: "4",
     build: |args, start| {

@@ -21,7 +21,7 @@ use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::controller::Congestion;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::round::Round;
 use crate::time::Span;
@@ -35,30 +35,18 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1016/j.peva.2007.12.007",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "alpha_max",
-            kind: Kind::Number { default: 10.0, min: 1.0, max: 100.0 },
-            unit: "segments",
-            about: "growth per round trip without a queue",
-            from_path: None,
-        },
-        Param {
-            name: "beta_min",
-            kind: Kind::Number { default: 0.125, min: 0.0, max: 0.5 },
-            unit: "1",
-            about: "share of the window that is given up at a loss without a queue",
-            from_path: None,
-        },
-        Param {
-            name: "theta",
-            kind: Kind::Number { default: 5.0, min: 1.0, max: 1000.0 },
-            unit: "round trips",
-            about: "rounds of low delay after which growth is the largest again",
-            from_path: None,
-        },
+        Param::number("alpha_max", 10.0, 1.0..=100.0)
+            .unit("segments")
+            .about("growth per round trip without a queue"),
+        Param::number("beta_min", 0.125, 0.0..=0.5)
+            .unit("1")
+            .about("share of the window that is given up at a loss without a queue"),
+        Param::number("theta", 5.0, 1.0..=1000.0)
+            .unit("round trips")
+            .about("rounds of low delay after which growth is the largest again"),
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#997700",
     marker: "+",
     build: |args, start| Box::new(Windowed::new(Illinois::new(args), start)),

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::{Congestion, Life};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -32,22 +32,11 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1109/JSAC.2004.825989",
     grade: Grade::B,
     params: &[
-        Param {
-            name: "k",
-            kind: Kind::Number { default: 1.0, min: 0.01, max: 100.0 },
-            unit: "1",
-            about: "K: the estimator looks back K round trips",
-            from_path: None,
-        },
-        Param {
-            name: "raise",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "rate control goes to the estimate even if that lies above the window",
-            from_path: None,
-        },
+        Param::number("k", 1.0, 0.01..=100.0).unit("1").about("K: the estimator looks back K round trips"),
+        Param::flag("raise", true)
+            .about("rate control goes to the estimate even if that lies above the window"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#aa3377",
     marker: "2",
     build: |args, start| Box::new(Windowed::new(Jersey::new(args), start)),

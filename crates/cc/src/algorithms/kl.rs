@@ -4,7 +4,7 @@
 //!
 //! Unit: segments, and round trips of time. Valid for 1 <= cwnd < 2^40, k from -0.9 to 10 (the paper: k > -1), |l| <= 1.
 //! Two such flows become fair for -1 <= l - 1/(k+1) <= 0 (section 4).
-//! Equations, with u = 1/(k+1): (1) W = w0 + c t^u -> [`Epoch::curve`]; (2), (3) W + alpha / (W - w0)^k per round trip,
+//! Equations, with u = 1/(k+1): (1) W = w0 + c t^u -> [`KlEpoch::curve`]; (2), (3) W + alpha / (W - w0)^k per round trip,
 //! W - beta W^l at a loss -> `avoid`, `backoff`; (4), (5) alpha and c, (6), (7) the same for small cuts -> [`Family::epoch`];
 //! (15) and the first ACK of appendix E -> `avoid`; footnote 2, the first epoch -> [`Family::seed`].
 //! Decisions:
@@ -24,7 +24,7 @@ use alloc::boxed::Box;
 use crate::algorithms::aimd::SS_BETA;
 use crate::algorithms::binomial::{cut, decreased};
 use crate::controller::{Congestion, Controller};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
@@ -32,30 +32,16 @@ const SOURCE: &str = "S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-
 const REFERENCE: &str = "BUCS-TR-2002-027";
 
 const fn beta(default: f64) -> Param {
-    Param {
-        name: "beta",
-        kind: Kind::Number { default, min: 1e-3, max: 0.99 },
-        unit: "segments^(1-l)",
-        about: "cut at a loss at a window of one segment (eq. 3)",
-        from_path: None,
-    }
+    Param::number("beta", default, 1e-3..=0.99)
+        .unit("segments^(1-l)")
+        .about("cut at a loss at a window of one segment (eq. 3)")
 }
 
-const MODE: Param = Param {
-    name: "mode",
-    kind: Kind::Choice(&["closed", "paper"]),
-    unit: "",
-    about: "closed: the window is set from the time since the loss, eq. 1; paper: per ACK as in appendix E",
-    from_path: None,
-};
+const MODE: Param = Param::choice("mode", &["closed", "paper"])
+    .about("closed: the window is set from the time since the loss, eq. 1; paper: per ACK as in appendix E");
 
-const ALPHA: Param = Param {
-    name: "alpha",
-    kind: Kind::Choice(&["eq4", "eq6"]),
-    unit: "",
-    about: "increase for cuts of any size (eq. 4), or its limit for small ones (eq. 6, table 1)",
-    from_path: None,
-};
+const ALPHA: Param = Param::choice("alpha", &["eq4", "eq6"])
+    .about("increase for cuts of any size (eq. 4), or its limit for small ones (eq. 6, table 1)");
 
 /// Any k and l.
 pub(crate) const ENTRY: Entry = Entry {
@@ -66,26 +52,18 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: REFERENCE,
     grade: Grade::A,
     params: &[
-        Param {
-            name: "k",
-            kind: Kind::Number { default: -1.0 / 3.0, min: -0.9, max: 10.0 },
-            unit: "1",
-            about: "the window grows as the power 1/(k+1) of the time since the loss",
-            from_path: None,
-        },
-        Param {
-            name: "l",
-            kind: Kind::Number { default: 1.0, min: -1.0, max: 1.0 },
-            unit: "1",
-            about: "exponent of the decrease; 1 is multiplicative, 0 subtractive",
-            from_path: None,
-        },
+        Param::number("k", -1.0 / 3.0, -0.9..=10.0)
+            .unit("1")
+            .about("the window grows as the power 1/(k+1) of the time since the loss"),
+        Param::number("l", 1.0, -1.0..=1.0)
+            .unit("1")
+            .about("exponent of the decrease; 1 is multiplicative, 0 subtractive"),
         beta(1.0 / 16.0),
         MODE,
         ALPHA,
         SS_BETA,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#999933",
     marker: ">",
     build: |args, start| hosted(args.number("k"), args.number("l"), args, start),
@@ -100,7 +78,7 @@ pub(crate) const SIMD: Entry = Entry {
     reference: REFERENCE,
     grade: Grade::A,
     params: &[beta(1.0 / 16.0), MODE, ALPHA, SS_BETA],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#117733",
     marker: "d",
     build: |args, start| hosted(-0.5, 1.0, args, start),
@@ -115,7 +93,7 @@ pub(crate) const AIAD: Entry = Entry {
     reference: REFERENCE,
     grade: Grade::A,
     params: &[beta(2.0 / 3.0), MODE, ALPHA, SS_BETA],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#44aa99",
     marker: "8",
     build: |args, start| hosted(0.0, 0.0, args, start),
@@ -148,7 +126,7 @@ struct Family {
 
 /// What is remembered of the last loss.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct KlEpoch {
     /// Window after the loss, segments.
     w0: f64,
     /// alpha of eq. 3.
@@ -166,17 +144,17 @@ impl Family {
     }
 
     /// The epoch that begins with a window of `w0`, `wmax` being the one that was lost.
-    fn epoch(&self, w0: f64, wmax: f64) -> Epoch {
+    fn epoch(&self, w0: f64, wmax: f64) -> KlEpoch {
         let Self { k, l, beta, u, gamma, small } = *self;
         let cut = if small { 1.0 } else { 1.0 - beta * libm::pow(wmax, l - 1.0) / (k + 2.0) };
         let scale = libm::pow(beta / gamma, k + 1.0) * libm::pow(wmax, k * l + l - 1.0);
         let a = 1.5 / ((k + 1.0) * cut) * scale; // eq. 4, or 6
         let c = libm::pow(1.5 / cut, u) * (beta / gamma) * libm::pow(wmax, l - u); // eq. 5, or 7
-        Epoch { w0, a, c, t: 0.0 }
+        KlEpoch { w0, a, c, t: 0.0 }
     }
 
     /// The first epoch after slow start, which ended with a window of `w0` (footnote 2): wmax - beta wmax^l = w0.
-    fn seed(&self, w0: f64) -> Epoch {
+    fn seed(&self, w0: f64) -> KlEpoch {
         // Newton's steps from one side. The function is convex for l >= 0, and this start then lies above the root;
         // for l < 0 it is concave, and the first step leads below the root.
         let mut x = w0 / (1.0 - self.beta);
@@ -192,7 +170,7 @@ impl Family {
     }
 }
 
-impl Epoch {
+impl KlEpoch {
     /// Eq. 1.
     fn curve(&self, u: f64) -> f64 {
         self.w0 + self.c * libm::pow(self.t, u)
@@ -205,9 +183,9 @@ struct History {
     closed: bool,
     ss_beta: f64,
     /// `None` in slow start.
-    epoch: Option<Epoch>,
+    epoch: Option<KlEpoch>,
     /// The epoch that the last congestion ended.
-    before: Option<Epoch>,
+    before: Option<KlEpoch>,
 }
 
 impl Policy for History {
@@ -244,12 +222,11 @@ impl Policy for History {
     fn on_undo(&mut self, w: &mut Window, _flow: &Flow) {
         // The time that would have led to the window that was given back.
         let family = self.family;
-        self.epoch = self
-            .before
-            .take()
-            .or(self.epoch)
-            .filter(|epoch| w.cwnd >= epoch.w0)
-            .map(|epoch| Epoch { t: libm::pow((w.cwnd - epoch.w0) / epoch.c, family.k + 1.0), ..epoch });
+        self.epoch =
+            self.before.take().or(self.epoch).filter(|epoch| w.cwnd >= epoch.w0).map(|epoch| KlEpoch {
+                t: libm::pow((w.cwnd - epoch.w0) / epoch.c, family.k + 1.0),
+                ..epoch
+            });
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

@@ -22,7 +22,7 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1016/j.comnet.2009.05.010",
     grade: Grade::C,
     params: PARAMS,
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#ee7733",
     marker: "H",
     build: |args, start| Box::new(Windowed::new(Liad::new(args, false), start)),

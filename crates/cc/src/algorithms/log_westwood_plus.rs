@@ -29,19 +29,15 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "Computer Networks 52(12), pp. 2395-2410",
     grade: Grade::B,
     params: &[
-        Param {
-            name: "alpha",
-            kind: Kind::Number { default: 2.0, min: 1.0, max: 1000.0 },
-            unit: "1",
-            about: "the gap to Wmax over alpha is the growth of a round trip",
-            from_path: None,
-        },
+        Param::number("alpha", 2.0, 1.0..=1000.0)
+            .unit("1")
+            .about("the gap to Wmax over alpha is the growth of a round trip"),
         Param { kind: Kind::Choice(&["eq6", "round"]), ..ACK_MODE },
         FILTER,
         RULES,
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#009988",
     marker: "1",
     build: |args, start| Box::new(Windowed::new(LogWestwoodPlus::new(args), start)),

@@ -6,18 +6,13 @@
 //! gap as it closes and leaves exp(-share) of it after a round trip instead of 1 - share. Both are here ([`Approach`]).
 //! Neither reaches its target; an increase is therefore at least one segment per round trip, also beyond the target.
 
-use crate::registry::{Args, Kind, Param};
+use crate::registry::{Args, Param};
 use crate::report::Ack;
 use crate::windowed::Window;
 
 /// Which equation a user wants; per round trip by default.
-pub(crate) const ACK_MODE: Param = Param {
-    name: "ack_mode",
-    kind: Kind::Choice(&["round", "eq6"]),
-    unit: "",
-    about: "logarithmic increase: eq. 5 per round trip, spread over its ACKs, or eq. 6 per ACK as printed",
-    from_path: None,
-};
+pub(crate) const ACK_MODE: Param = Param::choice("ack_mode", &["round", "eq6"])
+    .about("logarithmic increase: eq. 5 per round trip, spread over its ACKs, or eq. 6 per ACK as printed");
 
 /// The share of a window that is acknowledged before eq. 6 is evaluated anew, so that a report on many ACKs differs little
 /// from as many reports.

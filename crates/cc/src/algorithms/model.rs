@@ -3,7 +3,6 @@
 
 use alloc::collections::VecDeque;
 
-use crate::last::Last;
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time, real, whole};
 
@@ -38,19 +37,13 @@ pub(crate) struct Pacer {
     rate: Rate,
     /// An RTT sample has set the rate.
     by_rtt: bool,
-    paced: Last<(f64, u64)>,
 }
 
 impl Pacer {
     /// Paces the `initial` window over an assumed RTT until there is a sample.
     pub(crate) fn new(startup_gain: f64, initial: u64) -> Self {
         let rate = pace(startup_gain, (initial as f64 / UNKNOWN_RTT.secs()) as u64);
-        Self { startup_gain, rate, by_rtt: false, paced: Last::default() }
-    }
-
-    /// Has an RTT sample set the rate?
-    pub(crate) fn knows_rtt(&self) -> bool {
-        self.by_rtt
+        Self { startup_gain, rate, by_rtt: false }
     }
 
     /// The rate.
@@ -66,7 +59,7 @@ impl Pacer {
             self.by_rtt = true;
             self.rate = pace(self.startup_gain, (cwnd as f64 / rtt.smoothed.secs()) as u64);
         }
-        let rate = Rate(self.paced.get((gain, bw), |&(gain, bw)| pace(MARGIN * gain, bw).0));
+        let rate = pace(MARGIN * gain, bw);
         if filled || rate > self.rate {
             self.rate = rate;
         }
@@ -124,59 +117,33 @@ pub(crate) fn quantum(pacing: Rate, mss: u32) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct RoundMax {
     window: u64,
-    /// (round, value) of the rounds before the last, values falling: each is the greatest of its round and of all later ones.
-    kept: VecDeque<(u64, u64)>,
-    /// The last round in which a value was taken, and the greatest of it.
-    last: (u64, u64),
-    /// The last of `kept`; below it a value changes nothing in `kept`. The greatest number if `kept` is empty.
-    above: u64,
-    max: u64,
+    /// (round, value), rounds rising and values falling: each value is the greatest of its round and of all later ones.
+    best: VecDeque<(u64, u64)>,
 }
 
 impl RoundMax {
     /// A filter over `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { window: (window as u64).max(1), kept: VecDeque::new(), last: (u64::MAX, 0), above: 0, max: 0 }
-    }
-
-    /// Has a value been taken in `round`, the last one? Then the maximum does not fall before the next round.
-    #[inline]
-    pub(crate) fn knows(&self, round: u64) -> bool {
-        self.last.0 == round
+        Self { window: (window as u64).max(1), best: VecDeque::new() }
     }
 
     /// Takes a value measured in `round`.
-    #[inline(always)]
     pub(crate) fn add(&mut self, round: u64, value: u64) {
-        // Most values are no greater than another of the same round, or than one of a round before.
-        if round == self.last.0 && value < self.above {
-            self.last.1 = self.last.1.max(value);
-            self.max = self.max.max(value);
-        } else if round != self.last.0 || value > self.last.1 {
-            self.keep(round, value);
+        if self.best.back().is_some_and(|&(last, greatest)| last == round && value <= greatest) {
+            return;
         }
-    }
-
-    #[inline(never)]
-    fn keep(&mut self, round: u64, value: u64) {
-        if round != self.last.0 && self.last.0 != u64::MAX {
-            self.kept.push_back(self.last);
+        while self.best.back().is_some_and(|&(_, old)| old <= value) {
+            self.best.pop_back();
         }
-        while self.kept.back().is_some_and(|&(_, old)| old <= value) {
-            self.kept.pop_back();
+        while self.best.front().is_some_and(|&(first, _)| first.saturating_add(self.window) <= round) {
+            self.best.pop_front();
         }
-        while self.kept.front().is_some_and(|&(first, _)| first.saturating_add(self.window) <= round) {
-            self.kept.pop_front();
-        }
-        self.last = (round, value);
-        self.above = self.kept.back().map_or(u64::MAX, |&(_, value)| value);
-        self.max = self.kept.front().map_or(value, |&(_, value)| value);
+        self.best.push_back((round, value));
     }
 
     /// The maximum; 0 before the first value.
-    #[inline]
     pub(crate) fn get(&self) -> u64 {
-        self.max
+        self.best.front().map_or(0, |&(_, value)| value)
     }
 }
 
@@ -187,13 +154,12 @@ pub(crate) struct Aggregation {
     began: Time,
     acked: u64,
     extra: RoundMax,
-    most: Last<u64>,
 }
 
 impl Aggregation {
     /// The greatest excess of the last `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { began: Time(0), acked: 0, extra: RoundMax::new(window), most: Last::default() }
+        Self { began: Time(0), acked: 0, extra: RoundMax::new(window) }
     }
 
     /// A new epoch begins at `now`.
@@ -202,7 +168,6 @@ impl Aggregation {
     }
 
     /// Takes an ACK in `round`; `bw` is the bandwidth that was known before it, `cwnd` bounds the excess.
-    #[inline(always)]
     pub(crate) fn add(&mut self, flow: &Flow, ack: &Ack, round: u64, bw: u64, cwnd: u64) {
         let mut expected = product(bw, flow.now.since(self.began));
         if self.acked <= expected || self.acked >= 1 << 30 {
@@ -214,8 +179,8 @@ impl Aggregation {
     }
 
     /// The excess to allow for, at most 100 ms at `bw`.
-    pub(crate) fn get(&mut self, bw: u64) -> u64 {
-        self.extra.get().min(self.most.get(bw, |&bw| product(bw, Span::from_millis(100))))
+    pub(crate) fn get(&self, bw: u64) -> u64 {
+        self.extra.get().min(product(bw, Span::from_millis(100)))
     }
 }
 

@@ -14,7 +14,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::Congestion;
-use crate::registry::{Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -25,14 +25,10 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "M. Allman, V. Paxson, E. Blanton: TCP Congestion Control, 2009",
     reference: "RFC 5681",
     grade: Grade::A,
-    params: &[Param {
-        name: "beta_ecn",
-        kind: Kind::Number { default: 0.5, min: 0.1, max: 0.99 },
-        unit: "1",
-        about: "share of the window that stays after an ECN echo; RFC 8511 recommends 0.8",
-        from_path: None,
-    }],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    params: &[Param::number("beta_ecn", 0.5, 0.1..=0.99)
+        .unit("1")
+        .about("share of the window that stays after an ECN echo; RFC 8511 recommends 0.8")],
+    sender: SenderOptions::NONE,
     colour: "#999999",
     marker: "o",
     build: |args, start| Box::new(Windowed::new(Reno { beta_ecn: args.number("beta_ecn") }, start)),

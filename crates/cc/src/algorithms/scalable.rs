@@ -14,7 +14,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -26,36 +26,16 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1145/956981.956989",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "a",
-            kind: Kind::Number { default: 0.01, min: 1e-4, max: 1.0 },
-            unit: "1",
-            about: "growth per acknowledged segment",
-            from_path: None,
-        },
-        Param {
-            name: "b",
-            kind: Kind::Number { default: 0.125, min: 1e-3, max: 0.99 },
-            unit: "1",
-            about: "share of the window that is given up at a loss",
-            from_path: None,
-        },
-        Param {
-            name: "legacy_window",
-            kind: Kind::Number { default: 0.0, min: 0.0, max: 1e6 },
-            unit: "segments",
-            about: "up to this window growth and cut are Reno's; Kelly's value is 16",
-            from_path: None,
-        },
-        Param {
-            name: "at_least_reno",
-            kind: Kind::Flag { default: false },
-            unit: "",
-            about: "grow by one segment a round trip or more, as Linux does",
-            from_path: None,
-        },
+        Param::number("a", 0.01, 1e-4..=1.0).unit("1").about("growth per acknowledged segment"),
+        Param::number("b", 0.125, 1e-3..=0.99)
+            .unit("1")
+            .about("share of the window that is given up at a loss"),
+        Param::number("legacy_window", 0.0, 0.0..=1e6)
+            .unit("segments")
+            .about("up to this window growth and cut are Reno's; Kelly's value is 16"),
+        Param::flag("at_least_reno", false).about("grow by one segment a round trip or more, as Linux does"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#88ccee",
     marker: "1",
     build: |args, start| Box::new(Windowed::new(Scalable::new(args), start)),

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge, step_down};
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -31,30 +31,17 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "CCSDS 714.0-B-2",
     grade: Grade::C,
     params: &[
-        Param {
-            name: "alpha",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "alpha of eq. 1 times BaseRTT: grow while fewer segments are queued",
-            from_path: None,
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { default: 3.0, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "beta of eq. 1 times BaseRTT: shrink while more segments are queued",
-            from_path: None,
-        },
-        Param {
-            name: "average",
-            kind: Kind::Choice(&["round", "connection"]),
-            unit: "",
-            about: "AvgRTT is the mean of the last round, or of the whole connection as the summary says",
-            from_path: None,
-        },
+        Param::number("alpha", 1.0, 0.0..=1000.0)
+            .unit("segments")
+            .about("alpha of eq. 1 times BaseRTT: grow while fewer segments are queued"),
+        Param::number("beta", 3.0, 0.0..=1000.0)
+            .unit("segments")
+            .about("beta of eq. 1 times BaseRTT: shrink while more segments are queued"),
+        Param::choice("average", &["round", "connection"])
+            .about("AvgRTT is the mean of the last round, or of the whole connection as the summary says"),
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#ccbb44",
     marker: "8",
     build: |args, start| Box::new(Windowed::new(Scps::new(args), start)),

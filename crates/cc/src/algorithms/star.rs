@@ -18,10 +18,9 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Congestion, Life};
-use crate::last::Last;
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::time::{Span, Time};
+use crate::time::Time;
 use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -47,10 +46,6 @@ pub(crate) struct Abe {
     last: f64,
     at: Option<Time>,
     pending: f64,
-    /// s_k of segments and the time that they took.
-    sample: Last<(f64, Span), f64>,
-    /// Rmin in seconds.
-    rmin: Last<Span, f64>,
 }
 
 impl Abe {
@@ -61,7 +56,7 @@ impl Abe {
         if now == at {
             return;
         }
-        let s = self.sample.get((self.pending, now.since(at)), |(segments, time)| segments / time.secs()); // eq. 2
+        let s = self.pending / now.since(at).secs(); // eq. 2
         self.bw = 0.9 * self.bw + 0.1 * (s + self.last) / 2.0; // eq. 3
         self.last = s;
         self.pending = 0.0;
@@ -76,11 +71,6 @@ impl Abe {
     /// BW * Rmin: the window that the estimate allows, in segments (eq. 5); 0 before the first RTT sample.
     pub(crate) fn window(&self, flow: &Flow) -> f64 {
         flow.rtt.map_or(0.0, |r| self.bw * r.min.secs())
-    }
-
-    /// The same for each ACK, of which few bring a new minimum.
-    pub(crate) fn window_now(&mut self, flow: &Flow) -> f64 {
-        flow.rtt.map_or(0.0, |r| self.bw * self.rmin.get(r.min, |min| min.secs()))
     }
 }
 
@@ -104,7 +94,7 @@ impl Star {
         let mut reno = Window { cwnd: self.w_reno, ssthresh: w.ssthresh };
         let left = exponential(&mut reno, ack.segments(flow)); // figure 3, first branch
         self.w_reno = reno.cwnd + left / reno.cwnd; // second branch
-        w.cwnd = self.w_reno + self.abe.window_now(flow); // eq. 4
+        w.cwnd = self.w_reno + self.abe.window(flow); // eq. 4
     }
 }
 

@@ -16,7 +16,7 @@ use crate::algorithms::reno::additive;
 use crate::algorithms::star::Abe;
 use crate::algorithms::westwood::to_estimate;
 use crate::controller::{Congestion, Life};
-use crate::registry::{Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -27,14 +27,10 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "N. Sato, M. Kunishi, F. Teraoka: TCP-J: New Transport Protocol for Wireless Network Environments, J. IPSJ 43(12), 2002",
     reference: "J. IPSJ 43(12), pp. 3848-3858 (Japanese)",
     grade: Grade::C,
-    params: &[Param {
-        name: "raise",
-        kind: Kind::Flag { default: false },
-        unit: "",
-        about: "after a loss go to the estimate even if it lies above the window",
-        from_path: None,
-    }],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    params: &[
+        Param::flag("raise", false).about("after a loss go to the estimate even if it lies above the window")
+    ],
+    sender: SenderOptions::NONE,
     colour: "#ee6677",
     marker: "h",
     build: |args, start| Box::new(Windowed::new(TcpJ::new(args.flag("raise")), start)),
@@ -58,7 +54,7 @@ impl Policy for TcpJ {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         if ack.acked > 0 {
             self.abe.add(ack.segments(flow), flow.now); // eq. 2 and 3
-            self.estimate = self.abe.window_now(flow);
+            self.estimate = self.abe.window(flow);
         }
     }
 

@@ -39,7 +39,7 @@ use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions, number};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;
@@ -53,38 +53,19 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "RFC 5348",
     grade: Grade::B,
     params: &[
-        Param {
-            name: "history_discounting",
-            kind: Kind::Flag { default: true },
-            unit: "",
-            about: "section 5.5: old loss intervals count less once the open one is more than twice their mean",
-            from_path: None,
-        },
-        Param {
-            name: "oscillation_prevention",
-            kind: Kind::Flag { default: false },
-            unit: "",
-            about: "section 4.5: send slower while the RTT is above its long-term mean",
-            from_path: None,
-        },
-        number(
-            "t_rto_min",
-            0.0,
-            0.0,
-            60.0,
-            "s",
-            "least t_RTO in the equation; it is 4 R where that is longer",
+        Param::flag("history_discounting", true).about(
+            "section 5.5: old loss intervals count less once the open one is more than twice their mean",
         ),
-        number(
-            "rtt_gain",
-            0.9,
-            0.0,
-            0.999,
-            "1",
-            "q of section 4.3: what stays of R when a round trip is measured",
-        ),
+        Param::flag("oscillation_prevention", false)
+            .about("section 4.5: send slower while the RTT is above its long-term mean"),
+        Param::number("t_rto_min", 0.0, 0.0..=60.0)
+            .unit("s")
+            .about("least t_RTO in the equation; it is 4 R where that is longer"),
+        Param::number("rtt_gain", 0.9, 0.0..=0.999)
+            .unit("1")
+            .about("q of section 4.3: what stays of R when a round trip is measured"),
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#bb5566",
     marker: "o",
     build: |args, start| Box::new(Tfrc::new(args, start)),

@@ -29,7 +29,7 @@ use core::mem;
 use crate::algorithms::reno::additive;
 use crate::controller::{Congestion, Life};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::round::{Measured, Round};
 use crate::time::Span;
@@ -43,53 +43,32 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1109/49.464716",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "rules",
-            kind: Kind::Choice(&["paper", "linux"]),
-            unit: "",
-            about: "whose slow start, measurement, steps and loss response: ns-2.35's (paper) or Linux's",
-            from_path: None,
-        },
-        Param {
-            name: "alpha",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "alpha of eq. 4: grow while fewer segments are queued; 2 with rules = linux unless given",
-            from_path: None,
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { default: 3.0, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "beta of eq. 4: shrink while more segments are queued; 4 with rules = linux unless given",
-            from_path: None,
-        },
+        Param::choice("rules", &["paper", "linux"])
+            .about("whose slow start, measurement, steps and loss response: ns-2.35's (paper) or Linux's"),
+        Param::number("alpha", 1.0, 0.0..=1000.0)
+            .unit("segments")
+            .about("alpha of eq. 4: grow while fewer segments are queued; 2 with rules = linux unless given"),
+        Param::number("beta", 3.0, 0.0..=1000.0)
+            .unit("segments")
+            .about("beta of eq. 4: shrink while more segments are queued; 4 with rules = linux unless given"),
         GAMMA,
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#56b4e9",
     marker: "s",
     build: |args, start| Box::new(Windowed::new(Vegas::new(args), start)),
 };
 
 /// The parameter that ends slow start, the same for every algorithm built on Vegas.
-pub(crate) const GAMMA: Param = Param {
-    name: "gamma",
-    kind: Kind::Number { default: 1.0, min: 0.0, max: 1000.0 },
-    unit: "segments",
-    about: "slow start ends when more segments than this are queued",
-    from_path: None,
-};
+pub(crate) const GAMMA: Param = Param::number("gamma", 1.0, 0.0..=1000.0)
+    .unit("segments")
+    .about("slow start ends when more segments than this are queued");
 
 /// The parameter that lets baseRTT rise again, the same for every algorithm that measures a base RTT.
-pub(crate) const BASE_WINDOW: Param = Param {
-    name: "base_window",
-    kind: Kind::Number { default: 0.0, min: 0.0, max: 1e6 },
-    unit: "s",
-    about: "baseRTT is the smallest RTT of the last base_window seconds; 0: of the whole connection, as published",
-    from_path: None,
-};
+pub(crate) const BASE_WINDOW: Param = Param::number("base_window", 0.0, 0.0..=1e6).unit("s").about(
+    "baseRTT is the smallest RTT of the last base_window seconds; 0: of the whole connection, as published",
+);
 
 /// What Vegas and its relatives measure: baseRTT, and the RTT and throughput of each round.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters};
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -29,29 +29,20 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1016/j.comcom.2004.08.016",
     grade: Grade::A,
     params: &[A1_DEC, DEAD_BAND, GAMMA, BASE_WINDOW],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#009e73",
     marker: "^",
     build: |args, start| Box::new(Windowed::new(VegasA::new(args), start)),
 };
 
 /// See the head of this file.
-pub(crate) const A1_DEC: Param = Param {
-    name: "a1_dec",
-    kind: Kind::Flag { default: false },
-    unit: "",
-    about: "step down when Diff > beta even while alpha = 1 (figure 1, line 21: no update)",
-    from_path: None,
-};
+pub(crate) const A1_DEC: Param = Param::flag("a1_dec", false)
+    .about("step down when Diff > beta even while alpha = 1 (figure 1, line 21: no update)");
 
 /// See the head of this file.
-pub(crate) const DEAD_BAND: Param = Param {
-    name: "dead_band",
-    kind: Kind::Number { default: 0.0, min: 0.0, max: 1.0 },
-    unit: "1",
-    about: "throughput has grown only if by more than this fraction of the last round's",
-    from_path: None,
-};
+pub(crate) const DEAD_BAND: Param = Param::number("dead_band", 0.0, 0.0..=1.0)
+    .unit("1")
+    .about("throughput has grown only if by more than this fraction of the last round's");
 
 /// The moving thresholds: alpha, and beta = alpha + 2.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
 use crate::algorithms::vegas_a::{A1_DEC, DEAD_BAND, Frame};
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -34,19 +34,14 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi not printed in the paper",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "reading",
-            kind: Kind::Choice(&["B", "A"]),
-            unit: "",
-            about: "figure 2 scales Vegas-A's steps (B), or replaces them (A)",
-            from_path: None,
-        },
+        Param::choice("reading", &["B", "A"])
+            .about("figure 2 scales Vegas-A's steps (B), or replaces them (A)"),
         A1_DEC,
         DEAD_BAND,
         GAMMA,
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "v",
     build: |args, start| Box::new(Windowed::new(VegasL::new(args), start)),

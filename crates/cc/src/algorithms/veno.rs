@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
 use crate::controller::{Congestion, Life};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -34,30 +34,17 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1109/JSAC.2002.807336",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "beta",
-            kind: Kind::Number { default: 3.0, min: 0.0, max: 1000.0 },
-            unit: "segments",
-            about: "from this many queued segments on the network counts as congested",
-            from_path: None,
-        },
-        Param {
-            name: "keep",
-            kind: Kind::Number { default: 0.8, min: 0.1, max: 1.0 },
-            unit: "1",
-            about: "share of the window that stays after a loss without congestion",
-            from_path: None,
-        },
-        Param {
-            name: "rtt",
-            kind: Kind::Choice(&["round", "latest"]),
-            unit: "",
-            about: "which RTT N is computed with: the smallest of the last round, or that of the latest ACK as in Linux and ns-2",
-            from_path: None,
-        },
+        Param::number("beta", 3.0, 0.0..=1000.0)
+            .unit("segments")
+            .about("from this many queued segments on the network counts as congested"),
+        Param::number("keep", 0.8, 0.1..=1.0)
+            .unit("1")
+            .about("share of the window that stays after a loss without congestion"),
+        Param::choice("rtt", &["round", "latest"])
+            .about("which RTT N is computed with: the smallest of the last round, or that of the latest ACK as in Linux and ns-2"),
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#cc79a7",
     marker: "P",
     build: |args, start| Box::new(Windowed::new(Veno::new(args), start)),

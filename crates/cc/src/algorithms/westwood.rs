@@ -20,7 +20,7 @@ use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::controller::Congestion;
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -33,38 +33,26 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1145/381677.381704",
     grade: Grade::B,
     params: &[FILTER, TAU, MAX_SAMPLE, BASE_WINDOW],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "<",
     build: |args, start| Box::new(Windowed::new(Westwood::new(args), start)),
 };
 
 /// See the head of this file.
-pub(crate) const FILTER: Param = Param {
-    name: "filter",
-    kind: Kind::Choice(&["tustin", "constant"]),
-    unit: "",
-    about: "filter of the rate: by time with constant tau (paper), or by ACK with weights 19/21, 1/21, 1/21 (ns-2)",
-    from_path: None,
-};
+pub(crate) const FILTER: Param = Param::choice("filter", &["tustin", "constant"]).about(
+    "filter of the rate: by time with constant tau (paper), or by ACK with weights 19/21, 1/21, 1/21 (ns-2)",
+);
 
 /// See the head of this file.
-pub(crate) const TAU: Param = Param {
-    name: "tau",
-    kind: Kind::Number { default: 0.5, min: 0.01, max: 100.0 },
-    unit: "s",
-    about: "time constant of filter = tustin; a silence of tau/2 counts as a sample of rate 0",
-    from_path: None,
-};
+pub(crate) const TAU: Param = Param::number("tau", 0.5, 0.01..=100.0)
+    .unit("s")
+    .about("time constant of filter = tustin; a silence of tau/2 counts as a sample of rate 0");
 
 /// See the head of this file.
-pub(crate) const MAX_SAMPLE: Param = Param {
-    name: "max_sample",
-    kind: Kind::Number { default: 0.0, min: 0.0, max: 1e9 },
-    unit: "segments/s",
-    about: "largest rate that a sample may have, against compressed ACKs; 0: no limit, as published",
-    from_path: None,
-};
+pub(crate) const MAX_SAMPLE: Param = Param::number("max_sample", 0.0, 0.0..=1e9)
+    .unit("segments/s")
+    .about("largest rate that a sample may have, against compressed ACKs; 0: no limit, as published");
 
 /// The filter behind [`BASE_WINDOW`].
 pub(crate) fn base_rtt(args: &Args) -> WindowedMin {

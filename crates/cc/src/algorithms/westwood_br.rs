@@ -22,7 +22,7 @@ use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{Bandwidth, FILTER, MAX_SAMPLE, TAU, to_estimate};
 use crate::controller::Congestion;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -34,41 +34,18 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "IEEE ICC 2003, pp. 674-678",
     grade: Grade::C,
     params: &[
-        Param {
-            name: "enter",
-            kind: Kind::Number { default: 0.4, min: 0.0, max: 1.0 },
-            unit: "1",
-            about: "an RTT this far from RTTmin to RTTmax says congestion; unverified, 1/2 in Cen's scheme",
-            from_path: None,
-        },
-        Param {
-            name: "leave",
-            kind: Kind::Number { default: 0.05, min: 0.0, max: 1.0 },
-            unit: "1",
-            about: "an RTT below this point between RTTmin and RTTmax ends it; unverified, 1/3 in Cen's scheme",
-            from_path: None,
-        },
-        Param {
-            name: "gap",
-            kind: Kind::Number { default: 0.8, min: 0.0, max: 10.0 },
-            unit: "1",
-            about: "a rate estimate of more than this share of the window says error; unverified",
-            from_path: None,
-        },
-        Param {
-            name: "repeat",
-            kind: Kind::Choice(&["multiple", "always"]),
-            unit: "",
-            about: "bulk repeat after duplicate ACKs: when two lost segments are known, or after any error",
-            from_path: None,
-        },
-        Param {
-            name: "keep_w_on_rto",
-            kind: Kind::Flag { default: false },
-            unit: "",
-            about: "keep the window at a timeout that was an error, too",
-            from_path: None,
-        },
+        Param::number("enter", 0.4, 0.0..=1.0)
+            .unit("1")
+            .about("an RTT this far from RTTmin to RTTmax says congestion; unverified, 1/2 in Cen's scheme"),
+        Param::number("leave", 0.05, 0.0..=1.0).unit("1").about(
+            "an RTT below this point between RTTmin and RTTmax ends it; unverified, 1/3 in Cen's scheme",
+        ),
+        Param::number("gap", 0.8, 0.0..=10.0)
+            .unit("1")
+            .about("a rate estimate of more than this share of the window says error; unverified"),
+        Param::choice("repeat", &["multiple", "always"])
+            .about("bulk repeat after duplicate ACKs: when two lost segments are known, or after any error"),
+        Param::flag("keep_w_on_rto", false).about("keep the window at a timeout that was an error, too"),
         FILTER,
         TAU,
         MAX_SAMPLE,

@@ -22,7 +22,7 @@ use crate::algorithms::vegas::BASE_WINDOW;
 use crate::algorithms::westwood::{base_rtt, to_estimate};
 use crate::controller::{Congestion, Life};
 use crate::filter::WindowedMin;
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -35,29 +35,20 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1145/997150.997155",
     grade: Grade::A,
     params: &[FILTER, RULES, BASE_WINDOW],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#66ccee",
     marker: ">",
     build: |args, start| Box::new(Windowed::new(WestwoodPlus::new(args), start)),
 };
 
 /// See the head of this file.
-pub(crate) const FILTER: Param = Param {
-    name: "filter",
-    kind: Kind::Choice(&["linux", "paper", "ns-3"]),
-    unit: "",
-    about: "low-pass of the rate samples: 7/8 twice (linux), 7/8 once (paper), 0.9 over the mean of two (ns-3)",
-    from_path: None,
-};
+pub(crate) const FILTER: Param = Param::choice("filter", &["linux", "paper", "ns-3"]).about(
+    "low-pass of the rate samples: 7/8 twice (linux), 7/8 once (paper), 0.9 over the mean of two (ns-3)",
+);
 
 /// See the head of this file.
-pub(crate) const RULES: Param = Param {
-    name: "rules",
-    kind: Kind::Choice(&["paper", "linux"]),
-    unit: "",
-    about: "when the window goes to the estimate: at the loss (paper), or when its recovery ends, half before (linux)",
-    from_path: None,
-};
+pub(crate) const RULES: Param = Param::choice("rules", &["paper", "linux"])
+    .about("when the window goes to the estimate: at the loss (paper), or when its recovery ends, half before (linux)");
 
 /// The shortest interval of a rate sample (Linux).
 const SHORTEST: Span = Span::from_millis(50);

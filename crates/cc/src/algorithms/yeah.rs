@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
 use crate::controller::{Congestion, Life};
-use crate::registry::{Args, Entry, Grade, Kind, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
@@ -33,30 +33,16 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "PFLDnet 2007, paper without a DOI",
     grade: Grade::A,
     params: &[
-        Param {
-            name: "alpha",
-            kind: Kind::Number { default: 80.0, min: 1.0, max: 1e5 },
-            unit: "segments",
-            about: "largest queue of fast mode",
-            from_path: None,
-        },
-        Param {
-            name: "phy",
-            kind: Kind::Number { default: 8.0, min: 0.1, max: 1e4 },
-            unit: "1",
-            about: "fast mode wants a queueing delay of at most baseRTT / phy",
-            from_path: None,
-        },
-        Param {
-            name: "rho",
-            kind: Kind::Number { default: 16.0, min: 1.0, max: 1e4 },
-            unit: "round trips",
-            about: "so many rounds of slow mode in a row show Reno flows on the path",
-            from_path: None,
-        },
+        Param::number("alpha", 80.0, 1.0..=1e5).unit("segments").about("largest queue of fast mode"),
+        Param::number("phy", 8.0, 0.1..=1e4)
+            .unit("1")
+            .about("fast mode wants a queueing delay of at most baseRTT / phy"),
+        Param::number("rho", 16.0, 1.0..=1e4)
+            .unit("round trips")
+            .about("so many rounds of slow mode in a row show Reno flows on the path"),
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions::NONE,
     colour: "#994455",
     marker: "|",
     build: |args, start| Box::new(Windowed::new(Yeah::new(args), start)),

@@ -27,18 +27,15 @@ impl CachedDecision {
     }
 
     /// The controller has been told something and is asked again.
-    pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
-        self.renew(mss, |decision| {
-            decision.follow(cc.decision());
-            cc.deadline().unwrap_or(Time::MAX)
-        });
-    }
-
-    /// `answer` brings the controller's answer up to date, and says when the controller wants to be called.
     #[inline]
-    pub(super) fn renew(&mut self, mss: u32, answer: impl FnOnce(&mut Decision) -> Time) {
+    pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         let before = self.decision.cwnd;
-        self.deadline = answer(&mut self.decision);
+        // Field by field, which avoids a store-to-load forwarding stall.
+        let Decision { cwnd, ssthresh, pacing } = cc.decision();
+        self.decision.cwnd = cwnd;
+        self.decision.ssthresh = ssthresh;
+        self.decision.pacing = pacing;
+        self.deadline = cc.deadline().unwrap_or(Time::MAX);
         if self.decision.cwnd != before {
             self.measure(mss);
         }

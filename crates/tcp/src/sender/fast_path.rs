@@ -118,8 +118,8 @@ impl Sender {
             self.watch_in_order(before, upto, last, rtt);
         }
         self.note_outstanding();
-        let (cc, flow) = (&mut self.cc, &self.flow);
-        self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
+        self.cc.on_ack(&self.flow, &ack);
+        self.ask();
         self.timer = if self.board.outstanding() > 0 { now + self.rto.rto() } else { Time::MAX };
         if self.is_done() {
             self.path = Path::Slow;

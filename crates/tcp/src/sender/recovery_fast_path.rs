@@ -60,8 +60,8 @@ impl Sender {
         self.note_in_flight();
         self.reduce(1, false);
         ack.uncounted = mss.saturating_sub(self.growth_limit(false));
-        let (cc, flow) = (&mut self.cc, &self.flow);
-        self.decision.renew(flow.mss, |decision| cc.reply(flow, &ack, decision));
+        self.cc.on_ack(&self.flow, &ack);
+        self.ask();
         self.choose_recovery_path();
         rtt
     }
