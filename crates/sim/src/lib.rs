@@ -5,7 +5,7 @@
 mod capture;
 mod engine;
 mod host;
-mod link;
+pub mod link;
 pub mod orbit;
 mod queue;
 mod record;

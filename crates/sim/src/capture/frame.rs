@@ -13,9 +13,11 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOp
 use bentpipe_cc::Time;
 
 use crate::host::control;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, Mark, PROBE, Packet, unwrap};
+use crate::host::sack_store::Mark;
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet};
 use crate::link::random::Stream;
 use crate::resolve::plan::{FlowPlan, Source};
+use bentpipe_tcp::unwrap;
 
 static ZEROS: [u8; 65_535] = [0; 65_535];
 const IPV4: u16 = 20;

@@ -10,7 +10,8 @@ use bentpipe_cc::Time;
 
 use crate::capture::frame::Conversation;
 use crate::capture::pcap::{Capture, Error, Place, Writer};
-use crate::link::packet::{ACK, CONTROL, Packet, RESENT, SackStore};
+use crate::host::sack_store::SackStore;
+use crate::link::packet::{ACK, CONTROL, Packet, RESENT};
 use crate::record::report::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::Plan;
 use crate::scenario::error::suggestion;
@@ -92,7 +93,7 @@ impl Tap {
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
         let conversation = &mut self.conversations[packet.flow as usize];
         if self.capture.is_some() {
-            packet.sack = store.mark(packet.sack, conversation.depart(now, packet));
+            packet.handle = store.mark(packet.handle, conversation.depart(now, packet));
         }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
@@ -111,15 +112,15 @@ impl Tap {
         if let (Some(trace), Some((ack, edge))) = (&mut self.segments, conversation.acknowledged(packet)) {
             note(trace, &mut self.losses, (now, entity));
             trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);
-            for block in store.blocks(packet.sack).blocks() {
+            for block in store.blocks(packet.handle).blocks() {
                 let (from, to) = conversation.covered(block);
                 trace.push(now, packet.flow, SegmentEvent::Sack, from, to);
             }
         }
-        conversation.arrive(packet, store.mark_of(packet.sack));
+        conversation.arrive(packet, store.mark_of(packet.handle));
         self.at_host(now, packet, store, !packet.has(ACK));
         if !packet.has(ACK) || packet.has(CONTROL) {
-            store.free(packet.sack); // those of an acknowledgement are still to be read
+            store.free(packet.handle); // those of an acknowledgement are still to be read
         }
     }
 
@@ -155,7 +156,7 @@ impl Tap {
 
     fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
         let Some(capture) = &mut self.capture else { return };
-        let (sack, mark) = (store.blocks(packet.sack), store.mark_of(packet.sack));
+        let (sack, mark) = (store.blocks(packet.handle), store.mark_of(packet.handle));
         let conversation = &self.conversations[packet.flow as usize];
         let length = conversation.write(packet, &sack, mark, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);

@@ -10,9 +10,10 @@ use crate::engine::audit;
 use crate::engine::error::RunError;
 use crate::engine::memory_bound::MemoryBound;
 use crate::host::flow::Flow;
+use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
-use crate::link::packet::{ACK, CONTROL, Packet, SackStore};
+use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::link::random::Stream;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Outcome, Report, SCHEMA};
@@ -84,7 +85,7 @@ impl Network {
         while let Some((packet, fate)) = self.directions[i].take_doomed() {
             self.lose(at, brought, &packet);
             if fate == Fate::Dropped {
-                self.sacks.free(packet.sack);
+                self.sacks.free(packet.handle);
             }
         }
     }

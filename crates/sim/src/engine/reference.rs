@@ -127,7 +127,7 @@ impl Reference {
         self.expect(direction);
         let Some((mut packet, fate)) = out else { return };
         if fate != Fate::Delivered {
-            return self.network.sacks.free(packet.sack);
+            return self.network.sacks.free(packet.handle);
         }
         packet.hop += 1;
         if (packet.hop as usize) < self.route(&packet).len() {
@@ -168,7 +168,7 @@ impl Reference {
             Push::Lost => self.network.lose(self.now, brought, &packet),
             Push::Dropped(_) => {
                 self.network.lose(self.now, brought, &packet);
-                self.network.sacks.free(packet.sack);
+                self.network.sacks.free(packet.handle);
             }
         }
         self.network.lose_doomed(i, self.now, brought);

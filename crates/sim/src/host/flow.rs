@@ -10,10 +10,12 @@ use bentpipe_tcp::{
 
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::control;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT, SackStore, unwrap};
+use crate::host::sack_store::SackStore;
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::resolve::plan::{FlowPlan, Source};
+use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
 pub(crate) const NEVER: Time = Time::MAX;
@@ -106,7 +108,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
-        let bare = packet.sack == 0 && !packet.has(ECE);
+        let bare = packet.handle == 0 && !packet.has(ECE);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
@@ -126,18 +128,18 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
-        if let Some(option) = sacks.option(packet.sack)
+        if let Some(option) = sacks.option(packet.handle)
             && !packet.has(ECE)
             && let Some(seq) = self.sender.newly_sacked(upto, option)
         {
-            sacks.free(packet.sack);
+            sacks.free(packet.handle);
             if let Some(rtt) = self.sender.on_ack_recovery_fast(now, seq) {
                 self.rtts.add(rtt.0);
             }
             return self.check.sender(&self.sender);
         }
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
-        sacks.take(packet.sack, &mut ack.sack);
+        sacks.take(packet.handle, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }
@@ -321,7 +323,7 @@ impl Tcp {
             seq: data.seq as u32,
             flow,
             ts: data.tsval,
-            sack: 0,
+            handle: 0,
             hop,
             size: self.data_size(data.len),
             flags: ecn | cwr | probe | resent,
@@ -347,8 +349,8 @@ impl Tcp {
         hop: u32,
         sacks: &mut SackStore,
     ) -> Packet {
-        let (sack, count) = sacks.put(ack.ack, blocks);
-        Packet { sack, size: self.ack_size(count), ..self.bare_packet(ack, flow, hop) }
+        let (handle, count) = sacks.put(ack.ack, blocks);
+        Packet { handle, size: self.ack_size(count), ..self.bare_packet(ack, flow, hop) }
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement without SACK blocks.
@@ -356,7 +358,7 @@ impl Tcp {
     fn bare_packet(&self, ack: BareAck, flow: u32, hop: u32) -> Packet {
         let size = self.ack_size(0);
         let flags = ACK | if ack.ece { ECE } else { 0 };
-        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, sack: 0, hop, size, flags }
+        Packet { seq: ack.ack as u32, flow, ts: ack.tsecr, handle: 0, hop, size, flags }
     }
 }
 

@@ -3,3 +3,4 @@
 pub(crate) mod books;
 pub(crate) mod control;
 pub(crate) mod flow;
+pub(crate) mod sack_store;

@@ -103,12 +103,6 @@ pub struct Promises {
     pub constant: Option<Span>,
 }
 
-impl Promises {
-    /// Nothing is promised: each packet is an event.
-    pub const NOTHING: Self =
-        Self { in_order: false, least_delay: Span::ZERO, least_gap: Span::ZERO, constant: None };
-}
-
 /// What becomes of a packet that goes through a direction which keeps packets in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transit {
@@ -152,9 +146,9 @@ pub struct Direction {
     simple: bool,
     /// Packets that come out at one instant come out in the order of their flows.
     by_flow: bool,
-    /// A guard of the tests: it promises nothing.
+    /// In tests: it keeps to itself what becomes of packets.
     #[cfg(test)]
-    promises_nothing: bool,
+    is_opaque: bool,
     room: Room,
     pub(super) backlog: Backlog,
     /// Packets whose arrival at the far end is awaited here, in order.
@@ -167,7 +161,7 @@ pub struct Direction {
 
 impl Direction {
     /// One direction as `plan` says in a run of `flows`. Its losses and its queue draw from streams named after `name`.
-    pub(crate) fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
+    pub fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses: Vec<_> = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
         let mut discipline = None;
@@ -217,7 +211,7 @@ impl Direction {
             simple: false,
             by_flow: false,
             #[cfg(test)]
-            promises_nothing: false,
+            is_opaque: false,
             room: Room::Packets(u64::MAX),
             backlog: Backlog::new(false),
             under_way: VecDeque::new(),
@@ -227,7 +221,7 @@ impl Direction {
         }
     }
 
-    /// Offers a packet of class `class` at `now`, which is not earlier than at the last call.
+    /// Offers a packet at `now`, which is not earlier than at the last call.
     pub fn push(&mut self, now: Time, mut packet: Packet) -> Push {
         if self.decides_at_departure() {
             return self.push_scheduled(now, packet);
@@ -276,25 +270,25 @@ impl Direction {
 
     /// What it promises about packets of `size` bytes.
     pub fn promises(&self, size: u16) -> Promises {
-        #[cfg(test)]
-        if self.promises_nothing {
-            return Promises::NOTHING;
-        }
         let (time, rest) = self.transmitter.time(size);
         let pure = self.transmitter.rate == 0 && self.discipline.is_none();
         let constant = pure || self.simple && rest == 0;
-        Promises {
+        let promises = Promises {
             in_order: !self.decides_at_departure(),
             least_delay: Span(self.delay),
             least_gap: Span(time),
             constant: constant.then(|| Span(time.saturating_add(self.delay))),
-        }
+        };
+        #[cfg(test)]
+        let promises =
+            if self.is_opaque { Promises { in_order: false, constant: None, ..promises } } else { promises };
+        promises
     }
 
-    /// From now on it promises nothing.
+    /// From now on it keeps to itself what becomes of packets.
     #[cfg(test)]
-    pub(crate) fn promise_nothing(&mut self) {
-        self.promises_nothing = true;
+    pub(crate) fn become_opaque(&mut self) {
+        self.is_opaque = true;
     }
 
     /// The packet that comes out next.

@@ -172,7 +172,7 @@ impl FastPath {
         let next = direction.next();
         self.expect_here(i, next);
         if fate != Fate::Delivered {
-            return self.network.sacks.free(packet.sack);
+            return self.network.sacks.free(packet.handle);
         }
         packet.hop += 1;
         if self.hops[packet.hop as usize].direction != END {
@@ -316,7 +316,7 @@ impl FastPath {
     fn drop(&mut self, at: Time, packet: &Packet) {
         let brought = self.brought(packet);
         self.network.lose(at, brought, packet);
-        self.network.sacks.free(packet.sack);
+        self.network.sacks.free(packet.handle);
     }
 
     /// The packet that direction `i` has handed on will arrive after the end of the run.

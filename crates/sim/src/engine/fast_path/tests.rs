@@ -105,6 +105,31 @@ fn links_behind_slower_ones_are_constants() {
     }
 }
 
+/// A chain with access delays, two ways of acknowledgements, losses and a probe; any of its directions may promise less than it could.
+#[test]
+fn directions_that_promise_little_give_the_same_result() {
+    let text = "duration = \"20 s\"\n[link.a]\nrate = \"20 Mbit/s\"\ndelay = \"3 ms\"\n\
+         [link.b]\nrate = \"8 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { kind = \"drop-tail\", limit = \"30 packets\" }\n\
+         loss = { kind = \"packet-error\", rate = 0.002 }\n[link.c]\nrate = \"20 Mbit/s\"\ndelay = \"1 ms\"\n\
+         [[flow]]\ncc = \"cubic\"\npath = [\"a\", \"b\", \"c\"]\nextra_delay = \"2 ms\"\ncount = 2\n\
+         [[flow]]\ncc = \"star\"\nprofile = \"paper\"\npath = [\"b\", \"c\"]\n\
+         [[flow]]\nname = \"back\"\ncc = \"reno\"\npath = [\"c/reverse\", \"b/reverse\"]\n";
+    let plan = plan(text, &[]);
+    let expected = crate::engine::run_by_reference(&plan, &mut no_supply, &mut |_| true).unwrap().report;
+    assert!(expected.flows.iter().all(|flow| flow.delivered_bytes > 200_000), "{expected:?}");
+    for opaque in 0..1 << 6 {
+        let mut network = Network::new(&plan, None, &mut no_supply).unwrap();
+        for (i, direction) in network.directions.iter_mut().enumerate() {
+            if opaque >> i & 1 == 1 {
+                direction.become_opaque();
+            }
+        }
+        let eligible = eligibility(&plan, &network).unwrap();
+        let network = FastPath::new(&plan, network, eligible).run(&mut |_| true).unwrap();
+        assert_eq!(network.finish(&plan).unwrap().report, expected, "{opaque:b}");
+    }
+}
+
 type Spoil = fn(&mut Network, &mut Plan);
 
 /// A run to its end over a link with this queue, with something put wrong: what is said of it?

@@ -1,0 +1,122 @@
+//! SACK blocks of acknowledgements under way, and marks that a capture shows.
+
+use bentpipe_tcp::{Block, Sack, SackOption};
+
+/// What a packet carries that the simulation does not need, but a capture shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Identification of IPv4.
+    pub(crate) id: u16,
+    /// The other timestamp: the value of an acknowledgement, the echo of data.
+    pub(crate) ts: u32,
+}
+
+/// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
+#[derive(Debug, Default)]
+pub(crate) struct SackStore {
+    slots: Vec<SackOption>,
+    free: Vec<u32>,
+    /// Of the slots, if packets are captured.
+    marks: Vec<Mark>,
+}
+
+impl SackStore {
+    /// Keeps the blocks of an acknowledgement of all before `ack`. Returns their handle, and how many there are.
+    #[inline]
+    pub(crate) fn put(&mut self, ack: u64, blocks: impl IntoIterator<Item = Block>) -> (u32, u32) {
+        let handle = self.free.pop().unwrap_or_else(|| self.widen());
+        let count = self.slots[handle as usize - 1].fill(ack, blocks);
+        (handle, count)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self) -> u32 {
+        self.slots.push(SackOption::default());
+        self.slots.len() as u32
+    }
+
+    /// Gives the packet with this handle, or none yet, a mark. Returns its handle.
+    pub(crate) fn mark(&mut self, handle: u32, mark: Mark) -> u32 {
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.marks.resize(self.slots.len(), Mark::default());
+        self.marks[handle as usize - 1] = mark;
+        handle
+    }
+
+    /// The mark of a packet that has one.
+    pub(crate) fn mark_of(&self, handle: u32) -> Mark {
+        let slot = (handle as usize).wrapping_sub(1);
+        self.marks.get(slot).copied().unwrap_or_default()
+    }
+
+    /// The blocks of a packet.
+    pub(crate) fn blocks(&self, handle: u32) -> Sack {
+        let mut sack = Sack::default();
+        if let Some(option) = self.option(handle) {
+            option.unpack(&mut sack);
+        }
+        sack
+    }
+
+    /// The SACK option of a packet.
+    #[inline]
+    pub(crate) fn option(&self, handle: u32) -> Option<&SackOption> {
+        self.slots.get((handle as usize).wrapping_sub(1))
+    }
+
+    /// Takes the blocks out, into an option that has none; the handle is free again.
+    #[inline]
+    pub(crate) fn take(&mut self, handle: u32, sack: &mut Sack) {
+        if handle > 0 {
+            self.unpack(handle, sack);
+        }
+    }
+
+    #[inline(never)]
+    fn unpack(&mut self, handle: u32, sack: &mut Sack) {
+        self.free.push(handle);
+        self.slots[handle as usize - 1].unpack(sack);
+    }
+
+    /// The packet with this handle has gone.
+    #[inline]
+    pub(crate) fn free(&mut self, handle: u32) {
+        if handle > 0 {
+            self.free.push(handle);
+        }
+    }
+
+    /// Handles in use.
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks above the acknowledgement, and a duplicate below it.
+    #[test]
+    fn blocks_come_out_as_they_were_put_in() {
+        let mut store = SackStore::default();
+        for ack in [10_u64, (1 << 32) - 3, 1 << 32, (5 << 32) + 1, (9 << 32) - 80_000] {
+            for above in
+                [&[][..], &[(2, 3)], &[(70_000, 90_000), (1, 2)], &[(4, 9), (2, 3), (1 << 26, 1 << 27)]]
+            {
+                let mut sent = Sack::default();
+                sent.push(Block { start: ack - 7, end: ack - 6 });
+                for (start, end) in above {
+                    sent.push(Block { start: ack + start, end: ack + end });
+                }
+                let (handle, count) = store.put(ack, sent.blocks().iter().copied());
+                assert_eq!((store.blocks(handle), count as usize), (sent, sent.blocks().len()));
+                let mut found = Sack::default();
+                store.take(handle, &mut found);
+                assert_eq!((found, store.taken()), (sent, 0));
+            }
+        }
+    }
+}
