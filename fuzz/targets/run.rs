@@ -5,7 +5,7 @@
 
 use bentpipe_fuzz::Bytes;
 use bentpipe_sim::plan::{Plan, Record};
-use bentpipe_sim::report::Report;
+use bentpipe_sim::record::Report;
 use bentpipe_sim::{RunError, Scenario, no_supply, run};
 use libfuzzer_sys::fuzz_target;
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bentpipe_cc::registry::{self, Kind, Value};
-use bentpipe_sim::pcap::{Capture, Error as CaptureError, Place};
+use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::report::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
+use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
 use bentpipe_sim::{RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};

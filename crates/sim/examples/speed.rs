@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use bentpipe_sim::plan::{Plan, Source};
-use bentpipe_sim::report::Report;
+use bentpipe_sim::record::Report;
 use bentpipe_sim::{Scenario, no_supply, run};
 
 #[expect(clippy::disallowed_methods, reason = "how long a run took is the question")]

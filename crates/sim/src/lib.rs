@@ -1,6 +1,6 @@
 //! Packet simulation of satellite links: scenario, links, event loop, results.
 //!
-//! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`report::Outcome`] is the answer.
+//! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`record::Outcome`] is the answer.
 
 mod capture;
 mod engine;
@@ -8,7 +8,7 @@ mod host;
 pub mod link;
 pub mod orbit;
 mod queue;
-mod record;
+pub mod record;
 mod resolve;
 pub mod scenario;
 
@@ -17,7 +17,6 @@ pub use engine::many::run_many;
 #[doc(hidden)]
 pub use engine::run_by_reference;
 pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
-pub use record::report;
 pub use resolve::plan;
 pub use scenario::error::{self, Error};
 pub use scenario::{Scenario, schema, units};

@@ -1,6 +1,6 @@
 //! The ends of the ranges: each gives the number that arithmetic by hand gives, or one clear error.
 
-use bentpipe_sim::report::Report;
+use bentpipe_sim::record::Report;
 use bentpipe_sim::{Scenario, no_supply, run};
 
 fn report(text: &str) -> Report {

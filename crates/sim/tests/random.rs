@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use bentpipe_cc::registry::{self, Kind};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::report::{Outcome, Report};
+use bentpipe_sim::record::{Outcome, Report};
 use bentpipe_sim::{Scenario, no_supply, run, run_by_reference, run_many};
 use proptest::prelude::*;
 use proptest::sample::select;

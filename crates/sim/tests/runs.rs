@@ -1,6 +1,6 @@
 //! Whole runs against closed forms, and the promises that every run keeps.
 
-use bentpipe_sim::report::{Outcome, Report};
+use bentpipe_sim::record::{Outcome, Report};
 use bentpipe_sim::{Scenario, no_supply, run};
 use proptest::prelude::*;
 

@@ -58,7 +58,7 @@ impl Place {
 /// Why there is no capture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum CaptureError {
     /// There is no such place.
     #[error(
         "cannot capture at {given:?}, which is neither \"sender\" nor \"receiver\" nor a link; {suggestion}"
@@ -106,7 +106,7 @@ impl Writer {
         path: &Path,
         whole: bool,
         interfaces: impl Iterator<Item = String>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, CaptureError> {
         let direct = path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
         let work = (!direct && path.file_name().is_some() && !path.is_dir()).then(|| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -116,7 +116,7 @@ impl Writer {
             Some(work) => File::create(work),
             None => File::options().write(true).open(path),
         };
-        let out = opened.map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        let out = opened.map_err(|source| CaptureError::Write { path: path.to_owned(), source })?;
         let mut writer = Self {
             out: BufWriter::with_capacity(1 << 18, out),
             path: path.to_owned(),
@@ -135,12 +135,12 @@ impl Writer {
         }
     }
 
-    fn error(&self, source: io::Error) -> Error {
-        Error::Write { path: self.path.clone(), source }
+    fn error(&self, source: io::Error) -> CaptureError {
+        CaptureError::Write { path: self.path.clone(), source }
     }
 
     /// What has gone wrong so far.
-    pub(crate) fn failure(&mut self) -> Result<(), Error> {
+    pub(crate) fn failure(&mut self) -> Result<(), CaptureError> {
         match self.failed.take() {
             Some(source) => Err(self.error(source)),
             None => Ok(()),
@@ -148,7 +148,7 @@ impl Writer {
     }
 
     /// The file is complete and gets its name.
-    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+    pub(crate) fn finish(&mut self) -> Result<(), CaptureError> {
         self.failure()?;
         self.out.flush().map_err(|e| self.error(e))?;
         if let Some(work) = self.work.take() {

@@ -9,10 +9,10 @@ use std::collections::BinaryHeap;
 use bentpipe_cc::Time;
 
 use crate::capture::frame::Conversation;
-use crate::capture::pcap::{Capture, Error, Place, Writer};
+use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CONTROL, Packet, RESENT};
-use crate::record::report::{SegmentEvent, SegmentTrace};
+use crate::record::trace::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::Plan;
 use crate::scenario::error::suggestion;
 
@@ -41,14 +41,14 @@ pub(crate) struct Tap {
     /// Whose event is at work; behind all links if it is a timer.
     entity: u32,
     /// Losses, which may be known ahead of time.
-    losses: BinaryHeap<Reverse<Loss>>,
+    losses: BinaryHeap<Reverse<LostSegment>>,
     /// How many there have been.
     lost: u64,
 }
 
 /// A lost segment, in the order of events.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Loss {
+struct LostSegment {
     at: Time,
     entity: u32,
     number: u64,
@@ -65,7 +65,7 @@ impl Tap {
     ///
     /// # Errors
     /// A place that does not exist, packets that are none of IPv4, a file that cannot be written.
-    pub(crate) fn new(plan: &Plan, capture: Option<&Capture>) -> Result<Option<Box<Self>>, Error> {
+    pub(crate) fn new(plan: &Plan, capture: Option<&Capture>) -> Result<Option<Box<Self>>, CaptureError> {
         let segments = plan.record.is_some_and(|r| r.segments).then(SegmentTrace::default);
         if segments.is_none() && capture.is_none() {
             return Ok(None);
@@ -150,7 +150,7 @@ impl Tap {
             note(trace, &mut self.losses, (at, self.entity));
             return trace.push(at, flow, SegmentEvent::Lost, first, end);
         };
-        self.losses.push(Reverse(Loss { at, entity, number: self.lost, flow, first, end }));
+        self.losses.push(Reverse(LostSegment { at, entity, number: self.lost, flow, first, end }));
         self.lost += 1;
     }
 
@@ -168,12 +168,12 @@ impl Tap {
     }
 
     /// What has gone wrong with the capture so far.
-    pub(crate) fn check(&mut self) -> Result<(), Error> {
+    pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
         self.capture.as_mut().map_or(Ok(()), |c| c.writer.failure())
     }
 
     /// The run is complete, and so is the capture.
-    pub(crate) fn finish(&mut self) -> Result<SegmentTrace, Error> {
+    pub(crate) fn finish(&mut self) -> Result<SegmentTrace, CaptureError> {
         if let Some(capture) = &mut self.capture {
             capture.writer.finish()?;
         }
@@ -184,7 +184,7 @@ impl Tap {
 }
 
 /// Writes down the losses before what happens now.
-fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<Loss>>, now: (Time, u32)) {
+fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>, now: (Time, u32)) {
     while losses.peek().is_some_and(|Reverse(loss)| (loss.at, loss.entity) < now)
         && let Some(Reverse(loss)) = losses.pop()
     {
@@ -193,10 +193,10 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<Loss>>, now: (
 }
 
 impl Recording {
-    fn new(plan: &Plan, capture: &Capture) -> Result<Self, Error> {
+    fn new(plan: &Plan, capture: &Capture) -> Result<Self, CaptureError> {
         for flow in &plan.flows {
             if let Some(why) = Conversation::obstacle(flow) {
-                return Err(Error::Size { flow: flow.name.clone(), why });
+                return Err(CaptureError::Size { flow: flow.name.clone(), why });
             }
         }
         let at_flows = |end: &str| plan.flows.iter().map(|f| format!("{end}/{}", f.name)).collect();
@@ -206,7 +206,10 @@ impl Recording {
             Place::Link(name) => {
                 let Some(link) = plan.links.iter().position(|l| l.name == *name) else {
                     let known = plan.links.iter().map(|l| l.name.as_str());
-                    return Err(Error::Place { given: name.clone(), suggestion: suggestion(name, known) });
+                    return Err(CaptureError::Place {
+                        given: name.clone(),
+                        suggestion: suggestion(name, known),
+                    });
                 };
                 (Spot::Link(link), ["forward", "reverse"].map(|d| format!("{name}/{d}")).into())
             }

@@ -5,7 +5,7 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::flow::{Flow, Kind};
+use crate::host::flow::{FlowState, Kind};
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
@@ -16,7 +16,7 @@ pub(crate) fn check(
     plan: &Plan,
     end: Time,
     directions: &mut [Direction],
-    flows: &[Flow],
+    flows: &[FlowState],
 ) -> Result<(), Breach> {
     let mut plans = plan.directions();
     for direction in directions.iter_mut() {
@@ -51,7 +51,7 @@ fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
 }
 
 /// One flow from end to end; `found`: its packets that are on links, data and acknowledgements.
-fn balance_flow(flow: &Flow, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Breach> {
+fn balance_flow(flow: &FlowState, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Breach> {
     let kinds = [
         ("data", flow.data, flow.missing_data, found[0]),
         ("acknowledgements", flow.acks, flow.missing_acks, found[1]),
@@ -68,7 +68,7 @@ fn balance_flow(flow: &Flow, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Bre
 }
 
 /// Both ends of one flow.
-fn ends(plan: &Plan, end: Time, flow: &Flow, flow_plan: &FlowPlan) -> Result<(), Breach> {
+fn ends(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach> {
     let (Kind::Tcp(tcp), Source::Tcp { cc, options, bytes }) = (&flow.kind, &*flow_plan.source) else {
         return Ok(());
     };

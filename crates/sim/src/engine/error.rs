@@ -2,7 +2,7 @@
 
 use bentpipe_tcp::MAX_OUTSTANDING;
 
-use crate::capture::pcap;
+use crate::capture::pcap::CaptureError;
 
 /// Why a run gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum RunError {
     },
     /// Packets could not be captured.
     #[error(transparent)]
-    Capture(#[from] pcap::Error),
+    Capture(#[from] CaptureError),
     /// What is recorded would fill the memory.
     #[error("the run records more than {most} rows; choose a longer interval, a shorter run, or record less")]
     Rows {

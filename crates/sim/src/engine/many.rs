@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use crate::engine::RunError;
-use crate::record::report::Outcome;
+use crate::record::outcome::Outcome;
 
 /// Calls `one` with 0 to `count` - 1 on `threads` threads (0: one a core). Results come in that order, whatever the number
 /// of threads. Once `stop` is true no further run is begun.

@@ -4,7 +4,7 @@
 use bentpipe_tcp::MAX_OUTSTANDING;
 
 use crate::engine::error::RunError;
-use crate::host::flow::{Flow, Kind};
+use crate::host::flow::{FlowState, Kind};
 use crate::link::direction::Direction;
 use crate::resolve::plan::Plan;
 
@@ -39,7 +39,7 @@ impl Default for MemoryBound {
 
 impl MemoryBound {
     /// Now and then: is too much kept? It is counted if enough has happened since the last time to pay for that.
-    pub(super) fn is_exceeded(&mut self, flows: &[Flow], directions: &mut [Direction]) -> bool {
+    pub(super) fn is_exceeded(&mut self, flows: &[FlowState], directions: &mut [Direction]) -> bool {
         self.looks += 1;
         if self.looks * PER_LOOK < (directions.len() + flows.len()) as u64 {
             return false;
@@ -52,7 +52,7 @@ impl MemoryBound {
     pub(super) fn check(
         &self,
         plan: &Plan,
-        flows: &[Flow],
+        flows: &[FlowState],
         directions: &mut [Direction],
     ) -> Result<(), RunError> {
         let count = Count::new(flows, directions);
@@ -71,7 +71,7 @@ impl MemoryBound {
 }
 
 impl Count {
-    fn new(flows: &[Flow], directions: &mut [Direction]) -> Self {
+    fn new(flows: &[FlowState], directions: &mut [Direction]) -> Self {
         let mut count = Self { kept: 0, flow: (0, 0), direction: (0, 0) };
         for (i, flow) in flows.iter().enumerate() {
             let room = match &flow.kind {

@@ -12,7 +12,7 @@ mod reference;
 use bentpipe_cc::{Controller, Start};
 
 use crate::capture::pcap::Capture;
-use crate::record::report::Outcome;
+use crate::record::outcome::Outcome;
 use crate::resolve::plan::Plan;
 pub use error::RunError;
 use fast_path::FastPath;

@@ -9,14 +9,15 @@ use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::error::RunError;
 use crate::engine::memory_bound::MemoryBound;
-use crate::host::flow::Flow;
+use crate::host::flow::FlowState;
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::link::random::Stream;
+use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
-use crate::record::report::{LinkReport, Outcome, Report, SCHEMA};
+use crate::record::report::{LinkReport, Report, SCHEMA};
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 
 /// How many events pass between two calls of a [`Watch`].
@@ -35,7 +36,7 @@ pub(super) struct Network {
     pub(super) end: Time,
     /// Those of the scenario, numbered as in the plan; a loop adds the access delays of the flows behind them.
     pub(super) directions: Vec<Direction>,
-    pub(super) flows: Vec<Flow>,
+    pub(super) flows: Vec<FlowState>,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
     pub(super) recorder: Recorder,
@@ -150,7 +151,7 @@ impl Network {
 }
 
 /// The ends of one flow.
-fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<Flow, RunError> {
+fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowState, RunError> {
     let mut jitter = Stream::new(plan.seed, &format!("flow/{}/start", flow.name));
     let part = (jitter.uniform() * flow.start_jitter.0 as f64) as u64;
     let start = Time(flow.start.0.saturating_add(part));
@@ -161,7 +162,7 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<Flow, R
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
-    Ok(Flow::new(flow, start, cc))
+    Ok(FlowState::new(flow, start, cc))
 }
 
 fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {

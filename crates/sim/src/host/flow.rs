@@ -66,7 +66,7 @@ pub(crate) enum Kind {
 /// A flow in the engine. It begins with a line of the cache, which what every packet needs fills up to the connection.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Flow {
+pub(crate) struct FlowState {
     /// First hop of data and of acknowledgements.
     pub(crate) data_route: u32,
     pub(crate) ack_route: u32,
@@ -407,7 +407,7 @@ impl Cbr {
     }
 }
 
-impl Flow {
+impl FlowState {
     /// A flow of `plan` that starts at `start`.
     pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
@@ -560,9 +560,9 @@ mod tests {
     #[test]
     fn a_flow_begins_with_a_line_that_ends_where_the_connection_begins() {
         // The mark of the kind is as long as the strictest alignment behind it.
-        assert_eq!(offset_of!(Flow, kind) + align_of::<Kind>(), 64);
+        assert_eq!(offset_of!(FlowState, kind) + align_of::<Kind>(), 64);
         // An odd number of lines: with a power of two the same fields of all flows would compete for few places of the cache.
-        assert_eq!(size_of::<Flow>() / 64 % 2, 1);
+        assert_eq!(size_of::<FlowState>() / 64 % 2, 1);
         let (first, last) = (offset_of!(Tcp, ends), offset_of!(Tcp, receiver) + size_of::<Receiver>());
         assert!(last - first <= 192, "{first} to {last}");
     }

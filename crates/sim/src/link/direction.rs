@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::{Span, Time};
 
 use crate::link::backlog::Backlog;
-use crate::link::loss::Loss;
+use crate::link::loss::LossModel;
 use crate::link::packet::{CE, ECT, LOST, Packet};
 use crate::link::random::Stream;
 use crate::link::transmitter::Transmitter;
@@ -26,7 +26,7 @@ use crate::resolve::plan::{self, DirectionPlan, FlowPlan, QueueLimit};
 const FARTHEST: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct InFlight {
     /// Arrival at the far end.
     at: Time,
     packet: Packet,
@@ -152,18 +152,19 @@ pub struct Direction {
     room: Room,
     pub(super) backlog: Backlog,
     /// Packets whose arrival at the far end is awaited here, in order.
-    under_way: VecDeque<Slot>,
+    under_way: VecDeque<InFlight>,
     pub(crate) counts: Counts,
     /// `None` for drop-tail, so that a link is no larger, and takes no more looks, for what others do.
     discipline: Option<Box<Discipline>>,
-    losses: Vec<Loss>,
+    losses: Vec<LossModel>,
 }
 
 impl Direction {
     /// One direction as `plan` says in a run of `flows`. Its losses and its queue draw from streams named after `name`.
     pub fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
-        let losses: Vec<_> = plan.loss.iter().enumerate().map(|(i, l)| Loss::new(l, stream(i))).collect();
+        let losses: Vec<_> =
+            plan.loss.iter().enumerate().map(|(i, l)| LossModel::new(l, stream(i))).collect();
         let mut discipline = None;
         let mut room = match plan.queue {
             QueueLimit::Packets(limit) => Room::Packets(limit),
@@ -520,7 +521,7 @@ impl Direction {
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
         let tied = self.by_flow && self.under_way.back().is_some_and(|last| last.at == at);
-        self.under_way.push_back(Slot { at, packet: Packet { hop, ..*packet } });
+        self.under_way.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
         self.under_way.len() == 1 || tied && self.settle_last()
     }
 
@@ -529,7 +530,7 @@ impl Direction {
     #[inline(never)]
     fn settle_last(&mut self) -> bool {
         let mut place = self.under_way.len() - 1;
-        let key = |slot: &Slot| (slot.at, slot.packet.flow);
+        let key = |slot: &InFlight| (slot.at, slot.packet.flow);
         while place > 0 && key(&self.under_way[place - 1]) > key(&self.under_way[place]) {
             self.under_way.swap(place - 1, place);
             place -= 1;

@@ -7,13 +7,13 @@ use crate::resolve::plan::LossPlan;
 
 /// One loss model at work on one direction of a link.
 #[derive(Clone, Debug)]
-pub(crate) struct Loss {
-    model: Model,
+pub(crate) struct LossModel {
+    model: Kind,
     random: Stream,
 }
 
 #[derive(Clone, Debug)]
-enum Model {
+enum Kind {
     /// `left` packets pass before the next is lost.
     Packets {
         rate: f64,
@@ -43,21 +43,21 @@ enum Model {
     },
 }
 
-impl Loss {
+impl LossModel {
     /// The model of `plan`, drawing from `random`.
     pub(crate) fn new(plan: &LossPlan, mut random: Stream) -> Self {
         let model = match *plan {
-            LossPlan::PacketError { rate } => Model::Packets { rate, left: random.run_length(rate) },
-            LossPlan::BitError { rate } => Model::Bits { rate, left: random.run_length(rate) },
+            LossPlan::PacketError { rate } => Kind::Packets { rate, left: random.run_length(rate) },
+            LossPlan::BitError { rate } => Kind::Bits { rate, left: random.run_length(rate) },
             LossPlan::GilbertElliott { p, r, good_loss, bad_loss } => {
                 // Start in the stationary state: bad with probability p / (p + r).
                 let bad = p > 0.0 && random.uniform() <= p / (p + r);
-                Model::GilbertElliott { p, r, good_loss, bad_loss, bad }
+                Kind::GilbertElliott { p, r, good_loss, bad_loss, bad }
             }
             LossPlan::Outage { first, length, every } => {
-                Model::Outage { first: first.0, length: length.0, every: every.map(|e| e.0) }
+                Kind::Outage { first: first.0, length: length.0, every: every.map(|e| e.0) }
             }
-            LossPlan::Trace { ref lost } => Model::Trace { lost: lost.clone(), seen: 0, next: 0 },
+            LossPlan::Trace { ref lost } => Kind::Trace { lost: lost.clone(), seen: 0, next: 0 },
         };
         Self { model, random }
     }
@@ -65,7 +65,7 @@ impl Loss {
     /// Is the next packet, of `size` bytes and fully sent at `sent`, lost? Call once for each packet, in order.
     pub(crate) fn strikes(&mut self, sent: Time, size: u16) -> bool {
         match &mut self.model {
-            Model::Packets { rate, left } => {
+            Kind::Packets { rate, left } => {
                 if *left > 0 {
                     *left -= 1;
                     return false;
@@ -73,7 +73,7 @@ impl Loss {
                 *left = self.random.run_length(*rate);
                 true
             }
-            Model::Bits { rate, left } => {
+            Kind::Bits { rate, left } => {
                 let bits = u64::from(size) * 8;
                 if *left >= bits {
                     *left -= bits;
@@ -82,7 +82,7 @@ impl Loss {
                 *left = self.random.run_length(*rate);
                 true
             }
-            Model::GilbertElliott { p, r, good_loss, bad_loss, bad } => {
+            Kind::GilbertElliott { p, r, good_loss, bad_loss, bad } => {
                 let rate = if *bad { *bad_loss } else { *good_loss };
                 let struck = rate > 0.0 && self.random.uniform() <= rate;
                 let leave = if *bad { *r } else { *p };
@@ -91,14 +91,14 @@ impl Loss {
                 }
                 struck
             }
-            Model::Outage { first, length, every } => sent.0.checked_sub(*first).is_some_and(|since| {
+            Kind::Outage { first, length, every } => sent.0.checked_sub(*first).is_some_and(|since| {
                 let into = match every {
                     Some(period) if *period > 0 => since % *period,
                     _ => since,
                 };
                 into < *length
             }),
-            Model::Trace { lost, seen, next } => {
+            Kind::Trace { lost, seen, next } => {
                 let index = *seen;
                 *seen += 1;
                 let struck = lost.get(*next) == Some(&index);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn count(plan: &LossPlan, n: u32, size: u16) -> f64 {
-        let mut loss = Loss::new(plan, Stream::new(3, "loss"));
+        let mut loss = LossModel::new(plan, Stream::new(3, "loss"));
         f64::from((0..n).map(|i| u32::from(loss.strikes(Time(u64::from(i)), size))).sum::<u32>())
     }
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn gilbert_elliott_has_its_stationary_rate_and_mean_burst() {
         let plan = LossPlan::GilbertElliott { p: 0.01, r: 0.25, good_loss: 0.0, bad_loss: 1.0 };
-        let mut loss = Loss::new(&plan, Stream::new(3, "loss"));
+        let mut loss = LossModel::new(&plan, Stream::new(3, "loss"));
         let struck: Vec<bool> = (0..400_000).map(|i| loss.strikes(Time(i), 1500)).collect();
         let lost = struck.iter().filter(|&&s| s).count() as f64;
         let bursts = struck.windows(2).filter(|w| !w[0] && w[1]).count() as f64;
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn outages_and_traces_strike_where_they_say() {
         let outage = LossPlan::Outage { first: Time(10), length: Span(5), every: Some(Span(20)) };
-        let mut loss = Loss::new(&outage, Stream::new(1, "x"));
+        let mut loss = LossModel::new(&outage, Stream::new(1, "x"));
         let struck: Vec<u64> = (0..60).filter(|&t| loss.strikes(Time(t), 40)).collect();
         assert_eq!(struck, [10, 11, 12, 13, 14, 30, 31, 32, 33, 34, 50, 51, 52, 53, 54]);
-        let mut loss = Loss::new(&LossPlan::Trace { lost: [2, 3, 7].into() }, Stream::new(1, "x"));
+        let mut loss = LossModel::new(&LossPlan::Trace { lost: [2, 3, 7].into() }, Stream::new(1, "x"));
         let struck: Vec<u64> = (0..10).filter(|&t| loss.strikes(Time(t), 40)).collect();
         assert_eq!(struck, [2, 3, 7]);
     }

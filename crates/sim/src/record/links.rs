@@ -7,7 +7,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::direction::Direction;
 use crate::record::history::Past;
-use crate::record::report::LinkSamples;
+use crate::record::samples::LinkSamples;
 
 /// What is recorded of the links.
 #[derive(Debug)]

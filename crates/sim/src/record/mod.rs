@@ -3,7 +3,14 @@
 pub(crate) mod histogram;
 pub(crate) mod history;
 mod links;
+pub(crate) mod outcome;
 pub(crate) mod recorder;
-pub mod report;
+pub(crate) mod report;
 mod rows;
-mod samples;
+pub(crate) mod samples;
+pub(crate) mod trace;
+
+pub use outcome::Outcome;
+pub use report::{FlowReport, LimitShares, LinkReport, Report, SCHEMA};
+pub use samples::{FlowSamples, LinkSamples};
+pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace};

@@ -6,10 +6,10 @@
 use bentpipe_cc::{Span, Time};
 
 use super::links::LinkRecorder;
-use crate::host::flow::{Flow, Kind, Tcp};
+use crate::host::flow::{FlowState, Kind, Tcp};
 use crate::link::direction::Direction;
 use crate::record::history::{Moments, Past};
-use crate::record::report::{FlowSamples, LinkSamples};
+use crate::record::samples::{FlowSamples, LinkSamples};
 use crate::resolve::MAX_ROWS;
 use crate::resolve::plan::Plan;
 
@@ -156,7 +156,7 @@ impl Recorder {
     }
 
     /// Takes a sample of everything; returns when the next is due.
-    pub(crate) fn tick(&mut self, now: Time, flows: &[Flow], links: &mut [Direction]) -> Option<Time> {
+    pub(crate) fn tick(&mut self, now: Time, flows: &[FlowState], links: &mut [Direction]) -> Option<Time> {
         if self.flows_at_ticks {
             for (f, flow) in flows.iter().enumerate() {
                 if let (Kind::Tcp(tcp), true) = (&flow.kind, flow.start <= now) {
@@ -170,7 +170,7 @@ impl Recorder {
         self.interval.map(|i| now + i)
     }
 
-    /// Flow `f` has done all that it can do now.
+    /// FlowState `f` has done all that it can do now.
     #[inline]
     pub(crate) fn on_change(&mut self, now: Time, f: usize, tcp: &Tcp, cause: Cause) {
         let Some(last) = &mut self.changes else { return };

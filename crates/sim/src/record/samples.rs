@@ -3,8 +3,8 @@
 use bentpipe_cc::{Rtt, Time};
 
 use crate::host::flow::Tcp;
-use crate::record::report::{FlowTrace, LinkTrace};
 use crate::record::rows::{Numbers, Rows};
+use crate::record::trace::{FlowTrace, LinkTrace};
 use crate::resolve::plan::{FlowPlan, Source};
 
 /// No value, among numbers.

@@ -12,7 +12,7 @@ use bentpipe_cc::Span;
 use crate::scenario::Scenario;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::Interval;
-use plan::{FlowPlan, Plan};
+use plan::{FlowPlan, Plan, RecordPlan};
 use work::Work;
 
 /// Longest run: ten years.
@@ -60,7 +60,7 @@ fn make(scenario: &Scenario) -> Result<Plan, Error> {
 }
 
 impl Work<'_> {
-    fn record(&self, flows: &[FlowPlan], links: usize) -> Result<Option<plan::Record>, Error> {
+    fn record(&self, flows: &[FlowPlan], links: usize) -> Result<Option<RecordPlan>, Error> {
         let Some(record) = &self.scenario.record else { return Ok(None) };
         let key = Key::of(["record"]);
         let interval = match record.interval.unwrap_or(Interval::Change) {
@@ -90,6 +90,6 @@ impl Work<'_> {
             }
         }
         let (flows, links) = (record.flows, record.links);
-        Ok(Some(plan::Record { interval, flows, links, segments: record.segments }))
+        Ok(Some(RecordPlan { interval, flows, links, segments: record.segments }))
     }
 }

@@ -14,7 +14,7 @@ pub struct Plan {
     /// Simulated time.
     pub duration: Span,
     /// What to record, if anything.
-    pub record: Option<Record>,
+    pub record: Option<RecordPlan>,
     /// Links, in order of name.
     pub links: Vec<LinkPlan>,
     /// Flows, in the order of the scenario, each repeated `count` times.
@@ -25,7 +25,7 @@ pub struct Plan {
 
 /// What a traced run records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordPlan {
     /// Sampling interval; `None` records a row at every change of a flow's window.
     pub interval: Option<Span>,
     /// Record the flows.

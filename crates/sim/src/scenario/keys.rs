@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::orbit::geostationary::{Longitude, Station};
+use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
-use crate::scenario::units::{BitRate, Duration, Interval, Size, WindowSize};
+use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 
 /// Links, flows, duration, seed, and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

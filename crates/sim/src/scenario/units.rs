@@ -249,7 +249,7 @@ pub(crate) fn check(name: &str, text: &str) -> Result<(), String> {
         QueueSize::NAME => parses::<QueueSize>(text),
         WindowSize::NAME => parses::<WindowSize>(text),
         Interval::NAME => parses::<Interval>(text),
-        LONGITUDE => text.parse::<crate::orbit::geostationary::Longitude>().map(|_| ()),
+        LONGITUDE => text.parse::<Longitude>().map(|_| ()),
         _ => Ok(()),
     }
 }
@@ -437,6 +437,104 @@ impl fmt::Display for Interval {
         match self {
             Interval::Change => write!(f, "change"),
             Interval::Every(span) => write!(f, "{}", Duration(*span)),
+        }
+    }
+}
+
+/// A longitude in degrees east, from -180 to 360. As text "100E", "74W", or signed degrees; as a number
+/// degrees east.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Longitude(pub f64);
+
+impl FromStr for Longitude {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{} is not a longitude; write e.g. \"100E\", \"74W\" or -74.0", quoted(text));
+        let trimmed = text.trim().trim_end_matches('\u{b0}');
+        let (number, sign, largest) = match trimmed.char_indices().last() {
+            Some((i, 'E' | 'e')) => (&trimmed[..i], 1.0, 180.0),
+            Some((i, 'W' | 'w')) => (&trimmed[..i], -1.0, 180.0),
+            _ => (trimmed, 1.0, 360.0),
+        };
+        let number = number.trim().trim_end_matches('\u{b0}');
+        // A sign and a letter would contradict or repeat each other.
+        if largest == 180.0 && number.starts_with(['-', '+']) {
+            return Err(wrong());
+        }
+        let degrees: f64 = number.parse().map_err(|_| wrong())?;
+        if !(-180.0..=largest).contains(&degrees) {
+            return Err(wrong());
+        }
+        Ok(Longitude(sign * degrees))
+    }
+}
+
+impl fmt::Display for Longitude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            west if west < 0.0 => write!(f, "{}W", -west),
+            east if east <= 180.0 => write!(f, "{east}E"),
+            round => write!(f, "{round}"),
+        }
+    }
+}
+
+impl Serialize for Longitude {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Longitude {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Number(f64),
+            Text(String),
+        }
+        let text = match Form::deserialize(deserializer)? {
+            Form::Number(degrees) => degrees.to_string(),
+            Form::Text(text) => text,
+        };
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Longitude {
+    fn schema_name() -> Cow<'static, str> {
+        "longitude".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut text = json_schema!({ "type": "string", "examples": ["100E"] });
+        text.insert(UNIT_KEYWORD.to_owned(), LONGITUDE.into());
+        json_schema!({
+            "description": "A longitude: \"100E\", \"74W\", or degrees east.",
+            "anyOf": [text, { "type": "number", "minimum": -180.0, "maximum": 360.0 }],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longitudes_read_as_people_write_them() {
+        for (text, degrees) in
+            [("100E", 100.0), ("74W", -74.0), (" 74.5 w", -74.5), ("-74", -74.0), ("286", 286.0), ("0E", 0.0)]
+        {
+            assert_eq!(text.parse(), Ok(Longitude(degrees)), "{text}");
+            assert_eq!(Longitude(degrees).to_string().parse(), Ok(Longitude(degrees)));
+        }
+        for text in ["", "E", "181E", "-74W", "100N", "361", "nan", "infE", "\u{b0}"] {
+            assert!(text.parse::<Longitude>().is_err(), "{text}");
         }
     }
 }

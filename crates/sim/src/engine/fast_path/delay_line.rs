@@ -10,9 +10,6 @@ use bentpipe_cc::Span;
 use super::routes::{END, Feeder, Hop, Role};
 use crate::link::direction::{Direction, Promises};
 
-/// A hop that begins no delay line.
-pub(super) const NONE: u32 = u32::MAX;
-
 /// A run of constant directions on a route.
 #[derive(Debug)]
 pub(super) struct DelayLine {

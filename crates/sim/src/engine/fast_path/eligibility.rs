@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bentpipe_cc::Span;
 
 use crate::engine::network::Network;
-use crate::host::flow::Flow;
+use crate::host::flow::FlowState;
 use crate::link::direction::{Direction, Promises};
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Plan, Source};
 
@@ -47,8 +47,9 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
         apart || promises(data, &sizes, network).all(|p| p.least_gap > Span::ZERO)
     };
     let recorder = &network.recorder;
-    let prompt =
-        |(host, flow): (&Flow, &FlowPlan)| host.answers_at_once() && (!recorder.has_changes() || tells(flow));
+    let prompt = |(host, flow): (&FlowState, &FlowPlan)| {
+        host.answers_at_once() && (!recorder.has_changes() || tells(flow))
+    };
     // Rows are in the order of time, and controllers from outside may know of each other.
     let from_outside =
         |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
@@ -75,7 +76,7 @@ pub(super) fn promises<'a>(
 /// The sizes of packets that each direction may be offered. `routes`: the directions that a flow's data and acknowledgements cross.
 pub(super) fn sizes(
     directions: &[Direction],
-    flows: &[Flow],
+    flows: &[FlowState],
     routes: impl Fn(usize) -> [Vec<usize>; 2],
 ) -> Vec<Vec<u16>> {
     let mut sizes = vec![Vec::new(); directions.len()];
@@ -94,7 +95,7 @@ pub(super) fn sizes(
 }
 
 /// How many packets of data a second the directions let through that are the slowest of any flow's.
-pub(super) fn capacity(plan: &Plan, flows: &[Flow]) -> f64 {
+pub(super) fn capacity(plan: &Plan, flows: &[FlowState]) -> f64 {
     let mut slowest = BTreeMap::new();
     for (flow, host) in plan.flows.iter().zip(flows) {
         let rates = flow.path.iter().map(|id| (id.of(&plan.links).rate_bps, id.index()));

@@ -65,6 +65,14 @@ pub(super) struct Seated {
     pub(super) partition: u32,
 }
 
+/// Who has set a timer.
+pub(super) enum Timer {
+    Sender(usize),
+    Receiver(usize),
+    Stop(usize),
+    Tick,
+}
+
 impl EventQueue {
     /// An empty one of so many partitions.
     pub(super) fn new(partitions: usize, directions: &[Seated]) -> Self {

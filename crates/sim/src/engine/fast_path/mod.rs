@@ -30,10 +30,9 @@ use access_delays::{AccessDelays, Entity};
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
-use event_queue::{EventQueue, Seated};
+use event_queue::{EventQueue, Seated, Timer};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
-use timers::Timer;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -66,7 +65,8 @@ impl FastPath {
         let in_order: Vec<bool> = all.clone().map(|i| promises(i).all(|p| p.in_order)).collect();
         let delay = |i| promises(i).map(|p| p.least_delay).min().unwrap_or(Span::ZERO);
         let delays: Vec<Span> = all.map(delay).collect();
-        let feeders = routes::feeders(&hops, &entities, &ways);
+        let is_shared: Vec<bool> = entities.iter().map(|entity| entity.is_shared).collect();
+        let feeders = routes::feeders(&hops, &is_shared, &ways);
         routes::assign(&mut hops, &in_order, &ways, &feeders);
         let constants = delay_line::constants(&network.directions, &feeders, &sizes);
         for (direction, sizes) in network.directions.iter_mut().zip(&sizes) {

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use super::access_delays::Entity;
-use super::delay_line;
-use crate::host::flow::{Flow, Kind};
+use crate::host::flow::{FlowState, Kind};
 
 /// Ends a route.
 pub(super) const END: u32 = u32::MAX;
+
+/// A hop that begins no delay line.
+const NO_DELAY_LINE: u32 = u32::MAX;
 
 /// A direction on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +20,7 @@ pub(super) struct Hop {
     /// Its index, or [`END`].
     pub(super) direction: u32,
     pub(super) role: Role,
-    /// The delay line that begins here, or [`delay_line::NONE`].
+    /// The delay line that begins here, or [`NO_DELAY_LINE`].
     pub(super) delay_line: u32,
 }
 
@@ -45,7 +46,7 @@ impl Role {
 
 impl Hop {
     /// The end of a route.
-    pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: delay_line::NONE };
+    pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: NO_DELAY_LINE };
 
     /// Direction `i` on a route, whose role is to be found.
     pub(super) fn new(i: usize) -> Self {
@@ -76,7 +77,7 @@ pub(super) struct Ways {
 
 impl Ways {
     /// Those of `flow`.
-    pub(super) fn new(flow: &Flow, prompt: bool) -> Self {
+    pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         Self { data: flow.data_route, acks, prompt }
     }
@@ -143,12 +144,12 @@ pub(super) enum Feeder {
     Many,
 }
 
-/// Who offers packets to each direction; `None`: nobody.
-pub(super) fn feeders(hops: &[Hop], entities: &[Entity], ways: &[Ways]) -> Vec<Option<Feeder>> {
-    let mut feeders = vec![None; entities.len()];
+/// Who offers packets to each direction, of which these stand for several; `None`: nobody.
+pub(super) fn feeders(hops: &[Hop], is_shared: &[bool], ways: &[Ways]) -> Vec<Option<Feeder>> {
+    let mut feeders = vec![None; is_shared.len()];
     let mut meet = |direction: u32, feeder: Feeder| {
         // A delay that flows share is one for each of them.
-        let several = matches!(feeder, Feeder::Direction(from) if entities[from as usize].is_shared);
+        let several = matches!(feeder, Feeder::Direction(from) if is_shared[from as usize]);
         let feeder = if several { Feeder::Many } else { feeder };
         let known = &mut feeders[direction as usize];
         *known = Some(if known.is_none_or(|known| known == feeder) { feeder } else { Feeder::Many });

@@ -3,17 +3,10 @@
 use bentpipe_cc::Time;
 
 use super::FastPath;
+use super::event_queue::Timer;
 use crate::host::flow::{Kind, NEVER};
 use crate::link::packet::Packet;
 use crate::record::recorder::Cause;
-
-/// Who has set a timer.
-pub(super) enum Timer {
-    Sender(usize),
-    Receiver(usize),
-    Stop(usize),
-    Tick,
-}
 
 impl FastPath {
     /// Timers of one instant expire in the order of these numbers.
