@@ -26,6 +26,7 @@ pub mod plan;
 mod priority;
 mod queue;
 mod random;
+mod random_scenario;
 mod recorder;
 mod red;
 pub mod report;
@@ -47,4 +48,6 @@ pub use engine::run_plainly;
 pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use error::Error;
 pub use many::run_many;
+#[doc(hidden)]
+pub use random_scenario::random_scenario;
 pub use scenario::{Scenario, schema};
