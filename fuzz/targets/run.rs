@@ -1,13 +1,15 @@
-//! Any small scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the same with another
+//! Any random scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the same with another
 //! run beside it that watches every link.
 
 #![no_main]
 
-use bentpipe_fuzz::Bytes;
 use bentpipe_sim::plan::{Plan, Record};
 use bentpipe_sim::report::Report;
-use bentpipe_sim::{RunError, Scenario, no_supply, run};
+use bentpipe_sim::{RunError, Scenario, no_supply, random_scenario, run};
 use libfuzzer_sys::fuzz_target;
+
+/// Packets that are lost by a trace.
+const LOSSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sim/tests/sim/losses.txt");
 
 /// What a run yields; `None` if it is longer than 65,536 events, after which it is asked whether it goes on, or if it keeps more
 /// packets than a run may.
@@ -20,7 +22,7 @@ fn report(plan: &Plan, text: &str) -> Option<Report> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let text = Bytes(data).scenario();
+    let text = random_scenario(data, LOSSES);
     let mut plan = match Scenario::from_toml(&text, "fuzz.toml", &[]).and_then(|s| s.resolve()) {
         Ok(plan) => plan,
         // Values that do not go together.
