@@ -1,7 +1,5 @@
 //! Values from the bytes that the fuzzer chooses; after the last byte all are zero.
 
-mod scenario;
-
 use bentpipe_cc::Span;
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 

@@ -1,13 +1,15 @@
-//! Any small scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the same with another
+//! Any random scenario, run to its end: it keeps the laws of the audit, yields finite numbers, and yields the same with another
 //! run beside it that watches every link.
 
 #![no_main]
 
-use bentpipe_fuzz::Bytes;
-use bentpipe_sim::plan::{Plan, Record};
+use bentpipe_sim::plan::{Plan, RecordPlan};
 use bentpipe_sim::record::Report;
-use bentpipe_sim::{RunError, Scenario, no_supply, run};
+use bentpipe_sim::{RunError, Scenario, no_supply, random_scenario, run};
 use libfuzzer_sys::fuzz_target;
+
+/// Packets that are lost by a trace.
+const LOSSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sim/tests/sim/losses.txt");
 
 /// What a run yields; `None` if it is longer than 65,536 events, after which it is asked whether it goes on, or if it keeps more
 /// packets than a run may.
@@ -20,7 +22,7 @@ fn report(plan: &Plan, text: &str) -> Option<Report> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let text = Bytes(data).scenario();
+    let text = random_scenario(data, LOSSES);
     let mut plan = match Scenario::from_toml(&text, "fuzz.toml", &[]).and_then(|s| s.resolve()) {
         Ok(plan) => plan,
         // Values that do not go together.
@@ -40,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
         assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}\n{text}");
         assert!(link.queue_mean_packets >= 0.0 && link.queue_mean_packets.is_finite(), "{link:?}\n{text}");
     }
-    plan.record = Some(Record { interval: Some(plan.duration), flows: true, links: true, segments: false });
+    plan.record = Some(RecordPlan { interval: Some(plan.duration), flows: true, links: true, segments: false });
     // It may take a few events more, and so be left.
     let Some(watched) = report(&plan, &text) else { return };
     assert_eq!(format!("{alone:?}"), format!("{watched:?}"), "{text}");

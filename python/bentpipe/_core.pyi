@@ -11,6 +11,7 @@ __all__ = [
     "check",
     "controllers",
     "load",
+    "random_scenario",
     "run",
     "run_many",
     "schema",
@@ -46,6 +47,12 @@ def controllers() -> str: ...
 def load(path: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def check(scenario_json: str) -> str: ...
 def schema() -> str: ...
+def random_scenario(data: bytes, losses: str) -> str:
+    """The random scenario that some bytes stand for, as TOML: for tests.
+
+    `losses` is the file that its traces of losses name.
+    """
+
 def run(
     scenario_json: str,
     controllers: dict[str, Callable[..., Any]] | None = None,

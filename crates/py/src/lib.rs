@@ -104,6 +104,12 @@ fn schema() -> String {
     bentpipe_sim::schema()
 }
 
+/// The random scenario that some bytes stand for, as TOML; `losses` is the file that its traces of losses name. For tests.
+#[pyfunction]
+fn random_scenario(data: &[u8], losses: &str) -> String {
+    bentpipe_sim::random_scenario(data, losses)
+}
+
 /// What one run yielded.
 #[pyclass(frozen)]
 struct RawResult {
@@ -328,6 +334,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
+    m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(run_many, m)?)?;
     Ok(())

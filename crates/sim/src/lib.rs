@@ -19,4 +19,6 @@ pub use engine::run_by_reference;
 pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use resolve::plan;
 pub use scenario::error::{self, Error};
+#[doc(hidden)]
+pub use scenario::random::random_scenario;
 pub use scenario::{Scenario, schema, units};

@@ -2,6 +2,7 @@
 
 pub mod error;
 mod keys;
+pub(crate) mod random;
 mod read;
 pub(crate) mod schema;
 pub(crate) mod text;

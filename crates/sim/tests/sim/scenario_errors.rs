@@ -1,5 +1,4 @@
 //! Every mistake in a scenario gets one message that names file, line and key, and says what would be right.
-#![allow(missing_docs)]
 
 use std::path::PathBuf;
 

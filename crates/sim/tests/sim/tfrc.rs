@@ -1,7 +1,7 @@
 //! TFRC beside TCP with SACK on one RED queue, as in S. Floyd, M. Handley, J. Padhye, J. Widmer: Equation-Based Congestion Control
 //! for Unicast Applications, ACM SIGCOMM, 2000: 15 Mbit/s, 16 flows of each.
 
-use bentpipe_sim::{Scenario, no_supply, run};
+use crate::outcome::outcome;
 
 /// When measuring begins, seconds; one sample in 200 ms.
 const WARM: usize = 50;
@@ -28,9 +28,7 @@ fn shares() -> [(f64, f64); 2] {
         flow("reno"),
         flow("tfrc"),
     );
-    let plan =
-        Scenario::from_toml(&text, "tfrc.toml", &[]).and_then(|s| s.resolve()).expect("a valid scenario");
-    let outcome = run(&plan, &mut no_supply, &mut |_| true).expect("a run that ends");
+    let outcome = outcome(&text);
     let trace = outcome.flows.trace();
     [0, 16].map(|first| {
         let (mut rate, mut cov) = (0.0, 0.0);

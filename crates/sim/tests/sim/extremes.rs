@@ -1,13 +1,8 @@
 //! The ends of the ranges: each gives the number that arithmetic by hand gives, or one clear error.
 
-use bentpipe_sim::record::Report;
 use bentpipe_sim::{Scenario, no_supply, run};
 
-fn report(text: &str) -> Report {
-    let plan =
-        Scenario::from_toml(text, "extreme.toml", &[]).and_then(|s| s.resolve()).expect("a valid scenario");
-    run(&plan, &mut no_supply, &mut |_| true).expect("a run that keeps the laws").report
-}
+use crate::outcome::{plan, report};
 
 fn refusal(text: &str) -> String {
     let plan = Scenario::from_toml(text, "extreme.toml", &[]).and_then(|s| s.resolve());
@@ -101,10 +96,7 @@ fn a_window_that_would_fill_the_memory_ends_the_run() {
     let text = "duration = \"20 s\"\n[link.sat]\nrate = \"100 Mbit/s\"\ndelay = \"250 ms\"\nreverse = { rate = \"1 Tbit/s\" }\n\
         queue = { kind = \"drop-tail\", limit = \"200 packets\" }\n\
         [[flow]]\nname = \"leaps\"\ncc = \"star\"\npath = [\"sat\"]\nack_jitter = \"7 ms\"\n";
-    let outcome = |text: &str| {
-        let plan = Scenario::from_toml(text, "extreme.toml", &[]).and_then(|s| s.resolve());
-        run(&plan.expect("a valid scenario"), &mut no_supply, &mut |_| true)
-    };
+    let outcome = |text: &str| run(&plan(text), &mut no_supply, &mut |_| true);
     let said = outcome(text).expect_err("all of it at once").to_string();
     assert!(
         said.contains("of them of flow leaps;") && said.contains("give flows a receive_window"),

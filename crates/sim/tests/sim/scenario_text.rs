@@ -1,5 +1,4 @@
 //! No text makes the front end panic, and what it reads it can write.
-#![allow(missing_docs)]
 
 use bentpipe_cc::Span;
 use bentpipe_sim::Scenario;

@@ -1,5 +1,4 @@
 //! What a scenario resolves to: defaults, units, names, queues in bandwidth-delay products, geometry.
-#![allow(missing_docs)]
 
 use std::path::Path;
 
@@ -12,11 +11,9 @@ use bentpipe_sim::plan::{
 use bentpipe_sim::{Scenario, schema};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
-const HEAD: &str = "duration = \"120 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n";
+use crate::outcome::plan;
 
-fn plan(text: &str) -> Plan {
-    Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"))
-}
+const HEAD: &str = "duration = \"120 s\"\n[link.sat]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n";
 
 /// The plan of one flow with these lines over the 10 Mbit/s, 250 ms link.
 fn one(flow: &str) -> Plan {

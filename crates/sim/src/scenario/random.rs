@@ -1,0 +1,504 @@
+//! Random scenarios for tests, from bytes: one generator for proptest, the fuzzer and Python.
+//!
+//! A scenario is TOML text, as a user writes it, so that one that fails can be printed and run again. Bytes that run out count as
+//! zeros, and zero stands for the plainest choice: fewer and smaller bytes make a plainer scenario. So a test may shrink bytes.
+//!
+//! Queues, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new one is drawn
+//! without a line here, unless a key needs a range of its own: [`Draw::value`] holds these.
+
+use std::sync::LazyLock;
+
+use arbitrary::Unstructured;
+use bentpipe_cc::registry::{self, Kind};
+use serde_json::{Map, Value, json};
+
+/// The scenario that `bytes` stand for, as TOML. A few are refused, because their values do not fit together.
+///
+/// The first byte, modulo 4, chooses a regime:
+///
+/// - 0: any link, any queue, any loss and any options, anywhere in their ranges;
+/// - 1: chains of drop-tail links, which flows with few options share;
+/// - 2: all times are whole milliseconds, so that many events fall on one instant;
+/// - 3: packets take no time or a nanosecond, and so do many links.
+///
+/// `losses` is the file that loss models of kind "trace" name.
+pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
+    let mut bytes = Unstructured::new(bytes);
+    let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
+        [bytes.int_in_range(0..=3).unwrap_or(0)];
+    let mut draw = Draw { bytes, regime, least_delay: 0, finite: true, losses };
+    toml::to_string(&draw.scenario()).expect("a tree that TOML can hold")
+}
+
+/// Options of a flow that [`Draw::flow`] and [`Draw::tcp`] draw themselves.
+const OF_FLOW: [&str; 12] = [
+    "ack_jitter",
+    "ack_path",
+    "cc",
+    "count",
+    "extra_delay",
+    "max_rto",
+    "name",
+    "path",
+    "priority",
+    "start",
+    "start_jitter",
+    "stop",
+];
+/// Controllers whose window has a bound where acknowledgements come together.
+const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
+
+static SCHEMA: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(&crate::schema()).expect("the schema is JSON"));
+
+/// What the numbers of a scenario are like; see [`random_scenario`].
+#[derive(Clone, Copy, PartialEq)]
+enum Regime {
+    Any,
+    Chain,
+    Milliseconds,
+    Nanoseconds,
+}
+
+/// Draws the parts of one scenario.
+struct Draw<'a> {
+    bytes: Unstructured<'a>,
+    regime: Regime,
+    /// No link has a shorter delay, in the unit of the regime. Above zero no hop ends at the instant at which it begins.
+    least_delay: u64,
+    /// Every transfer has an end, so that links may be as fast as they like.
+    finite: bool,
+    losses: &'a str,
+}
+
+impl Draw<'_> {
+    /// From 0 to `most`.
+    fn to(&mut self, most: u64) -> u64 {
+        self.bytes.int_in_range(0..=most).unwrap_or(0)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.to(n - 1) == n - 1 && n > 1
+    }
+
+    /// From 0 to 1, often one of these two.
+    fn part(&mut self) -> f64 {
+        match self.to(255) {
+            0..=9 => 0.0,
+            246.. => 1.0,
+            _ => self.to(65_535) as f64 / 65_535.0,
+        }
+    }
+
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.to(all.len() as u64 - 1) as usize]
+    }
+
+    /// The element for the regime.
+    fn by<T: Copy>(&self, each: [T; 4]) -> T {
+        each[self.regime as usize]
+    }
+
+    /// Whether a key is given that may be absent.
+    fn given(&mut self) -> bool {
+        self.one_in(self.by([2, 12, 12, 12]))
+    }
+
+    /// This many milliseconds or, in [`Regime::Nanoseconds`], nanoseconds.
+    fn span(&self, number: u64) -> Value {
+        json!(format!("{number} {}", self.by(["ms", "ms", "ms", "ns"])))
+    }
+
+    /// A time from `least` to `least` and `more` of the regime.
+    fn time(&mut self, least: u64, more: [u64; 4]) -> Value {
+        let number = least + self.to(self.by(more));
+        self.span(number)
+    }
+
+    fn bytes(&mut self, least: u64, most: u64) -> Value {
+        json!(format!("{} bytes", least + self.to(most - least)))
+    }
+
+    fn scenario(&mut self) -> Value {
+        let mut tree = json!({
+            "seed": self.to(u64::from(u16::MAX)),
+            "duration": self.time(1, [12_000, 8_000, 2_000, 1_000_000]),
+            "station": { "here": { "lat": 1.3, "lon": 103.8 } },
+        });
+        self.least_delay = self.to(1);
+        self.finite = self.regime == Regime::Nanoseconds || self.one_in(4);
+        let names = &["a", "b", "c", "d"][..=self.to(self.by([3, 7, 3, 3])).min(3) as usize];
+        let tables = self.pick(&[1, 2, 1, 3, 1, 2, 3, 4]);
+        tree["flow"] = (0..tables).map(|_| self.flow(names)).collect();
+        for name in names {
+            tree["link"][name] = self.link();
+        }
+        match self.to(7) {
+            0 => {}
+            1 => tree["record"] = json!({ "interval": "change" }),
+            2 => tree["record"] = json!({ "interval": "change", "segments": true }),
+            3 => tree["record"] = json!({ "interval": self.interval(), "segments": true }),
+            _ => {
+                let (flows, links) = (!self.one_in(4), !self.one_in(4));
+                tree["record"] = json!({ "interval": self.interval(), "flows": flows, "links": links });
+            }
+        }
+        tree
+    }
+
+    /// Time between two samples.
+    fn interval(&mut self) -> Value {
+        match self.regime {
+            Regime::Nanoseconds => json!("1 us"),
+            _ => self.time(1, [300, 300, 3, 0]),
+        }
+    }
+
+    fn link(&mut self) -> Value {
+        let mut link = self.place();
+        link["rate"] = self.rate();
+        link["queue"] = self.queue();
+        link["loss"] = self.losses();
+        if self.to(3) > 0 {
+            let mut back = json!({});
+            for key in ["rate", "delay", "queue", "loss"] {
+                if self.to(3) > 0 {
+                    back[key] = match key {
+                        "rate" => self.rate(),
+                        "delay" => self.delay(),
+                        "queue" => self.queue(),
+                        _ => self.losses(),
+                    };
+                }
+            }
+            link["reverse"] = back;
+        }
+        link
+    }
+
+    /// A delay, or stations and a satellite that they see.
+    fn place(&mut self) -> Value {
+        match self.to(self.by([10, 0, 0, 0])) {
+            0..=7 => json!({ "delay": self.delay() }),
+            8 => {
+                json!({ "from": "shanghai", "to": "here", "satellite": { "geo": format!("{}E", 60 + self.to(60)) } })
+            }
+            9 => {
+                json!({ self.pick(&["from", "to"]): "singapore", "satellite": { "geo": "100E", "min_elevation": 30 } })
+            }
+            _ => json!({ "from": "london", "satellite": { "geo": "100E", "min_elevation": -90 } }),
+        }
+    }
+
+    fn delay(&mut self) -> Value {
+        let more = match self.regime {
+            Regime::Any => match self.to(7) {
+                0..=3 => self.pick(&[0, 1, 20, 270]),
+                _ => return json!(format!("{} us", self.least_delay + self.to(400_000))),
+            },
+            Regime::Chain => self.to(60),
+            Regime::Milliseconds => self.to(3),
+            Regime::Nanoseconds => self.pick(&[0, 0, 1, 1_000, 9_000]),
+        };
+        self.span(self.least_delay + more)
+    }
+
+    /// In [`Regime::Chain`] most packets take a whole number of nanoseconds, in [`Regime::Milliseconds`] 1500 bytes take 1 to 4 ms.
+    fn rate(&mut self) -> Value {
+        let kbps = match self.regime {
+            Regime::Any => match self.to(9) {
+                8 => return json!(format!("{} bit/s", 1 + self.to(999))),
+                9 if self.finite => 1_000_000_000,
+                _ => 10 + self.to(20_000),
+            },
+            Regime::Chain => match self.to(12) {
+                0..=7 => self.pick(&[800, 1_000, 1_250, 1_600, 100_000]),
+                8 => 100,
+                9 if self.finite => 1_000_000_000,
+                _ => 200 + self.to(29_800),
+            },
+            Regime::Milliseconds => self.pick(&[12_000, 12_000, 6_000, 4_000, 3_000]),
+            Regime::Nanoseconds => 1_000 * self.pick(&[1_000_000, 9_000, 100_000, 10_000_000, 1_000, 12]),
+        };
+        json!(format!("{kbps} kbit/s"))
+    }
+
+    /// A queue of any kind; outside [`Regime::Any`] mostly drop-tail.
+    fn queue(&mut self) -> Value {
+        let kinds = SCHEMA["$defs"]["Queue"]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+        let plain = self.regime != Regime::Any && self.to(self.by([0, 5, 2, 4])) > 0;
+        let chosen = &kinds[if plain { 0 } else { self.to(kinds.len() as u64 - 1) as usize }];
+        let kind = &chosen["properties"]["kind"]["const"];
+        let mut queue = json!({ "kind": kind });
+        for (key, schema) in properties(chosen) {
+            match key {
+                "kind" => {}
+                // Only these do without room.
+                "limit" if kind == "drop-tail" || kind == "priority" => queue[key] = self.room(0),
+                "limit" => queue[key] = self.room(5),
+                // With the default number of bands a flow's priority may be refused.
+                "bands" => queue[key] = self.value(key, schema),
+                // The default is longer than the intervals of short scales.
+                "target" if self.regime != Regime::Any => queue[key] = self.value(key, schema),
+                _ if self.one_in(2) => queue[key] = self.value(key, schema),
+                _ => {}
+            }
+        }
+        queue
+    }
+
+    /// The size of a queue, at least this number of packets.
+    fn room(&mut self, packets: u64) -> Value {
+        json!(match self.to(9) {
+            6 | 7 => format!("{} bytes", 1_500 * packets + self.to(self.by([60_000, 40_000, 30_000, 3_000]))),
+            8 => format!("{} bdp", 0.1 + 3.0 * self.part()),
+            9 => "1000 packets".to_owned(),
+            _ => format!("{} packets", packets + self.to(self.by([60, 40, 20, 30]))),
+        })
+    }
+
+    fn losses(&mut self) -> Value {
+        let number = match self.regime {
+            Regime::Any => self.pick(&[0, 1, 0, 1, 2]),
+            _ => u64::from(self.one_in(5)),
+        };
+        (0..number).map(|_| self.loss()).collect()
+    }
+
+    fn loss(&mut self) -> Value {
+        let most = self.by([1.0, 0.1, 0.1, 0.1]);
+        match self.to(6) {
+            0 | 1 => json!({ "kind": "packet-error", "rate": self.part() * most }),
+            2 => json!({ "kind": "bit-error", "rate": self.part() * self.by([1e-4, 1e-5, 1e-5, 1e-3]) }),
+            3 => json!({
+                "kind": "gilbert-elliott", "p": self.part() * most, "r": self.part(), "good_loss": self.part() * 0.1 * most,
+                "bad_loss": self.part(),
+            }),
+            4 => json!({
+                "kind": "outage", "every": self.time(1_000, [3_000, 3_000, 1_000, 300_000]),
+                "length": self.time(1, [900, 900, 90, 900]), "first": self.time(0, [2_000, 2_000, 1_000, 100_000]),
+            }),
+            5 => {
+                let from = self.to(self.by([3_000, 3_000, 1_000, 100_000]));
+                let to = from + 1 + self.to(self.by([2_000, 1_000, 90, 50_000]));
+                json!({ "kind": "outage", "from": self.span(from), "to": self.span(to) })
+            }
+            _ => json!({ "kind": "trace", "file": self.losses }),
+        }
+    }
+
+    fn flow(&mut self, links: &[&str]) -> Value {
+        let mut flow = if self.one_in(6) { json!({ "traffic": self.cbr() }) } else { self.tcp(links) };
+        let (start, jitter) =
+            (self.to(self.by([1_500, 1_000, 4, 2])), self.to(self.by([1_000, 1_000, 0, 0])));
+        flow["path"] = self.path(links);
+        flow["count"] = json!(1 + self.to(3));
+        flow["start"] = self.span(start);
+        flow["start_jitter"] = self.span(jitter);
+        if self.one_in(4) {
+            // A flow that stops before it starts is refused.
+            let length = 1 + self.to(self.by([9_000, 5_000, 1_500, 500_000]));
+            flow["stop"] = self.span(start + jitter + length);
+        }
+        if self.one_in(self.by([2, 5, 5, 5])) {
+            flow["extra_delay"] = self.time(0, [60, 20, 3, 1]);
+        }
+        if self.one_in(3) {
+            flow["priority"] = json!(self.to(2));
+        }
+        flow
+    }
+
+    /// Links that differ, at least one, in any order; some are crossed the other way.
+    fn path(&mut self, links: &[&str]) -> Value {
+        let first =
+            if self.one_in(self.by([1, 3, 2, 2])) { 0 } else { self.to(links.len() as u64 - 1) as usize };
+        let around = links.iter().cycle().skip(first).take(links.len());
+        let leave_out = self.by([2, 8, 2, 2]);
+        let mut path: Vec<&str> =
+            around.enumerate().filter(|(i, _)| *i == 0 || !self.one_in(leave_out)).map(|(_, l)| *l).collect();
+        if self.one_in(self.by([2, 8, 2, 2])) {
+            path.reverse();
+        }
+        let other_way = self.one_in(4);
+        let mut name = |link: &str| {
+            let reverse = other_way != self.one_in(8);
+            if reverse { format!("{link}/reverse") } else { link.to_owned() }
+        };
+        json!(path.into_iter().map(&mut name).collect::<Vec<_>>())
+    }
+
+    /// Packets at a constant rate, 2,500 a second or fewer where that is not in step with the links.
+    fn cbr(&mut self) -> Value {
+        match self.regime {
+            Regime::Milliseconds => json!({ "kind": "cbr", "rate": "6000 kbit/s", "packet": "1500 bytes" }),
+            Regime::Nanoseconds => json!({
+                "kind": "cbr", "rate": "1 Tbit/s", "packet": self.bytes(1, 60), "on": "100 ns", "off": "99 us",
+            }),
+            _ => {
+                let size = 1 + self.to(3_000);
+                let rate = format!("{} bit/s", 1 + self.to(20_000 * size));
+                let mut cbr = json!({ "kind": "cbr", "rate": rate, "packet": format!("{size} bytes") });
+                if self.one_in(2) {
+                    cbr["on"] = self.time(1, [900, 900, 0, 0]);
+                    cbr["off"] = self.time(0, [900, 900, 0, 0]);
+                }
+                cbr
+            }
+        }
+    }
+
+    fn tcp(&mut self, links: &[&str]) -> Value {
+        let mut flow =
+            json!({ "cc": self.controller(), "profile": self.by(["modern", "paper", "paper", "paper"]) });
+        for (key, schema) in properties(&SCHEMA["$defs"]["Flow"]) {
+            if !OF_FLOW.contains(&key) && self.given() {
+                flow[key] = self.value(key, schema);
+            }
+        }
+        let mut size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
+        match self.regime {
+            Regime::Any => {}
+            Regime::Chain => flow["initial_window"] = json!(1 + self.to(59)),
+            // Acknowledgements take as long as data.
+            Regime::Milliseconds => {
+                (flow["mss"], flow["header"], flow["ack_size"]) =
+                    (json!("1460 bytes"), json!("40 bytes"), json!("1500 bytes"));
+            }
+            Regime::Nanoseconds => {
+                let (mss, window) = (1 + self.to(59), 2 + self.to(38));
+                size *= mss;
+                flow["mss"] = json!(format!("{mss} bytes"));
+                flow["ack_size"] = flow["mss"].clone();
+                flow["header"] = self.bytes(0, 60);
+                flow["initial_window"] = json!(window);
+                flow["receive_window"] = json!(format!("{window} segments"));
+            }
+        }
+        if self.finite || self.one_in(self.by([2, 7, 4, 0])) {
+            flow["traffic"] = json!({ "kind": "bulk", "size": format!("{size} bytes") });
+        }
+        if self.one_in(4) {
+            flow["ack_path"] = self.path(links);
+        }
+        if self.one_in(self.by([2, 6, 16, 6])) {
+            flow["ack_jitter"] = self.time(0, [30, 9, 3, 9]);
+        }
+        if self.regime != Regime::Any && !BOUNDED.iter().any(|id| flow["cc"]["name"] == *id) {
+            flow["receive_window"] = json!(format!("{} segments", 1 + self.to(400)));
+        }
+        self.reconcile(&mut flow);
+        flow
+    }
+
+    /// Makes options that are drawn one by one fit together.
+    fn reconcile(&mut self, flow: &mut Value) {
+        if let Some(least) =
+            flow["min_rto"].as_str().and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
+        {
+            flow["max_rto"] = self.time(least, [100_000, 10_000, 1_000, 100_000]);
+        }
+        if flow["spurious"] == "eifel" {
+            flow["timestamps"] = json!(true);
+        }
+        let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
+        let delayed = flow["delayed_ack"] == true;
+        if let Value::Object(flow) = flow {
+            flow.retain(|key, value| match key.as_str() {
+                "rack" | "tlp" | "dsack" => sack,
+                "newreno_exit" => !sack,
+                "delayed_ack_timeout" => delayed,
+                _ => !value.is_null(),
+            });
+        }
+    }
+
+    /// A registered algorithm; parameters are anywhere in their ranges.
+    fn controller(&mut self) -> Value {
+        let any = if self.regime == Regime::Any { self.to(15) > 0 } else { self.one_in(3) };
+        if !any {
+            return json!({ "name": self.pick(&BOUNDED) });
+        }
+        let all = registry::all();
+        let entry = &all[self.to(all.len() as u64 - 1) as usize];
+        let mut table = json!({ "name": entry.id });
+        for param in entry.params {
+            if self.given() {
+                table[param.name] = self.argument(param.kind);
+            }
+        }
+        // Its constants are refused without it.
+        if entry.refuses_hystart().is_none() && self.given() {
+            table["slow_start"] = json!("hystart++");
+            for param in entry.parameters().filter(|param| param.name.starts_with("hystart_")) {
+                if self.one_in(4) {
+                    table[param.name] = self.argument(param.kind);
+                }
+            }
+        }
+        table
+    }
+
+    fn argument(&mut self, kind: Kind) -> Value {
+        match kind {
+            Kind::Number { min, max, .. } => json!((min + self.part() * (max - min)).clamp(min, max)),
+            Kind::Flag { .. } => json!(self.one_in(2)),
+            Kind::Choice(names) => json!(self.pick(names)),
+        }
+    }
+
+    /// A value for a key of a queue or a flow: by the key where the schema allows more than is of use, else by the schema.
+    fn value(&mut self, key: &str, schema: &Value) -> Value {
+        match key {
+            "min" => json!(0.4 * self.part()),
+            "max" => json!(0.5 + 0.5 * self.part()),
+            "bands" => json!(3 + self.to(2)),
+            "target" => self.time(1, [49, 49, 2, 3_000]),
+            // Longer than any target.
+            "interval" => self.time(self.by([51, 51, 4, 3_001]), [250, 250, 16, 20_000]),
+            "update" => json!(format!("{} ms", 1 + self.to(19))),
+            "mss" => self.bytes(1, 9_000),
+            "header" => self.bytes(0, 80),
+            "ack_size" => self.bytes(1, 1_500),
+            "initial_window" | "initial_ssthresh" => json!(2 + self.to(98)),
+            "recovery" => json!(self.pick(&["sack", "sack", "newreno", "reno"])),
+            "initial_rto" | "min_rto" => self.time(1, [3_000, 3_000, 200, 100_000]),
+            "granularity" => json!(format!("{} us", 1 + self.to(499))),
+            _ => self.by_schema(schema),
+        }
+    }
+
+    fn by_schema(&mut self, schema: &Value) -> Value {
+        let kind = schema["type"].as_str().or(schema["type"][0].as_str());
+        let (min, max) =
+            (schema["minimum"].as_f64().unwrap_or(0.0), schema["maximum"].as_f64().unwrap_or(1e9));
+        match (kind, schema["x-quantity"].as_str()) {
+            (Some("boolean"), _) => json!(self.one_in(2)),
+            (Some("number"), _) => json!(min + self.part() * (max.min(10.0) - min)),
+            (Some("integer"), _) => json!(min as u64 + self.to((max.min(20.0) - min) as u64)),
+            (_, Some("duration")) => self.time(1, [300, 300, 20, 100_000]),
+            (_, Some("size")) => self.bytes(1, 3_000),
+            (_, Some("rate")) => self.rate(),
+            (_, Some("queue-size")) => self.room(5),
+            (_, Some("window-size")) => json!(format!("{} segments", 1 + self.to(199))),
+            // One of several words, defined elsewhere in the schema.
+            _ => {
+                let name = schema["anyOf"][0]["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+                let words = &SCHEMA["$defs"][name.unwrap_or_default()]["oneOf"];
+                let words = words.as_array().map_or(&[][..], Vec::as_slice);
+                words
+                    .get(self.to((words.len() as u64).saturating_sub(1)) as usize)
+                    .map_or(Value::Null, |w| w["const"].clone())
+            }
+        }
+    }
+}
+
+/// The keys of a table, with the schema of each.
+fn properties(table: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    table["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(Map::iter)
+        .map(|(key, schema)| (key.as_str(), schema))
+}

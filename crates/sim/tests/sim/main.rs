@@ -1,0 +1,13 @@
+//! Scenarios from text to result.
+
+mod outcome;
+
+mod closed_forms;
+mod extremes;
+mod promises;
+mod queues;
+mod random;
+mod scenario_errors;
+mod scenario_resolve;
+mod scenario_text;
+mod tfrc;

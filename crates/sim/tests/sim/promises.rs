@@ -1,0 +1,109 @@
+//! The promises that every run keeps.
+
+use bentpipe_sim::{no_supply, run};
+use proptest::prelude::*;
+
+use crate::outcome::{geo, outcome, plan, report};
+
+#[test]
+fn the_same_seed_gives_the_same_result_and_another_seed_another() {
+    let text = geo(
+        "60 s",
+        "loss = { kind = \"packet-error\", rate = 1e-3 }",
+        "cc = \"cubic\"\nstart_jitter = \"1 s\"",
+    );
+    let traced = |seed| outcome(&format!("seed = {seed}\nrecord = {{ interval = \"change\" }}\n{text}"));
+    // Compared as text, because a trace holds NaN before the first RTT sample.
+    let text_of = |seed| format!("{:?}", traced(seed));
+    assert!(text_of(1) == text_of(1), "two runs of one seed differ");
+    assert_ne!(traced(1).report.flows[0].delivered_bytes, traced(2).report.flows[0].delivered_bytes);
+}
+
+#[test]
+fn another_flow_elsewhere_does_not_disturb_the_losses() {
+    let alone = geo(
+        "60 s",
+        "loss = { kind = \"packet-error\", rate = 1e-3 }",
+        "cc = \"reno\"\nstart_jitter = \"1 s\"",
+    );
+    let other = "[link.other]\nrate = \"5 Mbit/s\"\ndelay = \"20 ms\"\nloss = { kind = \"packet-error\", rate = 1e-2 }\n[[flow]]\nname = \"second\"\ncc = \"cubic\"\npath = [\"other\"]\nstart_jitter = \"1 s\"\n";
+    let both = report(&format!("{alone}{other}"));
+    assert_eq!(report(&alone).flows[0], both.flows[0]);
+}
+
+#[test]
+fn a_run_stops_when_told_to() {
+    let plan = plan(&geo("10000 s", "", "cc = \"reno\""));
+    let mut looks = 0;
+    let result = run(&plan, &mut no_supply, &mut |_| {
+        looks += 1;
+        looks < 3
+    });
+    assert!(result.is_err());
+    assert_eq!(looks, 3);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #[test]
+    fn every_run_conserves_packets_and_is_repeatable(
+        seed in 0_u64..1000,
+        rate_kbps in 100_u64..20_000,
+        delay_ms in 0_u64..600,
+        queue in 0_u64..200,
+        per in 0.0_f64..0.2,
+        ack_per in 0.0_f64..0.2,
+        cc in 0_usize..64,
+        recovery in prop::sample::select(vec!["sack", "newreno", "reno"]),
+        profile in prop::sample::select(vec!["paper", "modern"]),
+        size in 1_u64..2_000_000,
+        count in 1_u32..4,
+        spurious in prop::sample::select(vec!["none", "f-rto", "eifel"]),
+    ) {
+        let all = bentpipe_cc::registry::all();
+        let cc = all[cc % all.len()].id;
+        let text = format!(r#"
+            seed = {seed}
+            duration = "300 s"
+            [link.sat]
+            rate = "{rate_kbps} kbit/s"
+            delay = "{delay_ms} ms"
+            queue = {{ kind = "drop-tail", limit = "{queue} packets" }}
+            loss = {{ kind = "packet-error", rate = {per} }}
+            [link.sat.reverse]
+            loss = {{ kind = "packet-error", rate = {ack_per} }}
+            [[flow]]
+            cc = "{cc}"
+            path = ["sat"]
+            profile = "{profile}"
+            recovery = "{recovery}"
+            spurious = "{spurious}"
+            timestamps = true
+            count = {count}
+            start_jitter = "1 s"
+            traffic = {{ kind = "bulk", size = "{size} bytes" }}
+        "#);
+        let r = report(&text);
+        let link = &r.links[0];
+        let sent: u64 = r.flows.iter().map(|f| f.sent_packets).sum();
+        let probes_at_most: u64 = r.flows.iter().map(|f| f.timeouts + f.spurious_timeouts + 1).sum();
+        let seen = link.delivered_packets + link.dropped_queue + link.dropped_error;
+        // Timeouts of at least 1 s that double up to 60 s fit nine times in 300 s (1 + 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60),
+        // so each end sends at most ten SYNs or FINs, and as many acknowledgements of the other's twenty.
+        let control_at_most = if profile == "modern" { 40 * u64::from(count) } else { 0 };
+        let most = sent + probes_at_most + control_at_most;
+        prop_assert!(seen <= most, "{seen} seen of {sent} sent");
+        prop_assert!(link.utilisation <= 1.0 + 1e-9);
+        for f in &r.flows {
+            prop_assert!(f.delivered_bytes <= size);
+            prop_assert!(f.goodput_bps <= link.rate_bps as f64 * 1.001);
+            let l = f.limited;
+            let sum = l.cwnd + l.rwnd + l.app + l.pacing + l.recovery + l.timeout;
+            prop_assert!((sum - 1.0).abs() < 1e-6, "shares sum to {sum}");
+            if f.completion_s.is_some() {
+                prop_assert_eq!(f.delivered_bytes, size);
+            }
+        }
+        prop_assert_eq!(&r, &report(&text));
+    }
+}

@@ -1,0 +1,254 @@
+//! What each kind of queue does to the flows that cross it.
+
+use bentpipe_sim::record::Report;
+
+use crate::outcome::{outcome, report};
+
+/// Eight SACK flows over 15 Mbit/s and 100 ms, through RED as the papers set it up.
+fn red_dumbbell(red: &str, flow: &str) -> Report {
+    report(&format!(
+        r#"
+        duration = "100 s"
+        [link.sat]
+        rate = "15 Mbit/s"
+        delay = "50 ms"
+        queue = {{ kind = "red", limit = "2.5 bdp", min = 0.15, max = 0.5, mean_packet = "1040 bytes"{red} }}
+        [link.sat.reverse]
+        queue = {{ kind = "drop-tail", limit = "10000 packets" }}
+        [[flow]]
+        cc = "reno"
+        path = ["sat"]
+        profile = "paper"
+        mss = "1000 bytes"
+        receive_window = "128 segments"
+        initial_ssthresh = 16
+        count = 8
+        start_jitter = "1 s"
+        {flow}
+        "#
+    ))
+}
+
+#[test]
+fn red_marks_where_it_would_drop_and_marked_flows_lose_nothing() {
+    let r = red_dumbbell(", ecn = true", "ecn = true");
+    let link = &r.links[0];
+    assert!(r.warnings.is_empty(), "{:?}", r.warnings);
+    assert!(link.marked > 50, "{}", link.marked);
+    assert_eq!((link.dropped_queue, r.flows.iter().map(|f| f.retransmitted_packets).sum::<u64>()), (0, 0));
+    assert!(link.utilisation > 0.9, "{}", link.utilisation);
+
+    // Without ECN at either end the same decisions drop.
+    for dropping in [red_dumbbell("", "ecn = false"), red_dumbbell(", ecn = true", "ecn = false")] {
+        let link = &dropping.links[0];
+        assert_eq!(link.marked, 0);
+        assert!(link.dropped_queue > 50, "{}", link.dropped_queue);
+        let lost: u64 = dropping.flows.iter().map(|f| f.dropped_packets).sum();
+        assert_eq!(link.dropped_queue, lost);
+        // Early drops keep the queue well below its limit of 451 packets.
+        assert!(link.queue_mean_packets < 225.0 && link.queue_max_packets < 451, "{link:?}");
+    }
+    // RED without marks draws nothing from who could be marked.
+    assert_eq!(red_dumbbell("", "ecn = true").links[0].marked, 0);
+}
+
+#[test]
+fn marks_cut_the_window_once_in_a_window() {
+    // Nearly everything that finds 7 packets or more is marked, so each congestion has many marks; yet the window is halved
+    // once, and nothing is lost.
+    let text = r#"
+        duration = "60 s"
+        record = { interval = "change" }
+        [link.sat]
+        rate = "10 Mbit/s"
+        delay = "50 ms"
+        queue = { kind = "red", limit = "100 packets", min = "4 packets", max = "7 packets", weight = 1.0, max_p = 0.8, wait = false, ecn = true }
+        [[flow]]
+        cc = "reno"
+        path = ["sat"]
+        profile = "paper"
+        initial_ssthresh = 60
+        ecn = true
+    "#;
+    let out = outcome(text);
+    let (flow, link) = (&out.report.flows[0], &out.report.links[0]);
+    assert_eq!((link.dropped_queue, flow.retransmitted_packets, flow.timeouts), (0, 0, 0));
+    let trace = out.flows.trace();
+    let cuts: Vec<f64> = (1..trace.cwnd.len())
+        .filter(|i| trace.cwnd[*i] < trace.cwnd[i - 1] - 0.5)
+        .map(|i| trace.t_s[i])
+        .collect();
+    assert!(
+        cuts.len() > 3 && link.marked > 10 * cuts.len() as u64,
+        "{} cuts, {} marks",
+        cuts.len(),
+        link.marked
+    );
+    let base = 0.1 + (1500.0 + 40.0) * 8.0 / 10e6;
+    let closest = cuts.windows(2).map(|w| w[1] - w[0]).fold(f64::INFINITY, f64::min);
+    assert!(closest > base, "two cuts {closest} s apart, within one round trip of {base} s");
+}
+
+/// `busy`, without the errors: a drop-tail link counts them when it takes a packet, one that decides at departure when it sends it,
+/// so packets that still wait at the end make a difference.
+fn without_errors(queue: &str) -> Report {
+    let mut report = busy(queue);
+    report.links.iter_mut().for_each(|link| link.dropped_error = 0);
+    report.flows.iter_mut().for_each(|flow| flow.dropped_packets = 0);
+    report
+}
+
+/// Four flows over a bottleneck with losses in both directions and a queue of this kind, ACKs crossing one, too.
+fn busy(queue: &str) -> Report {
+    report(&format!(
+        r#"
+        duration = "60 s"
+        [link.lan]
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        queue = {{ kind = "drop-tail", limit = "1000 packets" }}
+        [link.sat]
+        rate = "4 Mbit/s"
+        delay = "30 ms"
+        queue = {{ {queue} }}
+        loss = {{ kind = "packet-error", rate = 1e-3 }}
+        [link.sat.reverse]
+        rate = "50 kbit/s"
+        loss = {{ kind = "packet-error", rate = 1e-2 }}
+        [[flow]]
+        cc = "cubic"
+        path = ["lan", "sat"]
+        count = 2
+        start_jitter = "1 s"
+        [[flow]]
+        cc = "reno"
+        path = ["sat"]
+        [[flow]]
+        path = ["sat"]
+        traffic = {{ kind = "cbr", rate = "1 Mbit/s", on = "2 s", off = "3 s" }}
+        "#
+    ))
+}
+
+#[test]
+fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
+    // One band, or a target that nothing reaches: first in, first out, and what finds no room is lost. The path through the
+    // engine is another, the result the same to the last bit.
+    for limit in ["0 packets", "1 packets", "37 packets", "20 kB"] {
+        let plain = busy(&format!("kind = \"drop-tail\", limit = \"{limit}\""));
+        let sat: Vec<_> = plain.links.iter().filter(|l| l.name == "sat").collect();
+        assert!(
+            sat.iter().any(|l| l.dropped_queue > 50) && sat.iter().any(|l| l.dropped_error > 1),
+            "{sat:?}"
+        );
+        let plain = without_errors(&format!("kind = \"drop-tail\", limit = \"{limit}\""));
+        assert_eq!(
+            without_errors(&format!("kind = \"priority\", bands = 1, limit = \"{limit}\"")),
+            plain,
+            "{limit}"
+        );
+        if limit != "0 packets" {
+            let lax = format!("kind = \"codel\", target = \"1 h\", interval = \"2 h\", limit = \"{limit}\"");
+            assert_eq!(without_errors(&lax), plain, "{limit}");
+            let lax = format!("kind = \"pie\", target = \"1 h\", limit = \"{limit}\"");
+            assert_eq!(without_errors(&lax), plain, "{limit}");
+        }
+    }
+    // With room for all, flows that share one queue of FQ-CoDel share a first-in-first-out queue. (Without losses: drop-tail
+    // counts those of packets that wait when the run ends, which here are many.)
+    let flows = "receive_window = \"400 segments\"\n[[flow]]\ncc = \"cubic\"\npath = [\"sat\"]\nreceive_window = \"400 segments\"";
+    let plain = bloated("kind = \"drop-tail\"", flows);
+    assert!(plain.links[0].queue_max_packets > 500, "{:?}", plain.links[0]);
+    let one = "kind = \"fq-codel\", queues = 1, target = \"1 h\", interval = \"2 h\"";
+    assert_eq!(bloated(one, flows), plain);
+}
+
+/// Packets of constant-rate flows that one link of 1 Mbit/s has delivered (8 ms each), and dropped.
+fn cbr_shares(queue: &str, flows: &[(&str, u32, &str)]) -> Vec<(u64, u64)> {
+    let mut text = format!(
+        "duration = \"80 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"0 ms\"\nqueue = {{ {queue} }}\n"
+    );
+    for (name, priority, rate) in flows {
+        text += &format!(
+            "[[flow]]\nname = \"{name}\"\npath = [\"sat\"]\npriority = {priority}\ntraffic = {{ kind = \"cbr\", rate = \"{rate}\" }}\n"
+        );
+    }
+    let r = report(&text);
+    let link = &r.links[0];
+    let sent: u64 = r.flows.iter().map(|f| f.sent_packets).sum();
+    // What is neither delivered nor dropped waits, or is being sent.
+    let inside = sent - link.delivered_packets - link.dropped_queue;
+    assert!(inside <= 2 * 50 + 1, "{inside} of {sent}");
+    r.flows.iter().map(|f| (f.delivered_bytes / 1000, f.dropped_packets)).collect()
+}
+
+#[test]
+fn a_band_sends_only_while_those_before_it_are_empty() {
+    let queue = "kind = \"priority\", limit = \"50 packets\"";
+    // 10 000 packets fit into 80 s. The first band asks for twice that and gets all; of the second not one passes: of the
+    // 10 001 that come from 0 s to 80 s, 50 wait in the end.
+    let shares = cbr_shares(queue, &[("high", 0, "2 Mbit/s"), ("low", 1, "1 Mbit/s")]);
+    assert_eq!((shares[0].0, shares[1]), (10_000, (0, 9_951)));
+    // The first asks for 0.75 Mbit/s and loses nothing; the second gets the other quarter, 2500 packets, and 50 wait.
+    let shares = cbr_shares(queue, &[("low", 1, "2 Mbit/s"), ("high", 0, "750 kbit/s")]);
+    assert_eq!(shares[1].1, 0);
+    assert!(shares[1].0.abs_diff(7_500) <= 1 && shares[0].0.abs_diff(2_500) <= 1, "{shares:?}");
+    assert!(shares[0].1.abs_diff(20_001 - 2_500 - 50) <= 1, "{shares:?}");
+}
+
+/// One Reno flow over 10 Mbit/s and 40 ms with a buffer of 1.2 s, thirty times the bandwidth-delay product.
+fn bloated(queue: &str, flow: &str) -> Report {
+    report(&format!(
+        r#"
+        duration = "120 s"
+        [link.sat]
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        queue = {{ limit = "1000 packets", {queue} }}
+        [link.sat.reverse]
+        queue = {{ kind = "drop-tail", limit = "1000 packets" }}
+        [[flow]]
+        cc = "reno"
+        path = ["sat"]
+        {flow}
+        "#
+    ))
+}
+
+#[test]
+fn a_bloated_buffer_is_kept_near_the_target() {
+    // A packet of 1500 bytes is 1.2 ms of waiting.
+    let mean_ms = |r: &Report| 1.2 * r.links[0].queue_mean_packets;
+    let full = bloated("kind = \"drop-tail\"", "");
+    assert!(mean_ms(&full) > 500.0 && full.links[0].queue_max_packets == 1000, "{} ms", mean_ms(&full));
+    for kind in ["codel", "fq-codel"] {
+        let r = bloated(&format!("kind = \"{kind}\""), "");
+        assert!(mean_ms(&r) < 2.0 * 5.0, "{kind}: {} ms", mean_ms(&r));
+        // Reno needs a buffer of one bandwidth-delay product; with none it would have three quarters of the rate.
+        assert!(r.links[0].utilisation > 0.8, "{kind}: {}", r.links[0].utilisation);
+        assert!(r.links[0].dropped_queue < 200 && r.links[0].marked == 0);
+        let ecn = bloated(&format!("kind = \"{kind}\", ecn = true"), "ecn = true");
+        assert_eq!((ecn.links[0].dropped_queue, ecn.flows[0].retransmitted_packets), (0, 0), "{kind}");
+        assert!(ecn.links[0].marked > 50 && mean_ms(&ecn) < 2.0 * 5.0, "{kind}: {} ms", mean_ms(&ecn));
+        assert!(ecn.warnings.is_empty(), "{:?}", ecn.warnings);
+    }
+    let pie = bloated("kind = \"pie\"", "");
+    assert!((7.5..22.5).contains(&mean_ms(&pie)), "{} ms", mean_ms(&pie));
+    assert!(pie.links[0].utilisation > 0.9, "{}", pie.links[0].utilisation);
+    let ecn = bloated("kind = \"pie\", ecn = true, mark_p = 1.0", "ecn = true");
+    assert!((7.5..22.5).contains(&mean_ms(&ecn)), "{} ms", mean_ms(&ecn));
+    assert_eq!((ecn.links[0].dropped_queue, ecn.links[0].marked > 50), (0, true));
+}
+
+#[test]
+fn a_queue_of_its_own_isolates_a_flow_from_one_that_answers_to_nothing() {
+    // Constant-rate traffic at twice the rate of the link. Where all share one queue it gets nearly everything.
+    let flood = "[[flow]]\npath = [\"sat\"]\ntraffic = { kind = \"cbr\", rate = \"20 Mbit/s\", packet = \"1500 bytes\" }";
+    let reno = |kind: &str| bloated(&format!("kind = \"{kind}\""), flood).flows[0].goodput_bps;
+    for kind in ["drop-tail", "codel", "pie"] {
+        assert!(reno(kind) < 0.1e6, "{kind}: {}", reno(kind));
+    }
+    // Half the link is 5 Mbit/s, of which 1448 in 1500 bytes are payload; alone under CoDel, Reno uses nine tenths of it.
+    let half = 5e6 * 1448.0 / 1500.0;
+    assert!((0.85 * half..half).contains(&reno("fq-codel")), "{}", reno("fq-codel"));
+}

@@ -1,0 +1,220 @@
+//! Any scenario that is valid runs to its end, keeps every law of the audit (a breach is an error of the run), is repeatable
+//! beside other runs, yields numbers that are finite and in range, and yields what the engine without short cuts yields, bit for bit.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+use bentpipe_cc::registry;
+use bentpipe_sim::plan::{Plan, RecordPlan};
+use bentpipe_sim::record::{Outcome, Report};
+use bentpipe_sim::{RunError, Scenario, no_supply, random_scenario, run, run_by_reference, run_many};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+
+/// Packets that are lost by a trace.
+const LOSSES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sim/losses.txt");
+
+/// A scenario of this regime.
+fn scenario(regime: u8) -> impl Strategy<Value = String> {
+    prop::collection::vec(any::<u8>(), 0..1_200)
+        .prop_map(move |bytes| random_scenario(&[&[regime], bytes.as_slice()].concat(), LOSSES))
+}
+
+/// 400 scenarios of each regime, or as many as `PROPTEST_CASES` says.
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
+/// What every result promises of its numbers.
+fn in_range(r: &Report) -> Result<(), TestCaseError> {
+    // A shorter round-trip time counts as 64 ns.
+    let longest = (r.simulated_s * 1.02).max(64e-9);
+    for f in &r.flows {
+        prop_assert!(f.goodput_bps.is_finite() && f.goodput_bps >= 0.0, "{f:?}");
+        prop_assert!(f.cwnd_mean_segments.is_finite() && f.cwnd_mean_segments >= 0.0, "{f:?}");
+        prop_assert!(f.retransmitted_packets <= f.sent_packets, "{f:?}");
+        let rtts = [f.rtt_min_s, f.rtt_mean_s, f.rtt_p50_s, f.rtt_p95_s];
+        prop_assert!(rtts.iter().flatten().all(|t| t.is_finite() && *t >= 0.0 && *t <= longest), "{f:?}");
+        if let [Some(least), Some(mean), Some(_), Some(p95)] = rtts {
+            prop_assert!(least <= mean * (1.0 + 1e-9) && least <= p95 * 1.02, "{f:?}");
+        }
+        let l = f.limited;
+        let shares = [l.cwnd, l.rwnd, l.app, l.pacing, l.recovery, l.timeout];
+        prop_assert!(shares.iter().all(|s| (0.0..=1.0 + 1e-9).contains(s)), "{f:?}");
+        let sum: f64 = shares.iter().sum();
+        prop_assert!(sum.abs() < 1e-6 || (sum - 1.0).abs() < 1e-6, "shares sum to {sum}: {f:?}");
+    }
+    for l in &r.links {
+        prop_assert!((0.0..=1.0).contains(&l.utilisation), "{l:?}");
+        prop_assert!(
+            l.queue_mean_packets >= 0.0 && l.queue_mean_packets <= l.queue_max_packets as f64 + 1e-6,
+            "{l:?}"
+        );
+        prop_assert!(
+            l.marked <= l.delivered_packets + l.dropped_error + l.queue_max_packets + 1_000_000,
+            "{l:?}"
+        );
+    }
+    Ok(())
+}
+
+/// The run of this scenario, its samples too, is that of the plain engine. As text, because a trace holds NaN before the first RTT
+/// sample. `None` if it would take too much memory, which both engines have to say.
+fn like_plainly(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseError> {
+    let (fast, plain) = match [run, run_by_reference].map(|run| run(plan, &mut no_supply, &mut |_| true)) {
+        [Ok(fast), Ok(plain)] => (fast, plain),
+        [Err(RunError::Kept { .. }), Err(RunError::Kept { .. })] => return Ok(None),
+        got => return Err(TestCaseError::fail(format!("{got:?}\n{text}"))),
+    };
+    prop_assert_eq!(format!("{:?}", fast.report), format!("{:?}", plain.report), "{}", text);
+    let flows = [&fast, &plain].map(|outcome| lines(&format!("{:?}", outcome.flows.trace())));
+    let links = [&fast, &plain].map(|outcome| lines(&format!("{:?}", outcome.links.trace())));
+    prop_assert!(flows[0] == flows[1], "flows differ:\n{text}\n{}\n{}", flows[0], flows[1]);
+    prop_assert!(links[0] == links[1], "links differ:\n{text}\n{}\n{}", links[0], links[1]);
+    prop_assert!(format!("{fast:?}") == format!("{plain:?}"), "{text}");
+    Ok(Some(fast))
+}
+
+/// A column on each line.
+fn lines(trace: &str) -> String {
+    trace.replace("], ", "],\n")
+}
+
+/// The plan of a scenario; `None` if values do not fit together, which is said with file and key.
+fn plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
+    match Scenario::from_toml(text, "random.toml", &[]).and_then(|s| s.resolve()) {
+        Ok(plan) => Ok(Some(plan)),
+        Err(e) => {
+            let said = e.to_string();
+            prop_assert!(said.starts_with("random.toml") && said.lines().count() == 1, "{said}\n{text}");
+            Ok(None)
+        }
+    }
+}
+
+/// Both engines agree, the numbers are in range, and they are the same where links are recorded, which opens and closes short cuts.
+fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
+    let Some(plan) = plan(text)? else { return Ok(None) };
+    let Some(outcome) = like_plainly(&plan, text)? else { return Ok(None) };
+    in_range(&outcome.report)?;
+    let record = RecordPlan { interval: Some(plan.duration), flows: false, links: true, segments: false };
+    let recorded = run(&Plan { record: Some(record), ..plan.clone() }, &mut no_supply, &mut |_| true);
+    let recorded = recorded.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+    prop_assert_eq!(format!("{:?}", recorded.report), format!("{:?}", outcome.report), "{}", text);
+    Ok(Some((plan, outcome)))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+    #[test]
+    fn any_valid_scenario_runs_lawfully_and_repeatably(text in scenario(0)) {
+        let Some((plan, alone)) = check(&text)? else { return Ok(()) };
+        let alone = format!("{alone:?}");
+        let beside = run_many(3, 3, &AtomicBool::new(false), &|_| run(&plan, &mut no_supply, &mut |_| true));
+        for other in beside.map_err(|e| TestCaseError::fail(e.to_string()))? {
+            prop_assert!(format!("{other:?}") == alone, "two runs differ:\n{text}");
+        }
+    }
+
+    /// The same where short cuts are most: chains of drop-tail links that flows share, receivers that answer at once.
+    #[test]
+    fn short_cuts_change_no_bit(text in scenario(1)) {
+        check(&text)?;
+    }
+
+    /// And where many things happen at one instant, so that their order decides what a sample sees.
+    #[test]
+    fn short_cuts_keep_the_order_within_an_instant(text in scenario(2)) {
+        check(&text)?;
+    }
+
+    /// And where what happens at an instant gives rise to more at that instant, or at the next.
+    #[test]
+    fn short_cuts_keep_the_order_of_what_takes_no_time(text in scenario(3)) {
+        check(&text)?;
+    }
+}
+
+/// Which of the two was first is not to be told from the numbers of their links.
+#[test]
+fn an_acknowledgement_and_data_may_arrive_by_one_link_in_one_nanosecond() {
+    let link = |name: &str, room: u32| {
+        format!(
+            "[link.{name}]\nrate = \"1 Tbit/s\"\ndelay = \"1 ns\"\nqueue = {{ kind = \"drop-tail\", limit = \"{room} packets\" }}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"1 ms\"\nrecord = {{ interval = \"change\" }}\n{}{}{}[[flow]]\npath = [\"a\", \"c\"]\nack_path = [\"b\", \"c\"]\n\
+         cc = \"reno\"\nprofile = \"paper\"\nmss = \"6 bytes\"\nheader = \"17 bytes\"\nack_size = \"6 bytes\"\n\
+         receive_window = \"7 segments\"\ninitial_window = 7\ntraffic = {{ kind = \"bulk\", size = \"253 bytes\" }}\n",
+        link("a", 4),
+        link("b", 0),
+        link("c", 1)
+    );
+    check(&text).unwrap();
+}
+
+/// The keys and the texts of a tree.
+fn words(tree: &Value, found: &mut BTreeSet<String>) {
+    match tree {
+        Value::String(text) => drop(found.insert(text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| words(item, found)),
+        Value::Object(table) => table.iter().for_each(|(key, value)| {
+            found.insert(key.clone());
+            words(value, found);
+        }),
+        _ => {}
+    }
+}
+
+/// The keys that a schema knows, and the texts that it gives by name.
+fn known(schema: &Value, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Array(items) => items.iter().for_each(|item| known(item, found)),
+        Value::Object(table) => {
+            found.extend(table.get("const").and_then(Value::as_str).map(str::to_owned));
+            found.extend(
+                table
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flat_map(|keys| keys.keys().cloned()),
+            );
+            table.values().for_each(|value| known(value, found));
+        }
+        _ => {}
+    }
+}
+
+/// Every key of a scenario, every kind of queue, loss and traffic, every word of an option and every controller.
+#[test]
+fn every_kind_and_option_is_drawn() {
+    let mut runner = TestRunner::deterministic();
+    let (mut drawn, mut wanted) = (BTreeSet::new(), BTreeSet::new());
+    for regime in [0, 1, 2, 3].repeat(100) {
+        let text = scenario(regime).new_tree(&mut runner).expect("a scenario").current();
+        words(&toml::from_str(&text).expect("TOML"), &mut drawn);
+    }
+    known(&serde_json::from_str(&bentpipe_sim::schema()).expect("a schema"), &mut wanted);
+    wanted.extend(registry::all().iter().map(|entry| entry.id.to_owned()));
+    wanted.remove("title");
+    let missing: Vec<_> = wanted.difference(&drawn).collect();
+    assert!(wanted.len() > 150 && missing.is_empty(), "{} words, never drawn: {missing:?}", wanted.len());
+}
+
+/// Most scenarios are valid, and where bytes run out the rest is plain.
+#[test]
+fn most_random_scenarios_are_valid() {
+    let mut runner = TestRunner::deterministic();
+    let valid = |regime| {
+        let mut draw = || scenario(regime).new_tree(&mut runner).expect("a scenario").current();
+        (0..200).filter(|_| plan(&draw()).expect("a message of one line").is_some()).count()
+    };
+    let valid = [0, 1, 2, 3].map(valid);
+    assert!(valid.iter().all(|n| *n >= 180), "{valid:?} of 200");
+    let plainest = random_scenario(&[], LOSSES);
+    assert!(plan(&plainest).is_ok_and(|plan| plan.is_some()) && plainest.lines().count() < 40, "{plainest}");
+}
