@@ -63,7 +63,7 @@ pub(crate) const PARAMS: &[Param] = &[
     Param::number(L, L_UNPACED, 1.0..=L_PACED)
         .unit("segments")
         .about("L: most that one ACK counts for; without a bound (the largest value) if the sender paces")
-        .from_path(PathFact::Paced),
+        .filled_from(PathFact::Paced),
 ];
 
 /// The constants of section 4.3.

@@ -290,7 +290,7 @@ impl Param {
     }
 
     /// Filled in from the path unless the user sets it.
-    pub(crate) const fn from_path(self, fact: PathFact) -> Self {
+    pub(crate) const fn filled_from(self, fact: PathFact) -> Self {
         Self { from_path: Some(fact), ..self }
     }
 

@@ -52,7 +52,6 @@ impl Stamp {
 
 /// The scoreboard of one sender: segments `una` .. `next`. The fields that every acknowledgement needs come first.
 #[derive(Debug)]
-#[cfg_attr(test, derive(Clone))]
 #[repr(C)]
 pub(crate) struct Scoreboard {
     una: u64,
@@ -287,24 +286,7 @@ impl Scoreboard {
         self.sacked_count | self.lost_count | self.again_count | self.twice_count == 0
     }
 
-    /// [`Scoreboard::acknowledge`] for an ACK without blocks while [`Scoreboard::is_in_order`] holds.
-    #[inline]
-    pub(crate) fn acknowledge_in_order(&mut self, ack: u64) -> Delivered {
-        if self.order.is_some() {
-            self.note_in_order(self.una, ack);
-        }
-        let segments = ack - self.una;
-        let (first, last) = self.shift(ack);
-        Delivered {
-            segments,
-            lost: 0,
-            sent_once: Some((first, last)),
-            newest: Some((last, ack - 1)),
-            high: ack,
-        }
-    }
-
-    /// Segments below `ack`, of which none is marked in any way, leave. When the first and the last of them were sent.
+    /// Drops the segments below `ack` while [`Scoreboard::is_in_order`] holds. Returns when the first and the last of them were sent.
     #[inline]
     pub(crate) fn shift(&mut self, ack: u64) -> (Time, Time) {
         let sent = (self.sent_at[self.slot(self.una)], self.sent_at[self.slot(ack - 1)]);

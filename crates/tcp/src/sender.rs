@@ -358,10 +358,7 @@ impl Sender {
         self.flow.now = now;
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
-        // Most ACKs say only that what was sent in order has arrived in order.
-        let bare = seg.sack.is_empty() && self.knows_no_blocks();
-        let in_order = advanced > 0 && bare && self.board.is_in_order();
-        let mut got = if in_order { self.board.acknowledge_in_order(seg.ack) } else { self.take_blocks(seg) };
+        let mut got = self.take_blocks(seg);
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
@@ -433,7 +430,7 @@ impl Sender {
         rtt
     }
 
-    /// The scoreboard's part of an ACK that is not plainly in order.
+    /// The scoreboard's part of an ACK.
     #[inline]
     fn take_blocks(&mut self, seg: &AckSegment) -> Delivered {
         let none = Sack::default();

@@ -34,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Param::number("ber", 1e-8, 0.0..=1.0)
             .unit("1")
             .about("p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]")
-            .from_path(PathFact::BitErrorRate),
+            .filled_from(PathFact::BitErrorRate),
         Param::number("a", 10.0, 0.0..=1000.0).unit("segments").about("A of eq. 5"),
     ],
     sender: SenderOptions::NONE,

@@ -52,6 +52,7 @@ impl Pacer {
     }
 
     /// `gain` times `bw`. Until the pipe is known to be `filled` the rate only rises.
+    #[inline]
     pub(crate) fn follow(&mut self, flow: &Flow, cwnd: u64, gain: f64, bw: u64, filled: bool) {
         if !self.by_rtt
             && let Some(rtt) = flow.rtt.filter(|rtt| rtt.smoothed > Span::ZERO)
@@ -119,15 +120,17 @@ pub(crate) struct RoundMax {
     window: u64,
     /// (round, value), rounds rising and values falling: each value is the greatest of its round and of all later ones.
     best: VecDeque<(u64, u64)>,
+    max: u64,
 }
 
 impl RoundMax {
     /// A filter over `window` rounds.
     pub(crate) fn new(window: f64) -> Self {
-        Self { window: (window as u64).max(1), best: VecDeque::new() }
+        Self { window: (window as u64).max(1), best: VecDeque::new(), max: 0 }
     }
 
     /// Takes a value measured in `round`.
+    #[inline]
     pub(crate) fn add(&mut self, round: u64, value: u64) {
         if self.best.back().is_some_and(|&(last, greatest)| last == round && value <= greatest) {
             return;
@@ -139,11 +142,12 @@ impl RoundMax {
             self.best.pop_front();
         }
         self.best.push_back((round, value));
+        self.max = self.best[0].1;
     }
 
     /// The maximum; 0 before the first value.
     pub(crate) fn get(&self) -> u64 {
-        self.best.front().map_or(0, |&(_, value)| value)
+        self.max
     }
 }
 

@@ -30,11 +30,13 @@ impl CachedDecision {
     #[inline]
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         let before = self.decision.cwnd;
-        // Field by field, which avoids a store-to-load forwarding stall.
         let Decision { cwnd, ssthresh, pacing } = cc.decision();
         self.decision.cwnd = cwnd;
         self.decision.ssthresh = ssthresh;
-        self.decision.pacing = pacing;
+        // Comparing reads the two words of the pacing one by one, which avoids a store-to-load forwarding stall.
+        if self.decision.pacing != pacing {
+            self.decision.pacing = pacing;
+        }
         self.deadline = cc.deadline().unwrap_or(Time::MAX);
         if self.decision.cwnd != before {
             self.measure(mss);

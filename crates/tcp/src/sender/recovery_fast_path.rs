@@ -2,6 +2,9 @@
 //!
 //! It does the same as [`Sender::on_ack`] and [`Sender::poll`] without the cases that cannot occur. The tests in
 //! `sender/fast_path.rs` run both paths side by side and compare them.
+//!
+//! Measured gain with `Receiver::on_next_of_newest_run`, in instructions per delivered packet of the benchmark (100 s of a): TCP-STAR 17 %
+//! (1598 to 1319), c 8 %, f 2 %, a 1 %.
 
 use bentpipe_cc::{Ack, Phase, RttSample, Span, Time};
 

@@ -122,7 +122,12 @@ impl FastPath {
                     tcp.start(now);
                 }
                 tcp.on_deadline(now);
-                self.send(f, Cause::Timer);
+                // Sent from here without a call: 2 % fewer instructions with BBR.
+                if tcp.is_on_fast_path() {
+                    self.send_fast(f, Cause::Timer)
+                } else {
+                    self.send(f, Cause::Timer)
+                }
             }
         }
     }
