@@ -7,7 +7,7 @@ mod engine;
 mod host;
 mod link;
 pub mod orbit;
-mod queue;
+pub mod queue;
 mod record;
 mod resolve;
 pub mod scenario;

@@ -10,8 +10,7 @@ use bentpipe_tcp::Sender;
 use crate::host::flow::{Flow, Kind};
 use crate::link::direction::Link;
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
-use crate::resolve::plan::{CcPlan, Channel, Discipline, FlowPlan, Plan, QueueLimit, Source};
-use crate::scenario::units::MAX_PACKET;
+use crate::resolve::plan::{CcPlan, Channel, FlowPlan, Plan, QueueLimit, Source};
 
 /// A law that was broken, and by which numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +52,7 @@ pub(crate) struct Ledger {
     pub(crate) under_way: u64,
     /// Bytes that wait by the queue's counter, and by adding up its packets.
     pub(crate) waiting_bytes: (u64, u64),
-    /// Most bytes that ever waited where the limit counts them, in what decides at departure.
+    /// Most bytes that ever waited, in what decides at departure.
     pub(crate) most_bytes: u64,
     pub(crate) queue_max: u64,
 }
@@ -165,20 +164,9 @@ fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
 fn room(name: &str, channel: &Channel, l: &Ledger) -> Result<(), Breach> {
     let law = "no more waits at a link than its queue has room for";
     let numbers = || format!("link {name}: {:?}, {l:?}", channel.queue);
-    let times = match channel.discipline {
-        Discipline::Priority { bands } => u64::from(bands),
-        _ => 1,
-    };
-    match (channel.queue, channel.discipline) {
-        (QueueLimit::Packets(limit), _) => hold(law, l.queue_max <= limit.saturating_mul(times), numbers),
-        (QueueLimit::Bytes(limit), Discipline::DropTail | Discipline::Pie(_)) => {
-            hold(law, l.waiting_bytes.0 <= limit, numbers)
-        }
-        (QueueLimit::Bytes(limit), Discipline::Red(_)) => {
-            // The last packet that RED takes may exceed it.
-            hold(law, l.waiting_bytes.0 <= limit.saturating_add(MAX_PACKET), numbers)
-        }
-        (QueueLimit::Bytes(limit), _) => hold(law, l.most_bytes <= limit, numbers),
+    match channel.discipline.plan().most(channel.queue) {
+        QueueLimit::Packets(most) => hold(law, l.queue_max <= most, numbers),
+        QueueLimit::Bytes(most) => hold(law, l.waiting_bytes.0.max(l.most_bytes) <= most, numbers),
     }
 }
 

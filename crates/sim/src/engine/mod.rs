@@ -6,6 +6,7 @@
 
 mod agenda;
 pub(crate) mod audit;
+mod classes;
 mod ending;
 mod folding;
 mod foretold;
@@ -27,6 +28,7 @@ use crate::host::flow::{Flow, NEVER};
 use crate::link::direction::{Fate, Link};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet, SackStore};
 use crate::link::random::Stream;
+use crate::queue::Class;
 use crate::record::recorder::Recorder;
 use crate::record::report::{Outcome, SegmentTrace};
 use crate::resolve::plan::{CcPlan, Plan, Source};
@@ -165,6 +167,8 @@ struct Engine {
     events: Agenda,
     places: Places,
     links: Vec<Link>,
+    /// Of packets on each link of the scenario whose queue sorts them by flow.
+    classes: Vec<Box<[Class]>>,
     /// Links of the scenario, both directions; those behind are private delays of flows.
     public_links: usize,
     routes: Vec<Hop>,
@@ -187,10 +191,12 @@ impl Engine {
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
         let mut links = Vec::with_capacity(2 * plan.links.len());
+        let mut classes = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             for (channel, direction) in [(&link.forward, "forward"), (&link.reverse, "reverse")] {
                 let name = format!("link/{}/{direction}", link.name);
-                links.push(Link::new(channel, links.len() as u32, plan.seed, &name, &plan.flows));
+                links.push(Link::new(channel, links.len() as u32, plan.seed, &name));
+                classes.push(classes::find(channel, plan.seed, &name, &plan.flows));
             }
         }
         let mut engine = Self {
@@ -201,6 +207,7 @@ impl Engine {
             places: Places::one(),
             public_links: links.len(),
             links,
+            classes,
             routes: Vec::new(),
             passages: Vec::new(),
             flows: Vec::with_capacity(plan.flows.len()),
@@ -449,7 +456,9 @@ impl Engine {
             self.recorder.offered(at, i, link);
         }
         if role == Role::Decides {
-            if link.offer(at, *packet) {
+            let number = 2 * packet.flow as usize + usize::from(packet.has(ACK));
+            let class = self.classes[i].get(number).copied().unwrap_or_default();
+            if link.offer(at, *packet, class) {
                 let next = link.next();
                 self.events.expect(i, next);
             }

@@ -41,7 +41,26 @@ pub(crate) struct Packet {
     pub(crate) flags: u16,
 }
 
+/// What the IP header says of congestion (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ecn {
+    /// Not-ECT: marks mean nothing to its transport.
+    NotCapable,
+    /// ECT(0).
+    Ect0,
+    /// CE: congestion experienced.
+    Congested,
+}
+
 impl Packet {
+    pub(crate) fn ecn(&self) -> Ecn {
+        match (self.has(CE), self.has(ECT)) {
+            (true, _) => Ecn::Congested,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotCapable,
+        }
+    }
+
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }

@@ -7,7 +7,7 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
-use crate::resolve::plan::{CcPlan, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::work::{Delays, PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
@@ -220,7 +220,7 @@ fn priority(
     let mut met = false;
     for (link, reverse) in there.chain(back) {
         let channel = if reverse { &link.reverse } else { &link.forward };
-        let Discipline::Priority { bands } = channel.discipline else { continue };
+        let Some(bands) = channel.discipline.plan().bands() else { continue };
         met = true;
         if priority >= bands {
             let message = format!(
@@ -287,7 +287,7 @@ fn source(
         return Err(work.error(&key.with("cc"), message));
     };
     let mut options = options(work, flow, key)?;
-    let marks = |i: &usize| links[*i].forward.discipline.marks();
+    let marks = |i: &usize| links[*i].forward.discipline.plan().marks();
     if options.ecn && !path.links.iter().any(marks) {
         let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));

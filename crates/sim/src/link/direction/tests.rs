@@ -1,9 +1,11 @@
 use super::*;
+use crate::queue::{Discipline, DropTailPlan};
 
 fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Link {
     let delay = Span::from_millis(delay_ms);
-    let plan = Channel { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-    Link::new(&plan, 0, 1, "test", &[])
+    let plan =
+        Channel { rate_bps, delay, queue, discipline: Discipline::DropTail(DropTailPlan), loss: Vec::new() };
+    Link::new(&plan, 0, 1, "test")
 }
 
 /// Offers a packet of `size` bytes. Is it taken?
