@@ -7,7 +7,7 @@ mod engine;
 mod host;
 pub mod link;
 pub mod orbit;
-mod queue;
+pub mod queue;
 pub mod record;
 mod resolve;
 pub mod scenario;

@@ -14,7 +14,7 @@ use bentpipe_cc::Time;
 
 use crate::host::control;
 use crate::host::sack_store::Mark;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet};
+use crate::link::packet::{ACK, CWR, ECE, Ecn, PROBE, Packet};
 use crate::link::random::Stream;
 use crate::resolve::plan::{FlowPlan, Source};
 use bentpipe_tcp::unwrap;
@@ -173,10 +173,10 @@ impl Conversation {
         let (from, to) = (&self.hosts[from], &self.hosts[to]);
         let ip = |protocol, length: u16| {
             let mut ip = Ipv4Header {
-                ecn: match (packet.has(CE), packet.has(ECT)) {
-                    (true, _) => IpEcn::CongestionExperienced,
-                    (false, true) => IpEcn::Ect0,
-                    (false, false) => IpEcn::NotEct,
+                ecn: match packet.ecn() {
+                    Ecn::Congested => IpEcn::CongestionExperienced,
+                    Ecn::Ect0 => IpEcn::Ect0,
+                    Ecn::NotCapable => IpEcn::NotEct,
                 },
                 total_len: IPV4 + length,
                 identification: mark.id,
@@ -315,6 +315,7 @@ mod tests {
     use bentpipe_tcp::{Block, Control};
 
     use super::*;
+    use crate::link::packet::ECT;
     use crate::resolve::plan::CcPlan;
 
     fn flow(options: Options) -> FlowPlan {

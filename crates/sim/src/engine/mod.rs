@@ -2,6 +2,7 @@
 //! `fast_path` takes every short cut that the directions' promises allow.
 
 pub(crate) mod audit;
+mod classes;
 mod error;
 mod fast_path;
 pub(crate) mod many;

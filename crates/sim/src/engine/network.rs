@@ -7,6 +7,7 @@ use bentpipe_tcp::Options;
 use crate::capture::pcap::Capture;
 use crate::capture::tap::Tap;
 use crate::engine::audit;
+use crate::engine::classes;
 use crate::engine::error::RunError;
 use crate::engine::memory_bound::MemoryBound;
 use crate::host::flow::FlowState;
@@ -15,6 +16,7 @@ use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::link::random::Stream;
+use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
@@ -36,6 +38,8 @@ pub(super) struct Network {
     pub(super) end: Time,
     /// Those of the scenario, numbered as in the plan; a loop adds the access delays of the flows behind them.
     pub(super) directions: Vec<Direction>,
+    /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
+    classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
@@ -54,14 +58,17 @@ impl Network {
         supply: &mut Supply<'_>,
     ) -> Result<Self, RunError> {
         let tap = Tap::new(plan, capture)?;
-        let direction = |(id, of)| {
+        let (mut directions, mut classes) = (Vec::new(), Vec::new());
+        for (id, of) in plan.directions() {
             let name = format!("link/{}", plan.name_of(id));
-            Direction::new(of, plan.seed, &name, &plan.flows)
-        };
+            directions.push(Direction::new(of, plan.seed, &name));
+            classes.push(classes::find(of, plan.seed, &name, &plan.flows));
+        }
         Ok(Self {
             seed: plan.seed,
             end: Time(plan.duration.0),
-            directions: plan.directions().map(direction).collect(),
+            directions,
+            classes,
             flows: plan.flows.iter().map(|flow| host(plan, flow, supply)).collect::<Result<_, _>>()?,
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -69,6 +76,12 @@ impl Network {
             packets: 0,
             memory: MemoryBound::default(),
         })
+    }
+
+    /// Where the queue of direction `i` puts a packet.
+    pub(super) fn class(&self, i: usize, packet: &Packet) -> Class {
+        let number = 2 * packet.flow as usize + usize::from(packet.has(ACK));
+        self.classes.get(i).and_then(|classes| classes.get(number)).copied().unwrap_or_default()
     }
 
     /// A packet that `brought` has brought at `at`, an entity of the order of events, will not arrive. `None`: it has just set out.

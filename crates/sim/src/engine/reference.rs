@@ -163,7 +163,8 @@ impl Reference {
         if let Some(tap) = &mut self.network.tap {
             tap.enters(self.now, i, &packet, &self.network.sacks);
         }
-        match self.network.directions[i].push(self.now, packet) {
+        let class = self.network.class(i, &packet);
+        match self.network.directions[i].push(self.now, packet, class) {
             Push::Taken => {}
             Push::Lost => self.network.lose(self.now, brought, &packet),
             Push::Dropped(_) => {

@@ -4,9 +4,9 @@
 //! [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a short cut may rely on.
 //!
 //! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs at most one event: its
-//! arrival at the far end. RED and PIE decide on arrival and keep that true. Packets that wait are counted apart from those under
+//! arrival at the far end. A queue that decides on arrival keeps that true. Packets that wait are counted apart from those under
 //! way (`backlog.rs`): a packet that finds the transmitter free has nothing to do with them. A queue that decides at
-//! departure (`queue/at_departure.rs`) holds its packets back until the transmitter is free.
+//! departure (`departures.rs`) holds its packets back until the transmitter is free.
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::backlog::Backlog;
 use crate::link::loss::LossModel;
-use crate::link::packet::{CE, ECT, LOST, Packet};
+use crate::link::packet::{CE, LOST, Packet};
 use crate::link::random::Stream;
 use crate::link::transmitter::Transmitter;
-use crate::queue::at_departure::Scheduled;
-use crate::queue::pie::{Offered, Pie};
-use crate::queue::red::{Arrival, Red, Verdict};
-use crate::resolve::plan::{self, DirectionPlan, FlowPlan, QueueLimit};
+use crate::queue::Rule;
+use crate::queue::at_departure::{Class, Scheduled};
+use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
+use crate::resolve::plan::{DirectionPlan, QueueLimit};
 
 /// Nothing that is not listed has to wait for longer, 146 years, so that no time of it is beyond the end of the clock.
 const FARTHEST: u64 = 1 << 62;
@@ -115,19 +115,13 @@ pub(crate) enum Transit {
 
 /// What a direction does besides taking all packets for which there is room.
 #[derive(Debug)]
-enum Discipline {
-    Red(Red),
-    Pie(Pie),
+enum Admission {
+    /// A queue decides on arrival.
+    OnArrival(Box<dyn OnArrival>),
     /// Packets wait elsewhere and come when the transmitter is free.
     Scheduled(Box<Scheduled>),
     /// A pure delay that holds each packet for a random time of its own.
     Jitter(Jitter),
-}
-
-/// A packet that arrives, as its queue's discipline sees it.
-enum Found {
-    Red(Arrival),
-    Pie(Offered),
 }
 
 /// A random delay, uniform from 0 to `most`, excluded.
@@ -155,40 +149,39 @@ pub struct Direction {
     under_way: VecDeque<InFlight>,
     pub(crate) counts: Counts,
     /// `None` for drop-tail, so that a link is no larger, and takes no more looks, for what others do.
-    discipline: Option<Box<Discipline>>,
+    admission: Option<Box<Admission>>,
     losses: Vec<LossModel>,
 }
 
 impl Direction {
-    /// One direction as `plan` says in a run of `flows`. Its losses and its queue draw from streams named after `name`.
-    pub fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Self {
+    /// One direction as `plan` says. Its losses and its queue draw from streams named after `name`.
+    pub fn new(plan: &DirectionPlan, seed: u64, name: &str) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses: Vec<_> =
             plan.loss.iter().enumerate().map(|(i, l)| LossModel::new(l, stream(i))).collect();
-        let mut discipline = None;
         let mut room = match plan.queue {
             QueueLimit::Packets(limit) => Room::Packets(limit),
             QueueLimit::Bytes(limit) => Room::Bytes(limit),
         };
-        if let Some(scheduled) = Scheduled::new(plan, seed, name, flows) {
-            // What it hands over has waited already.
-            room = Room::Packets(u64::MAX);
-            discipline = Some(Discipline::Scheduled(scheduled));
-        }
-        if let plan::Discipline::Red(red) = plan.discipline {
-            let stream = Stream::new(seed, &format!("{name}/red"));
-            discipline = Some(Discipline::Red(Red::new(red, plan.rate_bps, stream)));
-        }
-        if let plan::Discipline::Pie(pie) = plan.discipline {
-            let stream = Stream::new(seed, &format!("{name}/pie"));
-            discipline = Some(Discipline::Pie(Pie::new(pie, stream)));
-        }
-        let bytes = matches!(room, Room::Bytes(_)) || matches!(discipline, Some(Discipline::Pie(_)));
+        let mut bytes = matches!(room, Room::Bytes(_));
+        let stream = Stream::new(seed, &format!("{name}/{}", plan.discipline.kind()));
+        let admission = match plan.discipline.plan().start(plan.queue, plan.rate_bps, stream) {
+            Rule::DropTail => None,
+            Rule::OnArrival(rule) => {
+                bytes |= rule.counts_bytes();
+                Some(Admission::OnArrival(rule))
+            }
+            Rule::AtDeparture(rule) => {
+                // What it hands over has waited already.
+                (room, bytes) = (Room::Packets(u64::MAX), false);
+                Some(Admission::Scheduled(Box::new(Scheduled::new(rule))))
+            }
+        };
         Self {
-            simple: plan.rate_bps > 0 && losses.is_empty() && discipline.is_none(),
+            simple: plan.rate_bps > 0 && losses.is_empty() && admission.is_none(),
             room,
             backlog: Backlog::new(bytes),
-            discipline: discipline.map(Box::new),
+            admission: admission.map(Box::new),
             losses,
             ..Self::pure_delay(plan.delay, plan.rate_bps)
         }
@@ -201,8 +194,8 @@ impl Direction {
 
     /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
     pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
-        let discipline = Some(Box::new(Discipline::Jitter(Jitter { most, stream })));
-        Self { discipline, ..Self::pure_delay(Span::ZERO, 0) }
+        let admission = Some(Box::new(Admission::Jitter(Jitter { most, stream })));
+        Self { admission, ..Self::pure_delay(Span::ZERO, 0) }
     }
 
     fn pure_delay(delay: Span, rate: u64) -> Self {
@@ -217,15 +210,15 @@ impl Direction {
             backlog: Backlog::new(false),
             under_way: VecDeque::new(),
             counts: Counts::default(),
-            discipline: None,
+            admission: None,
             losses: Vec::new(),
         }
     }
 
-    /// Offers a packet at `now`, which is not earlier than at the last call.
-    pub fn push(&mut self, now: Time, mut packet: Packet) -> Push {
+    /// Offers a packet at `now`, which is not earlier than at the last call. Queues that sort by flow go by `class`.
+    pub fn push(&mut self, now: Time, mut packet: Packet, class: Class) -> Push {
         if self.decides_at_departure() {
-            return self.push_scheduled(now, packet);
+            return self.push_scheduled(now, packet, class);
         }
         match self.transit(now, &mut packet) {
             Transit::Refused(why) => Push::Dropped(why),
@@ -272,7 +265,7 @@ impl Direction {
     /// What it promises about packets of `size` bytes.
     pub fn promises(&self, size: u16) -> Promises {
         let (time, rest) = self.transmitter.time(size);
-        let pure = self.transmitter.rate == 0 && self.discipline.is_none();
+        let pure = self.transmitter.rate == 0 && self.admission.is_none();
         let constant = pure || self.simple && rest == 0;
         let promises = Promises {
             in_order: !self.decides_at_departure(),
@@ -329,15 +322,15 @@ impl Direction {
 
     /// What waits, if that is decided at departure.
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
-        match self.discipline.as_deref_mut() {
-            Some(Discipline::Scheduled(scheduled)) => Some(scheduled),
+        match self.admission.as_deref_mut() {
+            Some(Admission::Scheduled(scheduled)) => Some(scheduled),
             _ => None,
         }
     }
 
     /// Does it decide at departure?
     pub(crate) fn decides_at_departure(&self) -> bool {
-        matches!(self.discipline.as_deref(), Some(Discipline::Scheduled(_)))
+        matches!(self.admission.as_deref(), Some(Admission::Scheduled(_)))
     }
 
     /// When the transmitter will have sent all that it has taken.
@@ -373,52 +366,32 @@ impl Direction {
         }
     }
 
-    /// A packet that arrives at `now`, as RED sees it; the queue has been drained.
+    /// A packet that arrives at `now`; the queue has been drained.
     fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
-        let idle = now.0.checked_sub(self.transmitter.free_at).map(Span);
-        let (waiting, limit) = match self.room {
-            Room::Packets(limit) | Room::Ahead(limit) => (self.backlog.packets(), limit),
-            Room::Bytes(limit) => (self.backlog.bytes(), limit),
-        };
         Arrival {
+            now,
             size: packet.size,
-            ect: packet.has(ECT),
-            waiting,
-            idle,
-            full: idle.is_none() && waiting >= limit,
-        }
-    }
-
-    /// The same, as PIE sees it.
-    fn offered(&self, now: Time, packet: &Packet) -> Offered {
-        Offered {
-            ect: packet.has(ECT),
+            ecn: packet.ecn(),
+            waiting_packets: self.backlog.packets(),
             waiting_bytes: self.backlog.bytes(),
             free_at: self.free_at(),
-            full: !self.has_room(now, packet.size),
+            has_room: self.has_room(now, packet.size),
         }
     }
 
-    /// Does the queue take the packet? Marks it, if the discipline wants that.
+    /// Does the queue take the packet? Marks it, if the rule wants that.
     fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if self.discipline.is_none() {
+        if self.admission.is_none() {
             return self.has_room(now, packet.size);
         }
         self.judge(now, packet)
     }
 
-    /// The same where a discipline has its say.
+    /// The same where a rule has its say.
     fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let found = match self.discipline.as_deref() {
-            Some(Discipline::Red(_)) => Found::Red(self.arrival(now, packet)),
-            Some(Discipline::Pie(_)) => Found::Pie(self.offered(now, packet)),
-            Some(Discipline::Scheduled(_) | Discipline::Jitter(_)) | None => return true,
-        };
-        let verdict = match (self.discipline.as_deref_mut(), found) {
-            (Some(Discipline::Red(red)), Found::Red(arrival)) => red.judge(&arrival),
-            (Some(Discipline::Pie(pie)), Found::Pie(offered)) => pie.judge(now, &offered),
-            _ => Verdict::Pass,
-        };
+        let arrival = self.arrival(now, packet);
+        let Some(Admission::OnArrival(rule)) = self.admission.as_deref_mut() else { return true };
+        let verdict = rule.judge(&arrival);
         if verdict == Verdict::Mark {
             packet.flags |= CE;
             self.counts.marked += 1;
@@ -428,7 +401,7 @@ impl Direction {
 
     /// Until when a pure delay holds a packet that comes at `now`, besides its delay.
     fn held(&mut self, now: Time) -> u64 {
-        if let Some(Discipline::Jitter(jitter)) = self.discipline.as_deref_mut() {
+        if let Some(Admission::Jitter(jitter)) = self.admission.as_deref_mut() {
             // A draw is in (0, 1], so this is less than `most`.
             let part = (1.0 - jitter.stream.uniform()) * jitter.most.0 as f64;
             let free_at = &mut self.transmitter.free_at;

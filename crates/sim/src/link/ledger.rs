@@ -5,8 +5,7 @@ use bentpipe_cc::Time;
 
 use crate::link::direction::Direction;
 use crate::link::packet::LOST;
-use crate::resolve::plan::{DirectionPlan, Discipline, QueueLimit};
-use crate::scenario::units::MAX_PACKET;
+use crate::resolve::plan::{DirectionPlan, QueueLimit};
 
 /// A law that was broken, and by which numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +32,7 @@ struct Ledger {
     under_way: u64,
     /// Bytes that wait by the queue's counter, and by adding up its packets.
     waiting_bytes: (u64, u64),
-    /// Most bytes that ever waited where the limit counts them, in what decides at departure.
+    /// Most bytes that ever waited, in a queue that decides at departure.
     most_bytes: u64,
     queue_max: u64,
 }
@@ -100,19 +99,8 @@ fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
 fn room(name: &str, plan: &DirectionPlan, l: &Ledger) -> Result<(), Breach> {
     let law = "no more waits at a link than its queue has room for";
     let numbers = || format!("link {name}: {:?}, {l:?}", plan.queue);
-    let times = match plan.discipline {
-        Discipline::Priority { bands } => u64::from(bands),
-        _ => 1,
-    };
-    match (plan.queue, plan.discipline) {
-        (QueueLimit::Packets(limit), _) => hold(law, l.queue_max <= limit.saturating_mul(times), numbers),
-        (QueueLimit::Bytes(limit), Discipline::DropTail | Discipline::Pie(_)) => {
-            hold(law, l.waiting_bytes.0 <= limit, numbers)
-        }
-        (QueueLimit::Bytes(limit), Discipline::Red(_)) => {
-            // The last packet that RED takes may exceed it.
-            hold(law, l.waiting_bytes.0 <= limit.saturating_add(MAX_PACKET), numbers)
-        }
-        (QueueLimit::Bytes(limit), _) => hold(law, l.most_bytes <= limit, numbers),
+    match plan.discipline.plan().most(plan.queue) {
+        QueueLimit::Packets(most) => hold(law, l.queue_max <= most, numbers),
+        QueueLimit::Bytes(most) => hold(law, l.waiting_bytes.0.max(l.most_bytes) <= most, numbers),
     }
 }

@@ -8,12 +8,12 @@ use crate::resolve::plan::LossPlan;
 /// One loss model at work on one direction of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct LossModel {
-    model: Kind,
+    model: LossKind,
     random: Stream,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum LossKind {
     /// `left` packets pass before the next is lost.
     Packets {
         rate: f64,
@@ -47,17 +47,17 @@ impl LossModel {
     /// The model of `plan`, drawing from `random`.
     pub(crate) fn new(plan: &LossPlan, mut random: Stream) -> Self {
         let model = match *plan {
-            LossPlan::PacketError { rate } => Kind::Packets { rate, left: random.run_length(rate) },
-            LossPlan::BitError { rate } => Kind::Bits { rate, left: random.run_length(rate) },
+            LossPlan::PacketError { rate } => LossKind::Packets { rate, left: random.run_length(rate) },
+            LossPlan::BitError { rate } => LossKind::Bits { rate, left: random.run_length(rate) },
             LossPlan::GilbertElliott { p, r, good_loss, bad_loss } => {
                 // Start in the stationary state: bad with probability p / (p + r).
                 let bad = p > 0.0 && random.uniform() <= p / (p + r);
-                Kind::GilbertElliott { p, r, good_loss, bad_loss, bad }
+                LossKind::GilbertElliott { p, r, good_loss, bad_loss, bad }
             }
             LossPlan::Outage { first, length, every } => {
-                Kind::Outage { first: first.0, length: length.0, every: every.map(|e| e.0) }
+                LossKind::Outage { first: first.0, length: length.0, every: every.map(|e| e.0) }
             }
-            LossPlan::Trace { ref lost } => Kind::Trace { lost: lost.clone(), seen: 0, next: 0 },
+            LossPlan::Trace { ref lost } => LossKind::Trace { lost: lost.clone(), seen: 0, next: 0 },
         };
         Self { model, random }
     }
@@ -65,7 +65,7 @@ impl LossModel {
     /// Is the next packet, of `size` bytes and fully sent at `sent`, lost? Call once for each packet, in order.
     pub(crate) fn strikes(&mut self, sent: Time, size: u16) -> bool {
         match &mut self.model {
-            Kind::Packets { rate, left } => {
+            LossKind::Packets { rate, left } => {
                 if *left > 0 {
                     *left -= 1;
                     return false;
@@ -73,7 +73,7 @@ impl LossModel {
                 *left = self.random.run_length(*rate);
                 true
             }
-            Kind::Bits { rate, left } => {
+            LossKind::Bits { rate, left } => {
                 let bits = u64::from(size) * 8;
                 if *left >= bits {
                     *left -= bits;
@@ -82,7 +82,7 @@ impl LossModel {
                 *left = self.random.run_length(*rate);
                 true
             }
-            Kind::GilbertElliott { p, r, good_loss, bad_loss, bad } => {
+            LossKind::GilbertElliott { p, r, good_loss, bad_loss, bad } => {
                 let rate = if *bad { *bad_loss } else { *good_loss };
                 let struck = rate > 0.0 && self.random.uniform() <= rate;
                 let leave = if *bad { *r } else { *p };
@@ -91,14 +91,14 @@ impl LossModel {
                 }
                 struck
             }
-            Kind::Outage { first, length, every } => sent.0.checked_sub(*first).is_some_and(|since| {
+            LossKind::Outage { first, length, every } => sent.0.checked_sub(*first).is_some_and(|since| {
                 let into = match every {
                     Some(period) if *period > 0 => since % *period,
                     _ => since,
                 };
                 into < *length
             }),
-            Kind::Trace { lost, seen, next } => {
+            LossKind::Trace { lost, seen, next } => {
                 let index = *seen;
                 *seen += 1;
                 let struck = lost.get(*next) == Some(&index);

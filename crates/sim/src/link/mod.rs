@@ -4,20 +4,20 @@
 //!
 //! ```
 //! use bentpipe_cc::{Span, Time};
-//! use bentpipe_sim::link::{Direction, Fate, Packet, Push, Refusal};
-//! use bentpipe_sim::plan::{DirectionPlan, Discipline, LossPlan, QueueLimit};
+//! use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
+//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LossPlan, QueueLimit};
 //!
 //! let plan = DirectionPlan {
 //!     rate_bps: 12_000_000,
 //!     delay: Span::from_millis(250),
 //!     queue: QueueLimit::Packets(2),
-//!     discipline: Discipline::DropTail,
+//!     discipline: Discipline::DropTail(DropTailPlan),
 //!     loss: vec![LossPlan::Trace { lost: [1].into() }],
 //! };
-//! let mut direction = Direction::new(&plan, 1, "geo/forward", &[]);
+//! let mut direction = Direction::new(&plan, 1, "geo/forward");
 //!
 //! // Four packets of 1500 bytes at once, each with a number under which we keep its bytes. One is sent at once, two wait.
-//! let pushed = [10, 11, 12, 13].map(|handle| direction.push(Time(0), Packet::new(1500, handle)));
+//! let pushed = [10, 11, 12, 13].map(|handle| direction.push(Time(0), Packet::new(1500, handle), Class::default()));
 //! assert_eq!(pushed, [Push::Taken, Push::Lost, Push::Taken, Push::Dropped(Refusal::Full)]);
 //!
 //! // Each takes 1 ms to send and 250 ms to arrive. The second of them is in error.
@@ -35,6 +35,7 @@
 //! ```
 
 mod backlog;
+mod departures;
 pub(crate) mod direction;
 pub(crate) mod ledger;
 mod loss;
@@ -42,5 +43,6 @@ pub(crate) mod packet;
 pub(crate) mod random;
 mod transmitter;
 
+pub use crate::queue::Class;
 pub use direction::{Direction, Fate, Promises, Push, Refusal};
-pub use packet::Packet;
+pub use packet::{Ecn, Packet};

@@ -39,16 +39,36 @@ pub struct Packet {
     pub(crate) flags: u16,
 }
 
+/// What the IP header says of congestion (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not-ECT: marks mean nothing to its transport.
+    NotCapable,
+    /// ECT(0).
+    Ect0,
+    /// CE: congestion experienced.
+    Congested,
+}
+
 impl Packet {
     /// A packet of `size` bytes on the wire; under `handle` its owner keeps what it carries.
     pub fn new(size: u16, handle: u32) -> Self {
         Self { size, handle, ..Self::default() }
     }
 
-    /// The same with the codepoint "ECN-capable transport" (RFC 3168 section 5).
+    /// The same for a transport that understands marks: codepoint ECT(0).
     #[must_use]
     pub fn with_ect(self) -> Self {
         Self { flags: self.flags | ECT, ..self }
+    }
+
+    /// What its IP header says of congestion.
+    pub fn ecn(&self) -> Ecn {
+        match (self.has(CE), self.has(ECT)) {
+            (true, _) => Ecn::Congested,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotCapable,
+        }
     }
 
     /// Under which number the owner keeps what the packet carries.
@@ -59,11 +79,6 @@ impl Packet {
     /// Bytes on the wire.
     pub fn size(&self) -> u16 {
         self.size
-    }
-
-    /// Has a queue given it the codepoint "congestion experienced"?
-    pub fn is_marked(&self) -> bool {
-        self.has(CE)
     }
 
     #[inline(always)]

@@ -1,41 +1,61 @@
-//! Links that decide at departure: CoDel, FQ-CoDel, priorities.
-//!
-//! When a packet arrives its departure is not known: packets may be dropped, or others may go first. Yet such a link needs
-//! no event besides the arrivals at its far end. Whatever it decides at an instant depends on what came before that instant,
-//! so it decides when somebody asks: before it takes another packet, and when nothing is left under way. The transmitter
-//! that becomes free at an instant chooses before packets of the same instant arrive; so nothing hangs on who asks when, and
-//! a link in front of it may hand packets on ahead of time.
+//! Queues that decide when the transmitter is free: packets may be dropped then, or others may go first.
+
+use std::fmt;
 
 use bentpipe_cc::Time;
 
-use crate::link::direction::{Direction, Push, Refusal, Transit};
-use crate::link::packet::{LOST, Packet};
-use crate::queue::codel::Codel;
-use crate::queue::fq_codel::FqCodel;
-use crate::queue::packet_store::{Fifo, Store, Verdicts};
-use crate::queue::priority::Priority;
-use crate::resolve::plan::{CodelPlan, DirectionPlan, Discipline, FlowPlan, QueueLimit};
+use crate::link::packet::Packet;
+use crate::queue::packet_store::Store;
 
-/// In which order waiting packets are sent, and which are not.
-#[derive(Debug)]
-enum Scheduler {
-    Codel { plan: CodelPlan, limit: QueueLimit, state: Codel, fifo: Fifo },
-    FqCodel(FqCodel),
-    Priority(Priority),
+/// How many hashes there are.
+const HASHES: u64 = 1 << 53;
+
+/// Where queues that sort by flow put a packet. Whoever offers a packet says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Class {
+    /// Band in queues with priorities, 0 first.
+    pub band: u8,
+    /// Hash of the flow, less than 2^53.
+    pub hash: u64,
 }
 
-/// What waits in front of a link's transmitter.
+impl Class {
+    /// The class of a packet whose hash is drawn: `uniform` is in (0, 1].
+    pub(crate) fn drawn(band: u8, uniform: f64) -> Self {
+        Self { band, hash: ((1.0 - uniform) * HASHES as f64) as u64 }
+    }
+
+    /// Number of the queue of this class if hashes are shared out evenly among `queues`.
+    pub(crate) fn queue_of(self, queues: u32) -> u32 {
+        let part = self.hash as f64 * (1.0 / HASHES as f64) * f64::from(queues);
+        (part as u32).min(queues - 1)
+    }
+}
+
+/// A rule that decides at departure, in front of one transmitter.
+pub(crate) trait AtDeparture: fmt::Debug {
+    /// Takes a packet that comes at `now`, or drops it. If the transmitter is `idle`, the packet is asked for at once and needs no
+    /// room.
+    fn enqueue(&mut self, now: Time, packet: Packet, class: Class, idle: bool, store: &mut Store);
+
+    /// The packet to send at `now`; `None` if nothing is left.
+    fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet>;
+
+    /// Bytes that wait, by the counters of the queues.
+    fn bytes(&self) -> u64;
+}
+
+/// What waits in front of a direction's transmitter.
 #[derive(Debug)]
 pub(crate) struct Scheduled {
-    scheduler: Scheduler,
-    store: Store,
-    verdicts: Verdicts,
+    rule: Box<dyn AtDeparture>,
+    pub(crate) store: Store,
     /// The transmitter has asked and got nothing.
     idle: bool,
     /// Packets that came, and those that were sent.
     came: u64,
     sent: u64,
-    /// Most bytes that ever waited where the limit counts them: in all, or in one band.
+    /// Most bytes that ever waited.
     most_bytes: u64,
     /// Sum of all waiting times until `seen`, packet-nanoseconds.
     waited: u128,
@@ -43,33 +63,28 @@ pub(crate) struct Scheduled {
 }
 
 impl Scheduled {
-    /// What `plan` asks for; `None` for a discipline that decides on arrival.
-    pub(crate) fn new(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Option<Box<Self>> {
-        let limit = plan.queue;
-        let scheduler = match plan.discipline {
-            Discipline::DropTail | Discipline::Red(_) | Discipline::Pie(_) => return None,
-            Discipline::Codel(plan) => {
-                Scheduler::Codel { plan, limit, state: Codel::default(), fifo: Fifo::default() }
-            }
-            Discipline::FqCodel(plan) => Scheduler::FqCodel(FqCodel::new(plan, limit, seed, name, flows)),
-            Discipline::Priority { bands } => Scheduler::Priority(Priority::new(bands, limit, flows)),
-        };
-        Some(Box::new(Self {
-            scheduler,
+    /// Nothing yet, for `rule`.
+    pub(crate) fn new(rule: Box<dyn AtDeparture>) -> Self {
+        Self {
+            rule,
             store: Store::default(),
-            verdicts: Verdicts::default(),
             idle: true,
             came: 0,
             sent: 0,
             most_bytes: 0,
             waited: 0,
             seen: Time(0),
-        }))
+        }
     }
 
     /// Packets waiting, the one in transmission not counted.
     pub(crate) fn waiting(&self) -> u64 {
-        self.came - self.sent - self.verdicts.dropped
+        self.came - self.sent - self.store.verdicts.dropped
+    }
+
+    /// Has the transmitter asked and got nothing?
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle
     }
 
     /// The packets that wait, found one by one, in no order.
@@ -79,14 +94,10 @@ impl Scheduled {
 
     /// Bytes that wait, by the counters of the queues.
     pub(crate) fn bytes(&self) -> u64 {
-        match &self.scheduler {
-            Scheduler::Codel { fifo, .. } => fifo.bytes,
-            Scheduler::FqCodel(fq) => fq.bytes(),
-            Scheduler::Priority(priority) => priority.bytes(),
-        }
+        self.rule.bytes()
     }
 
-    /// Most bytes that ever waited where the limit counts them: in all, or in one band.
+    /// Most bytes that ever waited.
     pub(crate) fn most_bytes(&self) -> u64 {
         self.most_bytes
     }
@@ -102,195 +113,47 @@ impl Scheduled {
         self.waited as f64 / end.0 as f64
     }
 
-    /// Counts waiting times up to `now`.
-    fn watch(&mut self, now: Time) {
-        self.waited += u128::from(self.waiting()) * u128::from(now.since(self.seen).0);
-        self.seen = now;
-    }
-
     /// A packet of whose end nobody has been told.
     pub(crate) fn take_untold(&mut self) -> Option<Packet> {
-        self.verdicts.untold.pop()
+        self.store.verdicts.untold.pop()
     }
 
-    fn enqueue(&mut self, now: Time, packet: Packet) {
+    /// A packet comes.
+    pub(crate) fn enqueue(&mut self, now: Time, packet: Packet, class: Class) {
         self.watch(now);
         self.came += 1;
-        let (idle, store, verdicts) = (self.idle, &mut self.store, &mut self.verdicts);
-        let bytes = match &mut self.scheduler {
-            Scheduler::Codel { limit, fifo, .. } => {
-                if idle || fifo.has_room(*limit, packet.size) {
-                    store.push(fifo, now, packet);
-                } else {
-                    verdicts.drop(packet);
-                }
-                fifo.bytes
-            }
-            Scheduler::FqCodel(fq) => fq.enqueue(now, packet, idle, store, verdicts),
-            Scheduler::Priority(priority) => priority.enqueue(now, packet, idle, store, verdicts),
-        };
-        if !idle {
-            self.most_bytes = self.most_bytes.max(bytes);
+        self.rule.enqueue(now, packet, class, self.idle, &mut self.store);
+        if !self.idle {
+            self.most_bytes = self.most_bytes.max(self.rule.bytes());
         }
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Packet> {
+    /// The transmitter is free and asks for a packet.
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Packet> {
         self.watch(now);
-        let (store, verdicts) = (&mut self.store, &mut self.verdicts);
-        let packet = match &mut self.scheduler {
-            Scheduler::Codel { plan, state, fifo, .. } => state.next(plan, now, fifo, store, verdicts),
-            Scheduler::FqCodel(fq) => fq.dequeue(now, store, verdicts),
-            Scheduler::Priority(priority) => priority.dequeue(store),
-        };
+        let packet = self.rule.dequeue(now, &mut self.store);
         self.idle = packet.is_none();
         self.sent += u64::from(packet.is_some());
         packet
     }
-}
 
-impl Direction {
-    /// [`Direction::push`] for a queue that decides at departure.
-    pub(crate) fn push_scheduled(&mut self, now: Time, packet: Packet) -> Push {
-        self.catch_up(now);
-        let Some(scheduled) = self.scheduled() else { return Push::Taken };
-        let before = scheduled.verdicts.dropped;
-        scheduled.enqueue(now, packet);
-        let dropped = scheduled.verdicts.dropped > before;
-        let refused = dropped && scheduled.verdicts.untold.pop_if(|last| *last == packet).is_some();
-        if scheduled.idle {
-            self.transmit(now);
-        }
-        self.count();
-        if refused { Push::Dropped(Refusal::Full) } else { Push::Taken }
-    }
-
-    /// Makes the choices that were due by `now`.
-    pub(crate) fn catch_up(&mut self, now: Time) {
-        while self.free_at() <= now && self.scheduled().is_some_and(|s| !s.idle) {
-            self.transmit(self.free_at());
-        }
-        self.count();
-    }
-
-    /// The transmitter is free at `now` and takes the next packet.
-    fn transmit(&mut self, now: Time) {
-        let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
-        match self.transit(now, &mut packet) {
-            Transit::Arrives(at) => _ = self.keep(at, packet.hop, &packet),
-            Transit::Lost(at) => {
-                // Its arrival is an event all the same: the queue is looked at then.
-                packet.flags |= LOST;
-                self.keep(at, packet.hop, &packet);
-                if let Some(scheduled) = self.scheduled() {
-                    scheduled.verdicts.untold.push(packet);
-                }
-            }
-            Transit::Refused(_) => {} // what it hands over always has room
-        }
-    }
-
-    fn count(&mut self) {
-        let Some(scheduled) = self.scheduled() else { return };
-        let (dropped, marked) = (scheduled.verdicts.dropped, scheduled.verdicts.marked);
-        let waiting = scheduled.waiting();
-        self.counts.dropped_queue = dropped;
-        self.counts.marked = marked;
-        self.counts.most = self.counts.most.max(waiting);
+    /// Counts waiting times up to `now`.
+    fn watch(&mut self, now: Time) {
+        self.waited += u128::from(self.waiting()) * u128::from(now.since(self.seen).0);
+        self.seen = now;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
-    use crate::link::direction::Fate;
-    use crate::link::packet::ACK;
-    use crate::resolve::plan::Plan;
-    use proptest::prelude::*;
-
-    /// A link of 10 Mbit/s that is lossy, with a queue of this kind, and five flows, of two bands.
-    fn plan(queue: &str) -> Plan {
-        let text = format!(
-            "duration = \"1 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"3 ms\"\nqueue = {{ {queue} }}\n\
-             loss = {{ kind = \"packet-error\", rate = 0.1 }}\n\
-             [[flow]]\ncc = \"reno\"\npath = [\"x\"]\ncount = 3\n\
-             [[flow]]\nname = \"low\"\ncc = \"reno\"\npath = [\"x\"]\ncount = 2\npriority = 1\n"
-        );
-        Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).expect("a valid scenario")
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-        /// Every packet arrives, is dropped, is lost, is under way, or waits; each that will not arrive is told of once.
-        #[test]
-        fn nothing_is_lost_from_sight(
-            queue in prop::sample::select(vec![
-                "kind = \"codel\", limit = \"30 packets\", target = \"1 ms\", interval = \"4 ms\"",
-                "kind = \"codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\", ecn = true",
-                "kind = \"fq-codel\", limit = \"30 packets\", target = \"1 ms\", interval = \"4 ms\", queues = 4",
-                "kind = \"fq-codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\", ecn = true",
-                "kind = \"priority\", limit = \"10 packets\"",
-                "kind = \"priority\", limit = \"9 kB\"",
-            ]),
-            packets in prop::collection::vec((0_u64..2_000_000, 40_u16..1501, 0_u32..5, any::<bool>(), 0_u16..3), 1..400),
-        ) {
-            let plan = plan(queue);
-            let mut link = Direction::new(&plan.links[0].forward, 1, "link/x/forward", &plan.flows);
-            let (mut now, mut told, mut taken_out, mut lost) = (Time(0), Vec::new(), 0, 0);
-            for (i, (gap, size, flow, ack, look)) in packets.iter().enumerate() {
-                now = Time(now.0 + gap);
-                while let Some(at) = link.next().filter(|at| *at <= now) {
-                    match link.pop(at) {
-                        Some((_, Fate::Lost)) => lost += 1,
-                        _ => taken_out += 1,
-                    }
-                }
-                // Looking now and then must not matter, so the counts below hold either way.
-                if *look == 0 {
-                    link.catch_up(now);
-                }
-                let flags = if *ack { ACK } else { crate::link::packet::ECT };
-                let packet = Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() };
-                if let Push::Dropped(_) = link.push(now, packet) {
-                    told.push(packet);
-                }
-                told.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet));
-            }
-            let counts = link.counts;
-            prop_assert_eq!(counts.delivered, taken_out);
-            let mut under_way = 0;
-            let waiting = link.scheduled().unwrap().waiting();
-            for packet in link.on_the_way() {
-                if packet.has(LOST) { lost += 1 } else { under_way += 1 }
-            }
-            let all = packets.len() as u64;
-            prop_assert_eq!(all, taken_out + counts.dropped_queue + lost + under_way + waiting);
-            prop_assert_eq!(counts.dropped_error, lost);
-            prop_assert_eq!(told.len() as u64, counts.dropped_queue + counts.dropped_error);
-            let mut numbers: Vec<u32> = told.iter().map(|p| p.seq).collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            prop_assert_eq!(numbers.len(), told.len());
-            // And at last the queue runs empty.
-            link.catch_up(Time::MAX);
-            while let Some(at) = link.next() {
-                link.pop(at);
-            }
-            prop_assert_eq!((link.scheduled().unwrap().waiting(), link.counts.delivered + link.counts.dropped_queue + link.counts.dropped_error), (0, all));
-        }
-    }
 
     #[test]
-    fn the_mean_queue_counts_waiting_and_not_transmission() {
-        // Packets of 1250 bytes take 1 ms. Four come at 0; until 3 ms 3, 2 and 1 of them wait.
-        let plan = plan("kind = \"priority\", limit = \"10 packets\"");
-        let mut link = Direction::new(&plan.links[0].forward, 1, "link/x/forward", &plan.flows);
-        for _ in 0..4 {
-            link.push(Time(0), Packet { size: 1250, ..Packet::default() });
-        }
-        assert_eq!(link.waiting(Time(2_500_000)), 1);
-        link.catch_up(Time(3_000_000));
-        assert!((link.queue_mean(Time(3_000_000)) - 2.0).abs() < 1e-12);
-        assert_eq!((link.queue_max(), link.utilisation(Time(8_000_000))), (3, 0.5));
+    fn hashes_are_shared_out_evenly() {
+        let of = |hash, queues| Class { band: 0, hash }.queue_of(queues);
+        assert_eq!([0, HASHES / 2 - 1, HASHES / 2, HASHES - 1].map(|hash| of(hash, 2)), [0, 0, 1, 1]);
+        assert_eq!([1, 3, 1_000, 65_536].map(|queues| of(HASHES - 1, queues)), [0, 2, 999, 65_535]);
+        assert_eq!(of(u64::MAX, 7), 6, "whatever an emulator may give");
+        assert_eq!([1.0, 0.5].map(|uniform| Class::drawn(0, uniform).hash), [0, HASHES / 2]);
     }
 }

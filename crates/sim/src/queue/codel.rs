@@ -9,17 +9,124 @@
 //! sent, so that one call marks at most one packet.
 
 use bentpipe_cc::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::link::packet::{CE, ECT, Packet};
-use crate::queue::packet_store::{Fifo, Store, Verdicts};
-use crate::resolve::plan::CodelPlan;
+use crate::link::packet::{Ecn, Packet};
+use crate::link::random::Stream;
+use crate::queue::at_departure::{AtDeparture, Class};
+use crate::queue::context::{Context, QueueLimit};
+use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::{QueueKeys, QueuePlan, Rule};
+use crate::scenario::error::Error;
+use crate::scenario::units::{Duration, QueueSize};
 
 /// Drops that begin again within this many intervals of the last one start at the rate that they had reached.
 const MEMORY: u64 = 16;
 
+/// Controlled delay (RFC 8289): first in, first out, and packets are dropped or marked at the head when they have
+/// waited too long for a whole interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Codel {
+    /// Room, the packet in transmission not counted.
+    pub limit: QueueSize,
+    /// Waiting time that may stand.
+    pub target: Duration,
+    /// For how long a longer one is taken for a burst; about the longest round-trip time of the flows.
+    pub interval: Duration,
+    /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
+    pub ecn: bool,
+}
+
+impl Default for Codel {
+    fn default() -> Self {
+        let (target, interval) = (Duration(Span::from_millis(5)), Duration(Span::from_millis(100)));
+        Self { limit: QueueSize::Bdp(1.0), target, interval, ecn: false }
+    }
+}
+
+/// CoDel (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodelPlan {
+    /// Delay that may stand: TARGET.
+    pub target: Span,
+    /// For how long a delay above it is taken for a burst: INTERVAL.
+    pub interval: Span,
+    /// Marks rather than drops packets whose transport understands it.
+    pub ecn: bool,
+    /// Bytes of a full packet; with no more than one waiting nothing is dropped: MAXPACKET.
+    pub mtu: u32,
+}
+
+impl CodelPlan {
+    /// What these keys come to.
+    pub(crate) fn new(
+        target: Duration,
+        interval: Duration,
+        ecn: bool,
+        context: &Context<'_>,
+    ) -> Result<Self, Error> {
+        let target = context.longer_than_zero(target, "target")?;
+        if interval.0 <= target {
+            let message = format!("{interval} is not longer than target = {}; it must be", Duration(target));
+            return Err(context.error("interval", message));
+        }
+        Ok(Self { target, interval: interval.0, ecn, mtu: context.wire })
+    }
+}
+
+impl QueueKeys for Codel {
+    type Plan = CodelPlan;
+    const LABEL: &'static str = "CoDel";
+    const SOURCE: &'static str =
+        "K. Nichols, V. Jacobson, A. McGregor, J. Iyengar: Controlled Delay Active Queue Management, 2018";
+    const REFERENCE: &'static str = "RFC 8289";
+
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, CodelPlan), Error> {
+        let limit = context.limit(self.limit);
+        context.check_room(limit, "CoDel queue drops by its delay")?;
+        Ok((limit, CodelPlan::new(self.target, self.interval, self.ecn, context)?))
+    }
+}
+
+impl QueuePlan for CodelPlan {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn start(&self, limit: QueueLimit, _: u64, _: Stream) -> Rule {
+        let (codel, fifo) = (CodelState::default(), Fifo::default());
+        Rule::AtDeparture(Box::new(CodelQueue { plan: *self, limit, codel, fifo }))
+    }
+}
+
+/// One queue that CoDel governs.
+#[derive(Debug)]
+struct CodelQueue {
+    plan: CodelPlan,
+    limit: QueueLimit,
+    codel: CodelState,
+    fifo: Fifo,
+}
+
+impl AtDeparture for CodelQueue {
+    fn enqueue(&mut self, now: Time, packet: Packet, _: Class, idle: bool, store: &mut Store) {
+        store.push_if_room(&mut self.fifo, self.limit, now, packet, idle);
+    }
+
+    fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet> {
+        self.codel.next(&self.plan, now, &mut self.fifo, store)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes
+    }
+}
+
 /// The state of CoDel for one queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Codel {
+pub(crate) struct CodelState {
     /// When packets will have waited too long for a whole interval; `None` while they do not.
     first_above: Option<Time>,
     dropping: bool,
@@ -29,7 +136,7 @@ pub(crate) struct Codel {
     last_count: u32,
 }
 
-impl Codel {
+impl CodelState {
     /// The packet to send at `now`; `None` if none is left.
     pub(crate) fn next(
         &mut self,
@@ -37,18 +144,17 @@ impl Codel {
         now: Time,
         fifo: &mut Fifo,
         store: &mut Store,
-        verdicts: &mut Verdicts,
     ) -> Option<Packet> {
         let (mut packet, mut bad) = self.look(plan, now, fifo, store);
         if self.dropping {
             self.dropping = bad;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                if marks(plan, &mut packet, verdicts) {
+                if marks(plan, &mut packet, store) {
                     self.drop_next = control_law(plan.interval, self.drop_next, self.count);
                     break;
                 }
-                packet.into_iter().for_each(|p| verdicts.drop(p));
+                packet.into_iter().for_each(|p| store.verdicts.drop(p));
                 (packet, bad) = self.look(plan, now, fifo, store);
                 self.dropping = bad;
                 if bad {
@@ -56,8 +162,8 @@ impl Codel {
                 }
             }
         } else if bad {
-            if !marks(plan, &mut packet, verdicts) {
-                packet.into_iter().for_each(|p| verdicts.drop(p));
+            if !marks(plan, &mut packet, store) {
+                packet.into_iter().for_each(|p| store.verdicts.drop(p));
                 (packet, _) = self.look(plan, now, fifo, store);
             }
             self.dropping = true;
@@ -100,11 +206,10 @@ impl Codel {
 }
 
 /// Marks the packet, if it may be.
-fn marks(plan: &CodelPlan, packet: &mut Option<Packet>, verdicts: &mut Verdicts) -> bool {
+fn marks(plan: &CodelPlan, packet: &mut Option<Packet>, store: &mut Store) -> bool {
     match packet {
-        Some(packet) if plan.ecn && packet.has(ECT) => {
-            packet.flags |= CE;
-            verdicts.marked += 1;
+        Some(packet) if plan.ecn && packet.ecn() != Ecn::NotCapable => {
+            store.verdicts.mark(packet);
             true
         }
         _ => false,
@@ -119,6 +224,7 @@ fn control_law(interval: Span, from: Time, count: u32) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::packet::{CE, ECT};
 
     const PLAN: CodelPlan =
         CodelPlan { target: Span::from_millis(5), interval: Span::from_millis(100), ecn: false, mtu: 1500 };
@@ -131,9 +237,8 @@ mod tests {
     /// A queue whose transmitter asks at given instants.
     #[derive(Default)]
     struct Bench {
-        codel: Codel,
+        codel: CodelState,
         store: Store,
-        verdicts: Verdicts,
     }
 
     impl Bench {
@@ -143,10 +248,10 @@ mod tests {
             for packet in [&[packet(1000)], behind].concat() {
                 self.store.push(&mut fifo, Time(ms(now).0 - waited * 1_000_000), packet);
             }
-            let dropped = self.verdicts.dropped;
-            let sent = self.codel.next(plan, ms(now), &mut fifo, &mut self.store, &mut self.verdicts);
+            let dropped = self.store.verdicts.dropped;
+            let sent = self.codel.next(plan, ms(now), &mut fifo, &mut self.store);
             assert!(sent.is_some());
-            let dropped = self.verdicts.dropped - dropped;
+            let dropped = self.store.verdicts.dropped - dropped;
             assert_eq!(fifo.packets + 1 + dropped, 1 + behind.len() as u64);
             while self.store.pop(&mut fifo).is_some() {}
             dropped
@@ -173,10 +278,10 @@ mod tests {
             bench.store.push(&mut fifo, ms(0), packet(1000));
         }
         for now in 0..550 {
-            let Bench { codel, store, verdicts } = &mut bench;
-            let dropped = verdicts.dropped;
-            assert!(codel.next(&PLAN, ms(now), &mut fifo, store, verdicts).is_some());
-            times.extend((dropped..verdicts.dropped).map(|_| now));
+            let Bench { codel, store } = &mut bench;
+            let dropped = store.verdicts.dropped;
+            assert!(codel.next(&PLAN, ms(now), &mut fifo, store).is_some());
+            times.extend((dropped..store.verdicts.dropped).map(|_| now));
         }
         assert_eq!(times, [105, 205, 276, 334, 384, 429, 469, 507, 543]);
         assert_eq!(fifo.packets, 5000 - 550 - 9);
@@ -242,8 +347,8 @@ mod tests {
     fn an_empty_queue_ends_the_dropping() {
         let mut bench = Bench::default();
         assert_eq!(bench.drops(0..150, 10), [100]);
-        let Bench { codel, store, verdicts } = &mut bench;
-        assert_eq!(codel.next(&PLAN, ms(150), &mut Fifo::default(), store, verdicts), None);
+        let Bench { codel, store } = &mut bench;
+        assert_eq!(codel.next(&PLAN, ms(150), &mut Fifo::default(), store), None);
         assert_eq!(bench.drops(151..300, 10), [251], "a whole interval again");
     }
 
@@ -251,19 +356,19 @@ mod tests {
     fn marks_come_when_drops_would_and_cost_no_packet() {
         let plan = CodelPlan { ecn: true, ..PLAN };
         let ect = Packet { flags: ECT, ..packet(1000) };
-        let (mut store, mut verdicts) = (Store::default(), Verdicts::default());
-        let (mut codel, mut fifo, mut times) = (Codel::default(), Fifo::default(), Vec::new());
+        let mut store = Store::default();
+        let (mut codel, mut fifo, mut times) = (CodelState::default(), Fifo::default(), Vec::new());
         for i in 0..1000 {
             // The packet that is sent at 275 + 1 ms does not understand marks.
             store.push(&mut fifo, ms(0), if i == 276 { packet(1000) } else { ect });
         }
         for now in 0..390 {
-            let sent = codel.next(&plan, ms(now), &mut fifo, &mut store, &mut verdicts).unwrap();
+            let sent = codel.next(&plan, ms(now), &mut fifo, &mut store).unwrap();
             if sent.has(CE) {
                 times.push(now);
             }
         }
         assert_eq!(times, [105, 205, 334, 384]);
-        assert_eq!((verdicts.marked, verdicts.dropped), (4, 1));
+        assert_eq!((store.verdicts.marked, store.verdicts.dropped), (4, 1));
     }
 }

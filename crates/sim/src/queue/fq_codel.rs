@@ -4,23 +4,104 @@
 //! that begins to hold packets is new and goes before the old ones until it has sent its quantum or is found empty. What does
 //! not fit is paid for by the queue with most bytes: half of them, at most 64 packets, from its head.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::link::packet::{ACK, Packet};
+use crate::link::packet::Packet;
 use crate::link::random::Stream;
-use crate::queue::codel::Codel;
-use crate::queue::packet_store::{Fifo, Store, Verdicts};
-use crate::resolve::plan::{FlowPlan, FqCodelPlan, QueueLimit};
+use crate::queue::at_departure::{AtDeparture, Class};
+use crate::queue::codel::{CodelPlan, CodelState};
+use crate::queue::context::{Context, QueueLimit};
+use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::{QueueKeys, QueuePlan, Rule};
+use crate::scenario::error::Error;
+use crate::scenario::units::{Duration, QueueSize, Size};
 
 /// No queue.
 const NONE: u32 = u32::MAX;
 /// Most packets that are dropped at once when there is no room (RFC 8290 section 4.1).
 const BATCH: usize = 64;
 
+/// Queues by flow, served byte by byte in turn, each governed by CoDel (RFC 8290).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FqCodel {
+    /// Room of all queues together, the packet in transmission not counted.
+    pub limit: QueueSize,
+    /// Waiting time that may stand.
+    pub target: Duration,
+    /// For how long a longer one is taken for a burst; about the longest round-trip time of the flows.
+    pub interval: Duration,
+    /// Number of queues that flows are hashed into.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub queues: u32,
+    /// What a queue may send in a round.
+    pub quantum: Size,
+    /// Marks packets of flows with `ecn` where CoDel would drop them; a lack of room still drops. Off unless given, as for
+    /// every queue here (RFC 8290 section 5.2: on).
+    pub ecn: bool,
+}
+
+impl Default for FqCodel {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(10_240),
+            target: Duration(Span::from_millis(5)),
+            interval: Duration(Span::from_millis(100)),
+            queues: 1_024,
+            quantum: Size(1_514),
+            ecn: false,
+        }
+    }
+}
+
+/// FQ-CoDel (RFC 8290).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FqCodelPlan {
+    /// What governs each queue.
+    pub codel: CodelPlan,
+    /// Number of queues that flows are hashed into.
+    pub queues: u32,
+    /// Bytes that a queue may send in a round.
+    pub quantum: u32,
+}
+
+impl QueueKeys for FqCodel {
+    type Plan = FqCodelPlan;
+    const LABEL: &'static str = "FQ-CoDel";
+    const SOURCE: &'static str = "T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet: The Flow Queue CoDel \
+        Packet Scheduler and Active Queue Management Algorithm, 2018";
+    const REFERENCE: &'static str = "RFC 8290";
+
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, FqCodelPlan), Error> {
+        let limit = context.limit(self.limit);
+        context.check_room(limit, "FQ-CoDel queue drops by its delay")?;
+        let codel = CodelPlan::new(self.target, self.interval, self.ecn, context)?;
+        let quantum = context.packet_size(self.quantum, "quantum")?;
+        Ok((limit, FqCodelPlan { codel, queues: self.queues, quantum }))
+    }
+}
+
+impl QueuePlan for FqCodelPlan {
+    fn marks(&self) -> bool {
+        self.codel.ecn
+    }
+
+    fn sorts_by_flow(&self) -> bool {
+        true
+    }
+
+    fn start(&self, limit: QueueLimit, _: u64, _: Stream) -> Rule {
+        Rule::AtDeparture(Box::new(FqCodelState::new(*self, limit)))
+    }
+}
+
+/// The queue of some flows.
 #[derive(Clone, Copy, Debug)]
-struct Queue {
+struct FlowQueue {
     fifo: Fifo,
-    codel: Codel,
+    codel: CodelState,
     /// Bytes that it may still send in this round.
     deficit: i64,
     /// On one of the lists.
@@ -36,60 +117,21 @@ struct List {
     tail: u32,
 }
 
-/// The queues of one link.
+/// The queues of one direction.
 #[derive(Debug)]
-pub(crate) struct FqCodel {
+struct FqCodelState {
     plan: FqCodelPlan,
     limit: QueueLimit,
-    queues: Vec<Queue>,
-    /// The queue of each flow's data and of its acknowledgements, in turn.
-    queue_of: Vec<u32>,
+    queues: Vec<FlowQueue>,
     new: List,
     old: List,
     packets: u64,
     bytes: u64,
 }
 
-impl FqCodel {
-    /// Queues for `flows`; a flow's hash is a draw from a stream named after the link and the flow, so it depends on no
-    /// other flow.
-    pub(crate) fn new(
-        plan: FqCodelPlan,
-        limit: QueueLimit,
-        seed: u64,
-        name: &str,
-        flows: &[FlowPlan],
-    ) -> Self {
-        let queue =
-            Queue { fifo: Fifo::default(), codel: Codel::default(), deficit: 0, active: false, next: NONE };
-        let hash = |flow: &FlowPlan, what: &str| {
-            let mut stream = Stream::new(seed, &format!("{name}/fq-codel/{}/{what}", flow.name));
-            let part = (1.0 - stream.uniform()) * f64::from(plan.queues);
-            part as u32
-        };
-        let empty = List { head: NONE, tail: NONE };
-        Self {
-            plan,
-            limit,
-            queues: vec![queue; plan.queues as usize],
-            queue_of: flows.iter().flat_map(|f| [hash(f, "data"), hash(f, "ack")]).collect(),
-            new: empty,
-            old: empty,
-            packets: 0,
-            bytes: 0,
-        }
-    }
-
-    /// Takes a packet; `idle`: it goes straight to the transmitter and needs no room. Returns the bytes in all queues.
-    pub(crate) fn enqueue(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        idle: bool,
-        store: &mut Store,
-        verdicts: &mut Verdicts,
-    ) -> u64 {
-        let i = self.queue_of[2 * packet.flow as usize + usize::from(packet.has(ACK))];
+impl AtDeparture for FqCodelState {
+    fn enqueue(&mut self, now: Time, packet: Packet, class: Class, idle: bool, store: &mut Store) {
+        let i = class.queue_of(self.plan.queues);
         let queue = &mut self.queues[i as usize];
         store.push(&mut queue.fifo, now, packet);
         self.packets += 1;
@@ -101,54 +143,11 @@ impl FqCodel {
         }
         // Half of a queue may be fewer bytes than have come.
         while !idle && self.is_over() {
-            self.shed(store, verdicts);
-        }
-        self.bytes
-    }
-
-    /// Does more wait than there is room for?
-    fn is_over(&self) -> bool {
-        match self.limit {
-            QueueLimit::Packets(most) => self.packets > most,
-            QueueLimit::Bytes(most) => self.bytes > most,
+            self.shed(store);
         }
     }
 
-    /// Bytes in all queues.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Drops from the queue with most bytes.
-    #[cold]
-    fn shed(&mut self, store: &mut Store, verdicts: &mut Verdicts) {
-        let mut fattest = 0;
-        for (i, queue) in self.queues.iter().enumerate() {
-            // The first of equals, so that the order of queues decides.
-            if queue.fifo.bytes > self.queues[fattest].fifo.bytes {
-                fattest = i;
-            }
-        }
-        let fifo = &mut self.queues[fattest].fifo;
-        let half = fifo.bytes / 2;
-        for _ in 0..BATCH {
-            let Some((_, packet)) = store.pop(fifo) else { break };
-            self.packets -= 1;
-            self.bytes -= u64::from(packet.size);
-            verdicts.drop(packet);
-            if fifo.bytes <= half {
-                break;
-            }
-        }
-    }
-
-    /// The packet to send at `now`.
-    pub(crate) fn dequeue(
-        &mut self,
-        now: Time,
-        store: &mut Store,
-        verdicts: &mut Verdicts,
-    ) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet> {
         loop {
             let is_new = self.new.head != NONE;
             let i = if is_new { self.new.head } else { self.old.head };
@@ -163,7 +162,7 @@ impl FqCodel {
                 continue;
             }
             let (packets, bytes) = (queue.fifo.packets, queue.fifo.bytes);
-            let packet = queue.codel.next(&self.plan.codel, now, &mut queue.fifo, store, verdicts);
+            let packet = queue.codel.next(&self.plan.codel, now, &mut queue.fifo, store);
             self.packets -= packets - queue.fifo.packets;
             self.bytes -= bytes - queue.fifo.bytes;
             if let Some(packet) = packet {
@@ -180,6 +179,51 @@ impl FqCodel {
         }
     }
 
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl FqCodelState {
+    fn new(plan: FqCodelPlan, limit: QueueLimit) -> Self {
+        let fifo = Fifo::default();
+        let queue = FlowQueue { fifo, codel: CodelState::default(), deficit: 0, active: false, next: NONE };
+        let empty = List { head: NONE, tail: NONE };
+        let queues = vec![queue; plan.queues as usize];
+        Self { plan, limit, queues, new: empty, old: empty, packets: 0, bytes: 0 }
+    }
+
+    /// Does more wait than there is room for?
+    fn is_over(&self) -> bool {
+        match self.limit {
+            QueueLimit::Packets(most) => self.packets > most,
+            QueueLimit::Bytes(most) => self.bytes > most,
+        }
+    }
+
+    /// Drops from the queue with most bytes.
+    #[cold]
+    fn shed(&mut self, store: &mut Store) {
+        let mut fattest = 0;
+        for (i, queue) in self.queues.iter().enumerate() {
+            // The first of equals, so that the order of queues decides.
+            if queue.fifo.bytes > self.queues[fattest].fifo.bytes {
+                fattest = i;
+            }
+        }
+        let fifo = &mut self.queues[fattest].fifo;
+        let half = fifo.bytes / 2;
+        for _ in 0..BATCH {
+            let Some((_, packet)) = store.pop(fifo) else { break };
+            self.packets -= 1;
+            self.bytes -= u64::from(packet.size);
+            store.verdicts.drop(packet);
+            if fifo.bytes <= half {
+                break;
+            }
+        }
+    }
+
     /// Takes the first queue off its list.
     fn front(&mut self, is_new: bool) {
         let list = if is_new { &mut self.new } else { &mut self.old };
@@ -188,7 +232,7 @@ impl FqCodel {
 }
 
 impl List {
-    fn append(&mut self, queues: &mut [Queue], i: u32) {
+    fn append(&mut self, queues: &mut [FlowQueue], i: u32) {
         queues[i as usize].next = NONE;
         match self.head {
             NONE => self.head = i,
@@ -201,19 +245,10 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::plan::{CodelPlan, Source};
-    use bentpipe_cc::Span;
-
-    fn flow(name: &str) -> FlowPlan {
-        let source = Source::Cbr { rate_bps: 1, packet: 1000, on: Span::MAX, off: Span::ZERO };
-        FlowPlan::plain(name, source)
-    }
-
-    /// Queues of flows "a", "b" and "c" (numbers 0 to 2), all of whose packets come and go at the same instant.
+    /// Flows 0 to 2, each with a queue of its own, all of whose packets come and go at the same instant.
     struct Bench {
-        fq: FqCodel,
+        fq: FqCodelState,
         store: Store,
-        verdicts: Verdicts,
     }
 
     impl Bench {
@@ -225,20 +260,19 @@ mod tests {
                 mtu: 1500,
             };
             let plan = FqCodelPlan { codel, queues: 1024, quantum: 1514 };
-            let flows = [flow("a"), flow("b"), flow("c")];
-            let fq = FqCodel::new(plan, QueueLimit::Packets(limit), 1, "link/x/forward", &flows);
-            assert!(fq.queue_of[0] != fq.queue_of[2] && fq.queue_of[2] != fq.queue_of[4], "a collision");
-            Self { fq, store: Store::default(), verdicts: Verdicts::default() }
+            Self { fq: FqCodelState::new(plan, QueueLimit::Packets(limit)), store: Store::default() }
         }
 
         fn push(&mut self, flow: u32, size: u16) {
             let packet = Packet { flow, size, ..Packet::default() };
-            self.fq.enqueue(Time(0), packet, false, &mut self.store, &mut self.verdicts);
+            // A 1024th of all hashes.
+            let class = Class { hash: u64::from(flow) << 43, ..Class::default() };
+            self.fq.enqueue(Time(0), packet, class, false, &mut self.store);
         }
 
         /// The flow of the next packet, and its size.
         fn next(&mut self) -> Option<(u32, u64)> {
-            let packet = self.fq.dequeue(Time(0), &mut self.store, &mut self.verdicts);
+            let packet = self.fq.dequeue(Time(0), &mut self.store);
             packet.map(|p| (p.flow, u64::from(p.size)))
         }
 
@@ -270,7 +304,7 @@ mod tests {
             last = flow;
         }
         assert!(turns > 900, "{turns} turns");
-        assert_eq!(bench.verdicts.dropped, 0);
+        assert_eq!(bench.store.verdicts.dropped, 0);
     }
 
     #[test]
@@ -312,19 +346,19 @@ mod tests {
         let mut bench = Bench::new(100);
         (0..90).for_each(|_| bench.push(0, 1000));
         (0..10).for_each(|_| bench.push(1, 1000));
-        assert_eq!(bench.verdicts.dropped, 0);
+        assert_eq!(bench.store.verdicts.dropped, 0);
         bench.push(1, 1000);
         // Half of 90 packets, from the head.
-        assert_eq!(bench.verdicts.dropped, 45);
-        assert!(bench.verdicts.untold.iter().all(|p| p.flow == 0));
+        assert_eq!(bench.store.verdicts.dropped, 45);
+        assert!(bench.store.verdicts.untold.iter().all(|p| p.flow == 0));
         assert_eq!((bench.fq.packets, bench.fq.bytes), (56, 56_000));
         // Many small packets are fewer bytes than some large ones; at most 64 go at once.
         let mut bench = Bench::new(500);
         (0..300).for_each(|_| bench.push(0, 100));
         (0..200).for_each(|_| bench.push(1, 1000));
         bench.push(2, 100);
-        assert_eq!(bench.verdicts.dropped, 64);
-        assert!(bench.verdicts.untold.iter().all(|p| p.flow == 1));
+        assert_eq!(bench.store.verdicts.dropped, 64);
+        assert!(bench.store.verdicts.untold.iter().all(|p| p.flow == 1));
         assert_eq!(std::iter::from_fn(|| bench.next()).count(), 437);
         assert_eq!((bench.fq.packets, bench.fq.bytes), (0, 0));
     }
@@ -336,33 +370,12 @@ mod tests {
         bench.push(0, 760);
         bench.push(0, 760);
         bench.push(1, 1480);
-        assert_eq!((bench.verdicts.dropped, bench.fq.bytes), (0, 3000));
+        assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (0, 3000));
         // Half of the fattest queue, 760 bytes, is less than the 1490 for which there is no room; the new packet goes, too.
         bench.push(2, 1490);
-        assert_eq!((bench.verdicts.dropped, bench.fq.bytes), (2, 2240));
+        assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (2, 2240));
         // So does one that is larger than all room.
         bench.push(2, 3001);
-        assert_eq!((bench.verdicts.dropped, bench.fq.bytes), (3, 2240));
-    }
-
-    #[test]
-    fn the_queue_of_a_flow_depends_on_link_seed_and_name_alone() {
-        let codel = Bench::new(1).fq.plan.codel;
-        let of = |queues, seed, link: &str, names: &[&str]| {
-            let flows: Vec<FlowPlan> = names.iter().map(|n| flow(n)).collect();
-            let plan = FqCodelPlan { codel, queues, quantum: 1514 };
-            FqCodel::new(plan, QueueLimit::Packets(1), seed, link, &flows).queue_of
-        };
-        assert_eq!(of(1024, 1, "x", &["b"]), of(1024, 1, "x", &["a", "b"])[2..]);
-        assert_ne!(of(1024, 1, "x", &["a", "b", "c"]), of(1024, 2, "x", &["a", "b", "c"]));
-        assert_ne!(of(1024, 1, "x", &["a", "b", "c"]), of(1024, 1, "y", &["a", "b", "c"]));
-        assert!(of(1, 1, "x", &["a", "b", "c"]).iter().all(|q| *q == 0));
-        // Uniform: 2000 keys into 8 queues, chi-square with 7 degrees of freedom, 1 % point 18.5.
-        let names: Vec<String> = (0..1000).map(|i| format!("f-{i}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut seen = [0_f64; 8];
-        of(8, 1, "x", &names).iter().for_each(|q| seen[*q as usize] += 1.0);
-        let chi: f64 = seen.iter().map(|n| (n - 250.0) * (n - 250.0) / 250.0).sum();
-        assert!(chi < 18.5, "{chi}: {seen:?}");
+        assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (3, 2240));
     }
 }

@@ -3,25 +3,26 @@
 
 use bentpipe_cc::Time;
 
-use crate::link::packet::Packet;
-use crate::resolve::plan::QueueLimit;
+use crate::link::packet::{CE, Packet};
+use crate::queue::context::QueueLimit;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Stored {
     since: Time,
     packet: Packet,
     /// The one behind it, in its queue or among the free ones.
     next: u32,
 }
 
-/// The slots of all queues of one link; it grows to the most that ever waited.
+/// What waits in all queues of one direction, and what they have decided against. It grows to the most that ever waited.
 #[derive(Debug)]
 pub(crate) struct Store {
-    slots: Vec<Slot>,
+    slots: Vec<Stored>,
     free: u32,
+    pub(crate) verdicts: Verdicts,
 }
 
 /// One queue.
@@ -36,7 +37,7 @@ pub(crate) struct Fifo {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: NONE }
+        Self { slots: Vec::new(), free: NONE, verdicts: Verdicts::default() }
     }
 }
 
@@ -48,7 +49,7 @@ impl Default for Fifo {
 
 impl Fifo {
     /// Is there room for `size` bytes more?
-    pub(crate) fn has_room(&self, limit: QueueLimit, size: u16) -> bool {
+    fn has_room(&self, limit: QueueLimit, size: u16) -> bool {
         match limit {
             QueueLimit::Packets(most) => self.packets < most,
             QueueLimit::Bytes(most) => self.bytes + u64::from(size) <= most,
@@ -59,7 +60,7 @@ impl Fifo {
 impl Store {
     /// Puts a packet that comes at `now` at the end of `fifo`.
     pub(crate) fn push(&mut self, fifo: &mut Fifo, now: Time, packet: Packet) {
-        let slot = Slot { since: now, packet, next: NONE };
+        let slot = Stored { since: now, packet, next: NONE };
         let i = if self.free == NONE {
             self.slots.push(slot);
             self.slots.len() as u32 - 1
@@ -76,6 +77,22 @@ impl Store {
         fifo.tail = i;
         fifo.packets += 1;
         fifo.bytes += u64::from(packet.size);
+    }
+
+    /// The same if there is room, or no need of it as the packet goes straight to an `idle` transmitter; otherwise it is dropped.
+    pub(crate) fn push_if_room(
+        &mut self,
+        fifo: &mut Fifo,
+        limit: QueueLimit,
+        now: Time,
+        packet: Packet,
+        idle: bool,
+    ) {
+        if idle || fifo.has_room(limit, packet.size) {
+            self.push(fifo, now, packet);
+        } else {
+            self.verdicts.drop(packet);
+        }
     }
 
     /// The packets that wait in any queue, in no order.
@@ -95,7 +112,7 @@ impl Store {
             return None;
         }
         let i = fifo.head;
-        let Slot { since, packet, next } = self.slots[i as usize];
+        let Stored { since, packet, next } = self.slots[i as usize];
         self.slots[i as usize].next = self.free;
         self.free = i;
         fifo.head = next;
@@ -108,7 +125,7 @@ impl Store {
     }
 }
 
-/// What a discipline has decided against packets.
+/// What a queue has decided against packets.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     /// Packets of whose end their flows have not been told.
@@ -124,6 +141,12 @@ impl Verdicts {
     pub(crate) fn drop(&mut self, packet: Packet) {
         self.untold.push(packet);
         self.dropped += 1;
+    }
+
+    /// A packet is sent with the mark "congestion experienced".
+    pub(crate) fn mark(&mut self, packet: &mut Packet) {
+        packet.flags |= CE;
+        self.marked += 1;
     }
 }
 

@@ -10,10 +10,21 @@
 //! when the next packet arrives; nothing else looks at the probability.
 
 use bentpipe_cc::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use crate::link::packet::Ecn;
 use crate::link::random::Stream;
-use crate::queue::red::Verdict;
-use crate::resolve::plan::PiePlan;
+use crate::queue::context::{Context, QueueLimit};
+use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
+use crate::queue::{QueueKeys, QueuePlan, Rule};
+use crate::scenario::error::Error;
+use crate::scenario::units::{Duration, QueueSize};
+
+/// Shortest time between two updates: each is computed, even while nothing arrives.
+const MIN_UPDATE: Span = Span(100_000);
+/// Most updates in a run; they take some two minutes.
+const MAX_UPDATES: u64 = 30_000_000_000;
 
 /// Below each bound on the left the adjustment is divided by what stands on the right (section 4.2).
 const TUNING: [(f64, f64); 6] =
@@ -27,22 +38,111 @@ const LIGHT: f64 = 0.2;
 /// No drop before the probabilities since the last one add up to the first, always one at the second (section 5.4).
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 
-/// A packet that arrives, and the queue that it finds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Offered {
-    /// Its transport understands marks.
-    pub(crate) ect: bool,
-    /// Bytes waiting, the packet in transmission not counted.
-    pub(crate) waiting_bytes: u64,
-    /// When the transmitter will have sent all that it has taken.
-    pub(crate) free_at: Time,
-    /// There is no room.
-    pub(crate) full: bool,
+/// Proportional integral controller enhanced (RFC 8033): first in, first out, and packets are dropped or marked on
+/// arrival with a probability that follows the waiting time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pie {
+    /// Room, the packet in transmission not counted.
+    pub limit: QueueSize,
+    /// Waiting time that it aims at.
+    pub target: Duration,
+    /// Time between two computations of the probability, at least 100 us.
+    pub update: Duration,
+    /// Weight of the distance from the target, per second.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub alpha: f64,
+    /// Weight of the change between two computations, per second.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub beta: f64,
+    /// How long a burst passes without drops.
+    pub burst: Duration,
+    /// Marks packets of flows with `ecn` where it would drop them; a full queue still drops.
+    pub ecn: bool,
+    /// Drops even packets of flows with `ecn` at this probability or more.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub mark_p: f64,
+}
+
+impl Default for Pie {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Bdp(1.0),
+            target: Duration(Span::from_millis(15)),
+            update: Duration(Span::from_millis(15)),
+            alpha: 0.125,
+            beta: 1.25,
+            burst: Duration(Span::from_millis(150)),
+            ecn: false,
+            mark_p: 0.1,
+        }
+    }
+}
+
+/// PIE (RFC 8033).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PiePlan {
+    /// Delay that it aims at: QDELAY_REF.
+    pub target: Span,
+    /// Time between two computations of the probability: T_UPDATE.
+    pub update: Span,
+    /// Weight of the delay's distance from the target, per second.
+    pub alpha: f64,
+    /// Weight of the delay's change, per second.
+    pub beta: f64,
+    /// How long a burst passes without drops: MAX_BURST.
+    pub burst: Span,
+    /// Marks rather than drops packets whose transport understands it.
+    pub ecn: bool,
+    /// Drops them nevertheless at this probability or more.
+    pub mark_p: f64,
+    /// Bytes of a full packet; with no more than two waiting nothing is dropped.
+    pub mtu: u32,
+}
+
+impl QueueKeys for Pie {
+    type Plan = PiePlan;
+    const LABEL: &'static str = "PIE";
+    const SOURCE: &'static str = "R. Pan, P. Natarajan, F. Baker, G. White: Proportional Integral Controller Enhanced (PIE): \
+        A Lightweight Control Scheme to Address the Bufferbloat Problem, 2017";
+    const REFERENCE: &'static str = "RFC 8033";
+
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, PiePlan), Error> {
+        let limit = context.limit(self.limit);
+        context.check_room(limit, "PIE queue drops by its delay")?;
+        let target = context.longer_than_zero(self.target, "target")?;
+        let Duration(update) = self.update;
+        if update < MIN_UPDATE {
+            let message = format!("{} is out of range; it must be 100 us or longer", self.update);
+            return Err(context.error("update", message));
+        }
+        let shortest = Span(context.duration.0.div_ceil(MAX_UPDATES));
+        if update < shortest {
+            let message = format!(
+                "{} is too short for so long a run; it must be {} or longer",
+                self.update,
+                Duration(shortest)
+            );
+            return Err(context.error("update", message));
+        }
+        let (&Self { alpha, beta, ecn, mark_p, .. }, mtu) = (self, context.wire);
+        Ok((limit, PiePlan { target, update, alpha, beta, burst: self.burst.0, ecn, mark_p, mtu }))
+    }
+}
+
+impl QueuePlan for PiePlan {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn start(&self, _: QueueLimit, _: u64, stream: Stream) -> Rule {
+        Rule::OnArrival(Box::new(PieState::new(*self, stream)))
+    }
 }
 
 /// The state of PIE in front of one transmitter.
 #[derive(Debug)]
-pub(crate) struct Pie {
+struct PieState {
     plan: PiePlan,
     probability: f64,
     /// Sum of the probabilities of the packets since the last drop.
@@ -55,8 +155,30 @@ pub(crate) struct Pie {
     stream: Stream,
 }
 
-impl Pie {
-    pub(crate) fn new(plan: PiePlan, stream: Stream) -> Self {
+impl OnArrival for PieState {
+    fn judge(&mut self, arrival: &Arrival) -> Verdict {
+        self.catch_up(arrival.now, arrival.free_at);
+        if !arrival.has_room {
+            self.accumulated = 0.0;
+            return Verdict::Drop;
+        }
+        if self.allowance > Span::ZERO || !self.strikes(arrival.waiting_bytes) {
+            return Verdict::Pass;
+        }
+        if self.plan.ecn && arrival.ecn != Ecn::NotCapable && self.probability < self.plan.mark_p {
+            Verdict::Mark
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    fn counts_bytes(&self) -> bool {
+        true
+    }
+}
+
+impl PieState {
+    fn new(plan: PiePlan, stream: Stream) -> Self {
         Self {
             probability: 0.0,
             accumulated: 0.0,
@@ -68,27 +190,10 @@ impl Pie {
         }
     }
 
-    /// Decides about a packet that arrives at `now`.
-    pub(crate) fn judge(&mut self, now: Time, offered: &Offered) -> Verdict {
-        self.catch_up(now, offered.free_at);
-        if offered.full {
-            self.accumulated = 0.0;
-            return Verdict::Drop;
-        }
-        if self.allowance > Span::ZERO || !self.strikes(offered) {
-            return Verdict::Pass;
-        }
-        if self.plan.ecn && offered.ect && self.probability < self.plan.mark_p {
-            Verdict::Mark
-        } else {
-            Verdict::Drop
-        }
-    }
-
     /// The random decision, with its safeguards.
-    fn strikes(&mut self, offered: &Offered) -> bool {
+    fn strikes(&mut self, waiting_bytes: u64) -> bool {
         let light = self.delay.0 < self.plan.target.0 / 2 && self.probability < LIGHT;
-        if light || offered.waiting_bytes <= 2 * u64::from(self.plan.mtu) {
+        if light || waiting_bytes <= 2 * u64::from(self.plan.mtu) {
             return false;
         }
         if self.probability == 0.0 {
@@ -163,8 +268,8 @@ mod tests {
         mtu: 1500,
     };
 
-    fn pie(plan: PiePlan) -> Pie {
-        Pie::new(plan, Stream::new(1, "pie"))
+    fn pie(plan: PiePlan) -> PieState {
+        PieState::new(plan, Stream::new(1, "pie"))
     }
 
     fn ms(ms: u64) -> Time {
@@ -172,8 +277,10 @@ mod tests {
     }
 
     /// A packet that comes at `now` (ms) and would wait for `delay` ms.
-    fn offered(now: u64, delay: u64) -> Offered {
-        Offered { ect: false, waiting_bytes: 100_000, free_at: ms(now + delay), full: false }
+    fn arrival(now: u64, delay: u64) -> Arrival {
+        let (size, waiting_packets, waiting_bytes) = (1_000, 100, 100_000);
+        let (now, free_at, ecn) = (ms(now), ms(now + delay), Ecn::NotCapable);
+        Arrival { now, size, ecn, waiting_packets, waiting_bytes, free_at, has_room: true }
     }
 
     fn close(found: f64, expected: f64) {
@@ -181,11 +288,11 @@ mod tests {
     }
 
     /// After the updates of `delays` (ms), one each 15 ms.
-    fn after(plan: PiePlan, delays: &[u64]) -> Pie {
+    fn after(plan: PiePlan, delays: &[u64]) -> PieState {
         let mut pie = pie(plan);
         for (i, delay) in delays.iter().enumerate() {
             let now = 15 * (i as u64 + 1);
-            pie.judge(ms(now), &offered(now, *delay));
+            pie.judge(&arrival(now, *delay));
         }
         pie
     }
@@ -214,8 +321,8 @@ mod tests {
             (0.1, 1.0),
             (0.5, 1.0),
         ] {
-            let mut p = Pie { probability: from, delay: Span::from_millis(115), ..pie(PLAN) };
-            p.judge(ms(15), &offered(15, 115));
+            let mut p = PieState { probability: from, delay: Span::from_millis(115), ..pie(PLAN) };
+            p.judge(&arrival(15, 115));
             close(p.probability, from + 0.0125 / divisor);
         }
     }
@@ -226,27 +333,27 @@ mod tests {
         for (from, delay, expected) in
             [(0.09, 315, 0.10875), (0.1, 315, 0.12), (0.99, 315, 1.0), (0.5, 1, 0.5 - 0.00175 - 0.3925)]
         {
-            let mut p = Pie { probability: from, delay: Span::from_millis(315), ..pie(PLAN) };
-            p.judge(ms(15), &offered(15, delay));
+            let mut p = PieState { probability: from, delay: Span::from_millis(315), ..pie(PLAN) };
+            p.judge(&arrival(15, delay));
             close(p.probability, expected);
         }
     }
 
     #[test]
     fn without_delay_the_probability_decays() {
-        let mut p = Pie { probability: 0.5, ..pie(PLAN) };
-        p.judge(ms(15), &offered(0, 0));
+        let mut p = PieState { probability: 0.5, ..pie(PLAN) };
+        p.judge(&Arrival { now: ms(15), ..arrival(0, 0) });
         close(p.probability, (0.5 - 0.001875) * 0.98);
         // Many updates at once are the same as one after the other, however long the pause.
         let (mut lazy, mut eager) =
-            (Pie { probability: 0.3, ..pie(PLAN) }, Pie { probability: 0.3, ..pie(PLAN) });
+            (PieState { probability: 0.3, ..pie(PLAN) }, PieState { probability: 0.3, ..pie(PLAN) });
         for now in 0..4_000 {
-            eager.judge(ms(now), &offered(0, 100));
+            eager.judge(&Arrival { now: ms(now), ..arrival(0, 100) });
         }
-        lazy.judge(ms(3_999), &offered(0, 100));
+        lazy.judge(&Arrival { now: ms(3_999), ..arrival(0, 100) });
         assert_eq!((lazy.probability, lazy.delay, lazy.allowance), (0.0, Span::ZERO, PLAN.burst));
         assert_eq!((eager.probability, eager.next_update), (0.0, lazy.next_update));
-        lazy.judge(ms(10_000_000), &offered(0, 0));
+        lazy.judge(&Arrival { now: ms(10_000_000), ..arrival(0, 0) });
         assert_eq!(lazy.next_update, ms(10_000_005));
     }
 
@@ -254,7 +361,7 @@ mod tests {
     fn a_burst_of_150_ms_passes() {
         let first = |plan: PiePlan| {
             let mut p = pie(plan);
-            (0..2_000).find(|now| p.judge(ms(*now), &offered(*now, 500)) != Verdict::Pass)
+            (0..2_000).find(|now| p.judge(&arrival(*now, 500)) != Verdict::Pass)
         };
         // Updates at 15, 30, ... 150 ms use up the allowance.
         let with = first(PLAN).unwrap();
@@ -263,15 +370,15 @@ mod tests {
         // It comes back when two updates saw less than half the target and nothing is dropped.
         let used = after(PLAN, &[500; 10]);
         assert_eq!(used.allowance, Span::ZERO);
-        let mut p = Pie { probability: 0.0, delay: Span::from_millis(7), ..used };
-        p.judge(ms(165), &offered(165, 7));
+        let mut p = PieState { probability: 0.0, delay: Span::from_millis(7), ..used };
+        p.judge(&arrival(165, 7));
         assert_eq!(p.allowance, PLAN.burst);
     }
 
     /// In front of a queue whose delay stays at the target the probability stays where it is.
-    fn held(plan: PiePlan, probability: f64) -> Pie {
+    fn held(plan: PiePlan, probability: f64) -> PieState {
         let plan = PiePlan { burst: Span::ZERO, ..plan };
-        Pie { probability, delay: plan.target, ..pie(plan) }
+        PieState { probability, delay: plan.target, ..pie(plan) }
     }
 
     #[test]
@@ -282,7 +389,7 @@ mod tests {
         let (mut gaps, mut gap) = (Vec::new(), 0_u64);
         for now in 0..1_000_000 {
             gap += 1;
-            if p.judge(ms(now), &offered(now, 15)) == Verdict::Drop {
+            if p.judge(&arrival(now, 15)) == Verdict::Drop {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
@@ -296,26 +403,27 @@ mod tests {
 
     #[test]
     fn short_queues_and_short_delays_are_left_alone() {
-        let strikes = |mut p: Pie, offered: Offered| {
-            (0..1_000).filter(|_| p.judge(Time(0), &offered) != Verdict::Pass).count()
+        let strikes = |mut p: PieState, arrival: Arrival| {
+            (0..1_000).filter(|_| p.judge(&arrival) != Verdict::Pass).count()
         };
-        let long = offered(0, 15);
+        let long = arrival(0, 15);
         assert!(strikes(held(PLAN, 0.1), long) > 30);
-        assert_eq!(strikes(held(PLAN, 0.1), Offered { waiting_bytes: 3_000, ..long }), 0);
-        assert!(strikes(held(PLAN, 0.1), Offered { waiting_bytes: 3_001, ..long }) > 30);
+        assert_eq!(strikes(held(PLAN, 0.1), Arrival { waiting_bytes: 3_000, ..long }), 0);
+        assert!(strikes(held(PLAN, 0.1), Arrival { waiting_bytes: 3_001, ..long }) > 30);
         // Less than half the target at the last update, and less than a fifth is dropped.
-        let short = |p| Pie { delay: Span(7_400_000), ..held(PLAN, p) };
+        let short = |p| PieState { delay: Span(7_400_000), ..held(PLAN, p) };
         assert_eq!(strikes(short(0.19), long), 0);
         assert!(strikes(short(0.2), long) > 60);
         assert_eq!(strikes(pie(PLAN), long), 0, "a burst");
-        assert_eq!(strikes(pie(PLAN), Offered { full: true, ..long }), 1_000);
+        assert_eq!(strikes(pie(PLAN), Arrival { has_room: false, ..long }), 1_000);
     }
 
     #[test]
     fn marks_replace_drops_up_to_a_tenth() {
-        let of = |plan: PiePlan, probability: f64, ect: bool, wanted: Verdict| {
+        let of = |plan: PiePlan, probability: f64, capable: bool, wanted: Verdict| {
             let mut p = held(plan, probability);
-            (0..1_000).filter(|_| p.judge(Time(0), &Offered { ect, ..offered(0, 15) }) == wanted).count()
+            let ecn = if capable { Ecn::Ect0 } else { Ecn::NotCapable };
+            (0..1_000).filter(|_| p.judge(&Arrival { ecn, ..arrival(0, 15) }) == wanted).count()
         };
         let ecn = PiePlan { ecn: true, ..PLAN };
         assert!(of(ecn, 0.09, true, Verdict::Mark) > 30);

@@ -1,53 +1,94 @@
 //! Strict priority queueing: a band sends only while those before it are empty.
 
 use bentpipe_cc::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::link::packet::Packet;
-use crate::queue::packet_store::{Fifo, Store, Verdicts};
-use crate::resolve::plan::{FlowPlan, QueueLimit};
+use crate::link::random::Stream;
+use crate::queue::at_departure::{AtDeparture, Class};
+use crate::queue::context::{Context, QueueLimit};
+use crate::queue::packet_store::{Fifo, Store};
+use crate::queue::{QueueKeys, QueuePlan, Rule};
+use crate::scenario::error::Error;
+use crate::scenario::units::QueueSize;
 
-/// The bands of one link, each drop-tail.
-#[derive(Debug)]
-pub(crate) struct Priority {
-    limit: QueueLimit,
-    bands: Vec<Fifo>,
-    band_of: Vec<u8>,
+/// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
+/// in, first out, and what finds no room in it is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Priority {
+    /// Room of each band, the packet in transmission not counted.
+    pub limit: QueueSize,
+    /// Number of bands.
+    #[schemars(range(min = 1, max = 64))]
+    pub bands: u8,
 }
 
-impl Priority {
-    pub(crate) fn new(bands: u8, limit: QueueLimit, flows: &[FlowPlan]) -> Self {
-        Self {
-            limit,
-            bands: vec![Fifo::default(); usize::from(bands)],
-            band_of: flows.iter().map(|flow| flow.priority).collect(),
+impl Default for Priority {
+    fn default() -> Self {
+        Self { limit: QueueSize::Bdp(1.0), bands: 2 }
+    }
+}
+
+/// Strict priorities, the lowest number first; each band is drop-tail with the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PriorityPlan {
+    /// Number of bands.
+    pub bands: u8,
+}
+
+impl QueueKeys for Priority {
+    type Plan = PriorityPlan;
+    const LABEL: &'static str = "Priorities";
+    const SOURCE: &'static str = "Bridges and Bridged Networks, strict priority algorithm (8.6.8.1)";
+    const REFERENCE: &'static str = "IEEE 802.1Q";
+
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, PriorityPlan), Error> {
+        Ok((context.limit(self.limit), PriorityPlan { bands: self.bands }))
+    }
+}
+
+impl QueuePlan for PriorityPlan {
+    fn bands(&self) -> Option<u8> {
+        Some(self.bands)
+    }
+
+    fn sorts_by_flow(&self) -> bool {
+        true
+    }
+
+    fn most(&self, limit: QueueLimit) -> QueueLimit {
+        match limit {
+            QueueLimit::Packets(most) => QueueLimit::Packets(most.saturating_mul(u64::from(self.bands))),
+            QueueLimit::Bytes(most) => QueueLimit::Bytes(most.saturating_mul(u64::from(self.bands))),
         }
     }
 
-    /// Takes a packet; `idle`: it goes straight to the transmitter and needs no room. Returns the bytes in its band.
-    pub(crate) fn enqueue(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        idle: bool,
-        store: &mut Store,
-        verdicts: &mut Verdicts,
-    ) -> u64 {
-        let band = &mut self.bands[usize::from(self.band_of[packet.flow as usize])];
-        if idle || band.has_room(self.limit, packet.size) {
-            store.push(band, now, packet);
-        } else {
-            verdicts.drop(packet);
-        }
-        band.bytes
+    fn start(&self, limit: QueueLimit, _: u64, _: Stream) -> Rule {
+        let bands = vec![Fifo::default(); usize::from(self.bands)];
+        Rule::AtDeparture(Box::new(PriorityState { limit, bands }))
+    }
+}
+
+/// The bands of one direction.
+#[derive(Debug)]
+struct PriorityState {
+    limit: QueueLimit,
+    bands: Vec<Fifo>,
+}
+
+impl AtDeparture for PriorityState {
+    fn enqueue(&mut self, now: Time, packet: Packet, class: Class, idle: bool, store: &mut Store) {
+        let band = usize::from(class.band).min(self.bands.len() - 1);
+        store.push_if_room(&mut self.bands[band], self.limit, now, packet, idle);
     }
 
-    /// Bytes in all bands.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bands.iter().map(|band| band.bytes).sum()
-    }
-
-    /// The packet to send.
-    pub(crate) fn dequeue(&mut self, store: &mut Store) -> Option<Packet> {
+    fn dequeue(&mut self, _: Time, store: &mut Store) -> Option<Packet> {
         self.bands.iter_mut().find_map(|band| store.pop(band)).map(|(_, packet)| packet)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bands.iter().map(|band| band.bytes).sum()
     }
 }

@@ -6,41 +6,188 @@
 //! the maximum the probability either is 1 or, if gentle, climbs from max_p to 1 at twice the maximum (Floyd 2000).
 //! Adaptive RED and the experimental variants of ns-2 are left out.
 
-use bentpipe_cc::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use crate::link::packet::Ecn;
 use crate::link::random::Stream;
-use crate::resolve::plan::RedPlan;
+use crate::queue::context::{Context, QueueLimit};
+use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
+use crate::queue::{QueueKeys, QueuePlan, Rule};
+use crate::scenario::error::Error;
+use crate::scenario::units::{MAX_PACKET, QueueSize, Size};
 
-/// What shall become of a packet that arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It goes into the queue as it is.
-    Pass,
-    /// It goes into the queue with the mark "congestion experienced".
-    Mark,
-    /// It is dropped.
-    Drop,
+/// Random early detection (Floyd and Jacobson 1993) by the rules of ns-2: first in, first out, but some packets are
+/// dropped or marked before the queue is full, as its average length says. Where the defaults are not those of
+/// ns-2 2.35, these are given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Red {
+    /// Room, the packet in transmission not counted. In bytes, the average counts bytes, too (ns-2
+    /// `queue_in_bytes_`), and the last packet may exceed it.
+    pub limit: QueueSize,
+    /// Average below which nothing is dropped: a part of the limit, or a size (ns-2 `thresh_`: 5 packets, or 2.5 ms of the
+    /// rate).
+    pub min: Threshold,
+    /// Average at which packets are dropped with probability `max_p`: a part of the limit, or a size (ns-2 `maxthresh_`:
+    /// three times the minimum).
+    pub max: Threshold,
+    /// Weight of the newest packet in the average (ns-2 `q_weight_`: set from the rate).
+    #[schemars(range(min = 1e-9, max = 1.0))]
+    pub weight: f64,
+    /// Probability of a drop at `max` (ns-2: 1 / `linterm_`).
+    #[schemars(range(min = 1e-9, max = 1.0))]
+    pub max_p: f64,
+    /// Above `max` the probability climbs to 1 at twice `max`; otherwise all are dropped there.
+    pub gentle: bool,
+    /// Some packets always pass between two drops, so that none follow each other closely.
+    pub wait: bool,
+    /// A packet is dropped with a probability in proportion to its size (ns-2 `bytes_`: yes).
+    pub by_size: bool,
+    /// Marks packets of flows with `ecn` where it would drop them early; a full queue or an average above `max`
+    /// (twice that if gentle) still drops.
+    pub ecn: bool,
+    /// Drops even packets of flows with `ecn` when the average asks for this probability or more; without it there is no
+    /// such bound (ns-2 `mark_p_`: 0.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub mark_p: Option<f64>,
+    /// Size of packets by which the average falls while the link is idle (ns-2 `mean_pktsize_`: 500).
+    pub mean_packet: Size,
 }
 
-/// A packet that arrives, and the queue that it finds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// Bytes on the wire.
-    pub(crate) size: u16,
-    /// Its transport understands marks.
-    pub(crate) ect: bool,
-    /// What waits, the packet in transmission not counted, in the unit of the thresholds.
-    pub(crate) waiting: u64,
-    /// For how long the transmitter has had nothing to do; `None` if it is busy.
-    pub(crate) idle: Option<Span>,
-    /// There is no room.
-    pub(crate) full: bool,
+/// A length of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Threshold {
+    /// As a part of the limit, 0 to 1.
+    Part(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// As a size.
+    Size(QueueSize),
+}
+
+impl Default for Red {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Bdp(1.0),
+            min: Threshold::Part(0.15),
+            max: Threshold::Part(0.5),
+            weight: 0.002,
+            max_p: 0.1,
+            gentle: true,
+            wait: true,
+            by_size: false,
+            ecn: false,
+            mark_p: None,
+            mean_packet: Size(1_000),
+        }
+    }
+}
+
+/// Random early detection, by the rules of ns-2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedPlan {
+    /// Average below which nothing happens, in the unit of the limit: packets or bytes.
+    pub min: f64,
+    /// Average at which the probability is `max_p`; greater than `min`.
+    pub max: f64,
+    /// Weight of the newest packet in the average, 0 to 1.
+    pub weight: f64,
+    /// Probability of a drop or a mark at `max`.
+    pub max_p: f64,
+    /// From `max` to twice that the probability climbs from `max_p` to 1, rather than jump to 1.
+    pub gentle: bool,
+    /// At least 1/p packets pass between two drops.
+    pub wait: bool,
+    /// The probability is in proportion to a packet's size.
+    pub by_size: bool,
+    /// Marks rather than drops packets whose transport understands it.
+    pub ecn: bool,
+    /// Drops them nevertheless where the average asks for this probability or more.
+    pub mark_p: Option<f64>,
+    /// Bytes of the packets by which the average falls while the transmitter is idle.
+    pub mean_packet: u32,
+}
+
+impl QueueKeys for Red {
+    type Plan = RedPlan;
+    const LABEL: &'static str = "RED";
+    const SOURCE: &'static str =
+        "S. Floyd, V. Jacobson: Random Early Detection Gateways for Congestion Avoidance, 1993; ns-2 2.35";
+    const REFERENCE: &'static str = "doi:10.1109/90.251892";
+
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, RedPlan), Error> {
+        let mean_packet = context.packet_size(self.mean_packet, "mean_packet")?;
+        let limit = context.limit(self.limit);
+        let plan = RedPlan {
+            min: level(self.min, limit, mean_packet, context),
+            max: level(self.max, limit, mean_packet, context),
+            weight: self.weight,
+            max_p: self.max_p,
+            gentle: self.gentle,
+            wait: self.wait,
+            by_size: self.by_size,
+            ecn: self.ecn,
+            mark_p: self.mark_p,
+            mean_packet,
+        };
+        context.check_room(limit, "RED queue drops by its length")?;
+        let (most, unit) = match limit {
+            QueueLimit::Packets(n) => (n, "packets"),
+            QueueLimit::Bytes(n) => (n, "bytes"),
+        };
+        let RedPlan { min, max, .. } = plan;
+        if max > most as f64 {
+            let message = format!("{max} {unit} is more than limit = {most} {unit}; it must not be");
+            return Err(context.error("max", message));
+        }
+        if max <= min {
+            let message = format!("{max} {unit} is not above min = {min} {unit}; it must be greater");
+            return Err(context.error("max", message));
+        }
+        Ok((limit, plan))
+    }
+}
+
+/// A threshold in the unit of the limit.
+fn level(threshold: Threshold, limit: QueueLimit, mean_packet: u32, context: &Context<'_>) -> f64 {
+    let mean = f64::from(mean_packet);
+    match (threshold, limit) {
+        (Threshold::Part(part), QueueLimit::Packets(n) | QueueLimit::Bytes(n)) => part * n as f64,
+        (Threshold::Size(QueueSize::Packets(n)), QueueLimit::Packets(_)) => n as f64,
+        (Threshold::Size(QueueSize::Packets(n)), QueueLimit::Bytes(_)) => n as f64 * mean,
+        (Threshold::Size(QueueSize::Bytes(n)), QueueLimit::Packets(_)) => n as f64 / mean,
+        (Threshold::Size(QueueSize::Bytes(n)), QueueLimit::Bytes(_)) => n as f64,
+        (Threshold::Size(QueueSize::Bdp(times)), QueueLimit::Packets(_)) => {
+            context.bdp_bits(times) / (8.0 * f64::from(context.wire))
+        }
+        (Threshold::Size(QueueSize::Bdp(times)), QueueLimit::Bytes(_)) => context.bdp_bits(times) / 8.0,
+    }
+}
+
+impl QueuePlan for RedPlan {
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn most(&self, limit: QueueLimit) -> QueueLimit {
+        match limit {
+            QueueLimit::Packets(_) => limit,
+            // The last packet may exceed it.
+            QueueLimit::Bytes(most) => QueueLimit::Bytes(most.saturating_add(MAX_PACKET)),
+        }
+    }
+
+    fn start(&self, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Rule {
+        Rule::OnArrival(Box::new(RedState::new(*self, limit, rate_bps, stream)))
+    }
 }
 
 /// The state of RED in front of one transmitter.
 #[derive(Debug)]
-pub(crate) struct Red {
+struct RedState {
     plan: RedPlan,
+    limit: QueueLimit,
     rate_bps: u64,
     average: f64,
     /// Arrivals since the last drop or mark, and their bytes.
@@ -51,21 +198,17 @@ pub(crate) struct Red {
     stream: Stream,
 }
 
-impl Red {
-    pub(crate) fn new(plan: RedPlan, rate_bps: u64, stream: Stream) -> Self {
-        Self { plan, rate_bps, average: 0.0, count: 0, count_bytes: 0, above: false, stream }
-    }
-
-    /// Decides about a packet.
-    pub(crate) fn judge(&mut self, arrival: &Arrival) -> Verdict {
-        self.follow(arrival);
+impl OnArrival for RedState {
+    fn judge(&mut self, arrival: &Arrival) -> Verdict {
+        let (waiting, limit) = arrival.waiting(self.limit);
+        self.follow(arrival, waiting);
         self.count += 1;
         self.count_bytes += u64::from(arrival.size);
         let p = &self.plan;
         let hard = if p.gentle { 2.0 * p.max } else { p.max };
-        let mut forced = arrival.full;
+        let mut forced = arrival.free_at > arrival.now && waiting >= limit;
         let mut verdict = Verdict::Pass;
-        if self.average < p.min || arrival.waiting <= 1 {
+        if self.average < p.min || waiting <= 1 {
             self.above = false;
         } else if p.mark_p.is_none() && self.average >= hard {
             forced = true;
@@ -82,17 +225,23 @@ impl Red {
         }
         verdict
     }
+}
+
+impl RedState {
+    fn new(plan: RedPlan, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Self {
+        Self { plan, limit, rate_bps, average: 0.0, count: 0, count_bytes: 0, above: false, stream }
+    }
 
     /// Moves the average: one step for the packet, and one of an empty queue for each packet of mean size that the
     /// transmitter could have sent while it was idle.
-    fn follow(&mut self, arrival: &Arrival) {
+    fn follow(&mut self, arrival: &Arrival, waiting: u64) {
         let weight = self.plan.weight;
-        if let Some(idle) = arrival.idle {
-            let bits = u128::from(idle.0) * u128::from(self.rate_bps) / 1_000_000_000;
+        if let Some(idle) = arrival.now.0.checked_sub(arrival.free_at.0) {
+            let bits = u128::from(idle) * u128::from(self.rate_bps) / 1_000_000_000;
             let packets = bits / (8 * u128::from(self.plan.mean_packet));
             self.average *= libm::pow(1.0 - weight, packets as f64);
         }
-        self.average = self.average * (1.0 - weight) + weight * arrival.waiting as f64;
+        self.average = self.average * (1.0 - weight) + weight * waiting as f64;
     }
 
     /// p_b: the probability that the average asks for.
@@ -134,7 +283,7 @@ impl Red {
         }
         self.restart();
         let p = &self.plan;
-        let marks = p.ecn && arrival.ect && p.mark_p.is_none_or(|most| base < most);
+        let marks = p.ecn && arrival.ecn != Ecn::NotCapable && p.mark_p.is_none_or(|most| base < most);
         if marks { Verdict::Mark } else { Verdict::Drop }
     }
 
@@ -147,6 +296,7 @@ impl Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_cc::{Span, Time};
 
     const PLAN: RedPlan = RedPlan {
         min: 10.0,
@@ -161,18 +311,27 @@ mod tests {
         mean_packet: 1000,
     };
 
-    fn red(plan: RedPlan) -> Red {
+    fn red(plan: RedPlan) -> RedState {
         // A packet of mean size takes 1 ms.
-        Red::new(plan, 8_000_000, Stream::new(1, "red"))
+        RedState::new(plan, QueueLimit::Packets(1_000), 8_000_000, Stream::new(1, "red"))
     }
 
-    fn waiting(waiting: u64) -> Arrival {
-        Arrival { size: 1000, ect: false, waiting, idle: None, full: false }
+    /// A packet that finds the transmitter busy.
+    fn waiting(waiting_packets: u64) -> Arrival {
+        let (now, ecn) = (Time(1_000_000_000), Ecn::NotCapable);
+        let free_at = now + Span(1);
+        Arrival { now, size: 1000, ecn, waiting_packets, waiting_bytes: 0, free_at, has_room: true }
+    }
+
+    /// A packet that finds nothing, the transmitter having been idle for so long.
+    fn idle(idle: Span) -> Arrival {
+        let arrival = waiting(0);
+        Arrival { free_at: Time(arrival.now.0 - idle.0), ..arrival }
     }
 
     /// A queue whose average stays where it is: nothing but the weight of a step away from `at`.
-    fn held(plan: RedPlan, at: u64) -> Red {
-        Red { average: at as f64, above: true, ..red(plan) }
+    fn held(plan: RedPlan, at: u64) -> RedState {
+        RedState { average: at as f64, above: true, ..red(plan) }
     }
 
     #[test]
@@ -196,18 +355,18 @@ mod tests {
 
     #[test]
     fn an_idle_transmitter_counts_as_packets_that_found_nothing() {
-        let mut r = Red { average: 20.0, ..red(PLAN) };
+        let mut r = RedState { average: 20.0, ..red(PLAN) };
         // 123.9 ms are 123 whole packets of 1 ms, then one step for the packet that arrives.
-        r.judge(&Arrival { idle: Some(Span(123_900_000)), ..waiting(0) });
+        r.judge(&idle(Span(123_900_000)));
         assert!((r.average - 20.0 * libm::pow(0.998, 124.0)).abs() < 1e-9, "{}", r.average);
-        let mut r = Red { average: 20.0, ..red(PLAN) };
-        r.judge(&Arrival { idle: Some(Span(999_999)), ..waiting(0) });
+        let mut r = RedState { average: 20.0, ..red(PLAN) };
+        r.judge(&idle(Span(999_999)));
         assert!((r.average - 20.0 * 0.998).abs() < 1e-12);
     }
 
     #[test]
     fn the_probability_climbs_to_max_p_and_then_gently_to_one() {
-        let at = |average: f64, plan| Red { average, ..red(plan) }.base_probability();
+        let at = |average: f64, plan| RedState { average, ..red(plan) }.base_probability();
         for (average, expected) in
             [(10.0, 0.0), (20.0, 0.05), (30.0, 0.1), (45.0, 0.55), (60.0, 1.0), (80.0, 1.0)]
         {
@@ -252,17 +411,17 @@ mod tests {
     fn below_the_minimum_or_with_hardly_a_queue_everything_passes() {
         let mut r = held(PLAN, 9);
         assert!((0..10_000).all(|_| r.judge(&waiting(9)) == Verdict::Pass));
-        let mut r = Red { average: 1e9, ..red(PLAN) };
+        let mut r = RedState { average: 1e9, ..red(PLAN) };
         assert_eq!(r.judge(&waiting(1)), Verdict::Pass);
         assert_eq!(r.judge(&waiting(2)), Verdict::Drop);
     }
 
     #[test]
     fn the_first_packet_above_the_minimum_passes_and_starts_the_count() {
-        let mut r = Red { average: 29.0, count: 1_000_000, ..red(PLAN) };
+        let mut r = RedState { average: 29.0, count: 1_000_000, ..red(PLAN) };
         assert_eq!(r.judge(&waiting(29)), Verdict::Pass);
         assert_eq!((r.count, r.above), (1, true));
-        let mut r = Red { average: 29.0, count: 1_000_000, above: true, ..red(PLAN) };
+        let mut r = RedState { average: 29.0, count: 1_000_000, above: true, ..red(PLAN) };
         assert_eq!(r.judge(&waiting(29)), Verdict::Drop, "p_a has reached 1");
         assert_eq!(r.count, 0);
     }
@@ -270,9 +429,10 @@ mod tests {
     #[test]
     fn marks_replace_early_drops_of_those_who_understand_them() {
         let plan = RedPlan { ecn: true, ..PLAN };
-        let count = |plan: RedPlan, at: u64, ect: bool, wanted: Verdict| {
+        let count = |plan: RedPlan, at: u64, capable: bool, wanted: Verdict| {
             let mut r = held(plan, at);
-            (0..1_000).filter(|_| r.judge(&Arrival { ect, ..waiting(at) }) == wanted).count()
+            let ecn = if capable { Ecn::Ect0 } else { Ecn::NotCapable };
+            (0..1_000).filter(|_| r.judge(&Arrival { ecn, ..waiting(at) }) == wanted).count()
         };
         assert!(count(plan, 25, true, Verdict::Mark) > 30);
         assert_eq!(count(plan, 25, true, Verdict::Drop), 0);
@@ -289,11 +449,17 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_even_what_could_be_marked() {
-        let mut r = held(RedPlan { ecn: true, ..PLAN }, 25);
-        assert_eq!(r.judge(&Arrival { ect: true, full: true, ..waiting(25) }), Verdict::Drop);
+        let limit = QueueLimit::Packets(25);
+        let mut r = RedState { limit, ..held(RedPlan { ecn: true, ..PLAN }, 25) };
+        assert_eq!(r.judge(&Arrival { ecn: Ecn::Ect0, ..waiting(25) }), Verdict::Drop);
         assert_eq!(r.count, 0);
-        let mut r = red(PLAN);
-        assert_eq!(r.judge(&Arrival { full: true, ..waiting(5) }), Verdict::Drop, "below the minimum, too");
+        let mut r = RedState { limit, ..red(PLAN) };
+        assert_eq!(r.judge(&waiting(25)), Verdict::Drop, "below the minimum, too");
+        assert_eq!(
+            r.judge(&Arrival { waiting_packets: 25, ..idle(Span(0)) }),
+            Verdict::Pass,
+            "nobody is before it"
+        );
     }
 
     #[test]

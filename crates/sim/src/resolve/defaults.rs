@@ -10,7 +10,7 @@ use crate::resolve::plan::{CcPlan, Source};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Arg, Cc, Flow, FullAck, Link, Profile, Queue, Recovery, Reverse, Scenario, Spurious, Traffic,
+    Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Scenario, Spurious, Traffic,
 };
 
 impl Scenario {
@@ -57,13 +57,12 @@ fn since_start(time: Time) -> Span {
 }
 
 fn fill_link(link: &mut Link) {
-    let forward = Queue::full(link.queue.as_ref());
+    let forward = link.queue.get_or_insert_default().clone();
     let reverse = link.reverse.get_or_insert_with(Reverse::default);
     reverse.rate.get_or_insert(link.rate);
     // Without a delay of its own the satellite gives it.
     reverse.delay = reverse.delay.or(link.delay);
-    reverse.queue = Some(Queue::full(reverse.queue.as_ref().or(Some(&forward))));
-    link.queue = Some(forward);
+    reverse.queue.get_or_insert(forward);
 }
 
 fn fill_controller(flow: &mut Flow, cc: &CcPlan) {

@@ -7,7 +7,7 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
 
-use crate::resolve::plan::{CcPlan, DirectionId, Discipline, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
@@ -218,7 +218,7 @@ fn priority(
     let back = if matches!(flow.traffic, Some(Traffic::Cbr { .. })) { &[][..] } else { &path.back };
     let mut met = false;
     for direction in path.there.iter().chain(back) {
-        let Discipline::Priority { bands } = direction.of(links).discipline else { continue };
+        let Some(bands) = direction.of(links).discipline.plan().bands() else { continue };
         met = true;
         if priority >= bands {
             let message = format!(
@@ -285,7 +285,7 @@ fn source(
         return Err(work.error(&key.with("cc"), message));
     };
     let mut options = options(work, flow, key)?;
-    let marks = |direction: &DirectionId| direction.of(links).discipline.marks();
+    let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
     if options.ecn && !path.there.iter().any(marks) {
         let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));

@@ -6,17 +6,25 @@ use bentpipe_cc::{Span, Time};
 
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
-use crate::queue::Share;
+use crate::queue::{Context, Discipline, Queue, QueueLimit};
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, LossPlan};
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::units::Duration;
+use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{Link, Loss, Satellite, text};
 
 /// Largest trace file of losses, in bytes.
 const MAX_TRACE: u64 = 256 << 20;
 /// Size of the packets that a bdp of a link without flows is counted in, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
+
+/// What a bandwidth-delay product is counted with.
+struct Share {
+    /// Longest base round-trip time.
+    rtt: Span,
+    /// Largest packet, bytes.
+    wire: u32,
+}
 
 impl Work<'_> {
     /// The propagation delays of all directions.
@@ -161,6 +169,22 @@ impl Work<'_> {
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }
         Ok(links)
+    }
+
+    /// The room and the discipline of the queue of one direction called `link`; `key` is where it stands.
+    fn queue(
+        &mut self,
+        link: &str,
+        queue: Option<&Queue>,
+        rate: BitRate,
+        share: &Share,
+        key: &Key,
+    ) -> Result<(QueueLimit, Discipline), Error> {
+        let Share { rtt, wire } = *share;
+        let (duration, origin) = (self.scenario.duration.0, &self.scenario.origin);
+        let warnings = &mut self.warnings;
+        let mut context = Context { link, rate, rtt, wire, duration, key, origin, warnings };
+        queue.unwrap_or(&Queue::default()).resolve(&mut context)
     }
 
     fn losses(&self, losses: &[Loss], key: &Key) -> Result<Vec<LossPlan>, Error> {

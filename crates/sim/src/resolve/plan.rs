@@ -6,6 +6,10 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Options;
 
+pub use crate::queue::{
+    CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
+};
+
 /// Everything that one run needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -113,118 +117,6 @@ pub struct DirectionPlan {
     pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
-}
-
-/// Room in a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// In packets of any size.
-    Packets(u64),
-    /// In bytes on the wire.
-    Bytes(u64),
-}
-
-/// Which packets a queue takes, and in which order it sends them: first in, first out, unless the kind says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Discipline {
-    /// All for which there is room.
-    DropTail,
-    /// Random early detection.
-    Red(RedPlan),
-    /// Proportional integral controller enhanced.
-    Pie(PiePlan),
-    /// Controlled delay.
-    Codel(CodelPlan),
-    /// Queues by flow, each with CoDel.
-    FqCodel(FqCodelPlan),
-    /// This many bands, the lowest number first; each is drop-tail with the direction's limit.
-    Priority {
-        /// Number of bands.
-        bands: u8,
-    },
-}
-
-impl Discipline {
-    /// Does it mark packets of flows with ECN?
-    pub fn marks(&self) -> bool {
-        match self {
-            Discipline::DropTail | Discipline::Priority { .. } => false,
-            Discipline::Red(red) => red.ecn,
-            Discipline::Pie(pie) => pie.ecn,
-            Discipline::Codel(codel) => codel.ecn,
-            Discipline::FqCodel(fq) => fq.codel.ecn,
-        }
-    }
-}
-
-/// Random early detection, by the rules of ns-2.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedPlan {
-    /// Average below which nothing happens, in the unit of the limit: packets or bytes.
-    pub min: f64,
-    /// Average at which the probability is `max_p`; greater than `min`.
-    pub max: f64,
-    /// Weight of the newest packet in the average, 0 to 1.
-    pub weight: f64,
-    /// Probability of a drop or a mark at `max`.
-    pub max_p: f64,
-    /// From `max` to twice that the probability climbs from `max_p` to 1, rather than jump to 1.
-    pub gentle: bool,
-    /// At least 1/p packets pass between two drops.
-    pub wait: bool,
-    /// The probability is in proportion to a packet's size.
-    pub by_size: bool,
-    /// Marks rather than drops packets whose transport understands it.
-    pub ecn: bool,
-    /// Drops them nevertheless where the average asks for this probability or more.
-    pub mark_p: Option<f64>,
-    /// Bytes of the packets by which the average falls while the transmitter is idle.
-    pub mean_packet: u32,
-}
-
-/// PIE (RFC 8033).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PiePlan {
-    /// Delay that it aims at: QDELAY_REF.
-    pub target: Span,
-    /// Time between two computations of the probability: T_UPDATE.
-    pub update: Span,
-    /// Weight of the delay's distance from the target, per second.
-    pub alpha: f64,
-    /// Weight of the delay's change, per second.
-    pub beta: f64,
-    /// How long a burst passes without drops: MAX_BURST.
-    pub burst: Span,
-    /// Marks rather than drops packets whose transport understands it.
-    pub ecn: bool,
-    /// Drops them nevertheless at this probability or more.
-    pub mark_p: f64,
-    /// Bytes of a full packet; with no more than two waiting nothing is dropped.
-    pub mtu: u32,
-}
-
-/// CoDel (RFC 8289).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CodelPlan {
-    /// Delay that may stand: TARGET.
-    pub target: Span,
-    /// For how long a delay above it is taken for a burst: INTERVAL.
-    pub interval: Span,
-    /// Marks rather than drops packets whose transport understands it.
-    pub ecn: bool,
-    /// Bytes of a full packet; with no more than one waiting nothing is dropped: MAXPACKET.
-    pub mtu: u32,
-}
-
-/// FQ-CoDel (RFC 8290).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FqCodelPlan {
-    /// What governs each queue.
-    pub codel: CodelPlan,
-    /// Number of queues that flows are hashed into.
-    pub queues: u32,
-    /// Bytes that a queue may send in a round.
-    pub quantum: u32,
 }
 
 /// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.

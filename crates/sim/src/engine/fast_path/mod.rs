@@ -285,12 +285,13 @@ impl FastPath {
     /// Pushes a packet into a direction that does not promise order.
     #[inline(never)]
     fn push(&mut self, i: usize, at: Time, packet: &Packet) {
+        let class = self.network.class(i, packet);
         let direction = &mut self.network.directions[i];
         if self.recorded {
             self.network.recorder.offered(at, i, direction);
         }
         let before = direction.next();
-        let pushed = direction.push(at, *packet);
+        let pushed = direction.push(at, *packet, class);
         let next = direction.next();
         if next != before {
             self.expect_of_flow(i, next);

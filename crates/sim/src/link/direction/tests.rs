@@ -1,15 +1,21 @@
 use super::*;
+use crate::queue::{Discipline, DropTailPlan};
 
 fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
     let delay = Span::from_millis(delay_ms);
-    let plan =
-        DirectionPlan { rate_bps, delay, queue, discipline: plan::Discipline::DropTail, loss: Vec::new() };
-    Direction::new(&plan, 1, "test", &[])
+    let plan = DirectionPlan {
+        rate_bps,
+        delay,
+        queue,
+        discipline: Discipline::DropTail(DropTailPlan),
+        loss: Vec::new(),
+    };
+    Direction::new(&plan, 1, "test")
 }
 
 /// Offers a packet of `size` bytes. Is it taken?
 fn push(direction: &mut Direction, now: Time, size: u16) -> bool {
-    direction.push(now, Packet { size, ..Packet::default() }) == Push::Taken
+    direction.push(now, Packet { size, ..Packet::default() }, Class::default()) == Push::Taken
 }
 
 #[test]

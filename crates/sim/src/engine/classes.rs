@@ -1,0 +1,53 @@
+//! The classes of packets, where a queue sorts them by flow.
+
+use crate::link::random::Stream;
+use crate::queue::Class;
+use crate::resolve::plan::{DirectionPlan, FlowPlan};
+
+/// The classes of each flow's data and of its acknowledgements, in turn, at the direction called `name`; none if its queue does
+/// not sort.
+///
+/// A flow's hash is a draw from a stream named after the direction and the flow, so that it depends on no other flow.
+pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPlan]) -> Box<[Class]> {
+    if !plan.discipline.plan().sorts_by_flow() {
+        return Box::default();
+    }
+    let class = |flow: &FlowPlan, what: &str| {
+        let mut stream =
+            Stream::new(seed, &format!("{name}/{}/{}/{what}", plan.discipline.kind(), flow.name));
+        Class::drawn(flow.priority, stream.uniform())
+    };
+    flows.iter().flat_map(|flow| [class(flow, "data"), class(flow, "ack")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    /// The queues of these flows, data and acknowledgements in turn, among `queues`.
+    fn queues(queues: u32, seed: u64, name: &str, flows: &[&str]) -> Vec<u32> {
+        let flow = |name: &&str| format!("[[flow]]\nname = \"{name}\"\ncc = \"reno\"\npath = [\"x\"]\n");
+        let flows: String = flows.iter().map(flow).collect();
+        let link = "[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"9 ms\"\nqueue = { kind = \"fq-codel\" }\n";
+        let text = format!("duration = \"1 s\"\n{link}{flows}");
+        let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).expect("a scenario");
+        let classes = find(&plan.links[0].forward, seed, name, &plan.flows);
+        classes.iter().map(|class| class.queue_of(queues)).collect()
+    }
+
+    #[test]
+    fn the_queue_of_a_flow_depends_on_link_seed_and_name_alone() {
+        assert_eq!(queues(1024, 1, "x", &["b"]), queues(1024, 1, "x", &["a", "b"])[2..]);
+        assert_ne!(queues(1024, 1, "x", &["a", "b", "c"]), queues(1024, 2, "x", &["a", "b", "c"]));
+        assert_ne!(queues(1024, 1, "x", &["a", "b", "c"]), queues(1024, 1, "y", &["a", "b", "c"]));
+        assert!(queues(1, 1, "x", &["a", "b", "c"]).iter().all(|q| *q == 0));
+        // Uniform: 2000 keys into 8 queues, chi-square with 7 degrees of freedom, 1 % point 18.5.
+        let names: Vec<String> = (0..1000).map(|i| format!("f-{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut seen = [0_f64; 8];
+        queues(8, 1, "x", &names).iter().for_each(|q| seen[*q as usize] += 1.0);
+        let chi: f64 = seen.iter().map(|n| (n - 250.0) * (n - 250.0) / 250.0).sum();
+        assert!(chi < 18.5, "{chi}: {seen:?}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What the keys of a queue are measured by when a scenario is resolved.
+
+use bentpipe_cc::Span;
+
+use crate::scenario::error::{Error, Key, Origin};
+use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueSize, Size};
+
+/// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
+/// loss.
+const MIN_BDP_PACKETS: u64 = 5;
+
+/// Room in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// In packets of any size.
+    Packets(u64),
+    /// In bytes on the wire.
+    Bytes(u64),
+}
+
+/// Where a queue stands, and where its mistakes are reported.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    /// The direction of a link, as warnings name it.
+    pub(crate) link: &'a str,
+    /// The rate of its transmitter.
+    pub(crate) rate: BitRate,
+    /// Longest base round-trip time of the flows that cross it.
+    pub(crate) rtt: Span,
+    /// Their largest packet, bytes.
+    pub(crate) wire: u32,
+    /// Length of the run.
+    pub(crate) duration: Span,
+    /// The queue's table in the scenario.
+    pub(crate) key: &'a Key,
+    /// Where each key of the scenario was written.
+    pub(crate) origin: &'a Origin,
+    /// What the user ought to check.
+    pub(crate) warnings: &'a mut Vec<String>,
+}
+
+impl Context<'_> {
+    /// A mistake in the key called `name`.
+    pub(crate) fn error(&self, name: &str, message: impl Into<String>) -> Error {
+        self.origin.error(&self.key.with(name), message)
+    }
+
+    /// Bits of `times` bandwidth-delay products.
+    pub(crate) fn bdp_bits(&self, times: f64) -> f64 {
+        times * self.rate.0 as f64 * self.rtt.secs()
+    }
+
+    /// The room of a queue. A bandwidth-delay product is rate x base round-trip time in packets of the flows' largest size,
+    /// rounded, at least [`MIN_BDP_PACKETS`].
+    pub(crate) fn limit(&mut self, size: QueueSize) -> QueueLimit {
+        let Self { link, wire, .. } = *self;
+        match size {
+            QueueSize::Packets(n) => QueueLimit::Packets(n),
+            QueueSize::Bytes(n) => {
+                if n < u64::from(wire) {
+                    self.warnings
+                        .push(format!("link {link}: no packet of {wire} bytes fits a queue of {n} bytes"));
+                }
+                QueueLimit::Bytes(n)
+            }
+            QueueSize::Bdp(times) => {
+                let packets = libm::round(self.bdp_bits(times) / (8.0 * f64::from(wire))) as u64;
+                if packets < MIN_BDP_PACKETS {
+                    self.warnings.push(format!(
+                        "link {link}: {times} bdp is {packets} packets; the queue has room for \
+                            {MIN_BDP_PACKETS}"
+                    ));
+                }
+                QueueLimit::Packets(packets.max(MIN_BDP_PACKETS))
+            }
+        }
+    }
+
+    /// Some queues need to be long to do anything; `how` says which and why.
+    pub(crate) fn check_room(&self, limit: QueueLimit, how: &str) -> Result<(), Error> {
+        match limit {
+            QueueLimit::Packets(0) | QueueLimit::Bytes(0) => {
+                Err(self
+                    .error("limit", format!("a {how} and cannot be without room; write e.g. \"2.5 bdp\"")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of key `name`, which may not be zero.
+    pub(crate) fn longer_than_zero(&self, given: Duration, name: &str) -> Result<Span, Error> {
+        match given.0 {
+            Span::ZERO => Err(self.error(name, "must be longer than zero; write e.g. \"15 ms\"")),
+            fine => Ok(fine),
+        }
+    }
+
+    /// The value of key `name`, a size that a packet can have, in bytes.
+    pub(crate) fn packet_size(&self, size: Size, name: &str) -> Result<u32, Error> {
+        match u32::try_from(size.0) {
+            Ok(bytes) if (1..=MAX_PACKET).contains(&size.0) => Ok(bytes),
+            _ => {
+                let message = format!("{size} is out of range; it must be from 1 to {MAX_PACKET} bytes");
+                Err(self.error(name, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Queues that decide when a packet arrives. They leave the order of packets alone, so that the departure of each is known at
+//! once.
+
+use std::fmt;
+
+use bentpipe_cc::Time;
+
+use crate::link::packet::Ecn;
+use crate::queue::context::QueueLimit;
+
+/// What shall become of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It goes into the queue as it is.
+    Pass,
+    /// It goes into the queue with the mark "congestion experienced".
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+/// A packet that arrives, and the queue that it finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// When it arrives.
+    pub(crate) now: Time,
+    /// Bytes on the wire.
+    pub(crate) size: u16,
+    /// What its IP header says of congestion.
+    pub(crate) ecn: Ecn,
+    /// Packets that wait, the one in transmission not counted.
+    pub(crate) waiting_packets: u64,
+    /// Their bytes, where the limit counts bytes or the rule does.
+    pub(crate) waiting_bytes: u64,
+    /// When the transmitter will have sent all that it has taken, or has done so.
+    pub(crate) free_at: Time,
+    /// Drop-tail would take it.
+    pub(crate) has_room: bool,
+}
+
+impl Arrival {
+    /// What waits, in the unit of `limit`, and the limit.
+    pub(crate) fn waiting(&self, limit: QueueLimit) -> (u64, u64) {
+        match limit {
+            QueueLimit::Packets(most) => (self.waiting_packets, most),
+            QueueLimit::Bytes(most) => (self.waiting_bytes, most),
+        }
+    }
+}
+
+/// A rule that decides on arrival, in front of one transmitter.
+pub(crate) trait OnArrival: fmt::Debug {
+    /// Decides about a packet.
+    fn judge(&mut self, arrival: &Arrival) -> Verdict;
+
+    /// Does it look at the bytes that wait even if the limit is in packets?
+    fn counts_bytes(&self) -> bool {
+        false
+    }
+}
