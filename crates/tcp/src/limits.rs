@@ -56,12 +56,6 @@ impl Limits {
         self.since = now;
     }
 
-    /// Is it `limit` that holds the sender back now?
-    #[inline]
-    pub(crate) fn is(&self, limit: Limit) -> bool {
-        self.now == limit
-    }
-
     pub(crate) fn set(&mut self, limit: Limit) {
         self.now = limit;
     }

@@ -205,12 +205,6 @@ impl Tcp {
         self.sender.is_on_fast_path() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
     }
 
-    /// After an acknowledgement at `now` on the fast path: does the next segment still wait for a timer that is set?
-    #[inline]
-    pub(crate) fn still_waits(&self, now: Time) -> bool {
-        self.ends.is_none() && self.sender.still_waits(now)
-    }
-
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
         match &self.ends {

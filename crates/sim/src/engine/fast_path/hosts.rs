@@ -48,9 +48,6 @@ impl FastPath {
         flow.acks.arrived += 1;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if tcp.on_ack(self.now, packet, &mut self.network.sacks) {
-            if tcp.still_waits(self.now) {
-                return self.network.recorder.on_change(self.now, f, tcp, Cause::Arrival);
-            }
             self.send_fast(f, Cause::Arrival)
         } else {
             self.send_any(f, Cause::Arrival)
