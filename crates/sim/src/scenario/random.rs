@@ -31,19 +31,10 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 }
 
 /// Options of a flow that [`Draw::flow`] and [`Draw::tcp`] draw themselves.
-const OF_FLOW: [&str; 12] = [
-    "ack_jitter",
-    "ack_path",
-    "cc",
-    "count",
-    "extra_delay",
-    "max_rto",
-    "name",
-    "path",
-    "priority",
-    "start",
-    "start_jitter",
-    "stop",
+#[rustfmt::skip]
+const OF_FLOW: &[&str] = &[
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "start", "start_jitter",
+    "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
