@@ -52,6 +52,11 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def row(*cells: str) -> str:
+    """A row of a table."""
+    return "| " + " | ".join(cell(text) for text in cells) + " |"
+
+
 def shown(value: Any) -> str:
     """A parameter's value as a scenario would write it."""
     if isinstance(value, bool):
@@ -79,9 +84,14 @@ def reference(text: str) -> str:
     return text
 
 
+def heading(entry: dict[str, Any]) -> str:
+    """The heading of one controller."""
+    return f"{entry['label']} (`{entry['id']}`)"
+
+
 def section(entry: dict[str, Any]) -> list[str]:
     """The lines on one controller."""
-    lines = [f"## {entry['label']} (`{entry['id']}`)", "", entry["about"], ""]
+    lines = [f"## {heading(entry)}", "", entry["about"], ""]
     source = ", ".join(part for part in (entry["source"], reference(entry["reference"])) if part)
     lines += [f"Source: {source}. Grade {entry['grade']}.", ""]
     asked = [SENDER[option] for option, on in entry["sender"].items() if on]
@@ -103,8 +113,8 @@ def table(params: list[dict[str, Any]]) -> list[str]:
             if param["from_path"] == "BitErrorRate":
                 fact = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", param["from_path"]).lower()
                 about += f"; unless given, the {fact} of the path"
-            row = [f"`{param['name']}`", shown(param["default"]), allowed(param), param["unit"], about]
-            lines.append("| " + " | ".join(cell(text) for text in row) + " |")
+            default = shown(param["default"])
+            lines.append(row(f"`{param['name']}`", default, allowed(param), param["unit"], about))
         lines.append("")
     return lines
 
@@ -115,8 +125,8 @@ def page(entries: list[dict[str, Any]]) -> str:
     text = HEAD.format(grades=grades + ".")
     lines = ["| id | name | grade | what it is |", "|---|---|---|---|"]
     for entry in entries:
-        row = [f"[`{entry['id']}`](#{anchor(entry)})", entry["label"], entry["grade"], entry["about"]]
-        lines.append("| " + " | ".join(cell(part) for part in row) + " |")
+        link = f"[`{entry['id']}`](#{anchor(heading(entry))})"
+        lines.append(row(link, entry["label"], entry["grade"], entry["about"]))
     lines.append("")
     shared = {p["name"]: p for entry in entries for p in entry["params"] if p["shared"]}
     lines += [*SHARED.splitlines(), "", *table(list(shared.values()))]
@@ -125,26 +135,23 @@ def page(entries: list[dict[str, Any]]) -> str:
     return text + "\n".join(lines).rstrip("\n") + "\n"
 
 
-def anchor(entry: dict[str, Any]) -> str:
-    """The anchor that Markdown readers make of the heading of `entry`."""
-    heading = f"{entry['label']} ({entry['id']})".lower()
-    return "".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-")
+def anchor(heading: str) -> str:
+    """The anchor that Markdown readers make of a heading."""
+    return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
 
 
-def main() -> int:
-    """Writes or checks the page; 1 if a check fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def write(path: Path, text: str, about: str | None) -> int:
+    """Writes `text` to a page or, by `--check`, looks whether it is there; 1 if a check fails."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
-    check = parser.parse_args().check
-    text = page(json.loads(_core.controllers()))
-    if not check:
-        PAGE.write_text(text, encoding="utf-8")
+    if not parser.parse_args().check:
+        path.write_text(text, encoding="utf-8")
         return 0
-    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        print("docs/controllers.md does not agree with the registry: run `make docs`", file=sys.stderr)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        print(f"docs/{path.name} does not agree with the registry: run `make docs`", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(PAGE, page(json.loads(_core.controllers())), __doc__))

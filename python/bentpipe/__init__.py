@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Record,
         Red,
     )
-    from bentpipe.registry import controllers
+    from bentpipe.registry import controllers, queues
     from bentpipe.result import Result
     from bentpipe.runs import Capture, run, run_many
     from bentpipe.scenario import Flow, Link, Scenario
@@ -67,6 +67,7 @@ _HOME = {
     "ScenarioError": "bentpipe._core",
     "compare": "bentpipe.comparison",
     "controllers": "bentpipe.registry",
+    "queues": "bentpipe.registry",
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
@@ -101,6 +102,7 @@ __all__ = [
     "compare",
     "controllers",
     "plot",
+    "queues",
     "run",
     "run_many",
     "stats",

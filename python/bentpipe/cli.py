@@ -81,9 +81,11 @@ app = typer.Typer(
 )
 study_app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
+queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
 plot_app = typer.Typer(help="Figures of results.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
+app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
@@ -360,6 +362,34 @@ def cc_show(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = F
     from bentpipe.tables import show_algorithm
 
     show_algorithm(entry)
+
+
+@queue_app.command("list")
+def queue_list(json: Json = False) -> None:
+    """Every kind of queue."""
+    from bentpipe.registry import queues
+
+    known = queues()
+    if json:
+        terminal.answer(known)
+        return
+    from bentpipe.tables import show_queues
+
+    show_queues(known)
+
+
+@queue_app.command("show")
+def queue_show(kind: Annotated[str, typer.Argument(metavar="KIND")], json: Json = False) -> None:
+    """One kind of queue: what it is, where it comes from, its keys."""
+    from bentpipe.registry import find_queue
+
+    entry = find_queue(kind)
+    if json:
+        terminal.answer(entry)
+        return
+    from bentpipe.tables import show_queue
+
+    show_queue(entry)
 
 
 @plot_app.command("sequence")

@@ -1,4 +1,4 @@
-"""The list of algorithms, as the core's registry has it."""
+"""The lists of algorithms and of queues, as the core's registries have them."""
 
 from __future__ import annotations
 
@@ -42,6 +42,47 @@ def find(name: str) -> dict[str, Any]:
         if entry["id"] == name:
             return dict(entry)
     raise _core.ScenarioError(unknown("algorithm", name, [e["id"] for e in _entries()]))
+
+
+VALUES = {
+    "queue-size": "packets, bytes, kB, MB or bdp",
+    "duration": "ns, us, ms or s",
+    "size": "bytes, kB or MB",
+    "boolean": "true, false",
+}
+"""The values of a queue's key that is no number: the units of a text, or words."""
+
+
+@cache
+def _kinds() -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(_core.queues()))
+
+
+def queues() -> list[dict[str, Any]]:
+    """Every kind of queue, in the order of tables.
+
+    Each is a dict with kind, label, about, source, reference and keys (name, takes, default, min, max and
+    about; takes lists "number", "integer", "boolean" and names of quantities, such as "duration").
+    """
+    return [dict(entry) for entry in _kinds()]
+
+
+def find_queue(kind: str) -> dict[str, Any]:
+    """The queue of this kind.
+
+    Raises:
+        ScenarioError: there is none; the message gives the nearest names.
+    """
+    for entry in _kinds():
+        if entry["kind"] == kind:
+            return dict(entry)
+    raise _core.ScenarioError(unknown("queue", kind, [e["kind"] for e in _kinds()]))
+
+
+def allowed(key: dict[str, Any]) -> str:
+    """The values that a queue's key takes, in words."""
+    numbers = f"{key['min']:.10g} to {key['max']:.10g}" if key["min"] is not None else "any number"
+    return "; ".join(VALUES.get(word, numbers) for word in key["takes"])
 
 
 def style(cc: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import terminal, units
 from bentpipe.doctor import Check
-from bentpipe.registry import GRADES
+from bentpipe.registry import GRADES, allowed
 from bentpipe.result import LIMITS, Result
 
 if TYPE_CHECKING:
@@ -180,6 +180,27 @@ def show_algorithm(entry: dict[str, Any]) -> None:
             param["unit"] or "-",
             param["about"] + (" Taken from the path unless set." if from_path else ""),
         )
+    console.print(shown)
+
+
+def show_queues(known: Sequence[dict[str, Any]]) -> None:
+    """The registry of queues."""
+    shown = terminal.table("", ["<kind", "<label", "~what it is"])
+    for entry in known:
+        shown.add_row(entry["kind"], entry["label"], entry["about"])
+    terminal.console().print(shown)
+
+
+def show_queue(entry: dict[str, Any]) -> None:
+    """One kind of queue."""
+    console = terminal.console()
+    console.print(f"{entry['label']} ({entry['kind']})", style="bold", markup=False)
+    console.print(entry["about"], markup=False)
+    console.print(f"Source: {entry['source']}; {entry['reference']}", markup=False)
+    shown = terminal.table("", ["<key", "<default", "~values", "~what it does"])
+    for key in entry["keys"]:
+        default = "-" if key["default"] is None else _plain(key["default"])
+        shown.add_row(key["name"], default, allowed(key), key["about"])
     console.print(shown)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
+from bentpipe import _core
 
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
@@ -35,6 +36,8 @@ def test_version(cli):
         ["study", "run"],
         ["cc"],
         ["cc", "show"],
+        ["queue"],
+        ["queue", "show"],
         ["doctor"],
     ],
 )
@@ -133,6 +136,29 @@ def test_cc_list_and_show(cli):
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert entry["label"] in shown.stdout
         assert all(param["name"] in shown.stdout for param in entry["params"])
+
+
+def test_queue_list_and_show(cli):
+    known = answer(cli("queue", "list", "--json"))
+    assert known == bp.queues()
+    schema = json.loads(_core.schema())["$defs"]["Queue"]
+    kinds = [kind["properties"]["kind"]["const"] for kind in schema["oneOf"]]
+    assert [entry["kind"] for entry in known] == kinds
+    listed = cli("queue", "list").stdout
+    for entry in known:
+        assert entry["kind"] in listed
+        assert answer(cli("queue", "show", entry["kind"], "--json")) == entry
+        shown = cli("queue", "show", entry["kind"])
+        assert (shown.exit_code, shown.stderr) == (0, "")
+        assert entry["label"] in shown.stdout
+        assert all(key["name"] in shown.stdout for key in entry["keys"])
+
+
+def test_a_key_of_a_queue_has_its_values_in_words(cli):
+    shown = " ".join(cli("queue", "show", "red").stdout.split())
+    for words in ("by_size false true, false", "weight 0.002 1e-09 to 1", "mark_p - 0 to 1"):
+        assert words in shown
+    assert "0.15 0 to 1; packets, bytes," in shown
 
 
 def test_study_list(cli):
@@ -268,6 +294,7 @@ WRONG = [
     (["compare", "--link", "geo", "--cc", "reno", "--out", "x.xlsx"], ".parquet"),
     (["cc", "show", "renoo"], "did you mean reno"),
     (["cc", "shw"], "show"),
+    (["queue", "show", "codl"], "did you mean codel"),
     (["study", "run", "nothing"], "no study is called"),
     (["study", "run"], "NAME"),
     (["study", "run", "all", "--quick", "--full"], "exclude"),

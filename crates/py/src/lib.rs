@@ -41,6 +41,12 @@ fn controllers() -> String {
     json!(entries).to_string()
 }
 
+/// The registry of queues as JSON.
+#[pyfunction]
+fn queues() -> String {
+    json!(bentpipe_sim::queue::all()).to_string()
+}
+
 fn entry(e: &'static registry::Entry) -> serde_json::Value {
     let refused = e.refuses_hystart();
     let offered = e.parameters().take(if refused.is_some() { e.params.len() } else { usize::MAX });
@@ -331,6 +337,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<RawResult>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
+    m.add_function(wrap_pyfunction!(queues, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;

@@ -17,8 +17,8 @@ use crate::link::loss::LossModel;
 use crate::link::packet::{CE, LOST, Packet};
 use crate::link::random::Stream;
 use crate::link::transmitter::Transmitter;
-use crate::queue::Rule;
 use crate::queue::at_departure::{Class, Scheduled};
+use crate::queue::kind::Rule;
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::resolve::plan::{DirectionPlan, QueueLimit};
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::random::Stream;
 use crate::queue::context::{Context, QueueLimit};
-use crate::queue::{QueueKeys, QueuePlan, Rule};
+use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
 use crate::scenario::units::QueueSize;
 

@@ -8,6 +8,7 @@ mod codel;
 mod context;
 mod drop_tail;
 mod fq_codel;
+pub(crate) mod kind;
 pub(crate) mod on_arrival;
 pub(crate) mod packet_store;
 mod pie;
@@ -24,10 +25,8 @@ pub use context::QueueLimit;
 pub use red::Threshold;
 pub use registry::{QueueKey, QueueKind};
 
-use crate::link::random::Stream;
 use crate::scenario::error::Error;
-use at_departure::AtDeparture;
-use on_arrival::OnArrival;
+use kind::{QueueKeys, QueuePlan};
 
 /// Makes all that knows every kind of queue. A line: the kind in scenarios, its file, its keys and its plan there.
 macro_rules! queues {
@@ -93,56 +92,6 @@ queues! {
     "fq-codel" is fq_codel: FqCodel, FqCodelPlan;
     "pie" is pie: Pie, PiePlan;
     "priority" is priority: Priority, PriorityPlan;
-}
-
-/// The keys of one kind of queue.
-pub(crate) trait QueueKeys: Default + Serialize + JsonSchema {
-    /// What they come to.
-    type Plan: QueuePlan;
-    /// Name in tables.
-    const LABEL: &'static str;
-    /// Authors, title, year.
-    const SOURCE: &'static str;
-    /// DOI, or the number of an RFC or of another standard.
-    const REFERENCE: &'static str;
-
-    /// The room of the queue, and its plan.
-    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self::Plan), Error>;
-}
-
-/// What a run needs to know of one kind of queue.
-pub(crate) trait QueuePlan {
-    /// Does it mark packets of flows with ECN?
-    fn marks(&self) -> bool {
-        false
-    }
-
-    /// How many bands it has, if a flow's priority is to be one of them.
-    fn bands(&self) -> Option<u8> {
-        None
-    }
-
-    /// Does it sort packets by flow, so that each needs its [`Class`]?
-    fn sorts_by_flow(&self) -> bool {
-        false
-    }
-
-    /// The most that may wait in all.
-    fn most(&self, limit: QueueLimit) -> QueueLimit {
-        limit
-    }
-
-    /// The rule at work in front of a transmitter of `rate_bps`; it draws from `stream`.
-    fn start(&self, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Rule;
-}
-
-/// A queue's rule at work.
-#[derive(Debug)]
-pub(crate) enum Rule {
-    /// All packets pass for which there is room.
-    DropTail,
-    OnArrival(Box<dyn OnArrival>),
-    AtDeparture(Box<dyn AtDeparture>),
 }
 
 impl Default for Queue {

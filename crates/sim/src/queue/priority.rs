@@ -8,8 +8,8 @@ use crate::link::packet::Packet;
 use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
+use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::packet_store::{Fifo, Store};
-use crate::queue::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
 use crate::scenario::units::QueueSize;
 

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::link::packet::Ecn;
 use crate::link::random::Stream;
 use crate::queue::context::{Context, QueueLimit};
+use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
-use crate::queue::{QueueKeys, QueuePlan, Rule};
 use crate::scenario::error::Error;
 use crate::scenario::units::{MAX_PACKET, QueueSize, Size};
 

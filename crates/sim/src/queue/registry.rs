@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::queue::QueueKeys;
+use crate::queue::kind::QueueKeys;
 use crate::scenario::units::UNIT_KEYWORD;
 
 /// A kind of queue.

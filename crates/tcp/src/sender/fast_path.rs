@@ -80,7 +80,7 @@ impl Sender {
 
     /// [`Sender::on_ack`] on the fast path: an acknowledgement of all before `upto`, without SACK blocks and ECN echo. Returns the
     /// RTT sample in nanoseconds. `None` means that nothing has happened yet and the caller must use [`Sender::on_ack`].
-    #[inline]
+    #[inline(always)]
     pub fn on_ack_fast(&mut self, now: Time, upto: u64) -> Option<Span> {
         self.stays_on_fast_path(upto).then(|| self.advance_fast(now, upto))
     }

@@ -1,0 +1,60 @@
+//! What the file of a kind of queue defines.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::link::random::Stream;
+use crate::queue::at_departure::AtDeparture;
+use crate::queue::context::{Context, QueueLimit};
+use crate::queue::on_arrival::OnArrival;
+use crate::scenario::error::Error;
+
+/// The keys of one kind of queue.
+pub(crate) trait QueueKeys: Default + Serialize + JsonSchema {
+    /// What they come to.
+    type Plan: QueuePlan;
+    /// Name in tables.
+    const LABEL: &'static str;
+    /// Authors, title, year.
+    const SOURCE: &'static str;
+    /// DOI, or the number of an RFC or of another standard.
+    const REFERENCE: &'static str;
+
+    /// The room of the queue, and its plan.
+    fn resolve(&self, context: &mut Context<'_>) -> Result<(QueueLimit, Self::Plan), Error>;
+}
+
+/// What a run needs to know of one kind of queue.
+pub(crate) trait QueuePlan {
+    /// Does it mark packets of flows with ECN?
+    fn marks(&self) -> bool {
+        false
+    }
+
+    /// How many bands it has, if a flow's priority is to be one of them.
+    fn bands(&self) -> Option<u8> {
+        None
+    }
+
+    /// Does it sort packets by flow, so that each needs its class?
+    fn sorts_by_flow(&self) -> bool {
+        false
+    }
+
+    /// The most that may wait in all.
+    fn most(&self, limit: QueueLimit) -> QueueLimit {
+        limit
+    }
+
+    /// The rule at work in front of a transmitter of `rate_bps`; it draws from `stream`.
+    fn start(&self, limit: QueueLimit, rate_bps: u64, stream: Stream) -> Rule;
+}
+
+/// A queue's rule at work.
+#[derive(Debug)]
+pub(crate) enum Rule {
+    /// All packets pass for which there is room.
+    DropTail,
+    OnArrival(Box<dyn OnArrival>),
+    AtDeparture(Box<dyn AtDeparture>),
+}
