@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from string import Template
 
 from bentpipe import _core, ns2
-from bentpipe.studies.vegas_l import setup
+from bentpipe.papers.vegas_l import setup
 
 TOLERANCE = 0.10
 

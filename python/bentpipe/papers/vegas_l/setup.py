@@ -7,10 +7,13 @@ of each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
+
+from bentpipe.studies import design
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -44,7 +47,7 @@ ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
     #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
@@ -67,10 +70,6 @@ class Setup:
     recovery: str = "sack"
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def changed(self, **values: Any) -> Setup:
-        """The same with some choices changed."""
-        return replace(self, **values)
 
     def longitude(self, seed: int) -> float:
         """The satellite's longitude in the runs of ``seed``, degrees east, to a hundredth of a degree."""
@@ -176,17 +175,6 @@ def _geo(longitude: float) -> dict[str, Any]:
 BASE = Setup()
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One choice changed against the base, for the sensitivity table."""
-
-    name: str
-    choice: str
-    setup: Setup
-    #: Also run in quick mode.
-    quick: bool = False
-
-
 TWO_HOPS = BASE.changed(hops=(2, 1))
 
 VARIANTS = (
@@ -248,4 +236,39 @@ VARIANTS = (
     Variant("header-40", "no link-layer header", BASE.changed(header_bytes=TCP_IP_BYTES)),
     Variant("loss-data", "no ACK lost at random", BASE.changed(lossy="data")),
     Variant("loss-every-link", "packets lost on the uplinks too", BASE.changed(lossy="every")),
+)
+
+#: The seed whose windows figure 4 draws.
+TRACE_SEED = 1
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and how long a run is."""
+
+    duration_s: float = DURATION_S
+
+
+def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Error rate and algorithm of flow 1 of every run of one seed."""
+    return ({"cc": cc, "per": per} for per in (LOW, HIGH) for cc in ALGORITHMS)
+
+
+def scenario(of: Replication[Setup, Size], cc: str, per: float) -> dict[str, Any]:
+    """One run."""
+    return of.setup.scenario(cc, per, of.seed, of.size.duration_s)
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(8, 4), "full": Size(24, 10)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
+        "{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, "
+        "the start of each flow and the packets that are lost."
+    ),
+    keeps=lambda keys, seed: seed == TRACE_SEED,
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe.papers.tcp_star.setup import ACKS, BDP, INTERVAL_S, MIXED, OUTAGE, STARTUP
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
-from bentpipe.studies.tcp_star.setup import ACKS, BDP, INTERVAL_S, MIXED, OUTAGE, STARTUP
 
 if TYPE_CHECKING:
     import polars as pl

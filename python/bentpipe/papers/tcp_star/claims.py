@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bentpipe import registry
-from bentpipe.studies.claim import (
-    Check,
-    Claim,
-    above,
-    highest,
-    lowest,
-    near,
-    number,
-    ratio_at_least,
-)
-from bentpipe.studies.tcp_star.measure import BACK
-from bentpipe.studies.tcp_star.setup import (
+from bentpipe.papers.tcp_star.measure import BACK
+from bentpipe.papers.tcp_star.setup import (
     ACKS,
     ALGORITHMS,
     BERS,
@@ -30,6 +20,10 @@ from bentpipe.studies.tcp_star.setup import (
     SHARERS,
     STARTUP,
 )
+from bentpipe.studies.claim import Check, above, highest, lowest, near, number, ratio_at_least
+from bentpipe.studies.design import where
+from bentpipe.studies.judge import sentences
+from bentpipe.studies.rows import Groups, by_algorithm, seed_means
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,38 +45,21 @@ TIED = 0.02
 #: Packets lost at the queue in a run "without congestion": at most.
 NO_CONGESTION = 0.5
 
-Groups = dict[str, list[float]]
-
-
-def label(cc: str) -> str:
-    """The name of a protocol in tables and figures; Reno's window with RFC 6582 recovery is NewReno."""
-    return "NewReno" if cc == "reno" else registry.style(cc)["label"]
-
-
-STAR, J, BR, RENO = (label(cc) for cc in ALGORITHMS)
+#: The names of the protocols in tables and figures; Reno's window with RFC 6582 recovery is NewReno.
+LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS} | {"reno": "NewReno"}
+STAR, J, BR, RENO = LABELS.values()
 
 
 def samples(runs: pl.DataFrame, column: str, part: str, ber: float = 0.0, n: int = 1) -> Groups:
     """``column`` of the runs of a part: one list per protocol's label, ordered by seed."""
-    at = runs.filter((runs["part"] == part) & (runs["ber"] == ber) & (runs["n"] == n)).sort("seed")
     names = SHARERS if part in (MIXED, SAME) else ALGORITHMS
-    return {label(cc): at.filter(at["cc"] == cc)[column].to_list() for cc in names}
+    return by_algorithm(runs, column, {cc: LABELS[cc] for cc in names}, part=part, ber=ber, n=n)
 
 
 def over(runs: pl.DataFrame, part: str, ber: float, counts: Iterable[int]) -> Groups:
     """Jain's index, averaged over numbers of flows, seed by seed."""
     each = [samples(runs, "jain", part, ber, n) for n in counts]
-    return {name: _mean(g[name] for g in each) for name in each[0]}
-
-
-def _mean(lists: Iterable[list[float]]) -> list[float]:
-    return [sum(at) / len(at) for at in zip(*lists, strict=True)]
-
-
-def evaluate(runs: pl.DataFrame) -> list[Claim]:
-    """The claims whose parts are in ``runs`` (one variant, all protocols, two seeds or more)."""
-    parts = set(runs["part"].to_list())
-    return [Claim(key, *TEXT[key], found(runs)) for key, (part, found) in _CLAIMS.items() if part in parts]
+    return {name: seed_means(g[name] for g in each) for name in each[0]}
 
 
 def at(ber: float) -> str:
@@ -178,7 +155,7 @@ def _s5(runs: pl.DataFrame) -> list[Check]:
         above(f"J of {x}: N = {rest[0]} above N = {rest[-1]}", by_n[rest[0]][x], by_n[rest[-1]][x])
         for x in crowd
     ]
-    lost = _mean(drops.values())
+    lost = seed_means(drops.values())
     return [
         *checks,
         near(f"packets lost at the queue with N = {first}", lost, [0.0] * len(lost), NO_CONGESTION),
@@ -191,15 +168,12 @@ def _s5(runs: pl.DataFrame) -> list[Check]:
 def _s6(runs: pl.DataFrame) -> list[Check]:
     first = COUNTS[0]
     rare, often = (samples(runs, "jain", MIXED, ber, first) for ber in (RARE, OFTEN))
-    lost = _mean(samples(runs, "queue_drops", MIXED, OFTEN, first).values())
+    lost = seed_means(samples(runs, "queue_drops", MIXED, OFTEN, first).values())
     crowd = over(runs, MIXED, OFTEN, COUNTS)
     return [
         *(above(f"J of {x} at N = {first}: {at(RARE)} above {at(OFTEN)}", rare[x], often[x]) for x in rare),
         near(
-            f"packets lost at the queue with N = {first}, {at(OFTEN)}",
-            lost,
-            [0.0] * len(lost),
-            NO_CONGESTION,
+            f"packets lost at the queue with N = {first}, {at(OFTEN)}", lost, [0.0] * len(lost), NO_CONGESTION
         ),
         near(f"mean J over all N, {at(OFTEN)}: {STAR} as {J}", crowd[STAR], crowd[J], TIED),
         above(f"the same: {BR} above {STAR}", crowd[BR], crowd[STAR]),
@@ -217,52 +191,33 @@ def _s7(runs: pl.DataFrame) -> list[Check]:
     ]
 
 
-#: The part that each claim is about, and its checks.
-_CLAIMS: Mapping[str, tuple[str, Callable[[pl.DataFrame], list[Check]]]] = {
-    "S1": (LOSS, _s1),
-    "S2": (LOSS, _s2),
-    "S3": (STARTUP, _s3),
-    "S4": (ACKS, _s4),
-    "S5": (MIXED, _s5),
-    "S6": (MIXED, _s6),
-    "S7": (SAME, _s7),
-}
-IDS = tuple(_CLAIMS)
-
-#: Title and statement of each claim.
-TEXT: Mapping[str, tuple[str, str]] = {
-    "S1": (
-        "Throughput under bit errors (figure 6)",
-        "one flow: TCP-STAR has the highest throughput at every bit error rate below 1e-5, also at 0.",
-    ),
-    "S2": (
-        "Throughput at BER 1e-5 (figure 6)",
-        "timeouts are frequent and all four are almost equal; TCP-STAR is still the best.",
-    ),
-    "S3": (
-        "Start-up without errors (figure 7)",
-        "TCP-J, WestwoodBR and NewReno coincide and need slow start from 0 s to 8 s; TCP-STAR's window grows "
-        "quickly.",
-    ),
-    "S4": (
-        "Outage of the ACKs from 10 s to 12 s (figure 8)",
-        "TCP-STAR restarts at 13 s with the large window, by AEN, and is back at its throughput by 16 s; the "
-        "others retransmit needlessly, slow-start, and take long.",
-    ),
-    "S5": (
-        "Fairness with NewReno, BER 1e-8 (figure 9)",
-        "Jain's index of N/2 flows of a protocol and N/2 of NewReno is best at N = 10, where there is no "
-        "congestion, and falls as N grows; TCP-STAR and TCP-J overlap, a little below WestwoodBR except at "
-        "N = 10.",
-    ),
-    "S6": (
-        "Fairness with NewReno, BER 1e-6 (figure 10)",
-        "at N = 10 the index is lower than at 1e-8 although there is no congestion; TCP-STAR and TCP-J "
-        "overlap, a little below WestwoodBR.",
-    ),
-    "S7": (
-        "Fairness among themselves, BER 1e-6 (figure 11)",
-        "with all flows of one protocol the index stays high as N grows, and is almost equal for TCP-STAR, "
-        "TCP-J and WestwoodBR.",
-    ),
-}
+CLAIMS = sentences(
+    """
+    - S1 | Throughput under bit errors (figure 6) | one flow: TCP-STAR has the highest throughput at every
+      bit error rate below 1e-5, also at 0.
+    - S2 | Throughput at BER 1e-5 (figure 6) | timeouts are frequent and all four are almost equal; TCP-STAR
+      is still the best.
+    - S3 | Start-up without errors (figure 7) | TCP-J, WestwoodBR and NewReno coincide and need slow start
+      from 0 s to 8 s; TCP-STAR's window grows quickly.
+    - S4 | Outage of the ACKs from 10 s to 12 s (figure 8) | TCP-STAR restarts at 13 s with the large
+      window, by AEN, and is back at its throughput by 16 s; the others retransmit needlessly, slow-start,
+      and take long.
+    - S5 | Fairness with NewReno, BER 1e-8 (figure 9) | Jain's index of N/2 flows of a protocol and N/2 of
+      NewReno is best at N = 10, where there is no congestion, and falls as N grows; TCP-STAR and TCP-J
+      overlap, a little below WestwoodBR except at N = 10.
+    - S6 | Fairness with NewReno, BER 1e-6 (figure 10) | at N = 10 the index is lower than at 1e-8 although
+      there is no congestion; TCP-STAR and TCP-J overlap, a little below WestwoodBR.
+    - S7 | Fairness among themselves, BER 1e-6 (figure 11) | with all flows of one protocol the index stays
+      high as N grows, and is almost equal for TCP-STAR, TCP-J and WestwoodBR.
+    """,
+    {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
+    about={
+        "S1": where(part=LOSS),
+        "S2": where(part=LOSS),
+        "S3": where(part=STARTUP),
+        "S4": where(part=ACKS),
+        "S5": where(part=MIXED),
+        "S6": where(part=MIXED),
+        "S7": where(part=SAME),
+    },
+)

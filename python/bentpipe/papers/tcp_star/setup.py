@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
+
+from bentpipe.studies import design
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -31,7 +35,7 @@ LOSS, STARTUP, ACKS, MIXED, SAME = PARTS = ("loss", "startup", "outage", "mixed"
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
     mss_bytes: int = 1448
@@ -60,10 +64,6 @@ class Setup:
     longer: float = 1.0
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def changed(self, **values: Any) -> Setup:
-        """The same with some choices changed."""
-        return replace(self, **values)
 
     def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
         """``count`` flows of ``cc``."""
@@ -102,10 +102,7 @@ class Setup:
         link: dict[str, Any] = {
             "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
             "delay": f"{ONE_WAY_S * 1e3:g} ms",
-            "queue": {
-                "kind": "drop-tail",
-                "limit": f"{self.shared_queue if shared else self.queue} packets",
-            },
+            "queue": {"kind": "drop-tail", "limit": f"{self.shared_queue if shared else self.queue} packets"},
         }
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
         outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
@@ -130,21 +127,12 @@ class Setup:
 
 
 BASE = Setup()
-ALONE = (LOSS, STARTUP, ACKS)
-SHARED = (MIXED, SAME)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One choice changed against the base, for the sensitivity table, and the parts that it touches."""
-
-    name: str
-    choice: str
-    setup: Setup
-    parts: tuple[str, ...] = PARTS
-    #: Also run in quick mode.
-    quick: bool = False
-
+ALONE = where(part=(LOSS, STARTUP, ACKS))
+SHARED = where(part=(MIXED, SAME))
+#: All but the start-up, in which nothing is lost before the queue is full.
+LOSSY = where(part=(LOSS, ACKS, MIXED, SAME))
+#: Those of which a mode sets the length.
+LONG = where(part=(LOSS, MIXED, SAME))
 
 VARIANTS = (
     Variant(
@@ -181,43 +169,91 @@ VARIANTS = (
     Variant("min-rto-200ms", "least RTO 0.2 s", BASE.changed(min_rto_s=0.2)),
     Variant("min-rto-2s", "least RTO 2 s", BASE.changed(min_rto_s=2.0), quick=True),
     Variant("tick-500ms", "timer granularity 0.5 s", BASE.changed(granularity_s=0.5)),
-    Variant("no-aen", "TCP-STAR without AEN", BASE.changed(aen=False), (LOSS, ACKS, MIXED, SAME), quick=True),
-    Variant(
-        "ack-errors", "bit errors hit ACKs too", BASE.changed(ack_errors=True), (LOSS, ACKS, MIXED, SAME)
-    ),
+    Variant("no-aen", "TCP-STAR without AEN", BASE.changed(aen=False), LOSSY, quick=True),
+    Variant("ack-errors", "bit errors hit ACKs too", BASE.changed(ack_errors=True), LOSSY),
     Variant(
         "j-raise",
         "TCP-J goes up to its estimate at a loss",
         BASE.changed(options={"tcp-j": {"raise": True}}),
-        (LOSS, ACKS, MIXED, SAME),
+        LOSSY,
     ),
     Variant(
         "br-always",
         "WestwoodBR repeats all after any error",
         BASE.changed(options={"westwood-br": {"repeat": "always"}}),
-        (LOSS, ACKS, MIXED, SAME),
+        LOSSY,
     ),
     Variant(
         "br-keep",
         "WestwoodBR keeps its window at an error's timeout",
         BASE.changed(options={"westwood-br": {"keep_w_on_rto": True}}),
-        (LOSS, ACKS, MIXED, SAME),
+        LOSSY,
     ),
-    Variant("short", "runs of 30 s", BASE.changed(longer=0.3), (LOSS, MIXED, SAME)),
-    Variant("long", "runs of 300 s", BASE.changed(longer=3.0), (LOSS, MIXED, SAME)),
+    Variant("short", "runs of 30 s", BASE.changed(longer=0.3), LONG),
+    Variant("long", "runs of 300 s", BASE.changed(longer=3.0), LONG),
 )
 
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 
 
-def rto_setups() -> dict[str, Setup]:
-    """The set-ups of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone."""
-    return {
-        rto_name(rto, aen=aen): BASE.changed(min_rto_s=rto, aen=aen) for rto in RTOS for aen in (True, False)
-    }
-
-
 def rto_name(rto: float, *, aen: bool) -> str:
-    """The name of one of `rto_setups`."""
+    """The name of one of `RTO_VARIANTS`."""
     return f"rto-{rto:g}s" + ("" if aen else "-no-aen")
+
+
+#: The runs of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone.
+RTO_VARIANTS = tuple(
+    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part=ACKS, cc="star"))
+    for rto in RTOS
+    for aen in (True, False)
+)
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and how long a run of throughput or fairness is."""
+
+    duration_s: float = 100.0
+
+
+def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Part, protocol, bit error rate and number of flows of every run of one seed."""
+    shapes: tuple[tuple[str, Sequence[str], Sequence[float], Sequence[int]], ...] = (
+        (LOSS, ALGORITHMS, BERS, (1,)),
+        (STARTUP, ALGORITHMS, (0.0,), (1,)),
+        (ACKS, ALGORITHMS, (0.0,), (1,)),
+        (MIXED, SHARERS, (RARE, OFTEN), COUNTS),
+        (SAME, SHARERS, (OFTEN,), COUNTS),
+    )
+    for part, protocols, rates, counts in shapes:
+        for cc, ber, n in product(protocols, rates, counts):
+            yield {"part": part, "cc": cc, "ber": ber, "n": n}
+
+
+def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: int) -> dict[str, Any]:
+    """One run."""
+    return of.setup.scenario(part, cc, ber, n, of.seed, of.size.duration_s)
+
+
+def order(
+    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
+) -> Iterator[tuple[Variant[Setup], int]]:
+    """Base and variants, and then the runs of `RTO_VARIANTS`."""
+    yield from base_and_variants(base, [*variants, *RTO_VARIANTS], size)
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(12, 4), "full": Size(24, 12)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each "
+        "changed choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit "
+        "errors and the starts of the flows."
+    ),
+    keeps=lambda keys, seed: keys["part"] in (STARTUP, ACKS),
+    order=order,
+)
