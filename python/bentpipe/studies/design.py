@@ -53,6 +53,18 @@ class Choices:
         """The same with some choices changed."""
         return replace(self, **values)
 
+    def variant(
+        self,
+        name: str,
+        choice: str,
+        touches: Callable[[Keys], bool] = Where(),
+        *,
+        quick: bool = False,
+        **values: Any,
+    ) -> Variant[Self]:
+        """A `Variant` of this set-up with some choices changed."""
+        return Variant(name, choice, self.changed(**values), touches, quick)
+
 
 S = TypeVar("S", bound=Choices)
 

@@ -14,6 +14,7 @@ from bentpipe import registry
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from matplotlib.axes import Axes
 
     from bentpipe.stats import Mean
@@ -131,3 +132,19 @@ def names(axes: Axes, labels: Sequence[str], *, slanted: bool = False) -> None:
     axes.set_xticks(range(len(labels)), labels, **turned)
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="x", visible=False)
+
+
+def bands(axes: Axes, data: pl.DataFrame, looks: Mapping[str, dict[str, Any]], every: int) -> None:
+    """A line for each algorithm with its interval as a band, the first on top, markers staggered.
+
+    Args:
+        axes: where to draw.
+        data: as `over_seeds` gives it, by ``cc`` and ``t_s``.
+        looks: options of the line of each algorithm (`look`).
+        every: rows from one marker to the next.
+    """
+    for i, (cc, style) in enumerate(reversed(looks.items())):
+        one = data.filter(data["cc"] == cc)
+        axes.fill_between(one["t_s"], one["low"], one["high"], color=style["color"], alpha=0.2, linewidth=0)
+        first = i * every // len(looks)
+        axes.plot(one["t_s"], one["mean"], linewidth=0.9, markevery=(first, every), **style)

@@ -31,3 +31,19 @@ def by_algorithm(runs: pl.DataFrame, name: str, labels: Mapping[str, str], **key
 def seed_means(groups: Iterable[list[float]]) -> list[float]:
     """The mean over several columns, seed by seed."""
     return [sum(values) / len(values) for values in zip(*groups, strict=True)]
+
+
+def over_seeds(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Mean and 95 % interval (Student's t) of the column ``value`` over the seeds, for each value of ``by``.
+
+    The columns are ``by``, mean, seeds, low and high; the rows are sorted by the first.
+    """
+    import polars as pl
+    from scipy.special import stdtrit
+
+    value = pl.col("value")
+    of = rows.group_by(*by).agg(mean=value.mean(), std=value.std(), seeds=pl.len())
+    n = of["seeds"].to_numpy()
+    half = pl.Series(stdtrit(n - 1, 0.975) * of["std"].to_numpy() / n**0.5)
+    low, high = of["mean"] - half, of["mean"] + half
+    return of.with_columns(low=low, high=high).drop("std").sort(*by)

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING
 from bentpipe import registry
 from bentpipe.papers.tcp_star.measure import BACK
 from bentpipe.papers.tcp_star.setup import (
-    ACKS,
     ALGORITHMS,
     BERS,
     COUNTS,
-    LOSS,
-    MIXED,
     OFTEN,
     RARE,
-    SAME,
     SHARERS,
-    STARTUP,
 )
 from bentpipe.studies.claim import Check, above, highest, lowest, near, number, ratio_at_least
 from bentpipe.studies.design import where
@@ -52,7 +47,7 @@ STAR, J, BR, RENO = LABELS.values()
 
 def samples(runs: pl.DataFrame, column: str, part: str, ber: float = 0.0, n: int = 1) -> Groups:
     """``column`` of the runs of a part: one list per protocol's label, ordered by seed."""
-    names = SHARERS if part in (MIXED, SAME) else ALGORITHMS
+    names = SHARERS if part in ("mixed", "same") else ALGORITHMS
     return by_algorithm(runs, column, {cc: LABELS[cc] for cc in names}, part=part, ber=ber, n=n)
 
 
@@ -68,41 +63,29 @@ def at(ber: float) -> str:
 
 
 def _s1(runs: pl.DataFrame) -> list[Check]:
+    by_ber = {ber: samples(runs, "x_mbps", "loss", ber) for ber in BERS[:-1]}
     return [
-        highest(
-            f"throughput at {at(ber)}: {STAR} above", samples(runs, "x_mbps", LOSS, ber), STAR, unit="Mbit/s"
-        )
-        for ber in BERS[:-1]
+        highest(f"throughput at {at(ber)}: {STAR} above", of, STAR, unit="Mbit/s")
+        for ber, of in by_ber.items()
     ]
 
 
 def _s2(runs: pl.DataFrame) -> list[Check]:
-    worst = samples(runs, "x_mbps", LOSS, BERS[-1])
-    waits = {ber: samples(runs, "timeouts", LOSS, ber) for ber in BERS[-2:]}
+    often, most = BERS[-2:]
+    worst = samples(runs, "x_mbps", "loss", most)
+    fewer, waits = (samples(runs, "timeouts", "loss", ber) for ber in (often, most))
+    apart = f"throughputs at {at(most)}: largest less smallest"
     top, bottom = ([end(of) for of in zip(*worst.values(), strict=True)] for end in (max, min))
     return [
         # Not a ratio: the figure's axis is linear, and on it curves of 0.04 and 0.2 Mbit/s are one.
-        near(
-            f"throughputs at {at(BERS[-1])}: largest less smallest",
-            top,
-            bottom,
-            ALMOST_EQUAL_MBPS,
-            unit="Mbit/s",
-        ),
-        highest(f"throughput at {at(BERS[-1])}: {STAR} above", worst, STAR, unit="Mbit/s"),
-        *(
-            above(
-                f"timeouts of {x}: {at(BERS[-1])} above {at(BERS[-2])}",
-                waits[BERS[-1]][x],
-                waits[BERS[-2]][x],
-            )
-            for x in worst
-        ),
+        near(apart, top, bottom, ALMOST_EQUAL_MBPS, unit="Mbit/s"),
+        highest(f"throughput at {at(most)}: {STAR} above", worst, STAR, unit="Mbit/s"),
+        *(above(f"timeouts of {x}: {at(most)} above {at(often)}", waits[x], fewer[x]) for x in worst),
     ]
 
 
 def _s3(runs: pl.DataFrame) -> list[Check]:
-    full = samples(runs, "full_s", STARTUP)
+    full = samples(runs, "full_s", "startup")
     return [
         number(f"{RENO} reaches 432 segments after", full[RENO], SLOW_START_S, unit="s"),
         *(
@@ -114,28 +97,22 @@ def _s3(runs: pl.DataFrame) -> list[Check]:
 
 
 def _s4(runs: pl.DataFrame) -> list[Check]:
-    before, later = (samples(runs, c, ACKS)[STAR] for c in ("before_mbps", "by_16_mbps"))
-    recovery, timeouts = (samples(runs, c, ACKS) for c in ("recovery_s", "timeouts"))
+    before, later, restart, window = (
+        samples(runs, c, "outage")[STAR] for c in ("before_mbps", "by_16_mbps", "restart_s", "restart_window")
+    )
+    recovery, timeouts = (samples(runs, c, "outage") for c in ("recovery_s", "timeouts"))
+    ones = [1.0] * len(before)
     rival = min((x for x in recovery if x != STAR), key=lambda x: sum(recovery[x]))
     return [
-        number(
-            f"{STAR}'s new data arrives again at",
-            samples(runs, "restart_s", ACKS)[STAR],
-            RESTART_S,
-            unit="s",
-            within=RESTART_WITHIN_S,
-        ),
+        number(f"{STAR}'s new data arrives again at", restart, RESTART_S, unit="s", within=RESTART_WITHIN_S),
         ratio_at_least(
-            f"{STAR} restarts with its old window: amount in flight over that before",
-            samples(runs, "restart_window", ACKS)[STAR],
-            [1.0] * len(before),
-            BACK,
+            f"{STAR} restarts with its old window: amount in flight over that before", window, ones, BACK
         ),
         ratio_at_least(f"rate of {STAR} from 15 s to 16 s over that before", later, before, BACK),
         lowest(f"time from 12 s to full rate: {STAR} below", recovery, STAR, unit="s"),
         ratio_at_least(f"that time of {rival} over that of {STAR}", recovery[rival], recovery[STAR], MUCH),
         *(
-            ratio_at_least(f"timeouts of {x}, at least one", timeouts[x], [1.0] * len(before), 1.0)
+            ratio_at_least(f"timeouts of {x}, at least one", timeouts[x], ones, 1.0)
             for x in timeouts
             if x != STAR
         ),
@@ -144,9 +121,9 @@ def _s4(runs: pl.DataFrame) -> list[Check]:
 
 def _s5(runs: pl.DataFrame) -> list[Check]:
     first, rest = COUNTS[0], COUNTS[1:]
-    by_n = {n: samples(runs, "jain", MIXED, RARE, n) for n in COUNTS}
-    crowd = over(runs, MIXED, RARE, rest)
-    drops = samples(runs, "queue_drops", MIXED, RARE, first)
+    by_n = {n: samples(runs, "jain", "mixed", RARE, n) for n in COUNTS}
+    crowd = over(runs, "mixed", RARE, rest)
+    drops = samples(runs, "queue_drops", "mixed", RARE, first)
     checks = []
     for x in crowd:
         top = max(rest, key=lambda n: sum(by_n[n][x]))
@@ -167,9 +144,9 @@ def _s5(runs: pl.DataFrame) -> list[Check]:
 
 def _s6(runs: pl.DataFrame) -> list[Check]:
     first = COUNTS[0]
-    rare, often = (samples(runs, "jain", MIXED, ber, first) for ber in (RARE, OFTEN))
-    lost = seed_means(samples(runs, "queue_drops", MIXED, OFTEN, first).values())
-    crowd = over(runs, MIXED, OFTEN, COUNTS)
+    rare, often = (samples(runs, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
+    lost = seed_means(samples(runs, "queue_drops", "mixed", OFTEN, first).values())
+    crowd = over(runs, "mixed", OFTEN, COUNTS)
     return [
         *(above(f"J of {x} at N = {first}: {at(RARE)} above {at(OFTEN)}", rare[x], often[x]) for x in rare),
         near(
@@ -182,8 +159,8 @@ def _s6(runs: pl.DataFrame) -> list[Check]:
 
 
 def _s7(runs: pl.DataFrame) -> list[Check]:
-    every = over(runs, SAME, OFTEN, COUNTS)
-    most = samples(runs, "jain", SAME, OFTEN, COUNTS[-1])
+    every = over(runs, "same", OFTEN, COUNTS)
+    most = samples(runs, "jain", "same", OFTEN, COUNTS[-1])
     return [
         *(number(f"mean J over all N of {x}", every[x], 1.0, within=NEAR_ONE) for x in every),
         *(number(f"J of {x} at N = {COUNTS[-1]}", most[x], 1.0, within=NEAR_ONE) for x in most),
@@ -211,13 +188,7 @@ CLAIMS = sentences(
       high as N grows, and is almost equal for TCP-STAR, TCP-J and WestwoodBR.
     """,
     {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
-    about={
-        "S1": where(part=LOSS),
-        "S2": where(part=LOSS),
-        "S3": where(part=STARTUP),
-        "S4": where(part=ACKS),
-        "S5": where(part=MIXED),
-        "S6": where(part=MIXED),
-        "S7": where(part=SAME),
-    },
+    about=dict.fromkeys(("S1", "S2"), where(part="loss"))
+    | {"S3": where(part="startup"), "S4": where(part="outage"), "S7": where(part="same")}
+    | dict.fromkeys(("S5", "S6"), where(part="mixed")),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,21 +13,16 @@ from bentpipe.papers.tcp_star import claims
 from bentpipe.papers.tcp_star.claims import LABELS
 from bentpipe.papers.tcp_star.measure import RATE_S
 from bentpipe.papers.tcp_star.setup import (
-    ACKS,
     ALGORITHMS,
     BDP,
     BERS,
     COUNTS,
     INTERVAL_S,
-    LOSS,
-    MIXED,
     OFTEN,
     OUTAGE,
     RARE,
     RTOS,
-    SAME,
     SHARERS,
-    STARTUP,
     rto_name,
 )
 from bentpipe.studies import draw
@@ -35,7 +30,7 @@ from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plus_minus
 from bentpipe.studies.prose import paragraphs, text
-from bentpipe.studies.rows import column
+from bentpipe.studies.rows import column, over_seeds
 from bentpipe.studies.study import Figure, Section, Table
 from bentpipe.studies.tables import MEAN, means
 
@@ -48,6 +43,11 @@ STARTUP_END, OUTAGE_END = 12.0, 26.0
 #: Start of the time axis of figure 8, s.
 OUTAGE_START = 8.0
 
+LOOKS = {
+    cc: draw.look(cc, 5.0 if registry.style(cc)["marker"] == "*" else 3.5, label)
+    for cc, label in LABELS.items()
+}
+
 
 def figures(found: Findings) -> list[Figure]:
     """The six figures."""
@@ -55,31 +55,29 @@ def figures(found: Findings) -> list[Figure]:
         throughput(found),
         startup(found),
         outage(found),
-        fairness(found, 9, MIXED, RARE),
-        fairness(found, 10, MIXED, OFTEN),
-        fairness(found, 11, SAME, OFTEN),
+        fairness(found, 9, "mixed", RARE),
+        fairness(found, 10, "mixed", OFTEN),
+        fairness(found, 11, "same", OFTEN),
     ]
 
 
 def throughput(found: Findings) -> Figure:
     """Figure 6: throughput of one flow over the bit error rate, on a linear and a logarithmic axis."""
     got = {
-        cc: [interval(claims.samples(found.base, "x_mbps", LOSS, ber)[LABELS[cc]]) for ber in BERS]
+        cc: [interval(claims.samples(found.base, "x_mbps", "loss", ber)[LABELS[cc]]) for ber in BERS]
         for cc in ALGORITHMS
     }
     fig, axes = draw.figure(4.3, rows=2, sharex=True)
     for ax, title in zip(axes, ("(a) linear axis", "(b) logarithmic axis"), strict=True):
         for cc in ALGORITHMS:
-            draw.curve(ax, range(len(BERS)), got[cc], **_look(cc))
+            draw.curve(ax, range(len(BERS)), got[cc], **LOOKS[cc])
         ax.set_ylabel("throughput (Mbit/s)")
         draw.panel_title(ax, title)
     axes[0].set_ylim(0, 10)
-    axes[1].set_yscale("log")
-    axes[1].set_ylim(0.02, 15)
+    axes[1].set(yscale="log", ylim=(0.02, 15), xlabel="bit error rate")
     axes[1].set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
     axes[1].minorticks_off()
     axes[1].set_xticks(range(len(BERS)), ["0", *(f"$10^{{{round(np.log10(b))}}}$" for b in BERS[1:])])
-    axes[1].set_xlabel("bit error rate")
     _legend(fig, axes[0])
     return Figure(
         "figure-6",
@@ -100,19 +98,14 @@ def throughput(found: Findings) -> Figure:
 
 def startup(found: Findings) -> Figure:
     """Figure 7: the sending window from the start on, without errors."""
-    data = _over_seeds(
-        found.traces.filter((pl.col("part") == STARTUP) & (pl.col("t_s") <= STARTUP_END)).with_columns(
-            pl.min_horizontal("cwnd", pl.lit(float(BDP))).alias("value")
-        )
-    )
-    fig, axes = draw.figure(2.5)
-    _lines(axes[0], data, every=24)
-    axes[0].axhline(BDP, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
-    axes[0].set_ylim(0, 480)
-    axes[0].set_xlim(0, STARTUP_END)
-    axes[0].set_xlabel("time (s)")
-    axes[0].set_ylabel("sending window (segments)")
-    _legend(fig, axes[0])
+    shown = found.traces.filter((pl.col("part") == "startup") & (pl.col("t_s") <= STARTUP_END))
+    window = pl.min_horizontal("cwnd", pl.lit(float(BDP)))
+    data = over_seeds(shown.with_columns(value=window), "cc", "t_s")
+    fig, (ax,) = draw.figure(2.5)
+    draw.bands(ax, data, LOOKS, every=24)
+    ax.axhline(BDP, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
+    ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
+    _legend(fig, ax)
     return Figure(
         "figure-7",
         "Figure 7. Sending window at BER 0.",
@@ -128,30 +121,23 @@ def startup(found: Findings) -> Figure:
 def outage(found: Findings) -> Figure:
     """Figure 8: throughput over time around an outage of the ACKs."""
     step = round(RATE_S / INTERVAL_S)
+    rate = pl.col("delivered_bytes").cast(pl.Float64).diff().over("cc", "seed") * 8e-6 / RATE_S
     bins = (
-        found.traces.filter(pl.col("part") == ACKS)
+        found.traces.filter(pl.col("part") == "outage")
         .sort("cc", "seed", "t_s")
-        .with_columns(pl.int_range(pl.len()).over("cc", "seed").alias("i"))
-        .filter(pl.col("i") % step == 0)
-        .with_columns(
-            (pl.col("delivered_bytes").cast(pl.Float64).diff().over("cc", "seed") * 8e-6 / RATE_S).alias(
-                "value"
-            )
-        )
+        .filter(pl.int_range(pl.len()).over("cc", "seed") % step == 0)
+        .with_columns(value=rate)
         .filter(pl.col("value").is_not_null() & pl.col("t_s").is_between(OUTAGE_START, OUTAGE_END))
         .with_columns(pl.col("t_s") - RATE_S / 2)
     )
-    data = _over_seeds(bins)
-    fig, axes = draw.figure(2.5)
-    axes[0].axvspan(*OUTAGE, color="#ececec", zorder=0.5)
-    axes[0].text(sum(OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
-    _lines(axes[0], data, every=5)
-    axes[0].set_ylim(0, 11.2)
-    axes[0].set_xlim(OUTAGE_START, OUTAGE_END)
-    axes[0].set_xticks(np.arange(OUTAGE_START, OUTAGE_END + 1, 2))
-    axes[0].set_xlabel("time (s)")
-    axes[0].set_ylabel("throughput (Mbit/s)")
-    _legend(fig, axes[0])
+    data = over_seeds(bins, "cc", "t_s")
+    fig, (ax,) = draw.figure(2.5)
+    ax.axvspan(*OUTAGE, color="#ececec", zorder=0.5)
+    ax.text(sum(OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
+    draw.bands(ax, data, LOOKS, every=5)
+    ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))
+    ax.set(xticks=np.arange(OUTAGE_START, OUTAGE_END + 1, 2), xlabel="time (s)", ylabel="throughput (Mbit/s)")
+    _legend(fig, ax)
     return Figure(
         "figure-8",
         "Figure 8. Throughput when the ACKs sent from 10 s to 12 s are lost.",
@@ -170,16 +156,13 @@ def fairness(found: Findings, number: int, part: str, ber: float) -> Figure:
         cc: [interval(claims.samples(found.base, "jain", part, ber, n)[LABELS[cc]]) for n in COUNTS]
         for cc in SHARERS
     }
-    fig, axes = draw.figure(2.3)
+    fig, (ax,) = draw.figure(2.3)
     for i, cc in enumerate(SHARERS):
-        draw.curve(axes[0], [n + 0.5 * (i - 1) for n in COUNTS], got[cc], **_look(cc))
-    axes[0].set_ylim(0.5, 1.02)
-    axes[0].set_xticks(COUNTS)
-    axes[0].set_xlabel("number of flows N")
-    axes[0].set_ylabel("Jain's index")
-    _legend(fig, axes[0], columns=3)
+        draw.curve(ax, [n + 0.5 * (i - 1) for n in COUNTS], got[cc], **LOOKS[cc])
+    ax.set(ylim=(0.5, 1.02), xticks=COUNTS, xlabel="number of flows N", ylabel="Jain's index")
+    _legend(fig, ax, columns=3)
     who, floor = "N flows of one protocol", ""
-    if part == MIXED:
+    if part == "mixed":
         who = "N/2 flows of a protocol and N/2 of NewReno"
         floor = ", where one half of the flows would get everything"
     every = claims.over(found.base, part, ber, COUNTS)
@@ -199,52 +182,17 @@ def fairness(found: Findings, number: int, part: str, ber: float) -> Figure:
     )
 
 
-def _over_seeds(traces: pl.DataFrame) -> pl.DataFrame:
-    """Mean and 95 % interval of the column ``value`` over the seeds, by protocol and time."""
-    from scipy.special import stdtrit
-
-    by = traces.group_by("cc", "t_s").agg(
-        pl.col("value").mean().alias("mean"), pl.col("value").std().alias("std"), pl.len().alias("seeds")
-    )
-    n = by["seeds"].to_numpy()
-    half = stdtrit(n - 1, 0.975) * by["std"].to_numpy() / np.sqrt(n)
-    return (
-        by.with_columns(pl.Series("half", half))
-        .with_columns(
-            (pl.col("mean") - pl.col("half")).alias("low"), (pl.col("mean") + pl.col("half")).alias("high")
-        )
-        .drop("std", "half")
-        .sort("cc", "t_s")
-    )
-
-
-def _lines(ax: Axes, data: pl.DataFrame, every: int) -> None:
-    """One line per protocol with its interval as a band; TCP-STAR last, on top, markers staggered."""
-    for i, cc in enumerate(reversed(ALGORITHMS)):
-        look = _look(cc)
-        one = data.filter(pl.col("cc") == cc)
-        ax.fill_between(one["t_s"], one["low"], one["high"], color=look["color"], alpha=0.2, linewidth=0)
-        first = i * every // len(ALGORITHMS)
-        ax.plot(one["t_s"], one["mean"], linewidth=0.9, markevery=(first, every), **look)
-
-
-def _look(cc: str) -> dict[str, Any]:
-    size = 5.0 if registry.style(cc)["marker"] == "*" else 3.5
-    return draw.look(cc, size, LABELS[cc])
-
-
 def _legend(fig: MplFigure, ax: Axes, columns: int = 4) -> None:
+    """The protocols in their own order, in whatever order they were drawn."""
     handles, labels = ax.get_legend_handles_labels()
-    found = dict(zip(labels, handles, strict=True))
-    names = [label for label in LABELS.values() if label in found]
+    ordered = sorted(zip(labels, handles, strict=True), key=lambda of: list(LABELS.values()).index(of[0]))
+    options = {"columnspacing": 0.9, "handlelength": 1.4, "handletextpad": 0.4}
     fig.legend(
-        [found[x] for x in names],
-        names,
+        [handle for _, handle in ordered],
+        [label for label, _ in ordered],
         loc="outside upper center",
         ncols=columns,
-        columnspacing=0.9,
-        handlelength=1.4,
-        handletextpad=0.4,
+        **options,
     )
 
 
@@ -265,20 +213,20 @@ SHARED = (
 def runs_section(base: pl.DataFrame) -> Section:
     """Tables of the main measures."""
     alone = [
-        [f"{claims.at(ber)}: {what}", *means(claims.samples(base, name, LOSS, ber), times)]
+        [f"{claims.at(ber)}: {what}", *means(claims.samples(base, name, "loss", ber), times)]
         for ber in BERS
         for name, what, times in ALONE
     ]
     shared = [
         [f"{title}, N = {n}: {what}", *means(claims.samples(base, name, part, ber, n))]
         for part, ber, title in (
-            (MIXED, RARE, "with NewReno, BER 1e-8"),
-            (MIXED, OFTEN, "with NewReno, BER 1e-6"),
-            (SAME, OFTEN, "among themselves, BER 1e-6"),
+            ("mixed", RARE, "with NewReno, BER 1e-8"),
+            ("mixed", OFTEN, "with NewReno, BER 1e-6"),
+            ("same", OFTEN, "among themselves, BER 1e-6"),
         )
         for n in (COUNTS[0], COUNTS[len(COUNTS) // 2], COUNTS[-1])
         for name, what in SHARED
-        if part == MIXED or name != "reno_mbps"
+        if part == "mixed" or name != "reno_mbps"
     ]
     return Section(
         "What the runs did",

@@ -10,20 +10,15 @@ import polars as pl
 from bentpipe.papers.tcp_star import claims, figures
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
 from bentpipe.papers.tcp_star.setup import (
-    ACKS,
     BDP,
     BERS,
     COUNTS,
     DESIGN,
-    LOSS,
-    MIXED,
     OFTEN,
     ONE_WAY_S,
     RARE,
     RATE_BPS,
-    SAME,
     SMALL,
-    STARTUP,
     VARIANTS,
     rto_name,
 )
@@ -70,7 +65,7 @@ def _said(values: Mapping[str, float], unit: str = "") -> str:
 def _s1(found: Findings) -> Reason:
     detail = [
         "Throughput: "
-        + "; ".join(f"{claims.at(b)}: {_said(_means(found, 'x_mbps', LOSS, b))}" for b in BERS[:-1])
+        + "; ".join(f"{claims.at(b)}: {_said(_means(found, 'x_mbps', 'loss', b))}" for b in BERS[:-1])
         + " Mbit/s.",
         "A loss on an empty queue costs TCP-J and WestwoodBR little as well, since they go to an estimate or "
         "keep their window; what TCP-STAR has over them is that its window is Reno's plus the estimate, so "
@@ -101,7 +96,7 @@ def _s1(found: Findings) -> Reason:
 
 def _s2(found: Findings) -> Reason:
     worst = BERS[-1]
-    mbps, timeouts = (_means(found, c, LOSS, worst) for c in ("x_mbps", "timeouts"))
+    mbps, timeouts = (_means(found, c, "loss", worst) for c in ("x_mbps", "timeouts"))
     others = max(v for x, v in mbps.items() if x != STAR)
     least = max(mbps.values()) - min(mbps.values())
     detail = [
@@ -127,7 +122,7 @@ def _s2(found: Findings) -> Reason:
 
 
 def _s3(found: Findings) -> Reason:
-    full = _means(found, "full_s", STARTUP)
+    full = _means(found, "full_s", "startup")
     detail = [
         f"Time to 432 segments: {_said(full, 's')}. TCP-STAR too begins with a slow start: until a round "
         "trip has some ten ACKs, the estimate is small."
@@ -140,7 +135,7 @@ def _s3(found: Findings) -> Reason:
 
 
 def _s4(found: Findings) -> Reason:
-    back, timeouts = (_means(found, c, ACKS) for c in ("recovery_s", "timeouts"))
+    back, timeouts = (_means(found, c, "outage") for c in ("recovery_s", "timeouts"))
     none, long, long_none = (
         fmean(column(found.runs, "restart_s", variant=rto_name(rto, aen=aen)))
         for rto, aen in ((1.0, False), (2.0, True), (2.0, False))
@@ -158,9 +153,9 @@ def _s4(found: Findings) -> Reason:
 
 
 def _s5(found: Findings) -> Reason:
-    crowd = {x: fmean(v) for x, v in claims.over(found.base, MIXED, RARE, COUNTS[1:]).items()}
+    crowd = {x: fmean(v) for x, v in claims.over(found.base, "mixed", RARE, COUNTS[1:]).items()}
     middle = COUNTS[len(COUNTS) // 2]
-    x, reno = (_means(found, c, MIXED, RARE, middle) for c in ("x_mbps", "reno_mbps"))
+    x, reno = (_means(found, c, "mixed", RARE, middle) for c in ("x_mbps", "reno_mbps"))
     detail = [
         f"Mean J over N = {COUNTS[1]} to {COUNTS[-1]}: {_said(crowd)}. TCP-STAR is below TCP-J by "
         f"{crowd[J] - crowd[STAR]:.3f}; the rule allows {claims.TIED:g} for curves that overlap.",
@@ -185,7 +180,7 @@ def _apart(found: Findings, crowd: Mapping[str, float], key: str, detail: list[s
     gap = crowd[J] - crowd[STAR]
     if gap <= claims.TIED:
         return ""
-    drops = _means(found, "queue_drops", MIXED, {"S5": RARE, "S6": OFTEN}[key], COUNTS[-1])
+    drops = _means(found, "queue_drops", "mixed", {"S5": RARE, "S6": OFTEN}[key], COUNTS[-1])
     detail.append(
         f"At a loss both go to the same estimate, but {STAR} has Reno's window on top of it: at N = "
         f"{COUNTS[-1]} {plain(drops[STAR])} packets are lost at the queue in a run, with {J} "
@@ -202,8 +197,8 @@ def _apart(found: Findings, crowd: Mapping[str, float], key: str, detail: list[s
 
 def _s6(found: Findings) -> Reason:
     first = COUNTS[0]
-    rare, often = (_means(found, "jain", MIXED, ber, first) for ber in (RARE, OFTEN))
-    crowd = {x: fmean(v) for x, v in claims.over(found.base, MIXED, OFTEN, COUNTS).items()}
+    rare, often = (_means(found, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
+    crowd = {x: fmean(v) for x, v in claims.over(found.base, "mixed", OFTEN, COUNTS).items()}
     detail = [
         f"J at N = {first}: {_said(rare)} at 1e-8, {_said(often)} at 1e-6. Mean over all N at 1e-6: "
         f"{_said(crowd)}; TCP-STAR is below TCP-J by {crowd[J] - crowd[STAR]:.3f}, the rule allows "
@@ -214,7 +209,7 @@ def _s6(found: Findings) -> Reason:
 
 def _s7(found: Findings) -> Reason:
     most = COUNTS[-1]
-    j, drops, resent = (_means(found, c, SAME, OFTEN, most) for c in ("jain", "queue_drops", "resent"))
+    j, drops, resent = (_means(found, c, "same", OFTEN, most) for c in ("jain", "queue_drops", "resent"))
     again = {x: 100 * v for x, v in resent.items()}
     detail = [
         f"J at N = {most}: {_said(j)}. Packets lost at the queue in a run: {_said(drops)}; segments sent "
@@ -278,7 +273,7 @@ def setup_section(base: pl.DataFrame) -> Section:
     """What the paper gives, what was chosen, and why."""
     bdp = {size: RATE_BPS * 2 * ONE_WAY_S / 8 / size for size in (1448, 1500)}
     first = COUNTS[0]
-    lost = fmean(column(base, "queue_drops", part=MIXED, ber=RARE, n=first))
+    lost = fmean(column(base, "queue_drops", part="mixed", ber=RARE, n=first))
     given = rows(f"""
         - Link | 10 Mbit/s, 250 ms one way, drop-tail | paper (table 1); one link between all senders and
           receivers

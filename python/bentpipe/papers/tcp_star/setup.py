@@ -31,7 +31,7 @@ OUTAGE = (10.0, 12.0)
 STARTUP_S, OUTAGE_RUN_S, INTERVAL_S = 20.0, 40.0, 0.05
 
 #: The kinds of runs: figure 6, figure 7, figure 8, figures 9 and 10, figure 11.
-LOSS, STARTUP, ACKS, MIXED, SAME = PARTS = ("loss", "startup", "outage", "mixed", "same")
+PARTS = ("loss", "startup", "outage", "mixed", "same")
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Setup(Choices):
 
     def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
         """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
-        shared = part in (MIXED, SAME)
-        seconds = {STARTUP: STARTUP_S, ACKS: OUTAGE_RUN_S}.get(part, length_s * self.longer)
+        shared = part in ("mixed", "same")
+        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
         link: dict[str, Any] = {
             "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
             "delay": f"{ONE_WAY_S * 1e3:g} ms",
@@ -108,11 +108,11 @@ class Setup(Choices):
         outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
         if errors:
             link["loss"] = errors
-        back = (errors if self.ack_errors else []) + (outage if part == ACKS else [])
+        back = (errors if self.ack_errors else []) + (outage if part == "outage" else [])
         if back:
             link["reverse"] = {"loss": back}
-        flows = [self.flow(cc, "x", n // 2 if part == MIXED else n, shared=shared)]
-        if part == MIXED:
+        flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
+        if part == "mixed":
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
         scenario: dict[str, Any] = {
             "title": f"{n} x {cc}, {part}, bit error rate {ber:g}",
@@ -121,76 +121,72 @@ class Setup(Choices):
             "link": {"sat": link},
             "flow": flows,
         }
-        if part in (STARTUP, ACKS):
+        if part in ("startup", "outage"):
             scenario["record"] = {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}
         return scenario
 
 
 BASE = Setup()
-ALONE = where(part=(LOSS, STARTUP, ACKS))
-SHARED = where(part=(MIXED, SAME))
+ALONE = where(part=("loss", "startup", "outage"))
+SHARED = where(part=("mixed", "same"))
 #: All but the start-up, in which nothing is lost before the queue is full.
-LOSSY = where(part=(LOSS, ACKS, MIXED, SAME))
+LOSSY = where(part=("loss", "outage", "mixed", "same"))
 #: Those of which a mode sets the length.
-LONG = where(part=(LOSS, MIXED, SAME))
+LONG = where(part=("loss", "mixed", "same"))
 
 VARIANTS = (
-    Variant(
-        "newreno",
-        "NewReno recovery (RFC 6582, with burst avoidance) for all",
-        BASE.changed(recovery="newreno"),
-        quick=True,
+    BASE.variant(
+        "newreno", "NewReno recovery (RFC 6582, with burst avoidance) for all", quick=True, recovery="newreno"
     ),
-    Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", BASE.changed(recovery="reno")),
-    Variant(
+    BASE.variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", recovery="reno"),
+    BASE.variant(
         "newreno-exit",
         "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)",
-        BASE.changed(newreno_exit="ssthresh"),
+        newreno_exit="ssthresh",
     ),
-    Variant("sack", "SACK for NewReno too", BASE.changed(reno_recovery="sack")),
-    Variant("no-delayed-ack", "no delayed ACK", BASE.changed(delayed_ack=False), quick=True),
-    Variant("initial-1", "initial window 1", BASE.changed(initial_window=1), ALONE),
-    Variant("initial-10", "initial window 10", BASE.changed(initial_window=10), ALONE),
-    Variant("byte-counting", "growth counts bytes (RFC 3465)", BASE.changed(byte_counting=True)),
-    Variant("wire-1448", "1448 bytes on the wire (1396 of data)", BASE.changed(mss_bytes=1396)),
-    Variant(
+    BASE.variant("sack", "SACK for NewReno too", reno_recovery="sack"),
+    BASE.variant("no-delayed-ack", "no delayed ACK", quick=True, delayed_ack=False),
+    BASE.variant("initial-1", "initial window 1", ALONE, initial_window=1),
+    BASE.variant("initial-10", "initial window 10", ALONE, initial_window=10),
+    BASE.variant("byte-counting", "growth counts bytes (RFC 3465)", byte_counting=True),
+    BASE.variant("wire-1448", "1448 bytes on the wire (1396 of data)", mss_bytes=1396),
+    BASE.variant(
         "queue-64",
         "64 segments in the link's queue, sockets 432",
-        BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP),
         quick=True,
+        queue=SMALL,
+        shared_queue=SMALL,
+        shared_sockets=BDP,
     ),
-    Variant(
+    BASE.variant(
         "both-64",
         "64 segments in the link's queue and in the sockets of flows that share",
-        BASE.changed(shared_queue=SMALL),
         SHARED,
+        shared_queue=SMALL,
     ),
-    Variant("sockets-864", "sockets of 864 segments (2 BDP)", BASE.changed(sockets=2 * BDP), ALONE),
-    Variant("min-rto-200ms", "least RTO 0.2 s", BASE.changed(min_rto_s=0.2)),
-    Variant("min-rto-2s", "least RTO 2 s", BASE.changed(min_rto_s=2.0), quick=True),
-    Variant("tick-500ms", "timer granularity 0.5 s", BASE.changed(granularity_s=0.5)),
-    Variant("no-aen", "TCP-STAR without AEN", BASE.changed(aen=False), LOSSY, quick=True),
-    Variant("ack-errors", "bit errors hit ACKs too", BASE.changed(ack_errors=True), LOSSY),
-    Variant(
-        "j-raise",
-        "TCP-J goes up to its estimate at a loss",
-        BASE.changed(options={"tcp-j": {"raise": True}}),
-        LOSSY,
+    BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
+    BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
+    BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
+    BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
+    BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
+    BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
+    BASE.variant(
+        "j-raise", "TCP-J goes up to its estimate at a loss", LOSSY, options={"tcp-j": {"raise": True}}
     ),
-    Variant(
+    BASE.variant(
         "br-always",
         "WestwoodBR repeats all after any error",
-        BASE.changed(options={"westwood-br": {"repeat": "always"}}),
         LOSSY,
+        options={"westwood-br": {"repeat": "always"}},
     ),
-    Variant(
+    BASE.variant(
         "br-keep",
         "WestwoodBR keeps its window at an error's timeout",
-        BASE.changed(options={"westwood-br": {"keep_w_on_rto": True}}),
         LOSSY,
+        options={"westwood-br": {"keep_w_on_rto": True}},
     ),
-    Variant("short", "runs of 30 s", BASE.changed(longer=0.3), LONG),
-    Variant("long", "runs of 300 s", BASE.changed(longer=3.0), LONG),
+    BASE.variant("short", "runs of 30 s", LONG, longer=0.3),
+    BASE.variant("long", "runs of 300 s", LONG, longer=3.0),
 )
 
 #: Least RTOs tried in figure 8's scenario, s.
@@ -204,7 +200,7 @@ def rto_name(rto: float, *, aen: bool) -> str:
 
 #: The runs of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone.
 RTO_VARIANTS = tuple(
-    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part=ACKS, cc="star"))
+    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part="outage", cc="star"))
     for rto in RTOS
     for aen in (True, False)
 )
@@ -220,11 +216,11 @@ class Size(design.Size):
 def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
     """Part, protocol, bit error rate and number of flows of every run of one seed."""
     shapes: tuple[tuple[str, Sequence[str], Sequence[float], Sequence[int]], ...] = (
-        (LOSS, ALGORITHMS, BERS, (1,)),
-        (STARTUP, ALGORITHMS, (0.0,), (1,)),
-        (ACKS, ALGORITHMS, (0.0,), (1,)),
-        (MIXED, SHARERS, (RARE, OFTEN), COUNTS),
-        (SAME, SHARERS, (OFTEN,), COUNTS),
+        ("loss", ALGORITHMS, BERS, (1,)),
+        ("startup", ALGORITHMS, (0.0,), (1,)),
+        ("outage", ALGORITHMS, (0.0,), (1,)),
+        ("mixed", SHARERS, (RARE, OFTEN), COUNTS),
+        ("same", SHARERS, (OFTEN,), COUNTS),
     )
     for part, protocols, rates, counts in shapes:
         for cc, ber, n in product(protocols, rates, counts):
@@ -254,6 +250,6 @@ DESIGN = Design(
         "changed choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit "
         "errors and the starts of the flows."
     ),
-    keeps=lambda keys, seed: keys["part"] in (STARTUP, ACKS),
+    keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
     order=order,
 )

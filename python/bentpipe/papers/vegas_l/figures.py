@@ -39,8 +39,7 @@ def windows(found: Findings) -> Figure:
         if per == LOW:
             ax.axhline(claims.STEADY_WINDOW, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
         ax.set_ylim(bottom=0)
-        ax.set_xlim(0, float(found.plan.settings["duration_s"]))
-        ax.set_ylabel("cwnd (packets)")
+        ax.set(xlim=(0, float(found.plan.settings["duration_s"])), ylabel="cwnd (packets)")
         draw.panel_title(ax, title)
     axes[-1].set_xlabel("time (s)")
     paper = Line2D([], [], color="black", linewidth=0.8, linestyle="--", label="paper, Vegas-L")
