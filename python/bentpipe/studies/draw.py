@@ -143,7 +143,7 @@ def bands(axes: Axes, data: pl.DataFrame, looks: Mapping[str, dict[str, Any]], e
         looks: options of the line of each algorithm (`look`).
         every: rows from one marker to the next.
     """
-    for i, (cc, style) in enumerate(reversed(looks.items())):
+    for i, (cc, style) in enumerate(reversed(list(looks.items()))):
         one = data.filter(data["cc"] == cc)
         axes.fill_between(one["t_s"], one["low"], one["high"], color=style["color"], alpha=0.2, linewidth=0)
         first = i * every // len(looks)

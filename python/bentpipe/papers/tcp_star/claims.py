@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import registry
 from bentpipe.papers.tcp_star.measure import BACK
-from bentpipe.papers.tcp_star.setup import (
-    ALGORITHMS,
-    BERS,
-    COUNTS,
-    OFTEN,
-    RARE,
-    SHARERS,
-)
+from bentpipe.papers.tcp_star.setup import ALGORITHMS, BERS, COUNTS, OFTEN, RARE, SHARERS
 from bentpipe.studies.claim import Check, above, highest, lowest, near, number, ratio_at_least
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences

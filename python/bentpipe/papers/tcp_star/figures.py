@@ -9,22 +9,10 @@ import numpy as np
 import polars as pl
 
 from bentpipe import registry
-from bentpipe.papers.tcp_star import claims
+from bentpipe.papers.tcp_star import claims, setup
 from bentpipe.papers.tcp_star.claims import LABELS
 from bentpipe.papers.tcp_star.measure import RATE_S
-from bentpipe.papers.tcp_star.setup import (
-    ALGORITHMS,
-    BDP,
-    BERS,
-    COUNTS,
-    INTERVAL_S,
-    OFTEN,
-    OUTAGE,
-    RARE,
-    RTOS,
-    SHARERS,
-    rto_name,
-)
+from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, OFTEN, RARE, SHARERS
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.findings import Findings
@@ -110,8 +98,8 @@ def startup(found: Findings) -> Figure:
         "figure-7",
         "Figure 7. Sending window at BER 0.",
         f"The lesser of the congestion window and the receiver's {BDP} segments (dashed), sampled every "
-        f"{INTERVAL_S * 1e3:g} ms; mean over {found.seeds} seeds, which differ in the start of the flow "
-        "(within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper.",
+        f"{setup.INTERVAL_S * 1e3:g} ms; mean over {found.seeds} seeds, which differ in the start of the "
+        "flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper.",
         "Line chart of the sending window over the first 12 s for four protocols; three of them coincide.",
         fig,
         data,
@@ -120,7 +108,7 @@ def startup(found: Findings) -> Figure:
 
 def outage(found: Findings) -> Figure:
     """Figure 8: throughput over time around an outage of the ACKs."""
-    step = round(RATE_S / INTERVAL_S)
+    step = round(RATE_S / setup.INTERVAL_S)
     rate = pl.col("delivered_bytes").cast(pl.Float64).diff().over("cc", "seed") * 8e-6 / RATE_S
     bins = (
         found.traces.filter(pl.col("part") == "outage")
@@ -132,8 +120,8 @@ def outage(found: Findings) -> Figure:
     )
     data = over_seeds(bins, "cc", "t_s")
     fig, (ax,) = draw.figure(2.5)
-    ax.axvspan(*OUTAGE, color="#ececec", zorder=0.5)
-    ax.text(sum(OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
+    ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.text(sum(setup.OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
     draw.bands(ax, data, LOOKS, every=5)
     ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))
     ax.set(xticks=np.arange(OUTAGE_START, OUTAGE_END + 1, 2), xlabel="time (s)", ylabel="throughput (Mbit/s)")
@@ -243,7 +231,7 @@ def rto_section(found: Findings) -> Section:
 
     def cells(rto: float, *, aen: bool) -> list[str]:
         names = ("restart_s", "timeouts", "recovery_s", "restart_window")
-        variant = rto_name(rto, aen=aen)
+        variant = setup.rto_name(rto, aen=aen)
         restart, timeouts, back, window = (fmean(column(found.runs, c, variant=variant)) for c in names)
         return [f"{restart:.2f}", f"{timeouts:.1f}", f"{window:.2f}", f"{back:.2f}"]
 
@@ -266,7 +254,7 @@ def rto_section(found: Findings) -> Section:
         [
             Table(
                 ["Least RTO", f"AEN: {head[0]}", *head[1:], f"no AEN: {head[0]}", *head[1:]],
-                [[f"{rto:g} s", *cells(rto, aen=True), *cells(rto, aen=False)] for rto in RTOS],
+                [[f"{rto:g} s", *cells(rto, aen=True), *cells(rto, aen=False)] for rto in setup.RTOS],
                 f"TCP-STAR around the outage, means over {found.few_seeds} seeds. "
                 "Window: most in flight in the round trip after the restart over that before the outage. "
                 "Timeouts: those acted on; an answered probe is none",

@@ -7,21 +7,9 @@ from statistics import fmean
 
 import polars as pl
 
-from bentpipe.papers.tcp_star import claims, figures
+from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
-from bentpipe.papers.tcp_star.setup import (
-    BDP,
-    BERS,
-    COUNTS,
-    DESIGN,
-    OFTEN,
-    ONE_WAY_S,
-    RARE,
-    RATE_BPS,
-    SMALL,
-    VARIANTS,
-    rto_name,
-)
+from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, RARE, SMALL
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim, Verdict
 from bentpipe.studies.explain import Explanation, Reason
@@ -137,7 +125,7 @@ def _s3(found: Findings) -> Reason:
 def _s4(found: Findings) -> Reason:
     back, timeouts = (_means(found, c, "outage") for c in ("recovery_s", "timeouts"))
     none, long, long_none = (
-        fmean(column(found.runs, "restart_s", variant=rto_name(rto, aen=aen)))
+        fmean(column(found.runs, "restart_s", variant=setup.rto_name(rto, aen=aen)))
         for rto, aen in ((1.0, False), (2.0, True), (2.0, False))
     )
     detail = [
@@ -260,7 +248,7 @@ def _choices(found: Findings) -> Section:
         f"{found.few_seeds} seeds; the first row is the base over the same seeds, "
         "fewer than the claims above have, so that a small difference may not be told from none. "
     )
-    if len(found.sensitivity.variants) < len(VARIANTS):
+    if len(found.sensitivity.variants) < len(setup.VARIANTS):
         text += "The full run tries more choices. "
     if changed := decided(found):
         text += f"Some choice changes the verdict of {', '.join(changed)}."
@@ -271,7 +259,7 @@ def _choices(found: Findings) -> Section:
 
 def setup_section(base: pl.DataFrame) -> Section:
     """What the paper gives, what was chosen, and why."""
-    bdp = {size: RATE_BPS * 2 * ONE_WAY_S / 8 / size for size in (1448, 1500)}
+    bdp = {size: setup.RATE_BPS * 2 * setup.ONE_WAY_S / 8 / size for size in (1448, 1500)}
     first = COUNTS[0]
     lost = fmean(column(base, "queue_drops", part="mixed", ber=RARE, n=first))
     given = rows(f"""
@@ -315,7 +303,7 @@ def setup_section(base: pl.DataFrame) -> Section:
 
 
 build = Assembly(
-    DESIGN,
+    setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},

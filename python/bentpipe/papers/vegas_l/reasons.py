@@ -6,22 +6,9 @@ from statistics import fmean
 
 import polars as pl
 
-from bentpipe.papers.vegas_l import claims, figures
+from bentpipe.papers.vegas_l import claims, figures, setup
 from bentpipe.papers.vegas_l.claims import LABELS
-from bentpipe.papers.vegas_l.setup import (
-    ALGORITHMS,
-    BASE,
-    DESIGN,
-    HIGH,
-    LINK_BYTES,
-    LOW,
-    MSS_BYTES,
-    NS2_QUEUE,
-    RATE_BPS,
-    STATIONS,
-    TCP_IP_BYTES,
-    VARIANTS,
-)
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, MSS_BYTES
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
@@ -122,20 +109,16 @@ def _v2(found: Findings) -> Reason:
 def _v3(found: Findings) -> Reason:
     mine = {cc: _mean(found, cc, LOW, "x_mbps") for cc in ALGORITHMS}
     reno = {cc: _mean(found, cc, LOW, "newreno_mbps") for cc in ALGORITHMS}
-    detail = [
-        "The index follows from V2's throughputs, flow 1 against NewReno in Mbit/s: "
-        + ", ".join(f"{LABELS[cc]} {mine[cc]:.2f} to {reno[cc]:.2f}" for cc in ALGORITHMS)
-        + ". It does not say which of the two flows has more. The paper's own throughputs give 0.807 for "
-        "Vegas and 0.908 for Vegas-L."
-    ]
-    detail.append(
-        "Single runs spread: "
-        + ", ".join(
-            f"{min(j):.3f} to {max(j):.3f} for {label}"
-            for label, j in claims.samples(found.base, "jain", LOW).items()
-        )
-        + "."
-    )
+    each = ", ".join(f"{LABELS[cc]} {mine[cc]:.2f} to {reno[cc]:.2f}" for cc in ALGORITHMS)
+    fair = claims.samples(found.base, "jain", LOW)
+    single = ", ".join(f"{min(j):.3f} to {max(j):.3f} for {label}" for label, j in fair.items())
+    detail = paragraphs(f"""
+        The index follows from V2's throughputs, flow 1 against NewReno in Mbit/s: {each}. It does not say
+        which of the two flows has more. The paper's own throughputs give 0.807 for Vegas and 0.908 for
+        Vegas-L.
+
+        Single runs spread: {single}.
+    """)
     if mine["veno"] > (1 + SAME) * reno["veno"]:
         return f"Veno takes {mine['veno'] / reno['veno']:.1f} times NewReno's throughput", detail
     if mine["vegas-l"] > (1 + SAME) * reno["vegas-l"]:
@@ -183,18 +166,14 @@ def _v6(found: Findings) -> Reason:
     x = {cc: _mean(found, cc, HIGH, "x_mbps") for cc in ("vegas", "vegas-a", "veno", "vegas-l")}
     reno = fmean(found.base.filter(pl.col("per") == HIGH)["newreno_mbps"].to_list())
     faster = min(x.values()) > reno
-    detail = [
-        "Throughput of flow 1: "
-        + ", ".join(f"{LABELS[cc]} {v:.2f}" for cc, v in x.items())
-        + f" Mbit/s, beside NewReno's {reno:.2f}."
-        + (
-            " All are above NewReno, so the slowest is the fairest; the paper's Vegas-A must have fallen "
-            "below."
-            if faster
-            else ""
-        )
-    ]
-    return ("all are faster than NewReno, so the slowest is the fairest" if faster else ""), detail
+    each = ", ".join(f"{LABELS[cc]} {v:.2f}" for cc, v in x.items())
+    detail = f"Throughput of flow 1: {each} Mbit/s, beside NewReno's {reno:.2f}."
+    if not faster:
+        return "", [detail]
+    detail += (
+        " All are above NewReno, so the slowest is the fairest; the paper's Vegas-A must have fallen below."
+    )
+    return "all are faster than NewReno, so the slowest is the fairest", [detail]
 
 
 def sections(found: Findings) -> list[Section]:
@@ -224,8 +203,8 @@ def _choices(found: Findings) -> Section:
         "Each row changes one choice (or two) and repeats the study over "
         f"{found.few_seeds} seeds; the first row is the base over the same seeds. "
     )
-    if len(tried) < len(VARIANTS):
-        text += f"This quick run tries {len(tried)} of {len(VARIANTS)} changes, a full run all. "
+    if len(tried) < len(setup.VARIANTS):
+        text += f"This quick run tries {len(tried)} of {len(setup.VARIANTS)} changes, a full run all. "
     text += (
         f"The choices decide {', '.join(changed)}; the other verdicts hold under every choice tried."
         if changed
@@ -248,8 +227,8 @@ def setup_section(base: pl.DataFrame) -> Section:
     rtt = {who: fmean(of) for who, of in least.items()}
     spread = {who: f"{min(of) * 1e3:.0f} to {max(of) * 1e3:.0f}" for who, of in least.items()}
     wire = MSS_BYTES + BASE.header_bytes
-    bdp = {who: RATE_BPS * t / 8 / wire for who, t in rtt.items()}
-    east, north = STATIONS["relay"][1], STATIONS["relay"][0]
+    bdp = {who: setup.RATE_BPS * t / 8 / wire for who, t in rtt.items()}
+    east, north = setup.STATIONS["relay"][1], setup.STATIONS["relay"][0]
     of_l = implied_rtt(claims.STEADY_WINDOW, claims.THROUGHPUT["vegas-l"])
     of_vegas = implied_rtt(claims.STEADY_WINDOW / claims.WINDOW_OVER_VEGAS, claims.THROUGHPUT["vegas"])
     of_reno = implied_rtt(RENO_CONSTANT / HIGH**0.5, claims.NEWRENO_HIGH)
@@ -278,12 +257,12 @@ def setup_section(base: pl.DataFrame) -> Section:
           phase effect); so the intervals cover the longitude. A fixed one and two other ranges are tried
           below. Two hops: a relay station at {north:g}N {east:g}E and a second satellite at
           {-BASE.second_satellite:g}W, which New York sees
-        - Buffer | {NS2_QUEUE} packets at every transmitter, the one being sent included | ns-2's default
-          queue length, and the one its satellite examples set; 1 BDP is {bdp["x"]:.0f} packets for flow 1
-          and {bdp["newreno"]:.0f} for flow 2
-        - Packet on the wire | {MSS_BYTES} + {TCP_IP_BYTES} + {LINK_BYTES} bytes; an ACK
-          {TCP_IP_BYTES + LINK_BYTES} | ns-2's packetSize_ counts data only: its TCP adds 40 bytes, its
-          satellite link layer (LL/Sat) 16
+        - Buffer | {setup.NS2_QUEUE} packets at every transmitter, the one being sent included | ns-2's
+          default queue length, and the one its satellite examples set; 1 BDP is {bdp["x"]:.0f} packets
+          for flow 1 and {bdp["newreno"]:.0f} for flow 2
+        - Packet on the wire | {MSS_BYTES} + {setup.TCP_IP_BYTES} + {setup.LINK_BYTES} bytes; an ACK
+          {setup.TCP_IP_BYTES + setup.LINK_BYTES} | ns-2's packetSize_ counts data only: its TCP
+          adds 40 bytes, its satellite link layer (LL/Sat) 16
         - Where packets are lost | on the shared downlink, data and ACKs alike | in ns-2's satellite model
           an error model sits at a terminal's receiver, where every packet passes it once; losses of data
           only, and on the uplinks too, are tried below
@@ -324,7 +303,7 @@ def setup_section(base: pl.DataFrame) -> Section:
 
 
 build = Assembly(
-    DESIGN,
+    setup.DESIGN,
     claims.CLAIMS,
     Explanation(
         {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
