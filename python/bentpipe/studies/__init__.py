@@ -1,23 +1,22 @@
 """Published experiments as programs: each study runs its sweeps, draws its figures and checks its claims.
 
-To add one: write a module (or package) here that defines ``STUDY`` (`bentpipe.studies.study.Study`) and add
-its name to `_MODULES`.
+What a paper brings is in `bentpipe.papers`; what all of them share is here.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bentpipe.papers import PAPERS
+
 if TYPE_CHECKING:
     from bentpipe.studies.job import Failure, State
     from bentpipe.studies.study import Plan, Study, StudyResult
-
-#: The modules of the studies, in the order in which they are listed.
-_MODULES = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
 
 MODES = ("quick", "full")
 
@@ -25,8 +24,14 @@ __all__ = ["MODES", "Joined", "available", "get", "run", "run_all", "run_each"]
 
 
 def _all() -> dict[str, Study]:
-    found = [importlib.import_module(f"{__name__}.{module}").STUDY for module in _MODULES]
+    found = [importlib.import_module(_package(paper)).STUDY for paper in PAPERS]
     return {study.name: study for study in found}
+
+
+def _package(paper: str) -> str:
+    """Where a paper is: some are not in their final place yet."""
+    final = f"bentpipe.papers.{paper}"
+    return final if importlib.util.find_spec(final) else f"{__name__}.{paper}"
 
 
 def available() -> dict[str, str]:

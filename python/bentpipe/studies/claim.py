@@ -164,6 +164,11 @@ def verdict(checks: Sequence[Check]) -> Verdict:
     return Verdict.NOT_REPRODUCED
 
 
+def does_not_hold(names: Iterable[str]) -> str:
+    """The sentence that lists the checks that fail."""
+    return f"Does not hold: {'; '.join(names)}."
+
+
 @dataclass
 class Claim:
     """One checked claim. The first check is the headline that tables show."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe.papers.tcp_star.setup import BDP, INTERVAL_S, OUTAGE
 from bentpipe.stats import jain
 from bentpipe.studies.study import Case, Measures
-from bentpipe.studies.tcp_star.setup import ACKS, BDP, INTERVAL_S, MIXED, OUTAGE, STARTUP
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,8 @@ BEFORE_S = 7.0
 RATE_S = 0.5
 #: The paper's time by which TCP-STAR is back, s: the rate is measured over the second before.
 BACK_BY_S = 16.0
+#: What `after_outage` measures.
+AFTER = ("before_mbps", "restart_s", "restart_window", "by_16_mbps", "recovery_s")
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
@@ -47,24 +49,19 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
         "queue": float(link["queue_mean_packets"]),
         "utilisation": float(link["utilisation"]),
         "rwnd_share": fmean(f["limited"]["rwnd"] for f in x),
-        "full_s": float("nan"),
-        "before_mbps": float("nan"),
-        "restart_s": float("nan"),
-        "restart_window": float("nan"),
-        "by_16_mbps": float("nan"),
-        "recovery_s": float("nan"),
+        **dict.fromkeys(("full_s", *AFTER), float("nan")),
     }
     part = case.keys["part"]
-    if part in (STARTUP, ACKS):
+    if part in ("startup", "outage"):
         if trace is None:
             raise ValueError("the start-up and the outage runs record a trace")
-        if part == STARTUP:
+        if part == "startup":
             full = trace.filter(trace["cwnd"] >= BDP)["t_s"].to_list()
             end = full[0] if full else float(result["simulated_s"])
             found["full_s"] = end - float(x[0]["start_s"])
         else:
             found |= after_outage(trace)
-    elif part != MIXED and reno:
+    elif part != "mixed" and reno:
         raise ValueError("only the mixed runs have NewReno flows")
     return found
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
+
+from bentpipe.studies import design
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -27,11 +31,11 @@ OUTAGE = (10.0, 12.0)
 STARTUP_S, OUTAGE_RUN_S, INTERVAL_S = 20.0, 40.0, 0.05
 
 #: The kinds of runs: figure 6, figure 7, figure 8, figures 9 and 10, figure 11.
-LOSS, STARTUP, ACKS, MIXED, SAME = PARTS = ("loss", "startup", "outage", "mixed", "same")
+PARTS = ("loss", "startup", "outage", "mixed", "same")
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
     mss_bytes: int = 1448
@@ -60,10 +64,6 @@ class Setup:
     longer: float = 1.0
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def changed(self, **values: Any) -> Setup:
-        """The same with some choices changed."""
-        return replace(self, **values)
 
     def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
         """``count`` flows of ``cc``."""
@@ -97,25 +97,22 @@ class Setup:
 
     def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
         """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
-        shared = part in (MIXED, SAME)
-        seconds = {STARTUP: STARTUP_S, ACKS: OUTAGE_RUN_S}.get(part, length_s * self.longer)
+        shared = part in ("mixed", "same")
+        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
         link: dict[str, Any] = {
             "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
             "delay": f"{ONE_WAY_S * 1e3:g} ms",
-            "queue": {
-                "kind": "drop-tail",
-                "limit": f"{self.shared_queue if shared else self.queue} packets",
-            },
+            "queue": {"kind": "drop-tail", "limit": f"{self.shared_queue if shared else self.queue} packets"},
         }
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
         outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
         if errors:
             link["loss"] = errors
-        back = (errors if self.ack_errors else []) + (outage if part == ACKS else [])
+        back = (errors if self.ack_errors else []) + (outage if part == "outage" else [])
         if back:
             link["reverse"] = {"loss": back}
-        flows = [self.flow(cc, "x", n // 2 if part == MIXED else n, shared=shared)]
-        if part == MIXED:
+        flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
+        if part == "mixed":
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
         scenario: dict[str, Any] = {
             "title": f"{n} x {cc}, {part}, bit error rate {ber:g}",
@@ -124,100 +121,135 @@ class Setup:
             "link": {"sat": link},
             "flow": flows,
         }
-        if part in (STARTUP, ACKS):
+        if part in ("startup", "outage"):
             scenario["record"] = {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}
         return scenario
 
 
 BASE = Setup()
-ALONE = (LOSS, STARTUP, ACKS)
-SHARED = (MIXED, SAME)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One choice changed against the base, for the sensitivity table, and the parts that it touches."""
-
-    name: str
-    choice: str
-    setup: Setup
-    parts: tuple[str, ...] = PARTS
-    #: Also run in quick mode.
-    quick: bool = False
-
+ALONE = where(part=("loss", "startup", "outage"))
+SHARED = where(part=("mixed", "same"))
+#: All but the start-up, in which nothing is lost before the queue is full.
+LOSSY = where(part=("loss", "outage", "mixed", "same"))
+#: Those of which a mode sets the length.
+LONG = where(part=("loss", "mixed", "same"))
 
 VARIANTS = (
-    Variant(
-        "newreno",
-        "NewReno recovery (RFC 6582, with burst avoidance) for all",
-        BASE.changed(recovery="newreno"),
-        quick=True,
+    BASE.variant(
+        "newreno", "NewReno recovery (RFC 6582, with burst avoidance) for all", quick=True, recovery="newreno"
     ),
-    Variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", BASE.changed(recovery="reno")),
-    Variant(
+    BASE.variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", recovery="reno"),
+    BASE.variant(
         "newreno-exit",
         "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)",
-        BASE.changed(newreno_exit="ssthresh"),
+        newreno_exit="ssthresh",
     ),
-    Variant("sack", "SACK for NewReno too", BASE.changed(reno_recovery="sack")),
-    Variant("no-delayed-ack", "no delayed ACK", BASE.changed(delayed_ack=False), quick=True),
-    Variant("initial-1", "initial window 1", BASE.changed(initial_window=1), ALONE),
-    Variant("initial-10", "initial window 10", BASE.changed(initial_window=10), ALONE),
-    Variant("byte-counting", "growth counts bytes (RFC 3465)", BASE.changed(byte_counting=True)),
-    Variant("wire-1448", "1448 bytes on the wire (1396 of data)", BASE.changed(mss_bytes=1396)),
-    Variant(
+    BASE.variant("sack", "SACK for NewReno too", reno_recovery="sack"),
+    BASE.variant("no-delayed-ack", "no delayed ACK", quick=True, delayed_ack=False),
+    BASE.variant("initial-1", "initial window 1", ALONE, initial_window=1),
+    BASE.variant("initial-10", "initial window 10", ALONE, initial_window=10),
+    BASE.variant("byte-counting", "growth counts bytes (RFC 3465)", byte_counting=True),
+    BASE.variant("wire-1448", "1448 bytes on the wire (1396 of data)", mss_bytes=1396),
+    BASE.variant(
         "queue-64",
         "64 segments in the link's queue, sockets 432",
-        BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP),
         quick=True,
+        queue=SMALL,
+        shared_queue=SMALL,
+        shared_sockets=BDP,
     ),
-    Variant(
+    BASE.variant(
         "both-64",
         "64 segments in the link's queue and in the sockets of flows that share",
-        BASE.changed(shared_queue=SMALL),
         SHARED,
+        shared_queue=SMALL,
     ),
-    Variant("sockets-864", "sockets of 864 segments (2 BDP)", BASE.changed(sockets=2 * BDP), ALONE),
-    Variant("min-rto-200ms", "least RTO 0.2 s", BASE.changed(min_rto_s=0.2)),
-    Variant("min-rto-2s", "least RTO 2 s", BASE.changed(min_rto_s=2.0), quick=True),
-    Variant("tick-500ms", "timer granularity 0.5 s", BASE.changed(granularity_s=0.5)),
-    Variant("no-aen", "TCP-STAR without AEN", BASE.changed(aen=False), (LOSS, ACKS, MIXED, SAME), quick=True),
-    Variant(
-        "ack-errors", "bit errors hit ACKs too", BASE.changed(ack_errors=True), (LOSS, ACKS, MIXED, SAME)
+    BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
+    BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
+    BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
+    BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
+    BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
+    BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
+    BASE.variant(
+        "j-raise", "TCP-J goes up to its estimate at a loss", LOSSY, options={"tcp-j": {"raise": True}}
     ),
-    Variant(
-        "j-raise",
-        "TCP-J goes up to its estimate at a loss",
-        BASE.changed(options={"tcp-j": {"raise": True}}),
-        (LOSS, ACKS, MIXED, SAME),
-    ),
-    Variant(
+    BASE.variant(
         "br-always",
         "WestwoodBR repeats all after any error",
-        BASE.changed(options={"westwood-br": {"repeat": "always"}}),
-        (LOSS, ACKS, MIXED, SAME),
+        LOSSY,
+        options={"westwood-br": {"repeat": "always"}},
     ),
-    Variant(
+    BASE.variant(
         "br-keep",
         "WestwoodBR keeps its window at an error's timeout",
-        BASE.changed(options={"westwood-br": {"keep_w_on_rto": True}}),
-        (LOSS, ACKS, MIXED, SAME),
+        LOSSY,
+        options={"westwood-br": {"keep_w_on_rto": True}},
     ),
-    Variant("short", "runs of 30 s", BASE.changed(longer=0.3), (LOSS, MIXED, SAME)),
-    Variant("long", "runs of 300 s", BASE.changed(longer=3.0), (LOSS, MIXED, SAME)),
+    BASE.variant("short", "runs of 30 s", LONG, longer=0.3),
+    BASE.variant("long", "runs of 300 s", LONG, longer=3.0),
 )
 
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 
 
-def rto_setups() -> dict[str, Setup]:
-    """The set-ups of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone."""
-    return {
-        rto_name(rto, aen=aen): BASE.changed(min_rto_s=rto, aen=aen) for rto in RTOS for aen in (True, False)
-    }
-
-
 def rto_name(rto: float, *, aen: bool) -> str:
-    """The name of one of `rto_setups`."""
+    """The name of one of `RTO_VARIANTS`."""
     return f"rto-{rto:g}s" + ("" if aen else "-no-aen")
+
+
+#: The runs of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone.
+RTO_VARIANTS = tuple(
+    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part="outage", cc="star"))
+    for rto in RTOS
+    for aen in (True, False)
+)
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and how long a run of throughput or fairness is."""
+
+    duration_s: float = 100.0
+
+
+def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Part, protocol, bit error rate and number of flows of every run of one seed."""
+    shapes: tuple[tuple[str, Sequence[str], Sequence[float], Sequence[int]], ...] = (
+        ("loss", ALGORITHMS, BERS, (1,)),
+        ("startup", ALGORITHMS, (0.0,), (1,)),
+        ("outage", ALGORITHMS, (0.0,), (1,)),
+        ("mixed", SHARERS, (RARE, OFTEN), COUNTS),
+        ("same", SHARERS, (OFTEN,), COUNTS),
+    )
+    for part, protocols, rates, counts in shapes:
+        for cc, ber, n in product(protocols, rates, counts):
+            yield {"part": part, "cc": cc, "ber": ber, "n": n}
+
+
+def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: int) -> dict[str, Any]:
+    """One run."""
+    return of.setup.scenario(part, cc, ber, n, of.seed, of.size.duration_s)
+
+
+def order(
+    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
+) -> Iterator[tuple[Variant[Setup], int]]:
+    """Base and variants, and then the runs of `RTO_VARIANTS`."""
+    yield from base_and_variants(base, [*variants, *RTO_VARIANTS], size)
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(12, 4), "full": Size(24, 12)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each "
+        "changed choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit "
+        "errors and the starts of the flows."
+    ),
+    keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
+    order=order,
+)

@@ -7,10 +7,13 @@ of each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
+
+from bentpipe.studies import design
+from bentpipe.studies.design import Choices, Design, Keys, Replication
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -44,7 +47,7 @@ ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
     #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
@@ -67,10 +70,6 @@ class Setup:
     recovery: str = "sack"
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def changed(self, **values: Any) -> Setup:
-        """The same with some choices changed."""
-        return replace(self, **values)
 
     def longitude(self, seed: int) -> float:
         """The satellite's longitude in the runs of ``seed``, degrees east, to a hundredth of a degree."""
@@ -176,76 +175,99 @@ def _geo(longitude: float) -> dict[str, Any]:
 BASE = Setup()
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One choice changed against the base, for the sensitivity table."""
-
-    name: str
-    choice: str
-    setup: Setup
-    #: Also run in quick mode.
-    quick: bool = False
-
-
 TWO_HOPS = BASE.changed(hops=(2, 1))
 
 VARIANTS = (
-    Variant("no-acks", "ACKs do not share the downlink", BASE.changed(acks_share=False), quick=True),
-    Variant("satellite-100E", "satellite at 100E for every seed", BASE.changed(satellite=(100.0, 100.0))),
-    Variant(
+    BASE.variant("no-acks", "ACKs do not share the downlink", quick=True, acks_share=False),
+    BASE.variant("satellite-100E", "satellite at 100E for every seed", satellite=(100.0, 100.0)),
+    BASE.variant(
         "satellite-pacific",
         "satellite over the Pacific (180 to 135W), between Beijing and New York",
-        BASE.changed(satellite=(-180.0, -135.0)),
+        satellite=(-180.0, -135.0),
     ),
-    Variant(
-        "satellite-americas",
-        "satellite over the Americas (115W to 70W)",
-        BASE.changed(satellite=(-115.0, -70.0)),
+    BASE.variant(
+        "satellite-americas", "satellite over the Americas (115W to 70W)", satellite=(-115.0, -70.0)
     ),
-    Variant("two-hops", "flow 1 by two hops", TWO_HOPS, quick=True),
-    Variant(
-        "two-hops-no-acks",
-        "flow 1 by two hops, ACKs do not share the downlink",
-        TWO_HOPS.changed(acks_share=False),
+    BASE.variant("two-hops", "flow 1 by two hops", quick=True, hops=(2, 1)),
+    TWO_HOPS.variant(
+        "two-hops-no-acks", "flow 1 by two hops, ACKs do not share the downlink", acks_share=False
     ),
-    Variant(
+    BASE.variant(
         "washington-dc",
         "flow 2 to Washington, D.C. (38.9N 77W); both flows by two hops",
-        BASE.changed(hops=(2, 2), destination="washington-dc"),
         quick=True,
+        hops=(2, 2),
+        destination="washington-dc",
     ),
-    Variant(
+    BASE.variant(
         "washington-dc-one-hop",
         "flow 2 to Washington, D.C., both flows by one hop",
-        BASE.changed(destination="washington-dc"),
+        destination="washington-dc",
     ),
-    Variant(
+    BASE.variant(
         "washington-dc-buffer-100",
         "flow 2 to Washington, D.C.; both flows by two hops; buffer 100 packets",
-        BASE.changed(hops=(2, 2), destination="washington-dc", buffer_packets=100),
+        hops=(2, 2),
+        destination="washington-dc",
+        buffer_packets=100,
     ),
-    Variant("buffer-25", "buffer 25 packets", BASE.changed(buffer_packets=25)),
-    Variant("buffer-100", "buffer 100 packets", BASE.changed(buffer_packets=100)),
-    Variant("buffer-300", "buffer 300 packets (1 BDP)", BASE.changed(buffer_packets=300)),
-    Variant(
+    BASE.variant("buffer-25", "buffer 25 packets", buffer_packets=25),
+    BASE.variant("buffer-100", "buffer 100 packets", buffer_packets=100),
+    BASE.variant("buffer-300", "buffer 300 packets (1 BDP)", buffer_packets=300),
+    BASE.variant(
         "reading-a",
         "Vegas-L's cases replace Vegas-A's steps (reading A)",
-        BASE.changed(options={"vegas-l": {"reading": "A"}}),
         quick=True,
+        options={"vegas-l": {"reading": "A"}},
     ),
-    Variant(
+    BASE.variant(
         "a1-dec",
         "Vegas-A and Vegas-L step down on delay at alpha = 1 too",
-        BASE.changed(options={"vegas-a": {"a1_dec": True}, "vegas-l": {"a1_dec": True}}),
+        options={"vegas-a": {"a1_dec": True}, "vegas-l": {"a1_dec": True}},
     ),
-    Variant(
+    BASE.variant(
         "veno-latest",
         "Veno judges by the RTT of the latest ACK, as in ns-2",
-        BASE.changed(options={"veno": {"rtt": "latest"}}),
         quick=True,
+        options={"veno": {"rtt": "latest"}},
     ),
-    Variant("newreno", "flow 1 recovers as NewReno does", BASE.changed(recovery="newreno")),
-    Variant("header-40", "no link-layer header", BASE.changed(header_bytes=TCP_IP_BYTES)),
-    Variant("loss-data", "no ACK lost at random", BASE.changed(lossy="data")),
-    Variant("loss-every-link", "packets lost on the uplinks too", BASE.changed(lossy="every")),
+    BASE.variant("newreno", "flow 1 recovers as NewReno does", recovery="newreno"),
+    BASE.variant("header-40", "no link-layer header", header_bytes=TCP_IP_BYTES),
+    BASE.variant("loss-data", "no ACK lost at random", lossy="data"),
+    BASE.variant("loss-every-link", "packets lost on the uplinks too", lossy="every"),
+)
+
+#: The seed whose windows figure 4 draws.
+TRACE_SEED = 1
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and how long a run is."""
+
+    duration_s: float = DURATION_S
+
+
+def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Error rate and algorithm of flow 1 of every run of one seed."""
+    return ({"cc": cc, "per": per} for per in (LOW, HIGH) for cc in ALGORITHMS)
+
+
+def scenario(of: Replication[Setup, Size], cc: str, per: float) -> dict[str, Any]:
+    """One run."""
+    return of.setup.scenario(cc, per, of.seed, of.size.duration_s)
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(8, 4), "full": Size(24, 10)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) of {size.duration_s:g} s for every value; "
+        "{size.sensitivity_seeds} seeds for each changed choice. A seed draws the satellite's longitude, "
+        "the start of each flow and the packets that are lost."
+    ),
+    keeps=lambda keys, seed: seed == TRACE_SEED,
 )
