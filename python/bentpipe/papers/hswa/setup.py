@@ -8,9 +8,12 @@ length; `Setup` holds one choice of each.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from bentpipe.studies import design
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 
 RATE_BPS = 100e6
 #: Round-trip propagation delay of each orbit, s (section IV-A).
@@ -39,7 +42,7 @@ INCREMENT_SAMPLE_S = 1e-3
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
     #: Is the error rate one per bit, as the paper says, or one per byte, as an ns-2 ErrorModel of unit byte?
@@ -58,10 +61,6 @@ class Setup:
     flow: Mapping[str, Any] = field(default_factory=dict)
     #: Parameters of algorithms, by id, where they differ from the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def changed(self, **values: Any) -> Setup:
-        """The same with some choices changed."""
-        return replace(self, **values)
 
     def packet_loss(self, ber: float) -> float:
         """Probability that a data packet is lost at the error rate ``ber``."""
@@ -160,18 +159,8 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
 BASE = Setup()
 #: The reading under which most of the paper's numbers are near; drawn beside the base in the figures.
 BYTES = BASE.changed(unit="byte")
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One choice changed against the base, for the sensitivity table."""
-
-    name: str
-    choice: str
-    setup: Setup
-    #: Also run in quick mode.
-    quick: bool = False
-
+#: The variant of this reading, which has as many seeds as the base.
+BESIDE = "byte"
 
 #: Eq. 4 once per ACK adds S for each ACK: S times the window in a round trip. With A = 1000, S is 5000 to
 #: 8000 packets per round trip at any window. Where the window is small that is more, and an upper bound; a
@@ -182,41 +171,92 @@ PER_ACK = {"hswa": {"a": 1000.0}}
 NATURAL = {"hswa": {"a": 10.0 * math.log(10.0)}}
 
 VARIANTS = (
-    Variant("byte", "error rate per byte (ns-2's unit byte)", BYTES, quick=True),
-    Variant("packet-1500", "packets of 1500 bytes", BASE.changed(packet_bytes=1500), quick=True),
-    Variant(
-        "byte-1500",
-        "error rate per byte, packets of 1500 bytes",
-        BYTES.changed(packet_bytes=1500),
-    ),
-    Variant("buffer-50", "buffer 50 packets (ns-2's default)", BASE.changed(buffer="50 packets"), quick=True),
-    Variant("byte-buffer-50", "error rate per byte, buffer 50 packets", BYTES.changed(buffer="50 packets")),
-    Variant("window-1", "receive window 1 BDP", BASE.changed(window_bdp=1.0)),
-    Variant("window-2", "receive window 2 BDP", BASE.changed(window_bdp=2.0)),
-    Variant("newreno", "NewReno recovery, no SACK", BASE.changed(flow={"recovery": "newreno"}), quick=True),
-    Variant("reno", "Reno recovery, no SACK", BASE.changed(flow={"recovery": "reno"})),
-    Variant("prr", "SACK with proportional rate reduction", BASE.changed(flow={"prr": True})),
-    Variant("byte-prr", "error rate per byte, PRR", BYTES.changed(flow={"prr": True})),
-    Variant("delayed-ack", "delayed ACKs", BASE.changed(flow={"delayed_ack": True})),
-    Variant("initial-10", "initial window 10", BASE.changed(flow={"initial_window": 10})),
-    Variant("min-rto", "least timeout 1 s", BASE.changed(flow={"min_rto": "1 s"})),
-    Variant("lossy-acks", "ACKs lost too", BASE.changed(lossy_acks=True)),
-    Variant("from-start", "whole run, slow start included", BASE.changed(from_start=True)),
-    Variant(
+    BASE.variant(BESIDE, "error rate per byte (ns-2's unit byte)", quick=True, unit="byte"),
+    BASE.variant("packet-1500", "packets of 1500 bytes", quick=True, packet_bytes=1500),
+    BYTES.variant("byte-1500", "error rate per byte, packets of 1500 bytes", packet_bytes=1500),
+    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", quick=True, buffer="50 packets"),
+    BYTES.variant("byte-buffer-50", "error rate per byte, buffer 50 packets", buffer="50 packets"),
+    BASE.variant("window-1", "receive window 1 BDP", window_bdp=1.0),
+    BASE.variant("window-2", "receive window 2 BDP", window_bdp=2.0),
+    BASE.variant("newreno", "NewReno recovery, no SACK", quick=True, flow={"recovery": "newreno"}),
+    BASE.variant("reno", "Reno recovery, no SACK", flow={"recovery": "reno"}),
+    BASE.variant("prr", "SACK with proportional rate reduction", flow={"prr": True}),
+    BYTES.variant("byte-prr", "error rate per byte, PRR", flow={"prr": True}),
+    BASE.variant("delayed-ack", "delayed ACKs", flow={"delayed_ack": True}),
+    BASE.variant("initial-10", "initial window 10", flow={"initial_window": 10}),
+    BASE.variant("min-rto", "least timeout 1 s", flow={"min_rto": "1 s"}),
+    BASE.variant("lossy-acks", "ACKs lost too", lossy_acks=True),
+    BASE.variant("from-start", "whole run, slow start included", from_start=True),
+    BASE.variant(
         "average-connection",
         "AvgRTT of SCPS-TP over the whole connection",
-        BASE.changed(options={"scps": {"average": "connection"}}),
+        options={"scps": {"average": "connection"}},
     ),
-    Variant(
+    BASE.variant(
         "per-ack",
         "eq. 4 per ACK at most (A = 1000), receive window 1 BDP",
-        BASE.changed(options=PER_ACK, window_bdp=1.0),
         quick=True,
+        options=PER_ACK,
+        window_bdp=1.0,
     ),
-    Variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", BYTES.changed(options=NATURAL)),
-    Variant(
+    BYTES.variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", options=NATURAL),
+    BYTES.variant(
         "byte-per-ack",
         "error rate per byte, eq. 4 per ACK at most (A = 1000), receive window 1 BDP",
-        BYTES.changed(options=PER_ACK, window_bdp=1.0),
+        options=PER_ACK,
+        window_bdp=1.0,
     ),
+)
+
+#: The runs of figure 1, which no choice of the set-up touches.
+INCREMENT = Variant("increment", "", BASE)
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and the error rates of the base and of `BESIDE`."""
+
+    bers: tuple[float, ...] = BERS
+
+
+def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Algorithm, orbit and error rate of every run of one seed."""
+    name = of.variant.name
+    pairs = (("hswa", "GEO"),) if name == INCREMENT.name else PAIRS
+    for ber in of.size.bers if of.variant.is_base or name == BESIDE else BERS:
+        for cc, orbit in pairs:
+            yield {"cc": cc, "orbit": orbit, "ber": ber}
+
+
+def scenario(of: Replication[Setup, Size], cc: str, orbit: str, ber: float) -> dict[str, Any]:
+    """One run."""
+    if of.variant.name == INCREMENT.name:
+        return increment_scenario(ber, of.seed)
+    return of.setup.scenario(cc, orbit, ber, of.seed)
+
+
+def order(
+    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
+) -> Iterator[tuple[Variant[Setup], int]]:
+    """The runs of figure 1, the base, then the variants; `BESIDE` has all seeds too."""
+    yield INCREMENT, size.seeds
+    yield base, size.seeds
+    for variant in variants:
+        yield variant, size.seeds if variant.name == BESIDE else size.sensitivity_seeds
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(6, 3), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value; {size.sensitivity_seeds} seeds for each "
+        "other choice. A seed draws the packets that are lost, and in the runs of figure 1 when the cross "
+        "traffic begins."
+    ),
+    keeps=lambda keys, seed: False,
+    order=order,
+    always=(INCREMENT.name,),
 )
