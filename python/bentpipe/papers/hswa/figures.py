@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,14 +16,17 @@ from bentpipe.papers.hswa.claims import LABELS, power
 from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
-from bentpipe.studies.design import BASE
+from bentpipe.studies.design import BASE, where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.prose import text
 from bentpipe.studies.study import Figure, Section, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
 PANELS = (
     (BASE, "(a) error rate per bit, as printed"),
@@ -58,16 +60,22 @@ def increments(found: Findings) -> Figure:
     ]
     data = pl.DataFrame(rows, schema_overrides={"td_over_base": pl.Float64, "increment": pl.Float64})
     near = data.filter(pl.col("td_over_base") <= LARGEST_RATIO)
-    look = draw.look("hswa", 2.6, f"{registry.style('hswa')['label']}, one round trip")
-    dots = {"markeredgewidth": 0, "alpha": 0.6, "linestyle": "none", "zorder": 2}
-    dashes = {"color": "black", "linewidth": 0.7, "linestyle": "--", "zorder": 3}
-    beside = {"textcoords": "offset points", "ha": "right", "va": "center", "fontsize": 7}
+    style = registry.style("hswa")
     fig, (ax,) = draw.figure(2.4)
-    ax.plot(near["td_over_base"], near["increment"], **look, **dots)
+    ax.plot(
+        near["td_over_base"],
+        near["increment"],
+        **draw.look("hswa", 2.6, f"{style['label']}, one round trip"),
+        markeredgewidth=0,
+        alpha=0.6,
+        linestyle="none",
+        zorder=2,
+    )
     for ber, s in claims.S.items():
-        name = "eq. 4" if ber == BERS[0] else None
-        ax.plot([1.0, 2.0, LARGEST_RATIO], [s, 0.0, 0.0], label=name, **dashes)
-        ax.annotate(f"BER $10^{{{round(np.log10(ber))}}}$", (1.0, s), xytext=(-4, 0), **beside)
+        law = ax.plot([1.0, 2.0, LARGEST_RATIO], [s, 0.0, 0.0], color="black", linewidth=0.7, linestyle="--")
+        law[0].set(zorder=3, label="eq. 4" if ber == BERS[0] else "_")
+        name, at = f"BER $10^{{{round(np.log10(ber))}}}$", (-4, 0)
+        ax.annotate(name, (1.0, s), at, textcoords="offset points", ha="right", va="center", fontsize=7)
     ax.set(xlim=(0.5, LARGEST_RATIO), ylim=(-3, 88), xticks=[1.0, 1.5, 2.0, 2.5, 3.0])
     ax.set(xlabel="TD / BaseTD of the round trip before", ylabel="increment (packets per RTT)")
     ax.legend(loc="upper right")
@@ -98,26 +106,15 @@ def increments(found: Findings) -> Figure:
 
 def geo(found: Findings) -> Figure:
     """Figure 3: throughput over GEO against the BER, SCPS-TP and HSWA."""
-    rows: list[dict[str, object]] = []
-    fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
-    for ax, (variant, title) in zip(axes, PANELS, strict=True):
-        for cc in ("hswa", "scps"):
-            rows += _curve(ax, found.runs, variant, cc, "GEO", registry.style(cc)["marker"], "-")
+    both = ("hswa", "scps")
+    fig, axes, rows = _panels(found, [(cc, "GEO", registry.style(cc)["marker"], "-") for cc in both])
+    for ax in axes:
         ax.plot([1e-6], [claims.QUOTED], marker="x", markersize=5, **PAPER_MARK)
-        _axes(ax, title)
-    axes[-1].set_xlabel("error rate")
-    fig.legend(
-        handles=[
-            *(Line2D([], [], **draw.look(cc)) for cc in ("hswa", "scps")),
-            Line2D([], [], marker="D", markersize=6, label="paper", **PAPER_MARK),
-            Line2D([], [], marker="x", markersize=5, label="NASA", **PAPER_MARK),
-        ],
-        loc="outside upper center",
-        ncols=4,
-        columnspacing=1.0,
-        handlelength=1.6,
-        handletextpad=0.5,
-    )
+    handles = [Line2D([], [], **draw.look(cc)) for cc in both]
+    handles.append(Line2D([], [], marker="D", markersize=6, label="paper", **PAPER_MARK))
+    handles.append(Line2D([], [], marker="x", markersize=5, label="NASA", **PAPER_MARK))
+    spaced = {"ncols": 4, "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5}
+    fig.legend(handles=handles, loc="outside upper center", **spaced)
     return Figure(
         "figure-3",
         "Figure 3. Throughput over GEO.",
@@ -135,30 +132,13 @@ def geo(found: Findings) -> Figure:
 
 def orbits(found: Findings) -> Figure:
     """Figure 4: throughput of HSWA over LEO, MEO and GEO against the BER."""
-    rows: list[dict[str, object]] = []
-    look = registry.style("hswa")
-    markers = {"LEO": "^", "MEO": "v", "GEO": look["marker"]}
-    fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
-    for ax, (variant, title) in zip(axes, PANELS, strict=True):
-        for orbit, marker in markers.items():
-            rows += _curve(ax, found.runs, variant, "hswa", orbit, marker, ORBIT_LINE[orbit])
-        _axes(ax, title)
-    axes[-1].set_xlabel("error rate")
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=look["colour"],
-            linestyle=ORBIT_LINE[orbit],
-            marker=marker,
-            markersize=3.5,
-            label=orbit,
-        )
-        for orbit, marker in markers.items()
-    ]
-    paper = Line2D([], [], marker="^", markersize=6, label="paper", **PAPER_MARK)
+    markers = {"LEO": "^", "MEO": "v", "GEO": registry.style("hswa")["marker"]}
+    lines = [("hswa", orbit, marker, ORBIT_LINE[orbit]) for orbit, marker in markers.items()]
+    fig, _, rows = _panels(found, lines)
+    handles = [Line2D([], [], **_line(*line), label=line[1]) for line in lines]
+    handles.append(Line2D([], [], marker="^", markersize=6, label="paper", **PAPER_MARK))
     spaced = {"ncols": 4, "columnspacing": 1.2, "handlelength": 2.6}
-    fig.legend(handles=[*handles, paper], loc="outside upper center", **spaced)
+    fig.legend(handles=handles, loc="outside upper center", **spaced)
     return Figure(
         "figure-4",
         "Figure 4. Throughput of HSWA-TCP by orbit.",
@@ -174,48 +154,53 @@ def orbits(found: Findings) -> Figure:
     )
 
 
-def _curve(
-    ax: Axes, runs: pl.DataFrame, variant: str, cc: str, orbit: str, marker: str, line: Any
-) -> list[dict[str, object]]:
-    """Draw means against the BER, with what the paper prints; returns what is drawn."""
-    at = runs.filter((pl.col("variant") == variant) & (pl.col("cc") == cc) & (pl.col("orbit") == orbit))
-    got = {ber: interval(claims.rate(at, cc, orbit, ber)) for ber in sorted(set(at["ber"]))}
-    look = draw.look(cc) | {"marker": marker, "label": None, "linestyle": line}
-    draw.curve(ax, list(got), list(got.values()), **look)
-    printed = {ber: mbps for (name, to, ber), mbps in claims.PRINTED.items() if (name, to) == (cc, orbit)}
-    for ber, mbps in printed.items():
-        ax.plot([ber], [mbps], marker=marker, markersize=6.5, **PAPER_MARK)
-    keys = {"error_rate_per": "bit" if variant == BASE else "byte", "cc": cc, "orbit": orbit}
-    return [draw.row({**keys, "ber": ber}, mean, paper=printed.get(ber)) for ber, mean in got.items()]
+#: A line of figures 3 and 4: algorithm, orbit, marker and style.
+Line = tuple[str, str, str, Any]
 
 
-def _axes(ax: Axes, title: str) -> None:
-    ax.set(xscale="log", yscale="log", xlim=(7e-9, 1.4e-5), ylim=(0.02, 200), ylabel="throughput (Mbit/s)")
-    ax.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-    ax.minorticks_off()
-    draw.panel_title(ax, title)
+def _panels(
+    found: Findings, lines: Sequence[Line]
+) -> tuple[MplFigure, Sequence[Axes], list[dict[str, object]]]:
+    """Throughput against the BER, with what the paper prints; in each panel, errors of another kind."""
+    rows: list[dict[str, object]] = []
+    fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
+    for ax, (variant, title) in zip(axes, PANELS, strict=True):
+        runs = found.runs.filter(pl.col("variant") == variant)
+        kind = "bit" if variant == BASE else "byte"
+        for cc, orbit, marker, style in lines:
+            bers = sorted(set(where(cc=cc, orbit=orbit).rows(runs)["ber"]))
+            got = [interval(claims.rate(runs, cc, orbit, ber)) for ber in bers]
+            draw.curve(ax, bers, got, **_line(cc, orbit, marker, style))
+            keys = {"error_rate_per": kind, "cc": cc, "orbit": orbit}
+            for ber, mean in zip(bers, got, strict=True):
+                printed = claims.PRINTED.get((cc, orbit, ber))
+                rows.append(draw.row({**keys, "ber": ber}, mean, paper=printed))
+                if printed is not None:
+                    ax.plot([ber], [printed], marker=marker, markersize=6.5, **PAPER_MARK)
+        ax.set(xscale="log", yscale="log", xlim=(7e-9, 1.4e-5), ylim=(0.02, 200))
+        ax.set_ylabel("throughput (Mbit/s)")
+        ax.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+        ax.minorticks_off()
+        draw.panel_title(ax, title)
+    axes[-1].set_xlabel("error rate")
+    return fig, axes, rows
 
 
-@dataclass(frozen=True)
-class Implied:
-    """What a printed throughput says about the channel, if the window is a square root of the loss rate."""
+def _line(cc: str, orbit: str, marker: str, style: Any) -> dict[str, Any]:
+    return {"color": registry.style(cc)["colour"], "marker": marker, "markersize": 3.5, "linestyle": style}
 
-    ber: float
-    mbps: float
-    #: Window, packets.
+
+class Implied(NamedTuple):
+    """What a printed throughput says about the channel, if the window is a square root of the loss rate.
+
+    The window, packets; the loss rate of packets that gives it; the error rates per byte and per bit that
+    give this loss rate, in units of the paper's BER.
+    """
+
     window: float
-    #: Loss rate of packets that gives it.
     loss: float
-
-    @property
-    def per_byte(self) -> float:
-        """Error rate per byte that gives this loss rate, in units of the paper's BER."""
-        return self.loss / setup.PACKET_BYTES / self.ber
-
-    @property
-    def per_bit(self) -> float:
-        """Error rate per bit that gives this loss rate, in units of the paper's BER."""
-        return self.per_byte / 8
+    per_byte: float
+    per_bit: float
 
 
 def growth(cc: str, ber: float) -> float:
@@ -231,7 +216,9 @@ def law_window(growth: float, loss: float) -> float:
 def implied(cc: str, orbit: str, ber: float, mbps: float) -> Implied:
     """The loss rate at which the square-root law gives ``mbps``, Mbit/s."""
     window = mbps * 1e6 * RTT_S[orbit] / 8 / setup.PACKET_BYTES
-    return Implied(ber, mbps, window, 1.5 * growth(cc, ber) / window**2)
+    loss = 1.5 * growth(cc, ber) / window**2
+    per_byte = loss / setup.PACKET_BYTES / ber
+    return Implied(window, loss, per_byte, per_byte / 8)
 
 
 #: Columns of the tables of runs after the throughput: measure, heading and factor.

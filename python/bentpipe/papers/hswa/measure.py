@@ -15,17 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.papers.hswa.setup import (
-    BASE,
-    HEADER_BYTES,
-    INCREMENT,
-    INCREMENT_RTT_S,
-    INCREMENT_SAMPLE_S,
-    PACKET_BYTES,
-    VARIANTS,
-    WARM_UP,
-    Setup,
-)
+from bentpipe.papers.hswa import setup
+from bentpipe.papers.hswa.setup import HEADER_BYTES, PACKET_BYTES, Setup
 from bentpipe.studies.study import Case, Measures
 
 if TYPE_CHECKING:
@@ -39,7 +30,7 @@ NO_INCREMENT: Measures = {**dict.fromkeys(("at_base", "zero", "linear", "beyond"
 #: Rounds that BaseTD looks back (eq. 2).
 HISTORY = 10
 #: The set-up of each variant by its name.
-SETUPS = {"base": BASE, **{v.name: v.setup for v in VARIANTS}}
+SETUPS = {"base": setup.BASE, **{v.name: v.setup for v in setup.VARIANTS}}
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
@@ -47,10 +38,10 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     if trace is None:
         raise ValueError("this study measures what traces show, so its runs record one")
     variant = str(case.keys["variant"])
-    return increment(trace) if variant == INCREMENT.name else throughput(SETUPS[variant], result, trace)
+    return increment(trace) if variant == setup.INCREMENT.name else throughput(SETUPS[variant], result, trace)
 
 
-def throughput(setup: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
+def throughput(of: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
     """A throughput run.
 
     ``mbps``: rate of in-order packets, headers included, after the warm-up, Mbit/s. Over the whole run:
@@ -59,8 +50,8 @@ def throughput(setup: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> 
     """
     length = float(result["simulated_s"])
     t, got = (trace[c].to_numpy() for c in ("t_s", "delivered_bytes"))
-    first = 0 if setup.from_start else int(np.searchsorted(t, WARM_UP * length - 1e-6))
-    on_wire = setup.packet_bytes / (setup.packet_bytes - HEADER_BYTES)
+    first = 0 if of.from_start else int(np.searchsorted(t, setup.WARM_UP * length - 1e-6))
+    on_wire = of.packet_bytes / (of.packet_bytes - HEADER_BYTES)
     rate = (float(got[-1]) - float(got[first])) * 8 / (float(t[-1]) - float(t[first]))
     flow = result["flows"][0]
     link = next(k for k in result["links"] if k["direction"] == "forward")
@@ -105,7 +96,7 @@ def growths(trace: pl.DataFrame) -> list[Growth]:
     import polars as pl
 
     x = trace.filter(pl.col("flow") == "x").sort("t_s")
-    late = round(INCREMENT_RTT_S / 2 / INCREMENT_SAMPLE_S)
+    late = round(setup.INCREMENT_RTT_S / 2 / setup.INCREMENT_SAMPLE_S)
     window, flight, rtt, slow = (x[c].to_numpy() for c in ("cwnd", "in_flight", "rtt_s", "ssthresh"))
     got = x["delivered_bytes"].to_numpy() / (PACKET_BYTES - HEADER_BYTES)
     acked = np.concatenate([np.zeros(late), got[:-late]])

@@ -42,9 +42,10 @@ def _values(found: Findings, claim_id: str, names: str, *checks: int) -> list[st
 
 
 def _law(cc: str, orbit: str, ber: float) -> str:
-    of = implied(cc, orbit, ber, PRINTED[cc, orbit, ber])
+    mbps = PRINTED[cc, orbit, ber]
+    of = implied(cc, orbit, ber, mbps)
     return (
-        f"{of.mbps:g} Mbit/s are a window of {plain(of.window)} packets, which the square-root law gives at "
+        f"{mbps:g} Mbit/s are a window of {plain(of.window)} packets, which the square-root law gives at "
         f"a packet loss rate of {of.loss:.2g}: {plain(of.per_byte)} times what errors per byte would give, "
         f"{plain(of.per_bit)} times what errors per bit would"
     )
@@ -76,14 +77,15 @@ def _h1(found: Findings) -> Reason:
 def _h2(found: Findings) -> Reason:
     scps, hswa = (_mean(found, cc, "GEO", 1e-5) for cc in ("scps", "hswa"))
     window, timeouts = (_mean(found, "scps", "GEO", 1e-5, name) for name in ("cwnd", "timeouts"))
-    printed = implied("scps", "GEO", 1e-5, PRINTED["scps", "GEO", 1e-5])
+    mbps = PRINTED["scps", "GEO", 1e-5]
+    printed = implied("scps", "GEO", 1e-5, mbps)
     root = plain(claims.S[1e-5] ** 0.5)
     detail = paragraphs(f"""
         At 1e-5 per bit {BASE.packet_loss(1e-5):.1%} of the packets are lost. SCPS-TP's window is
         {plain(window)} packets in the mean, often too few for three duplicate ACKs, and it times out every
         {plain(SPAN_S["scps", "GEO"] / max(timeouts, 1.0))} s.
 
-        SCPS-TP's {printed.mbps:g} Mbit/s are {plain(printed.window)} packets per round trip, so few that the
+        SCPS-TP's {mbps:g} Mbit/s are {plain(printed.window)} packets per round trip, so few that the
         square-root law does not apply; errors per bit come near it ({plain(scps)} Mbit/s). For HSWA,
         {_law("hswa", "GEO", 1e-5)}.
 

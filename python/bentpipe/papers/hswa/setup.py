@@ -75,34 +75,21 @@ class Setup(Choices):
             loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
             if cc == "hswa":
                 options["ber"] = ber  # else it is told the bit error rate of its path
-        link: dict[str, Any] = {
-            "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
-            "delay": f"{RTT_S[orbit] / 2 * 1e3:g} ms",
-            "queue": {"kind": "drop-tail", "limit": self.buffer},
-            "loss": loss,
-        }
+        more: dict[str, Any] = {}
         if self.lossy_acks:
             share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
-            link["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
-        flow = {
-            "name": "x",
-            "cc": {"name": cc, **options} if options else cc,
-            "path": ["sat"],
-            "profile": "paper",
-            "mss": f"{self.packet_bytes - HEADER_BYTES} bytes",
-            "header": f"{HEADER_BYTES} bytes",
-            **self.flow,
-        }
+            more["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
+        flow = _flow({"name": cc, **options} if options else cc, self.packet_bytes, **self.flow)
         if self.window_bdp is not None:
             flow["receive_window"] = f"{round(self.window_bdp * bdp_packets(orbit, self))} segments"
-        return {
-            "title": f"{cc} over {orbit}, {self.unit} error rate {ber:g}",
-            "duration": f"{SPAN_S[cc, orbit]:g} s",
-            "seed": seed,
-            "record": {"interval": "1 s"},
-            "link": {"sat": link},
-            "flow": [flow],
-        }
+        return _scenario(
+            f"{cc} over {orbit}, {self.unit} error rate {ber:g}",
+            SPAN_S[cc, orbit],
+            seed,
+            "1 s",
+            _link(RATE_BPS, RTT_S[orbit], self.buffer, loss=loss, **more),
+            flow,
+        )
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -116,44 +103,40 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     No packet is lost: the buffer is long. The reverse direction is fast, so that an ACK takes half the
     propagation delay to within a microsecond.
     """
+    traffic = {"kind": "cbr", "rate": f"{(2 + seed % 3) * 1.0:g} Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
+    traffic |= {"on": "6 s", "off": "6 s"}
+    return _scenario(
+        f"the increment of HSWA at a bit error rate of {ber:g}",
+        INCREMENT_SPAN_S,
+        seed,
+        f"{INCREMENT_SAMPLE_S * 1e3:g} ms",
+        _link(INCREMENT_RATE_BPS, INCREMENT_RTT_S, "50 bdp", reverse={"rate": "10 Gbit/s"}),
+        _flow({"name": "hswa", "ber": ber}, PACKET_BYTES, initial_ssthresh=100),
+        {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic},
+    )
+
+
+def _scenario(
+    title: str, span_s: float, seed: int, interval: str, link: dict[str, Any], *flows: dict[str, Any]
+) -> dict[str, Any]:
     return {
-        "title": f"the increment of HSWA at a bit error rate of {ber:g}",
-        "duration": f"{INCREMENT_SPAN_S:g} s",
+        "title": title,
+        "duration": f"{span_s:g} s",
         "seed": seed,
-        "record": {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"},
-        "link": {
-            "sat": {
-                "rate": f"{INCREMENT_RATE_BPS / 1e6:g} Mbit/s",
-                "delay": f"{INCREMENT_RTT_S / 2 * 1e3:g} ms",
-                "queue": {"kind": "drop-tail", "limit": "50 bdp"},
-                "reverse": {"rate": "10 Gbit/s"},
-            }
-        },
-        "flow": [
-            {
-                "name": "x",
-                "cc": {"name": "hswa", "ber": ber},
-                "path": ["sat"],
-                "profile": "paper",
-                "mss": f"{PACKET_BYTES - HEADER_BYTES} bytes",
-                "header": f"{HEADER_BYTES} bytes",
-                "initial_ssthresh": 100,
-            },
-            {
-                "name": "cross",
-                "path": ["sat"],
-                "start": "2 s",
-                "start_jitter": "8 s",
-                "traffic": {
-                    "kind": "cbr",
-                    "rate": f"{(2 + seed % 3) * 1.0:g} Mbit/s",
-                    "packet": f"{PACKET_BYTES} bytes",
-                    "on": "6 s",
-                    "off": "6 s",
-                },
-            },
-        ],
+        "record": {"interval": interval},
+        "link": {"sat": link},
+        "flow": list(flows),
     }
+
+
+def _link(rate_bps: float, rtt_s: float, limit: str, **more: Any) -> dict[str, Any]:
+    queue = {"kind": "drop-tail", "limit": limit}
+    return {"rate": f"{rate_bps / 1e6:g} Mbit/s", "delay": f"{rtt_s / 2 * 1e3:g} ms", "queue": queue, **more}
+
+
+def _flow(cc: str | dict[str, Any], packet_bytes: int, **more: Any) -> dict[str, Any]:
+    sizes = {"mss": f"{packet_bytes - HEADER_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"}
+    return {"name": "x", "cc": cc, "path": ["sat"], "profile": "paper", **sizes, **more}
 
 
 BASE = Setup()
