@@ -1,16 +1,22 @@
-"""What is measured in one run of the HSWA-TCP study."""
+"""What is measured in one run of the HSWA-TCP study.
+
+The increment runs read off a trace what the controller saw (the RTT of each ACK) and what it did (the
+window's growth). TD and BaseTD follow by eq. 2 and 3 of the paper. The rule between the two, eq. 4, is not
+computed here.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.studies.hswa.rounds import Growth, growths
-from bentpipe.studies.hswa.setup import BASE, HEADER_BYTES, VARIANTS, WARM_UP, Setup
+from bentpipe.papers.hswa import setup
+from bentpipe.papers.hswa.setup import HEADER_BYTES, PACKET_BYTES, Setup
 from bentpipe.studies.study import Case, Measures
 
 if TYPE_CHECKING:
@@ -21,8 +27,10 @@ NO_THROUGHPUT: Measures = dict.fromkeys(
 )
 NO_INCREMENT: Measures = {**dict.fromkeys(("at_base", "zero", "linear", "beyond"), math.nan), "rounds": ""}
 
+#: Rounds that BaseTD looks back (eq. 2).
+HISTORY = 10
 #: The set-up of each variant by its name.
-SETUPS = {"base": BASE, **{v.name: v.setup for v in VARIANTS}}
+SETUPS = {"base": setup.BASE, **{v.name: v.setup for v in setup.VARIANTS}}
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
@@ -30,10 +38,10 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     if trace is None:
         raise ValueError("this study measures what traces show, so its runs record one")
     variant = str(case.keys["variant"])
-    return increment(trace) if variant == "increment" else throughput(SETUPS[variant], result, trace)
+    return increment(trace) if variant == setup.INCREMENT.name else throughput(SETUPS[variant], result, trace)
 
 
-def throughput(setup: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
+def throughput(of: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
     """A throughput run.
 
     ``mbps``: rate of in-order packets, headers included, after the warm-up, Mbit/s. Over the whole run:
@@ -42,8 +50,8 @@ def throughput(setup: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> 
     """
     length = float(result["simulated_s"])
     t, got = (trace[c].to_numpy() for c in ("t_s", "delivered_bytes"))
-    first = 0 if setup.from_start else int(np.searchsorted(t, WARM_UP * length - 1e-6))
-    on_wire = setup.packet_bytes / (setup.packet_bytes - HEADER_BYTES)
+    first = 0 if of.from_start else int(np.searchsorted(t, setup.WARM_UP * length - 1e-6))
+    on_wire = of.packet_bytes / (of.packet_bytes - HEADER_BYTES)
     rate = (float(got[-1]) - float(got[first])) * 8 / (float(t[-1]) - float(t[first]))
     flow = result["flows"][0]
     link = next(k for k in result["links"] if k["direction"] == "forward")
@@ -68,6 +76,51 @@ def increment(trace: pl.DataFrame) -> Measures:
     growth at TD >= 2 BaseTD.
     """
     return {**NO_THROUGHPUT, **line(growths(trace))}
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A round trip: TD / BaseTD of the round before it, and by how many segments the window grew in it."""
+
+    ratio: float
+    segments: float
+
+
+def growths(trace: pl.DataFrame) -> list[Growth]:
+    """The round trips of flow ``x`` in congestion avoidance; every ACK must have a row of its own.
+
+    A round ends with the ACK of the first segment sent after the last round's end. The growth is for a whole
+    window's worth of ACKs. Nothing may be lost. The trace has what the receiver has got; the sender knows it
+    half a propagation delay later.
+    """
+    import polars as pl
+
+    x = trace.filter(pl.col("flow") == "x").sort("t_s")
+    late = round(setup.INCREMENT_RTT_S / 2 / setup.INCREMENT_SAMPLE_S)
+    window, flight, rtt, slow = (x[c].to_numpy() for c in ("cwnd", "in_flight", "rtt_s", "ssthresh"))
+    got = x["delivered_bytes"].to_numpy() / (PACKET_BYTES - HEADER_BYTES)
+    acked = np.concatenate([np.zeros(late), got[:-late]])
+    sent = acked + flight
+    acks = np.flatnonzero(np.diff(acked) > 0) + 1
+    if len(acks) == 0 or np.diff(acked).max() > 1.5:
+        raise ValueError("the trace must have a row for each ACK")
+    found: list[Growth] = []
+    history: list[float] = []
+    before: float | None = None
+    ratio = np.nan
+    start, mark = int(acks[0]) - 1, 0.0
+    while (end := int(np.searchsorted(acked, mark + 0.5))) < len(acked):
+        share = (acked[end] - acked[start]) / window[start]
+        if window[start] > slow[start] and np.isfinite(ratio):
+            found.append(Growth(float(ratio), float((window[end] - window[start]) / share)))
+        samples = rtt[acks[(acks > start) & (acks <= end)]]
+        least = float(samples.min())
+        td = float(samples.mean()) - (least if before is None else before) / 2  # eq. 3
+        before = least
+        history = [*history, td][-HISTORY:]
+        ratio = td / min(history)  # eq. 2
+        mark, start = float(sent[end - 1]), end
+    return found
 
 
 def line(found: list[Growth]) -> Measures:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.papers.a_liad.setup import HEADER_BYTES, INTRA_FLOWS, START_UP_S
 from bentpipe.stats import jain
-from bentpipe.studies.a_liad.setup import HEADER_BYTES, INTRA_FLOWS, START_UP_S
 from bentpipe.studies.study import Case, Measures
 
 if TYPE_CHECKING:

@@ -7,10 +7,12 @@ how its comparison algorithms are parametrised; `Setup` holds one choice of each
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, where
 
 #: The algorithms of the comparison, in the order of the figures. "reno" is NewReno: it recovers without SACK.
 ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
@@ -33,6 +35,11 @@ INTRA_FLOWS, NEWRENO_FLOWS = 6, 5
 HEADER_BYTES = 40
 #: Payload for which a BDP of 10 Mbit/s and 600 ms is 701 packets; the paper says 700.
 MSS_BYTES = 1030
+
+
+#: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
+TRACE_SEED = 1
+DRAWN = ("start-up", "no-sack", "loss")
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ def experiments() -> list[Run]:
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
     #: Length of the bottleneck's queue in BDPs of the run, or in packets.
@@ -90,14 +97,10 @@ class Setup:
     #: Name (where another stands in) and parameters of algorithms that are not the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {"scalable": KELLY})
 
-    def changed(self, **values: Any) -> Setup:
-        """The same with some choices changed."""
-        return replace(self, **values)
-
     def with_options(self, **algorithms: Mapping[str, Any]) -> Setup:
         """The same with parameters of algorithms set (``_`` in a name stands for ``-``)."""
         new = {name.replace("_", "-"): value for name, value in algorithms.items()}
-        return replace(self, options={**self.options, **new})
+        return self.changed(options={**self.options, **new})
 
     @property
     def wire_bytes(self) -> int:
@@ -179,32 +182,8 @@ class Setup:
 KELLY: Mapping[str, Any] = {"legacy_window": 16}
 
 BASE = Setup()
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One choice changed against the base, for the sensitivity table.
-
-    Only runs that it touches are repeated: those of ``experiments`` and of ``algorithms`` (empty: all). For
-    the others the base's runs stand.
-    """
-
-    name: str
-    choice: str
-    setup: Setup
-    experiments: Collection[str] = ()
-    algorithms: Collection[str] = ()
-    #: Also run in quick mode.
-    quick: bool = False
-
-    def touches(self, run: Run) -> bool:
-        """Whether the run differs from the base's."""
-        named = not self.experiments or run.experiment in self.experiments
-        # In the comparison with NewReno, NewReno is in every run.
-        has = not self.algorithms or run.cc in self.algorithms
-        if "reno" in self.algorithms and run.experiment == "friend":
-            has = True
-        return named and has
+#: The bandwidth-delay product over GEO, packets.
+BDP = BASE.bdp(LINK_MBPS, GEO_S)
 
 
 def liad(**options: Any) -> Setup:
@@ -212,88 +191,103 @@ def liad(**options: Any) -> Setup:
     return BASE.with_options(a_liad=options, liad=options)
 
 
-LIADS = ("a-liad", "liad")
-LOSSY = ("fig1", "intra", "loss")
-WITH_LENGTH = ("fig1", "intra", "rtt", "loss")
+LIADS, WESTWOOD, SCALABLE = where(cc=("a-liad", "liad")), where(cc="westwood"), where(cc="scalable")
+LOSSY, WITH_LENGTH = (
+    where(experiment=of) for of in (("fig1", "intra", "loss"), ("fig1", "intra", "rtt", "loss"))
+)
 
-VARIANTS: Sequence[Variant] = (
-    Variant(
-        "eq6",
-        "A-LIAD: eq 2, 3 and 6 per ACK as printed",
-        liad(ack_mode="eq6"),
-        algorithms=LIADS,
-        quick=True,
+
+def _has_newreno(keys: Keys) -> bool:
+    return keys["cc"] == "reno" or keys["experiment"] == "friend"
+
+
+VARIANTS = (
+    liad(ack_mode="eq6").variant("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True),
+    liad(decrease="lifetime").variant(
+        "lifetime", "A-LIAD: RTTmax of eq 7 is the largest ever", LIADS, quick=True
     ),
-    Variant(
-        "lifetime",
-        "A-LIAD: RTTmax of eq 7 is the largest ever",
-        liad(decrease="lifetime"),
-        algorithms=LIADS,
-        quick=True,
+    liad(ack_mode="eq6", decrease="lifetime").variant(
+        "literal", "A-LIAD: both, the most literal reading", LIADS
     ),
-    Variant(
-        "literal",
-        "A-LIAD: both, the most literal reading",
-        liad(ack_mode="eq6", decrease="lifetime"),
-        algorithms=LIADS,
+    liad(probe="eq3").variant("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS),
+    liad(start="standard").variant("standard", "A-LIAD: standard slow start", LIADS),
+    BASE.with_options(westwood={"filter": "constant"}).variant(
+        "westwood-ns2", "Westwood: the constant filter of ns-2's module", WESTWOOD, quick=True
     ),
-    Variant("probe", "A-LIAD: slow probing as eq 3 prints it", liad(probe="eq3"), algorithms=LIADS),
-    Variant("standard", "A-LIAD: standard slow start", liad(start="standard"), algorithms=LIADS),
-    Variant(
-        "westwood-ns2",
-        "Westwood: the constant filter of ns-2's module",
-        BASE.with_options(westwood={"filter": "constant"}),
-        algorithms=("westwood",),
-        quick=True,
+    BASE.with_options(westwood={"name": "westwood-plus"}).variant(
+        "westwood-plus", "Westwood+ for Westwood", WESTWOOD
     ),
-    Variant(
-        "westwood-plus",
-        "Westwood+ for Westwood",
-        BASE.with_options(westwood={"name": "westwood-plus"}),
-        algorithms=("westwood",),
-    ),
-    Variant(
+    BASE.with_options(cubic={"beta": 0.8}).variant(
         "old-cubic",
         "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start",
-        BASE.with_options(cubic={"beta": 0.8}).changed(initial_ssthresh={"cubic": 100, "bic": 100}),
-        algorithms=("cubic", "bic"),
+        where(cc=("cubic", "bic")),
         quick=True,
+        initial_ssthresh={"cubic": 100, "bic": 100},
     ),
-    Variant(
-        "stcp-pure",
-        "Scalable without Reno at small windows",
-        BASE.with_options(scalable={"legacy_window": 0}),
-        algorithms=("scalable",),
+    BASE.with_options(scalable={"legacy_window": 0}).variant(
+        "stcp-pure", "Scalable without Reno at small windows", SCALABLE
     ),
-    Variant(
-        "stcp-linux",
-        "Scalable of 2006 Linux: a = 0.02, never slower than Reno",
-        BASE.with_options(scalable={"a": 0.02, "at_least_reno": True}),
-        algorithms=("scalable",),
+    BASE.with_options(scalable={"a": 0.02, "at_least_reno": True}).variant(
+        "stcp-linux", "Scalable of 2006 Linux: a = 0.02, never slower than Reno", SCALABLE
     ),
-    Variant("buffer-half", "buffer half a BDP", BASE.changed(buffer_bdp=0.5)),
-    Variant("buffer-two", "buffer two BDPs", BASE.changed(buffer_bdp=2.0)),
-    Variant("buffer-50", "buffer 50 packets (ns-2's default)", BASE.changed(buffer_packets=50)),
-    Variant("mss-1000", "1000-byte packets (ns-2's default)", BASE.changed(mss_bytes=1000)),
-    Variant("window-10", "initial window 10", BASE.changed(initial_window=10)),
-    Variant("delayed-ack", "delayed ACKs", BASE.changed(delayed_ack=True)),
-    Variant("no-sack", "no SACK in any run", BASE.changed(recovery="newreno")),
-    Variant("newreno-sack", "NewReno with SACK", BASE.changed(newreno_recovery="sack"), algorithms=("reno",)),
-    Variant("acks-lost", "ACKs lost at the same rate", BASE.changed(acks_lost=True), experiments=LOSSY),
-    Variant(
-        "length-100", "100 s where no length is given", BASE.changed(long_s=100.0), experiments=WITH_LENGTH
-    ),
-    Variant(
+    BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5),
+    BASE.variant("buffer-two", "buffer two BDPs", buffer_bdp=2.0),
+    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", buffer_packets=50),
+    BASE.variant("mss-1000", "1000-byte packets (ns-2's default)", mss_bytes=1000),
+    BASE.variant("window-10", "initial window 10", initial_window=10),
+    BASE.variant("delayed-ack", "delayed ACKs", delayed_ack=True),
+    BASE.variant("no-sack", "no SACK in any run", recovery="newreno"),
+    BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
+    BASE.variant("acks-lost", "ACKs lost at the same rate", LOSSY, acks_lost=True),
+    BASE.variant("length-100", "100 s where no length is given", WITH_LENGTH, long_s=100.0),
+    BASE.variant(
         "sweep-loss",
         "packet error rate 0.1 % in the RTT sweep of figure 9",
-        BASE.changed(sweep_per=LOW),
-        experiments=("rtt",),
+        where(experiment="rtt"),
         quick=True,
+        sweep_per=LOW,
     ),
-    Variant(
+    BASE.variant(
         "own-rtts",
         "competing flows differ in RTT by up to 4 %",
-        BASE.changed(own_rtts=True),
-        experiments=("intra", "friend"),
+        where(experiment=("intra", "friend")),
+        own_rtts=True,
     ),
+)
+
+
+def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Experiment, algorithm, RTT, error rate and payload of every run of one seed."""
+    for run in experiments():
+        yield {
+            "experiment": run.experiment,
+            "cc": run.cc,
+            "rtt_ms": round(run.rtt_s * 1e3),
+            "per": run.per,
+            "mss": of.setup.mss_bytes,
+        }
+
+
+def scenario(
+    of: Replication[Setup, Size], experiment: str, cc: str, rtt_ms: int, per: float, mss: int
+) -> dict[str, Any]:
+    """One run."""
+    drawn = of.variant.is_base and of.seed == TRACE_SEED and experiment in DRAWN
+    run = Run(experiment, cc, rtt_ms / 1e3, per)
+    return of.setup.scenario(run, of.seed, trace=drawn or experiment in DRAWN[:2])
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(3, 3), "full": Size(10, 4)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each changed "
+        "choice. A seed draws the round-trip time (up to 4 % below the nominal one), the start of "
+        "flows that compete, and the packets that are lost."
+    ),
+    keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] in DRAWN,
+    identity=("experiment", "cc", "rtt_ms", "per", "seed"),
 )
