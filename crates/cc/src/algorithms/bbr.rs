@@ -130,9 +130,11 @@ pub(crate) struct Bbr {
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
     pacer: Pacer,
-    /// Gain, BtlBw, RTprop and pacing rate of the last [`Bbr::target`], and the target.
-    last_target: Option<((f64, u64, Option<Span>, Rate), u64)>,
+    last_target: Option<(TargetInputs, u64)>,
 }
+
+/// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop and pacing rate.
+type TargetInputs = (f64, u64, Option<Span>, Rate);
 
 impl Bbr {
     fn new(args: &Args, start: Start) -> Self {
