@@ -428,7 +428,12 @@ impl Controller for Bbr {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
+        Decision {
+            cwnd: self.cwnd,
+            ssthresh: u64::MAX,
+            pacing: Pacing::Rate(self.pacer.rate()),
+            deadline: Time::MAX,
+        }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

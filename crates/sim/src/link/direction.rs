@@ -138,8 +138,8 @@ pub struct Direction {
     delay: u64,
     /// Nothing but a transmitter, a drop-tail queue and a delay.
     simple: bool,
-    /// Packets that come out at one instant come out in the order of their flows.
-    by_flow: bool,
+    /// Several flows share it: packets that come out at one instant come out in the order of their flows.
+    shared: bool,
     /// In tests: it keeps to itself what becomes of packets.
     #[cfg(test)]
     is_opaque: bool,
@@ -187,9 +187,20 @@ impl Direction {
         }
     }
 
-    /// A direction that delays and neither queues nor loses. Packets that come out at one instant come out in the order of their flows.
+    /// A direction that delays and neither queues nor loses.
     pub(crate) fn access_delay(delay: Span) -> Self {
-        Self { by_flow: true, ..Self::pure_delay(delay, 0) }
+        Self::pure_delay(delay, 0)
+    }
+
+    /// From now on several flows share it: of one instant their packets come out in the order of the flows.
+    pub(crate) fn share(&mut self) {
+        self.shared = true;
+    }
+
+    /// Do several flows share it?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
@@ -203,7 +214,7 @@ impl Direction {
             transmitter: Transmitter::new(rate),
             delay: delay.0,
             simple: false,
-            by_flow: false,
+            shared: false,
             #[cfg(test)]
             is_opaque: false,
             room: Room::Packets(u64::MAX),
@@ -493,7 +504,7 @@ impl Direction {
             self.grow();
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
-        let tied = self.by_flow && self.under_way.back().is_some_and(|last| last.at == at);
+        let tied = self.shared && self.under_way.back().is_some_and(|last| last.at == at);
         self.under_way.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
         self.under_way.len() == 1 || tied && self.settle_last()
     }

@@ -15,23 +15,7 @@ use crate::link::random::Stream;
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
 
 /// Entities of each flow: its delay there, the one back, and the random one of its acknowledgements.
-const OF_FLOW: u32 = 3;
-
-/// Who a direction is in the order of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entity {
-    /// Its number; of a direction that flows share, that of flow 0.
-    first: u32,
-    pub(super) is_shared: bool,
-}
-
-impl Entity {
-    /// Whose event the arrival of a packet of this flow is.
-    #[inline]
-    pub(super) fn of_flow(self, flow: u32) -> u32 {
-        self.first + if self.is_shared { OF_FLOW * flow } else { 0 }
-    }
-}
+pub(super) const OF_FLOW: u32 = 3;
 
 /// What flows that share a delay have in common: the delay, the ways of data and of acknowledgements.
 type Alike<'a> = (Span, &'a [DirectionId], &'a [DirectionId]);
@@ -40,7 +24,7 @@ type Alike<'a> = (Span, &'a [DirectionId], &'a [DirectionId]);
 pub(super) struct AccessDelays<'a> {
     /// Directions of the scenario.
     count: u32,
-    entities: Vec<Entity>,
+    entities: Vec<u32>,
     /// The first of the two directions for all flows with this delay and these ways.
     known: BTreeMap<Alike<'a>, usize>,
 }
@@ -48,10 +32,9 @@ pub(super) struct AccessDelays<'a> {
 impl<'a> AccessDelays<'a> {
     /// Adds the access delays to `network`. Gives the entity of each direction, and the routes of all flows one behind the other; the
     /// flows know where theirs begin.
-    pub(super) fn add(plan: &'a Plan, network: &mut Network) -> (Vec<Entity>, Vec<Hop>) {
+    pub(super) fn add(plan: &'a Plan, network: &mut Network) -> (Vec<u32>, Vec<Hop>) {
         let count = network.directions.len() as u32;
-        let entities = (0..count).map(|first| Entity { first, is_shared: false }).collect();
-        let mut delays = Self { count, entities, known: BTreeMap::new() };
+        let mut delays = Self { count, entities: (0..count).collect(), known: BTreeMap::new() };
         let mut hops = Vec::new();
         for (f, flow) in (0..).zip(&plan.flows) {
             let delay = (flow.extra_delay.0 > 0).then(|| delays.delay(f, flow, &mut network.directions));
@@ -79,8 +62,9 @@ impl<'a> AccessDelays<'a> {
         let delay = flow.extra_delay;
         let alike = (delay, &*flow.path, &*flow.ack_path);
         if let Some(&there) = self.known.get(&alike) {
-            for (k, entity) in self.entities[there..there + 2].iter_mut().enumerate() {
-                *entity = Entity { first: self.count + k as u32, is_shared: true };
+            for k in 0..2 {
+                directions[there + k].share();
+                self.entities[there + k] = self.count + k as u32;
             }
             return there;
         }
@@ -93,7 +77,7 @@ impl<'a> AccessDelays<'a> {
     /// Adds entity `which` of flow `f`.
     fn push(&mut self, direction: Direction, which: u32, f: u32, directions: &mut Vec<Direction>) -> usize {
         directions.push(direction);
-        self.entities.push(Entity { first: self.count + OF_FLOW * f + which, is_shared: false });
+        self.entities.push(self.count + OF_FLOW * f + which);
         directions.len() - 1
     }
 }

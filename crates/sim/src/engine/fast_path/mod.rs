@@ -23,16 +23,26 @@ use bentpipe_cc::{Span, Time};
 use crate::engine::error::RunError;
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
 use crate::host::flow::NEVER;
-use crate::link::direction::{Fate, Push, Transit};
+use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::resolve::plan::Plan;
-use access_delays::{AccessDelays, Entity};
+use access_delays::AccessDelays;
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
 use event_queue::{EventQueue, Seated, Timer};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
+
+/// What the recorder has to be told while it happens ahead of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorded {
+    Nothing,
+    /// What receivers deliver.
+    Receivers,
+    /// What directions do, and what receivers deliver.
+    Directions,
+}
 
 /// A run in progress.
 #[derive(Debug)]
@@ -41,12 +51,12 @@ pub(super) struct FastPath {
     events: EventQueue,
     partitions: Partitions,
     network: Network,
-    /// Of each direction.
-    entities: Vec<Entity>,
+    /// The number of each direction in the order of events; of one that flows share, that of flow 0.
+    entities: Vec<u32>,
     hops: Vec<Hop>,
     delay_lines: Vec<DelayLine>,
-    /// The recorder has to be told of some of what happens ahead of time.
-    recorded: bool,
+    /// What of all that happens ahead of time the recorder has to be told.
+    recorded: Recorded,
 }
 
 impl FastPath {
@@ -65,7 +75,7 @@ impl FastPath {
         let in_order: Vec<bool> = all.clone().map(|i| promises(i).all(|p| p.in_order)).collect();
         let delay = |i| promises(i).map(|p| p.least_delay).min().unwrap_or(Span::ZERO);
         let delays: Vec<Span> = all.map(delay).collect();
-        let is_shared: Vec<bool> = entities.iter().map(|entity| entity.is_shared).collect();
+        let is_shared: Vec<bool> = network.directions.iter().map(Direction::is_shared).collect();
         let feeders = routes::feeders(&hops, &is_shared, &ways);
         routes::assign(&mut hops, &in_order, &ways, &feeders);
         let constants = delay_line::constants(&network.directions, &feeders, &sizes);
@@ -178,8 +188,10 @@ impl FastPath {
         if self.hops[packet.hop as usize].direction != END {
             return self.go_further(&mut packet);
         }
-        if let Some(tap) = &mut self.network.tap {
-            tap.arrives(self.now, self.entities[i].of_flow(packet.flow), &packet, &mut self.network.sacks);
+        if self.network.tap.is_some() {
+            let entity = self.entity_of(i, packet.flow);
+            let Network { tap, sacks, .. } = &mut self.network;
+            tap.iter_mut().for_each(|tap| tap.arrives(self.now, entity, &packet, sacks));
         }
         if packet.has(CONTROL) {
             self.on_control(&packet);
@@ -193,10 +205,10 @@ impl FastPath {
     /// A packet leaves its host.
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
-        if self.recorded || self.network.tap.is_some() {
+        if self.recorded != Recorded::Nothing || self.network.tap.is_some() {
             return self.depart_seen(packet);
         }
-        self.forward::<false>(packet);
+        self.forward::<false, false>(packet);
     }
 
     #[inline(never)]
@@ -209,13 +221,17 @@ impl FastPath {
 
     #[inline]
     fn go_further(&mut self, packet: &mut Packet) {
-        if self.recorded { self.forward::<true>(packet) } else { self.forward::<false>(packet) }
+        match self.recorded {
+            Recorded::Nothing => self.forward::<false, false>(packet),
+            Recorded::Receivers => self.forward::<true, false>(packet),
+            Recorded::Directions => self.forward::<true, true>(packet),
+        }
     }
 
     /// Offers a packet to the direction of its present hop, and goes on with it for as long as that needs no event: then it is the
-    /// acknowledgement. The packet stays in place: a copy costs a store-to-load forwarding stall. `RECORDED` is
-    /// [`FastPath::recorded`].
-    fn forward<const RECORDED: bool>(&mut self, packet: &mut Packet) {
+    /// acknowledgement. The packet stays in place: a copy costs a store-to-load forwarding stall. What is recorded
+    /// is known at compile time: 2 % fewer instructions where only receivers are.
+    fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
             let Hop { direction, mut role, delay_line } = self.hops[at_hop as usize];
@@ -226,7 +242,7 @@ impl FastPath {
                 // A packet of another size, or one that arrives after the end, goes direction by direction.
                 passes = packet.size == line.size && then <= self.network.end;
                 if passes {
-                    if RECORDED {
+                    if DIRECTIONS {
                         self.network.recorder.passes(at, delay_line as usize);
                     }
                     line.count += 1;
@@ -245,7 +261,7 @@ impl FastPath {
                 return self.push(i, at, packet);
             } else {
                 let direction = &mut self.network.directions[i];
-                if RECORDED {
+                if DIRECTIONS {
                     self.network.recorder.offered(at, i, direction);
                 }
                 let Transit::Arrives(arrival) = direction.transit(at, packet) else {
@@ -262,7 +278,7 @@ impl FastPath {
                 if at > self.network.end {
                     return self.beyond(i, packet);
                 }
-                if RECORDED {
+                if DIRECTIONS {
                     self.network.recorder.handed_on(at, i);
                 }
                 direction.counts.delivered += 1;
@@ -272,7 +288,7 @@ impl FastPath {
                 continue;
             }
             let answers = self.receive(at, packet);
-            if RECORDED {
+            if RECEIVERS {
                 self.tell_receiver(at, packet.flow as usize);
             }
             if !answers {
@@ -287,7 +303,7 @@ impl FastPath {
     fn push(&mut self, i: usize, at: Time, packet: &Packet) {
         let class = self.network.class(i, packet);
         let direction = &mut self.network.directions[i];
-        if self.recorded {
+        if self.recorded == Recorded::Directions {
             self.network.recorder.offered(at, i, direction);
         }
         let before = direction.next();
@@ -305,12 +321,18 @@ impl FastPath {
         self.network.lose_doomed(i, at, brought);
     }
 
+    /// Whose event the arrival of a packet of this flow by direction `i` is.
+    fn entity_of(&self, i: usize, flow: u32) -> u32 {
+        let shared = self.network.directions[i].is_shared();
+        self.entities[i] + if shared { access_delays::OF_FLOW * flow } else { 0 }
+    }
+
     /// The entity that has brought a packet to its present hop; `None` if it sets out there.
     fn brought(&self, packet: &Packet) -> Option<u32> {
         let flow = &self.network.flows[packet.flow as usize];
         let sets_out = packet.hop == flow.data_route || packet.hop == flow.ack_route;
         let before = || self.hops[packet.hop as usize - 1].direction as usize;
-        (!sets_out).then(|| self.entities[before()].of_flow(packet.flow))
+        (!sets_out).then(|| self.entity_of(before(), packet.flow))
     }
 
     /// A packet that is at a direction at `at` will not arrive, and nothing of it is left in the network.
@@ -339,13 +361,13 @@ impl FastPath {
 }
 
 /// The empty event queue of directions with these hops.
-fn event_queue(hops: &[Hop], entities: &[Entity], partitions: &Partitions) -> EventQueue {
+fn event_queue(hops: &[Hop], entities: &[u32], partitions: &Partitions) -> EventQueue {
     let mut holds = vec![false; entities.len()];
     for hop in hops.iter().filter(|hop| hop.direction != END) {
         holds[hop.direction as usize] |= hop.role.is_event();
     }
-    let seated = |(i, entity): (usize, &Entity)| Seated {
-        entity: entity.of_flow(0),
+    let seated = |(i, &entity): (usize, &u32)| Seated {
+        entity,
         holds: holds[i],
         partition: partitions.of_arrivals(i) as u32,
     };
@@ -353,8 +375,8 @@ fn event_queue(hops: &[Hop], entities: &[Entity], partitions: &Partitions) -> Ev
     EventQueue::new(partitions.count, &seated)
 }
 
-/// Tells the recorder what will happen ahead of time. Has it to be told while it happens?
-fn announce(hops: &[Hop], network: &mut Network) -> bool {
+/// Tells the recorder what will happen ahead of time. What has it to be told while it happens?
+fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
     let last = |first: u32| routes::hops_from(hops, first).last().copied().unwrap_or(Hop::LAST);
     let ends: Vec<_> =
         network.flows.iter().map(|flow| (last(flow.data_route), last(flow.ack_route))).collect();
@@ -364,7 +386,11 @@ fn announce(hops: &[Hop], network: &mut Network) -> bool {
         let acks_first: Vec<bool> = ends.iter().map(|(data, acks)| acks.direction < data.direction).collect();
         recorder.expect_receivers(&acks_first);
     }
-    ahead || recorder.has_links()
+    match (recorder.has_links(), ahead) {
+        (true, _) => Recorded::Directions,
+        (false, true) => Recorded::Receivers,
+        (false, false) => Recorded::Nothing,
+    }
 }
 
 /// Lets flows that are alike share their routes, and finds the delay lines on those.

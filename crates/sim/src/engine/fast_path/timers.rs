@@ -53,7 +53,7 @@ impl FastPath {
     /// The next arrival of direction `i` will be at `at`, or there is none.
     #[inline(always)]
     pub(super) fn expect_here(&mut self, i: usize, at: Option<Time>) {
-        if self.entities[i].is_shared {
+        if self.network.directions[i].is_shared() {
             return self.expect_of_flow(i, at);
         }
         self.events.expect_here(i, at);
@@ -63,7 +63,7 @@ impl FastPath {
     #[inline(never)]
     pub(super) fn expect_of_flow(&mut self, i: usize, at: Option<Time>) {
         let flow = self.network.directions[i].first().map_or(0, |packet| packet.flow);
-        self.events.rename(i, self.entities[i].of_flow(flow));
+        self.events.rename(i, self.entity_of(i, flow));
         self.events.expect(i, at);
     }
 
