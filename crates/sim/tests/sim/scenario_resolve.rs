@@ -50,6 +50,23 @@ fn defaults() {
 }
 
 #[test]
+fn a_path_names_directions() {
+    let there = DirectionId::forward(0);
+    for (path, data, acks) in [
+        ("[\"sat\"]", there, there.opposite()),
+        ("[\"sat/forward\"]", there, there.opposite()),
+        ("[\"sat/reverse\"]", there.opposite(), there),
+        ("[\"sat/reverse\"]\nack_path = [\"sat/reverse\"]", there.opposite(), there.opposite()),
+    ] {
+        let text = format!(
+            "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"9 ms\"\n[[flow]]\ncc = \"reno\"\npath = {path}\n"
+        );
+        let flow = &plan(&text).flows[0];
+        assert_eq!((&*flow.path, &*flow.ack_path), (&[data][..], &[acks][..]), "{path}");
+    }
+}
+
+#[test]
 fn profiles_and_single_options() {
     assert_eq!(options(&one("cc = \"reno\"\nprofile = \"paper\"\n")), Options::paper());
     let own = options(&one("cc = \"reno\"\nprofile = \"paper\"\nmss = \"1000 bytes\"\nack_size = \"44 \
