@@ -14,7 +14,7 @@ from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
 from bentpipe.studies.prose import paragraphs, rows, text
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decided
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision
 
 
 def _mean(
@@ -290,10 +290,7 @@ def _choices(found: Findings) -> Section:
         f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row is "
         "the base over the same seeds. "
     )
-    if changed := ", ".join(decided(found)):
-        said += f"The choices decide {changed}; the other verdicts hold under every choice tried."
-    else:
-        said += "No choice tried changes a verdict."
+    said += decision(found)
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
     return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
 
