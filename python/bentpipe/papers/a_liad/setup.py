@@ -192,10 +192,12 @@ def _has_newreno(keys: Keys) -> bool:
 
 
 LIADS, WESTWOOD, SCALABLE = ("a-liad", "liad"), ("westwood",), ("scalable",)
-#: The experiments with random loss.
-LOSSY = ("fig1", "intra", "loss")
-#: CUBIC and BIC as Linux had them in 2006.
-OLD = {"options": {**BASE.options, "cubic": {"beta": 0.8}}, "initial_ssthresh": {"cubic": 100, "bic": 100}}
+#: The experiments with random loss, those whose length the paper does not give, and others.
+LOSSY, UNSAID = (
+    where(experiment=("fig1", "intra", "loss")),
+    where(experiment=("fig1", "intra", "rtt", "loss")),
+)
+SWEEP, RIVALS = where(experiment="rtt"), where(experiment=COMPETING)
 
 VARIANTS = (
     _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True, ack_mode="eq6"),
@@ -216,7 +218,8 @@ VARIANTS = (
         "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start",
         where(cc=("cubic", "bic")),
         quick=True,
-        **OLD,
+        options={**BASE.options, "cubic": {"beta": 0.8}},
+        initial_ssthresh={"cubic": 100, "bic": 100},
     ),
     _tuned("stcp-pure", "Scalable without Reno at small windows", SCALABLE, legacy_window=0),
     _tuned(
@@ -234,36 +237,20 @@ VARIANTS = (
     BASE.variant("delayed-ack", "delayed ACKs", delayed_ack=True),
     BASE.variant("no-sack", "no SACK in any run", recovery="newreno"),
     BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
-    BASE.variant("acks-lost", "ACKs lost at the same rate", where(experiment=LOSSY), acks_lost=True),
+    BASE.variant("acks-lost", "ACKs lost at the same rate", LOSSY, acks_lost=True),
+    BASE.variant("length-100", "100 s where no length is given", UNSAID, long_s=100.0),
     BASE.variant(
-        "length-100", "100 s where no length is given", where(experiment=("rtt", *LOSSY)), long_s=100.0
+        "sweep-loss", "packet error rate 0.1 % in the RTT sweep of figure 9", SWEEP, quick=True, sweep_per=LOW
     ),
-    BASE.variant(
-        "sweep-loss",
-        "packet error rate 0.1 % in the RTT sweep of figure 9",
-        where(experiment="rtt"),
-        quick=True,
-        sweep_per=LOW,
-    ),
-    BASE.variant(
-        "own-rtts",
-        "competing flows differ in RTT by up to 4 %",
-        where(experiment=COMPETING),
-        own_rtts=True,
-    ),
+    BASE.variant("own-rtts", "competing flows differ in RTT by up to 4 %", RIVALS, own_rtts=True),
 )
 
 
 def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """Experiment, algorithm, RTT, error rate and payload of every run of one seed."""
     for run in experiments():
-        yield {
-            "experiment": run.experiment,
-            "cc": run.cc,
-            "rtt_ms": round(run.rtt_s * 1e3),
-            "per": run.per,
-            "mss": of.setup.mss_bytes,
-        }
+        keys: Keys = {"experiment": run.experiment, "cc": run.cc, "rtt_ms": round(run.rtt_s * 1e3)}
+        yield {**keys, "per": run.per, "mss": of.setup.mss_bytes}
 
 
 def scenario(
