@@ -14,19 +14,7 @@ from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.claims import LABELS, values
 from bentpipe.papers.a_liad.measure import ELAPSED_S
-from bentpipe.papers.a_liad.setup import (
-    ALGORITHMS,
-    BDP,
-    GEO_S,
-    HIGH,
-    INTRA_FLOWS,
-    INTRA_S,
-    LOW,
-    NEWRENO_FLOWS,
-    NONE,
-    RTTS_S,
-    SHORT_S,
-)
+from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
 from bentpipe.studies import draw
 from bentpipe.studies.captions import Captions
 from bentpipe.studies.claim import interval
@@ -42,6 +30,7 @@ if TYPE_CHECKING:
 
 RTT_MS = [rtt * 1e3 for rtt in RTTS_S]
 PERS = (NONE, LOW, HIGH)
+THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
 
 
 Row = dict[str, object]
@@ -100,11 +89,6 @@ def look(cc: str, size: float = 4.0) -> dict[str, Any]:
     return draw.look(cc, size, LABELS[cc])
 
 
-def curve(ax: Axes, x: Sequence[float], got: Sequence[Mean], **options: Any) -> None:
-    """Means joined by a line, with thin intervals."""
-    draw.curve(ax, x, got, elinewidth=0.7, capsize=1.8, capthick=0.7, **options)
-
-
 def _figure(found: Findings, name: str, fig: MplFigure, rows: list[Row], **said: object) -> Figure:
     seeds = f"Mean and 95 % interval over {found.seeds} seeds (Student's t)."
     return CAPTIONS.figure(name, fig, pl.DataFrame(rows), seeds=seeds, **said)
@@ -128,7 +112,7 @@ def liad(found: Findings) -> Figure:
     for per, dash, name in ((setup.RARE, "-", "PER 1e-8"), (LOW, "--", "PER 0.1 %"), (HIGH, ":", "PER 1 %")):
         got = [interval(values(found.base, "fig1", "liad", "mbps", r, per)) for r in RTTS_S]
         rows += [draw.row({"series": name, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
-        curve(ax, RTT_MS, got, **(look("liad") | {"linestyle": dash, "label": name}))
+        draw.curve(ax, RTT_MS, got, **(look("liad") | {"linestyle": dash, "label": name}), **THIN)
     last = got[-1].mean
     x = np.linspace(last * RTTS_S[-1] / 10, RTTS_S[-1], 100)
     ax.plot(x * 1e3, last * RTTS_S[-1] / x, color="#777777", linewidth=0.8, label="eq 9: 1/RTT")
@@ -143,7 +127,7 @@ def start_up(found: Findings) -> Figure:
     for i, cc in enumerate(ALGORITHMS):
         got = [interval(values(found.base, "start-up", cc, f"at_{t}")) for t in ELAPSED_S]
         rows += [draw.row({"cc": cc, "until_s": t}, m) for t, m in zip(ELAPSED_S, got, strict=True)]
-        curve(ax, [t + 0.12 * (i - 3.5) for t in ELAPSED_S], got, **look(cc))
+        draw.curve(ax, [t + 0.12 * (i - 3.5) for t in ELAPSED_S], got, **look(cc), **THIN)
     ax.plot([30], [claims.START_UP_SHARE], marker="_", markersize=14, color="black", linestyle="none")
     ax.set(ylim=(0, 100), xlabel="elapsed time (s)", ylabel="share of the bandwidth (%)")
     fig.legend(loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
@@ -153,22 +137,15 @@ def start_up(found: Findings) -> Figure:
 def intra(found: Findings) -> Figure:
     """Figure 8: throughput of six competing A-LIAD flows."""
     rows, fig, (ax,) = [], *draw.figure(2.3)
+    ranks = range(1, setup.INTRA_FLOWS + 1)
     ends = {"elinewidth": 0.8, "capsize": 2.0, "capthick": 0.8, "ecolor": "black"}
     for i, (per, shade) in enumerate(zip(PERS, ("#cc3311", "#dd7766", "#f0bbb0"), strict=True)):
-        got = [
-            interval(values(found.base, "intra", "a-liad", f"flow_{k + 1}", INTRA_S, per))
-            for k in range(INTRA_FLOWS)
-        ]
-        rows += [draw.row({"per": per, "rank": k + 1}, m) for k, m in enumerate(got)]
-        ax.bar(
-            [k + 1 + 0.27 * (i - 1) for k in range(INTRA_FLOWS)],
-            [m.mean for m in got],
-            0.25,
-            yerr=[m.half_width for m in got],
-            color=shade,
-            error_kw=ends,
-            label=f"PER {per * 100:g} %",
-        )
+        flows = [values(found.base, "intra", "a-liad", f"flow_{k}", INTRA_S, per) for k in ranks]
+        got = [interval(flow) for flow in flows]
+        rows += [draw.row({"per": per, "rank": k}, m) for k, m in zip(ranks, got, strict=True)]
+        half, name = [m.half_width for m in got], f"PER {per * 100:g} %"
+        at, height = [k + 0.27 * (i - 1) for k in ranks], [m.mean for m in got]
+        ax.bar(at, height, 0.25, yerr=half, color=shade, error_kw=ends, label=name)
     ax.grid(axis="x", visible=False)
     ax.set(xlabel="flow, from the slowest to the fastest of its run", ylabel="throughput (Mbit/s)")
     fig.legend(loc="outside upper center", ncols=3)
@@ -183,7 +160,7 @@ def rtts(found: Findings) -> Figure:
     for cc in ("a-liad", "cubic"):
         got = [interval(values(found.base, "rtt", cc, "mbps", rtt)) for rtt in RTTS_S]
         rows += [draw.row({"cc": cc, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
-        curve(ax, RTT_MS, got, **look(cc, 5.0))
+        draw.curve(ax, RTT_MS, got, **look(cc, 5.0), **THIN)
     ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
     fig.legend(loc="outside upper center", ncols=2)
     return _figure(found, "figure-9", fig, rows)
@@ -208,10 +185,12 @@ def loss(found: Findings) -> Figure:
 def friendliness(found: Findings, number: int, rtt_s: float) -> Figure:
     """Figures 12 and 13: one flow of each algorithm against five of NewReno."""
     rows, fig, (ax,) = [], *draw.figure(2.7)
-    alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).mean / NEWRENO_FLOWS
+    alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).mean / setup.NEWRENO_FLOWS
     for i, cc in enumerate(ALGORITHMS):
         x = interval(values(found.base, "friend", cc, "mbps", rtt_s))
-        each = interval(v / NEWRENO_FLOWS for v in values(found.base, "friend", cc, "newreno_mbps", rtt_s))
+        each = interval(
+            v / setup.NEWRENO_FLOWS for v in values(found.base, "friend", cc, "newreno_mbps", rtt_s)
+        )
         rows += [draw.row({"cc": cc, "flow": "A"}, x), draw.row({"cc": cc, "flow": "B"}, each)]
         draw.bar(ax, i - 0.19, x, 0.36, color=look(cc)["color"])
         draw.bar(ax, i + 0.19, each, 0.36, **draw.hatched("reno"))
@@ -328,16 +307,13 @@ def runs_section(base: pl.DataFrame) -> Section:
     for cc in ALGORITHMS:
         lost = [(got("loss", cc, "share", per=p), got("loss", cc, "timeouts", per=p)) for p in (LOW, HIGH)]
         taken = [interval(claims.reductions(base, rtt, [cc])[LABELS[cc]]) for rtt in (SHORT_S, GEO_S)]
+        share, used, overflow, timeouts = (
+            got("start-up", cc, name) for name in ("at_30", "used", "overflow", "timeouts")
+        )
+        start = [plus_minus(share), plain(used.mean), f"{overflow.mean:,.0f}", plain(timeouts.mean)]
+        under_loss = [f"{plus_minus(share)} ({plain(waits.mean)})" for share, waits in lost]
         rows.append(
-            [
-                LABELS[cc],
-                plus_minus(got("start-up", cc, "at_30")),
-                plain(got("start-up", cc, "used").mean),
-                f"{got('start-up', cc, 'overflow').mean:,.0f}",
-                plain(got("start-up", cc, "timeouts").mean),
-                *(f"{plus_minus(share)} ({plain(waits.mean)})" for share, waits in lost),
-                *(plus_minus(m) if cc != "reno" else "-" for m in taken),
-            ]
+            [LABELS[cc], *start, *under_loss, *(plus_minus(m) if cc != "reno" else "-" for m in taken)]
         )
     head = ["Algorithm", "Share in 30 s, %", "link in use, %", "packets dropped", "timeouts"]
     head += ["Share at 0.1 %, % (timeouts)", "at 1 %", "NewReno loses at 25 ms, %", "at 600 ms, %"]

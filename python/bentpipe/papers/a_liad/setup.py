@@ -19,9 +19,7 @@ ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", 
 #: Those of figure 7, without SACK.
 WITHOUT_SACK = ("a-liad", "westwood", "cubic")
 
-GEO_S = 0.6
-SHORT_S = 0.025
-INTRA_S = 0.1
+GEO_S, SHORT_S, INTRA_S = 0.6, 0.025, 0.1
 #: Round-trip times of the sweeps of figures 1 and 9, seconds.
 RTTS_S = (0.05, 0.1, 0.2, 0.4, 0.6)
 LINK_MBPS, INTRA_MBPS = 10.0, 50.0
@@ -35,8 +33,6 @@ INTRA_FLOWS, NEWRENO_FLOWS = 6, 5
 HEADER_BYTES = 40
 #: Payload for which a BDP of 10 Mbit/s and 600 ms is 701 packets; the paper says 700.
 MSS_BYTES = 1030
-
-
 #: The experiments in which flows compete.
 COMPETING = ("intra", "friend")
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
