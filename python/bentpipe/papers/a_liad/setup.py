@@ -184,6 +184,7 @@ def _tuned(
 
 
 def _has_newreno(keys: Keys) -> bool:
+    # NewReno's flows are in every run of the comparison with it.
     return keys["cc"] == "reno" or keys["experiment"] == "friend"
 
 
