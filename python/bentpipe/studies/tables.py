@@ -28,6 +28,13 @@ def decided(found: Findings) -> list[str]:
     return [claim.id for claim in found.sensitivity.base if claim.id in changed]
 
 
+def decision(found: Findings) -> str:
+    """A sentence: which verdicts the choices decide."""
+    if changed := ", ".join(decided(found)):
+        return f"The choices decide {changed}; the other verdicts hold under every choice tried."
+    return "No choice tried changes a verdict."
+
+
 def held(found: Findings) -> dict[str, int]:
     """How many checks hold under the base and under each choice, of the claims that choices may decide."""
     under = {BASE: found.sensitivity.base, **found.sensitivity.variants}

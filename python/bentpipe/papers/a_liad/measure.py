@@ -55,10 +55,8 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     ranked = sorted(f["goodput_bps"] / 1e6 for f in flows)
     for i in range(INTRA_FLOWS):
         got[f"flow_{i + 1}"] = ranked[i] if len(flows) == INTRA_FLOWS else float("nan")
-    got.update(
-        _start_up(trace, wire * 8 / rate) if case.keys["experiment"] in ("start-up", "no-sack") else _BLANK
-    )
-    return got
+    starts = case.keys["experiment"] in ("start-up", "no-sack")
+    return got | (_start_up(trace, wire * 8 / rate) if starts else _BLANK)
 
 
 _BLANK: Measures = {
@@ -68,22 +66,17 @@ _BLANK: Measures = {
 
 
 def _start_up(trace: pl.DataFrame | None, seconds_per_byte: float) -> Measures:
-    import polars as pl
-
     if trace is None:
         raise ValueError("the start-up runs measure windows over time, so they record a trace")
     rows = trace.sort("t_s")
     got: Measures = {}
     for t in ELAPSED_S:
-        until = rows.filter(pl.col("t_s") <= t + 1e-9)
+        until = rows.filter(rows["t_s"] <= t + 1e-9)
         delivered = float(until["delivered_bytes"][-1]) if until.height else 0.0
         got[f"at_{t}"] = delivered * seconds_per_byte / min(t, START_UP_S) * 100
-    cwnd = rows["cwnd"].to_list()
-    ssthresh = rows["ssthresh"].to_list()
+    cwnd, ssthresh = rows["cwnd"].to_list(), rows["ssthresh"].to_list()
     falls = [i for i in range(1, len(cwnd)) if cwnd[i] < (1 - CUT) * cwnd[i - 1]]
     first = falls[0] if falls else len(cwnd)
     reached = (i for i in range(first) if cwnd[i] >= ssthresh[i] - 1)
-    got["exit"] = float(cwnd[next(reached, first - 1)])
-    got["peak"] = float(max(cwnd))
-    got["cuts"] = float(len(falls))
-    return got
+    end = float(cwnd[next(reached, first - 1)])
+    return {**got, "exit": end, "peak": float(max(cwnd)), "cuts": float(len(falls))}

@@ -14,7 +14,7 @@ from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
 from bentpipe.studies.prose import paragraphs, rows, text
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decided
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision
 
 
 def _mean(
@@ -26,29 +26,22 @@ def _mean(
 def _tried(found: Findings, what: str, claim: str, check: int, names: str, unit: str = " %") -> list[str]:
     """A sentence: what a check measures under each of some choices; none if none of them was run."""
     under = {name: found.sensitivity.mean(name, claim, check) for name in names.split()}
-    told = [
-        f"{plain(mean)}{unit} with: {found.sensitivity.choices[name]}"
-        for name, mean in under.items()
-        if mean is not None
-    ]
+    choices = found.sensitivity.choices
+    told = [f"{plain(mean)}{unit} with: {choices[name]}" for name, mean in under.items() if mean is not None]
     of_base = found.sensitivity.mean("base", claim, check) or 0.0
     base = f"{plain(of_base)}{unit} in the base over these seeds"
     return [f"{what}: {'; '.join([base, *told])}."] if told else []
 
 
 def _a1(found: Findings) -> Reason:
-    first, last, rare, rarest = (
-        _mean(found, "fig1", "liad", "mbps", rtt, per)
-        for per in (HIGH, RARE)
-        for rtt in (RTTS_S[0], RTTS_S[-1])
-    )
+    ends = (RTTS_S[0], RTTS_S[-1])
+    first, last = (_mean(found, "fig1", "liad", "mbps", rtt, HIGH) for rtt in ends)
+    rare, rarest = (_mean(found, "fig1", "liad", "mbps", rtt, RARE) for rtt in ends)
     window = float(analysis.window_at_loss(2.0))
     rate = float(analysis.rate(2.0, window, GEO_S)) * BASE.wire_bytes * 8 / 1e9
     straight = claims.linearity(RTTS_S, [1 / rtt for rtt in RTTS_S])
-    short = (
-        f"a straight line, but only {1 - rarest / rare:.0%} down: at 1e-8 no packet of a run is lost at "
-        "random, so the link sets the rate and not the loss"
-    )
+    short = f"a straight line, but only {1 - rarest / rare:.0%} down: at 1e-8 no packet of a run is lost at "
+    short += "random, so the link sets the rate and not the loss"
     return short, paragraphs(f"""
         At 1e-8 one packet in a hundred million is lost. Equation 9 then gives a window of {window:,.0f}
         packets, {rate:.0f} Gbit/s at 600 ms: figure 1 must be a calculation, not a simulation of the paper's
@@ -79,11 +72,8 @@ def _a2(found: Findings) -> Reason:
             "With delayed ACKs, counted as ns-2 counts them, a window grows by half per round trip in slow "
             f"start: the overshoot is less, and A-LIAD takes longer to its BDP (its share is {mine:.1f} %)."
         )
-    detail.append(
-        "What crosses the link, retransmissions included, is in the table of the runs beside what is "
-        "delivered."
-    )
-    return short, detail
+    table = "in the table of the runs beside what is delivered."
+    return short, [*detail, f"What crosses the link, retransmissions included, is {table}"]
 
 
 def _a3(found: Findings) -> Reason:
@@ -101,7 +91,7 @@ def _a3(found: Findings) -> Reason:
 
 
 def _a4(found: Findings) -> Reason:
-    j, fast, slow = (_mean(found, "intra", "a-liad", name, INTRA_S) for name in ("jain", "flow_6", "flow_1"))
+    j, fast, slow = (_mean(found, "intra", "a-liad", c, INTRA_S) for c in ("jain", "flow_6", "flow_1"))
     detail = text(f"""
         Without random loss the fastest flow has {fast:.1f} and the slowest {slow:.1f} Mbit/s. After a loss
         A-LIAD returns to the window that it lost at (Wmax), so a flow that has more keeps more; only losses
@@ -110,10 +100,8 @@ def _a4(found: Findings) -> Reason:
     """)
     names = "buffer-two buffer-half buffer-50 delayed-ack no-sack eq6 own-rtts"
     short = f"with random loss fair; without, J is {j:.2f}: flows that lose together keep their shares"
-    return (
-        short if j < claims.FAIRNESS - claims.FAIRNESS_WITHIN else "",
-        [detail, *_tried(found, "J without random loss", "A4", 0, names, "")],
-    )
+    unfair = j < claims.FAIRNESS - claims.FAIRNESS_WITHIN
+    return short if unfair else "", [detail, *_tried(found, "J without random loss", "A4", 0, names, "")]
 
 
 def _a5(found: Findings) -> Reason:
@@ -200,18 +188,16 @@ def _a9(found: Findings) -> Reason:
     cut = {n: fmean(v) for n, v in claims.reductions(found.base, GEO_S).items() if n != claims.NEWRENO}
     order = ", ".join(f"{n} {v:.0f} %" for n, v in sorted(cut.items(), key=lambda item: -item[1]))
     names = "eq6 lifetime literal buffer-half buffer-two own-rtts"
-    return (
-        f"CUBIC takes by far more than at 25 ms ({cut[claims.CUBIC]:.0f} %), more than A-LIAD "
-        f"({cut[claims.A_LIAD]:.0f} %)",
-        [
-            f"NewReno loses, in order: {order}. NewReno's growth per second falls with the square of the "
-            "RTT, CUBIC's does not, so CUBIC gains most.",
-            "A-LIAD's beta = 1 - RTTmin/RTTmax is large where the queue is full, and it returns to the "
-            "window that it had, not beyond: it holds a share rather than taking more, beyond one packet "
-            "per round trip.",
-            *_tried(found, "A-LIAD less the next in order", "A9", 3, names),
-        ],
-    )
+    short = f"CUBIC takes by far more than at 25 ms ({cut[claims.CUBIC]:.0f} %), more than A-LIAD "
+    detail = paragraphs(f"""
+        NewReno loses, in order: {order}. NewReno's growth per second falls with the square of the RTT,
+        CUBIC's does not, so CUBIC gains most.
+
+        A-LIAD's beta = 1 - RTTmin/RTTmax is large where the queue is full, and it returns to the window that
+        it had, not beyond: it holds a share rather than taking more, beyond one packet per round trip.
+    """)
+    detail += _tried(found, "A-LIAD less the next in order", "A9", 3, names)
+    return short + f"({cut[claims.A_LIAD]:.0f} %)", detail
 
 
 def _a10(_: Findings) -> Reason:
@@ -290,10 +276,7 @@ def _choices(found: Findings) -> Section:
         f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row is "
         "the base over the same seeds. "
     )
-    if changed := ", ".join(decided(found)):
-        said += f"The choices decide {changed}; the other verdicts hold under every choice tried."
-    else:
-        said += "No choice tried changes a verdict."
+    said += decision(found)
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
     return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
 

@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, where
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, Variant, where
 
 #: The algorithms of the comparison, in the order of the figures. "reno" is NewReno: it recovers without SACK.
 ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
 #: Those of figure 7, without SACK.
 WITHOUT_SACK = ("a-liad", "westwood", "cubic")
 
-GEO_S = 0.6
-SHORT_S = 0.025
-INTRA_S = 0.1
+GEO_S, SHORT_S, INTRA_S = 0.6, 0.025, 0.1
 #: Round-trip times of the sweeps of figures 1 and 9, seconds.
 RTTS_S = (0.05, 0.1, 0.2, 0.4, 0.6)
 LINK_MBPS, INTRA_MBPS = 10.0, 50.0
@@ -35,8 +33,8 @@ INTRA_FLOWS, NEWRENO_FLOWS = 6, 5
 HEADER_BYTES = 40
 #: Payload for which a BDP of 10 Mbit/s and 600 ms is 701 packets; the paper says 700.
 MSS_BYTES = 1030
-
-
+#: The experiments in which flows compete.
+COMPETING = ("intra", "friend")
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
 TRACE_SEED = 1
 DRAWN = ("start-up", "no-sack", "loss")
@@ -97,11 +95,6 @@ class Setup(Choices):
     #: Name (where another stands in) and parameters of algorithms that are not the registry's defaults.
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {"scalable": KELLY})
 
-    def with_options(self, **algorithms: Mapping[str, Any]) -> Setup:
-        """The same with parameters of algorithms set (``_`` in a name stands for ``-``)."""
-        new = {name.replace("_", "-"): value for name, value in algorithms.items()}
-        return self.changed(options={**self.options, **new})
-
     @property
     def wire_bytes(self) -> int:
         """Length of a data packet on the link."""
@@ -135,21 +128,19 @@ class Setup(Choices):
             link["loss"] = {"kind": "packet-error", "rate": per}
             if self.acks_lost:
                 link["reverse"] = {"loss": {"kind": "packet-error", "rate": per}}
-        named = [(f"x-{i + 1}", run.cc) for i in range(INTRA_FLOWS if run.experiment == "intra" else 1)]
+        named = {f"x-{i + 1}": run.cc for i in range(INTRA_FLOWS if run.experiment == "intra" else 1)}
         if run.experiment == "friend":
-            named += [(f"newreno-{i + 1}", "reno") for i in range(NEWRENO_FLOWS)]
+            named |= {f"newreno-{i + 1}": "reno" for i in range(NEWRENO_FLOWS)}
         # The same for every algorithm, so that differences can be paired by seed.
         draw = Random(f"{run.experiment} {run.rtt_s:g} {seed}")
         extra = [draw.uniform(0, run.rtt_s / 2 * self.spread) for _ in named]
-        flows = [
-            self._flow(name, cc, run, extra[i if self.own_rtts else 0]) for i, (name, cc) in enumerate(named)
-        ]
+        extra = extra if self.own_rtts else [extra[0]] * len(named)
         scenario = {
             "title": f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}",
             "duration": f"{self.duration_s(run):g} s",
             "seed": seed,
             "link": {"bottleneck": link},
-            "flow": flows,
+            "flow": [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)],
         }
         if trace:
             scenario["record"] = {"interval": "100 ms" if run.experiment != "loss" else "500 ms"}
@@ -173,9 +164,7 @@ class Setup(Choices):
         }
         if cc in self.initial_ssthresh:
             flow["initial_ssthresh"] = self.initial_ssthresh[cc]
-        if run.experiment in ("intra", "friend"):
-            flow["start_jitter"] = "1 s"
-        return flow
+        return flow | ({"start_jitter": "1 s"} if run.experiment in COMPETING else {})
 
 
 #: Scalable TCP is Reno up to this window, in its own paper.
@@ -186,49 +175,56 @@ BASE = Setup()
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
 
 
-def liad(**options: Any) -> Setup:
-    """The base with parameters of A-LIAD and LIAD set."""
-    return BASE.with_options(a_liad=options, liad=options)
-
-
-LIADS, WESTWOOD, SCALABLE = where(cc=("a-liad", "liad")), where(cc="westwood"), where(cc="scalable")
-LOSSY, WITH_LENGTH = (
-    where(experiment=of) for of in (("fig1", "intra", "loss"), ("fig1", "intra", "rtt", "loss"))
-)
+def _tuned(
+    name: str, choice: str, algorithms: tuple[str, ...], /, *, quick: bool = False, **options: Any
+) -> Variant[Setup]:
+    """The base with parameters of some algorithms set."""
+    changed = {**BASE.options, **dict.fromkeys(algorithms, options)}
+    return BASE.variant(name, choice, where(cc=algorithms), quick=quick, options=changed)
 
 
 def _has_newreno(keys: Keys) -> bool:
+    # NewReno's flows are in every run of the comparison with it.
     return keys["cc"] == "reno" or keys["experiment"] == "friend"
 
 
+LIADS, WESTWOOD, SCALABLE = ("a-liad", "liad"), ("westwood",), ("scalable",)
+#: The experiments with random loss, those whose length the paper does not give, and others.
+LOSSY, UNSAID = (
+    where(experiment=("fig1", "intra", "loss")),
+    where(experiment=("fig1", "intra", "rtt", "loss")),
+)
+SWEEP, RIVALS = where(experiment="rtt"), where(experiment=COMPETING)
+
 VARIANTS = (
-    liad(ack_mode="eq6").variant("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True),
-    liad(decrease="lifetime").variant(
-        "lifetime", "A-LIAD: RTTmax of eq 7 is the largest ever", LIADS, quick=True
+    _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True, ack_mode="eq6"),
+    _tuned("lifetime", "A-LIAD: RTTmax of eq 7 is the largest ever", LIADS, quick=True, decrease="lifetime"),
+    _tuned("literal", "A-LIAD: both, the most literal reading", LIADS, ack_mode="eq6", decrease="lifetime"),
+    _tuned("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS, probe="eq3"),
+    _tuned("standard", "A-LIAD: standard slow start", LIADS, start="standard"),
+    _tuned(
+        "westwood-ns2",
+        "Westwood: the constant filter of ns-2's module",
+        WESTWOOD,
+        quick=True,
+        filter="constant",
     ),
-    liad(ack_mode="eq6", decrease="lifetime").variant(
-        "literal", "A-LIAD: both, the most literal reading", LIADS
-    ),
-    liad(probe="eq3").variant("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS),
-    liad(start="standard").variant("standard", "A-LIAD: standard slow start", LIADS),
-    BASE.with_options(westwood={"filter": "constant"}).variant(
-        "westwood-ns2", "Westwood: the constant filter of ns-2's module", WESTWOOD, quick=True
-    ),
-    BASE.with_options(westwood={"name": "westwood-plus"}).variant(
-        "westwood-plus", "Westwood+ for Westwood", WESTWOOD
-    ),
-    BASE.with_options(cubic={"beta": 0.8}).variant(
+    _tuned("westwood-plus", "Westwood+ for Westwood", WESTWOOD, name="westwood-plus"),
+    BASE.variant(
         "old-cubic",
         "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start",
         where(cc=("cubic", "bic")),
         quick=True,
+        options={**BASE.options, "cubic": {"beta": 0.8}},
         initial_ssthresh={"cubic": 100, "bic": 100},
     ),
-    BASE.with_options(scalable={"legacy_window": 0}).variant(
-        "stcp-pure", "Scalable without Reno at small windows", SCALABLE
-    ),
-    BASE.with_options(scalable={"a": 0.02, "at_least_reno": True}).variant(
-        "stcp-linux", "Scalable of 2006 Linux: a = 0.02, never slower than Reno", SCALABLE
+    _tuned("stcp-pure", "Scalable without Reno at small windows", SCALABLE, legacy_window=0),
+    _tuned(
+        "stcp-linux",
+        "Scalable of 2006 Linux: a = 0.02, never slower than Reno",
+        SCALABLE,
+        a=0.02,
+        at_least_reno=True,
     ),
     BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5),
     BASE.variant("buffer-two", "buffer two BDPs", buffer_bdp=2.0),
@@ -239,33 +235,19 @@ VARIANTS = (
     BASE.variant("no-sack", "no SACK in any run", recovery="newreno"),
     BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
     BASE.variant("acks-lost", "ACKs lost at the same rate", LOSSY, acks_lost=True),
-    BASE.variant("length-100", "100 s where no length is given", WITH_LENGTH, long_s=100.0),
+    BASE.variant("length-100", "100 s where no length is given", UNSAID, long_s=100.0),
     BASE.variant(
-        "sweep-loss",
-        "packet error rate 0.1 % in the RTT sweep of figure 9",
-        where(experiment="rtt"),
-        quick=True,
-        sweep_per=LOW,
+        "sweep-loss", "packet error rate 0.1 % in the RTT sweep of figure 9", SWEEP, quick=True, sweep_per=LOW
     ),
-    BASE.variant(
-        "own-rtts",
-        "competing flows differ in RTT by up to 4 %",
-        where(experiment=("intra", "friend")),
-        own_rtts=True,
-    ),
+    BASE.variant("own-rtts", "competing flows differ in RTT by up to 4 %", RIVALS, own_rtts=True),
 )
 
 
 def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """Experiment, algorithm, RTT, error rate and payload of every run of one seed."""
     for run in experiments():
-        yield {
-            "experiment": run.experiment,
-            "cc": run.cc,
-            "rtt_ms": round(run.rtt_s * 1e3),
-            "per": run.per,
-            "mss": of.setup.mss_bytes,
-        }
+        keys: Keys = {"experiment": run.experiment, "cc": run.cc, "rtt_ms": round(run.rtt_s * 1e3)}
+        yield {**keys, "per": run.per, "mss": of.setup.mss_bytes}
 
 
 def scenario(

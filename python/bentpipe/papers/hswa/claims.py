@@ -105,20 +105,13 @@ def _h7(runs: pl.DataFrame) -> list[Check]:
         [fmean(at) for at in zip(*(column(grown, name, ber=ber) for ber in BERS), strict=True)]
         for name in ("zero", "linear", "beyond")
     )
-    none = [0.0] * len(beyond)
+    at_base = ((power(ber), s, column(grown, "at_base", ber=ber)) for ber, s in S.items())
+    what = "increment at TD = BaseTD, BER"
+    all_of, none = ([share] * len(zero) for share in (1.0, 0.0))
     return [
         number("increment is 0 at TD / BaseTD", zero, ZERO, within=ZERO_WITHIN),
-        *(
-            number(
-                f"increment at TD = BaseTD, BER {power(ber)}",
-                column(grown, "at_base", ber=ber),
-                S[ber],
-                unit="packets",
-                within=S[ber] * ZERO_WITHIN,
-            )
-            for ber in BERS
-        ),
-        ratio_at_least("variance that a line explains", straight, [1.0] * len(straight), STRAIGHT),
+        *(number(f"{what} {ber}", x, s, unit="packets", within=s * ZERO_WITHIN) for ber, s, x in at_base),
+        ratio_at_least("variance that a line explains", straight, all_of, STRAIGHT),
         near("increment at TD of 2 BaseTD and more", beyond, none, NONE_WITHIN, unit="packets"),
     ]
 

@@ -15,11 +15,12 @@ from bentpipe.papers.hswa import claims, setup
 from bentpipe.papers.hswa.claims import LABELS, power
 from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
 from bentpipe.studies import draw
+from bentpipe.studies.captions import Captions
 from bentpipe.studies.claim import interval
 from bentpipe.studies.design import BASE, where
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
-from bentpipe.studies.prose import text
+from bentpipe.studies.rows import column
 from bentpipe.studies.study import Figure, Section, Table
 
 if TYPE_CHECKING:
@@ -28,21 +29,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
-PANELS = (
-    (BASE, "(a) error rate per bit, as printed"),
-    (BESIDE, "(b) error rate per byte (ns-2, unit byte)"),
-)
+PANELS = {BASE: "(a) error rate per bit, as printed", BESIDE: "(b) error rate per byte (ns-2, unit byte)"}
 #: Line of each orbit in figure 4.
 ORBIT_LINE: dict[str, Any] = {"LEO": "-", "MEO": (0, (5, 1.5)), "GEO": (0, (1, 1.2))}
 #: Figure 1 is drawn up to here; what lies beyond is 0.
 LARGEST_RATIO = 3.0
-PAPER_MARK: dict[str, Any] = {
-    "markerfacecolor": "none",
-    "markeredgecolor": "black",
-    "markeredgewidth": 0.8,
-    "linestyle": "none",
-    "zorder": 5,
-}
+PAPER_MARK: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
+PAPER_MARK |= {"linestyle": "none", "zorder": 5}
+
+CAPTIONS = Captions("""
+    - figure-1 | Figure 1. Increment of the congestion window. | The controller in the simulator: what its
+      window grew by in one round trip, against the delay of the round trip before ({trips} round trips,
+      {inside} of them between 1 and 2; {seeds} seeds for each BER). The path is {rate:g} Mbit/s and {rtt:g}
+      ms without loss; cross traffic, 6 s on and 6 s off, makes the queue rise and fall. Dashed: eq. 4, not
+      fitted. A line fitted to the points between 1 and 2, by BER: increment at TD = BaseTD, and TD / BaseTD
+      at which it is 0, with half-widths of 95 % intervals: {fits}. | A scatter plot: for each of four bit
+      error rates the increment falls on a straight line from S at a ratio of 1 to 0 at a ratio of 2.
+    - figure-3 | Figure 3. Throughput over GEO. | Mean and 95 % interval over {seeds} seeds. Black, open: the
+      values that the paper prints (6.3 and 44 Mbit/s at 1e-8, 0.034 and 2.3 Mbit/s at 1e-5); cross: SCPS-TP
+      in the NASA report that it quotes (0.27 Mbit/s). (a) A packet of 1000 bytes is lost with probability 1 -
+      (1 - BER) to the power 8000; (b) to the power 1000. | Two line charts of throughput against bit error
+      rate on logarithmic axes, HSWA-TCP above SCPS-TP.
+    - figure-4 | Figure 4. Throughput of HSWA-TCP by orbit. | Mean and 95 % interval over {seeds} seeds;
+      round-trip propagation 10, 250 and 500 ms. Black, open: the values that the paper prints (LEO about 99
+      Mbit/s over the better BERs and 81 at 1e-5, GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5).
+      Error rates as in figure 3. | Two line charts of the throughput of HSWA-TCP against bit error rate on
+      logarithmic axes, LEO above MEO above GEO.
+""")
 
 
 def figures(found: Findings) -> list[Figure]:
@@ -60,17 +73,10 @@ def increments(found: Findings) -> Figure:
     ]
     data = pl.DataFrame(rows, schema_overrides={"td_over_base": pl.Float64, "increment": pl.Float64})
     near = data.filter(pl.col("td_over_base") <= LARGEST_RATIO)
-    style = registry.style("hswa")
+    look = draw.look("hswa", 2.6, f"{registry.style('hswa')['label']}, one round trip")
+    dots: dict[str, Any] = {"markeredgewidth": 0, "alpha": 0.6, "linestyle": "none", "zorder": 2}
     fig, (ax,) = draw.figure(2.4)
-    ax.plot(
-        near["td_over_base"],
-        near["increment"],
-        **draw.look("hswa", 2.6, f"{style['label']}, one round trip"),
-        markeredgewidth=0,
-        alpha=0.6,
-        linestyle="none",
-        zorder=2,
-    )
+    ax.plot(near["td_over_base"], near["increment"], **look, **dots)
     for ber, s in claims.S.items():
         law = ax.plot([1.0, 2.0, LARGEST_RATIO], [s, 0.0, 0.0], color="black", linewidth=0.7, linestyle="--")
         law[0].set(zorder=3, label="eq. 4" if ber == BERS[0] else "_")
@@ -79,28 +85,19 @@ def increments(found: Findings) -> Figure:
     ax.set(xlim=(0.5, LARGEST_RATIO), ylim=(-3, 88), xticks=[1.0, 1.5, 2.0, 2.5, 3.0])
     ax.set(xlabel="TD / BaseTD of the round trip before", ylabel="increment (packets per RTT)")
     ax.legend(loc="upper right")
-    fits = "; ".join(
-        f"{power(ber)}: {plus_minus(interval(at['at_base']))} and {plus_minus(interval(at['zero']))}"
-        for ber in BERS
-        for at in [runs.filter(pl.col("ber") == ber)]
-    )
-    inside = data.filter((pl.col("td_over_base") > 1) & (pl.col("td_over_base") < 2)).height
-    return Figure(
+    ends = {ber: [interval(column(runs, name, ber=ber)) for name in ("at_base", "zero")] for ber in BERS}
+    return CAPTIONS.figure(
         "figure-1",
-        "Figure 1. Increment of the congestion window.",
-        text(f"""
-            The controller in the simulator: what its window grew by in one round trip, against the delay of
-            the round trip before ({data.height} round trips, {inside} of them between 1 and 2; {found.seeds}
-            seeds for each BER). The path is {setup.INCREMENT_RATE_BPS / 1e6:g} Mbit/s and
-            {setup.INCREMENT_RTT_S * 1e3:g} ms without loss; cross traffic, 6 s on and 6 s off, makes the
-            queue rise and fall. Dashed: eq. 4, not fitted. A line fitted to the points between 1 and 2, by
-            BER: increment at TD = BaseTD, and TD / BaseTD at which it is 0, with half-widths of 95 %
-            intervals: {fits}.
-        """),
-        "A scatter plot: for each of four bit error rates the increment falls on a straight line from S at a "
-        "ratio of 1 to 0 at a ratio of 2.",
         fig,
         data,
+        trips=data.height,
+        inside=data.filter((pl.col("td_over_base") > 1) & (pl.col("td_over_base") < 2)).height,
+        seeds=found.seeds,
+        rate=setup.INCREMENT_RATE_BPS / 1e6,
+        rtt=setup.INCREMENT_RTT_S * 1e3,
+        fits="; ".join(
+            f"{power(b)}: {plus_minus(s)} and {plus_minus(zero)}" for b, (s, zero) in ends.items()
+        ),
     )
 
 
@@ -115,19 +112,7 @@ def geo(found: Findings) -> Figure:
     handles.append(Line2D([], [], marker="x", markersize=5, label="NASA", **PAPER_MARK))
     spaced = {"ncols": 4, "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5}
     fig.legend(handles=handles, loc="outside upper center", **spaced)
-    return Figure(
-        "figure-3",
-        "Figure 3. Throughput over GEO.",
-        text(f"""
-            Mean and 95 % interval over {found.seeds} seeds. Black, open: the values that the paper prints
-            (6.3 and 44 Mbit/s at 1e-8, 0.034 and 2.3 Mbit/s at 1e-5); cross: SCPS-TP in the NASA report that
-            it quotes (0.27 Mbit/s). (a) A packet of 1000 bytes is lost with probability 1 - (1 - BER) to the
-            power 8000; (b) to the power 1000.
-        """),
-        "Two line charts of throughput against bit error rate on logarithmic axes, HSWA-TCP above SCPS-TP.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    return CAPTIONS.figure("figure-3", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
 def orbits(found: Findings) -> Figure:
@@ -139,19 +124,7 @@ def orbits(found: Findings) -> Figure:
     handles.append(Line2D([], [], marker="^", markersize=6, label="paper", **PAPER_MARK))
     spaced = {"ncols": 4, "columnspacing": 1.2, "handlelength": 2.6}
     fig.legend(handles=handles, loc="outside upper center", **spaced)
-    return Figure(
-        "figure-4",
-        "Figure 4. Throughput of HSWA-TCP by orbit.",
-        text(f"""
-            Mean and 95 % interval over {found.seeds} seeds; round-trip propagation 10, 250 and 500 ms. Black,
-            open: the values that the paper prints (LEO about 99 Mbit/s over the better BERs and 81 at 1e-5,
-            GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5). Error rates as in figure 3.
-        """),
-        "Two line charts of the throughput of HSWA-TCP against bit error rate on logarithmic axes, LEO above "
-        "MEO above GEO.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    return CAPTIONS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
 
 
 #: A line of figures 3 and 4: algorithm, orbit, marker and style.
@@ -164,7 +137,7 @@ def _panels(
     """Throughput against the BER, with what the paper prints; in each panel, errors of another kind."""
     rows: list[dict[str, object]] = []
     fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
-    for ax, (variant, title) in zip(axes, PANELS, strict=True):
+    for ax, (variant, title) in zip(axes, PANELS.items(), strict=True):
         runs = found.runs.filter(pl.col("variant") == variant)
         kind = "bit" if variant == BASE else "byte"
         for cc, orbit, marker, style in lines:
@@ -221,41 +194,25 @@ def implied(cc: str, orbit: str, ber: float, mbps: float) -> Implied:
     return Implied(window, loss, per_byte, per_byte / 8)
 
 
-#: Columns of the tables of runs after the throughput: measure, heading and factor.
-MEASURES = (
-    ("cwnd", "cwnd, packets", 1),
-    ("rtt_s", "RTT, ms", 1e3),
-    ("lost_error", "Lost by errors", 1),
-    ("lost_queue", "Lost at the queue", 1),
-    ("timeouts", "Timeouts", 1),
-)
-
-
 def runs_section(found: Findings) -> Section:
     """Tables of the main measures per algorithm, orbit and error rate, errors per bit and per byte."""
     head = ["Run", "Packet loss rate", "Mbit/s ± half of the 95 % interval", "Square-root law"]
-    head += [heading for _, heading, _ in MEASURES]
+    head += ["cwnd, packets", "RTT, ms", "Lost by errors", "Lost at the queue", "Timeouts"]
+    rest = {"cwnd": 1, "rtt_s": 1e3, "lost_error": 1, "lost_queue": 1, "timeouts": 1}
     tables = []
     for variant, of in ((BASE, setup.BASE), (BESIDE, setup.BYTES)):
         runs = found.runs.filter(pl.col("variant") == variant)
         rows = []
-        for (cc, orbit), ber in ((pair, ber) for pair in setup.PAIRS for ber in BERS):
+        for cc, orbit, ber in ((*pair, ber) for pair in setup.PAIRS for ber in BERS):
             loss = of.packet_loss(ber)
             law = law_window(growth(cc, ber), loss) * of.packet_bytes * 8 / RTT_S[orbit] / 1e6
-            means = (interval(claims.rate(runs, cc, orbit, ber, name)).mean * by for name, _, by in MEASURES)
-            rows.append(
-                [
-                    f"{LABELS[cc]}, {orbit}, {power(ber)}",
-                    f"{loss:.2g}",
-                    plus_minus(interval(claims.rate(runs, cc, orbit, ber))),
-                    plain(law) if law < RATE_BPS / 1e6 else "full",
-                    *(plain(mean) for mean in means),
-                ]
-            )
+            rate = plus_minus(interval(claims.rate(runs, cc, orbit, ber)))
+            got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).mean for name in rest}
+            means = (mean * rest[name] for name, mean in got.items())
+            cells = [f"{loss:.2g}", rate, plain(law) if law < RATE_BPS / 1e6 else "full", *map(plain, means)]
+            rows.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", *cells])
         tables.append(Table(head, rows, f"Errors per {of.unit}"))
-    spans = "; ".join(
-        f"{LABELS[cc]} over {orbit} {length:g} s" for (cc, orbit), length in setup.SPAN_S.items()
-    )
+    spans = "; ".join(f"{LABELS[cc]} over {to} {length:g} s" for (cc, to), length in setup.SPAN_S.items())
     lengths = (
         f"Lengths: {spans}. Throughput is measured after {setup.WARM_UP:.0%} of that; the rest is per run, "
         "warm-up included. The square-root law knows no queue and no timeout."

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -78,8 +77,7 @@ def increment(trace: pl.DataFrame) -> Measures:
     return {**NO_THROUGHPUT, **line(growths(trace))}
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """A round trip: TD / BaseTD of the round before it, and by how many segments the window grew in it."""
 
     ratio: float
@@ -93,9 +91,7 @@ def growths(trace: pl.DataFrame) -> list[Growth]:
     window's worth of ACKs. Nothing may be lost. The trace has what the receiver has got; the sender knows it
     half a propagation delay later.
     """
-    import polars as pl
-
-    x = trace.filter(pl.col("flow") == "x").sort("t_s")
+    x = trace.filter(trace["flow"] == "x").sort("t_s")
     late = round(setup.INCREMENT_RTT_S / 2 / setup.INCREMENT_SAMPLE_S)
     window, flight, rtt, slow = (x[c].to_numpy() for c in ("cwnd", "in_flight", "rtt_s", "ssthresh"))
     got = x["delivered_bytes"].to_numpy() / (PACKET_BYTES - HEADER_BYTES)
@@ -125,10 +121,8 @@ def growths(trace: pl.DataFrame) -> list[Growth]:
 
 def line(found: list[Growth]) -> Measures:
     """The line through the round trips in the pre-congestion sub-phase, and the mean beyond it."""
-    x = np.array([g.ratio for g in found])
-    y = np.array([g.segments for g in found])
-    inside = (x > 1.0) & (x < 2.0)
-    beyond = x >= 2.0
+    x, y = np.array(found).T
+    inside, beyond = (x > 1.0) & (x < 2.0), x >= 2.0
     if inside.sum() < 3 or not beyond.any():
         raise ValueError("too few round trips at one of the sub-phases of eq. 4")
     slope, level = np.polyfit(x[inside], y[inside], 1)

@@ -14,7 +14,7 @@ from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
 from bentpipe.studies.prose import paragraphs, rows, text
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decided, held
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held
 
 #: Packets in flight for three duplicate ACKs, and so for a fast retransmit.
 LEAST_WINDOW = 4
@@ -33,9 +33,8 @@ def _under(found: Findings, variant: str, claim_id: str, *checks: int) -> list[s
 def _values(found: Findings, claim_id: str, names: str, *checks: int) -> list[str]:
     """A sentence with the means of some checks under each of some variants; none if none was run."""
     got = {name: _under(found, name, claim_id, *checks) for name in names.split()}
-    parts = [
-        f"{found.sensitivity.choices[name]}: {' and '.join(means)}" for name, means in got.items() if means
-    ]
+    told = found.sensitivity.choices
+    parts = [f"{told[name]}: {' and '.join(means)}" for name, means in got.items() if means]
     base = found.sensitivity.claim("base", claim_id)
     what = [base.checks[check].what for check in checks] if base else []
     return [f"Under other choices ({' and '.join(what)}, Mbit/s): {'; '.join(parts)}."] if parts else []
@@ -52,12 +51,11 @@ def _law(cc: str, orbit: str, ber: float) -> str:
 
 
 def _h1(found: Findings) -> Reason:
+    byte = _under(found, "byte", "H1", 1, 2)
     short = "both rates are low for errors per bit"
-    if byte := _under(found, "byte", "H1", 1, 2):
-        short += f"; per byte {' and '.join(byte)} Mbit/s"
-    laws = f"For SCPS-TP, {_law('scps', 'GEO', 1e-8)}. For HSWA, {_law('hswa', 'GEO', 1e-8)}."
-    first = paragraphs(f"""
-        {laws}
+    short += f"; per byte {' and '.join(byte)} Mbit/s" if byte else ""
+    detail = paragraphs(f"""
+        For SCPS-TP, {_law("scps", "GEO", 1e-8)}. For HSWA, {_law("hswa", "GEO", 1e-8)}.
 
         Both are near an error rate per byte, which is what an ns-2 ErrorModel of unit byte draws: a packet of
         n bytes survives with probability (1 - rate) to the power n.
@@ -65,20 +63,19 @@ def _h1(found: Findings) -> Reason:
         The square-root law makes the ratio the root of S = 80, {plain(claims.S[1e-8] ** 0.5)}, whatever the
         loss rate, unless the window reaches its limit. The paper's 7 is a little less.
     """)
-    last = text("""
+    detail += _values(found, "H1", "byte byte-1500 buffer-50 byte-buffer-50 per-ack", 1, 2)
+    detail += paragraphs("""
         With ns-2's default queue of 50 packets HSWA loses its gain: it sends S = 80 packets more in each
         round trip, in bursts at the rate of the link, and they do not fit. So the paper's queue was longer,
         unless its sender was paced.
     """)
-    tried = _values(found, "H1", "byte byte-1500 buffer-50 byte-buffer-50 per-ack", 1, 2)
-    return short, [*first, *tried, last]
+    return short, detail
 
 
 def _h2(found: Findings) -> Reason:
     scps, hswa = (_mean(found, cc, "GEO", 1e-5) for cc in ("scps", "hswa"))
     window, timeouts = (_mean(found, "scps", "GEO", 1e-5, name) for name in ("cwnd", "timeouts"))
-    mbps = PRINTED["scps", "GEO", 1e-5]
-    printed = implied("scps", "GEO", 1e-5, mbps)
+    printed = implied("scps", "GEO", 1e-5, mbps := PRINTED["scps", "GEO", 1e-5])
     root = plain(claims.S[1e-5] ** 0.5)
     detail = paragraphs(f"""
         At 1e-5 per bit {BASE.packet_loss(1e-5):.1%} of the packets are lost. SCPS-TP's window is
@@ -92,11 +89,9 @@ def _h2(found: Findings) -> Reason:
         So no one error model gives both: the ratio is {plain(hswa / scps)} here, and the law makes it the
         root of S = 50, {root}, at any loss rate.
     """)
-    for ratio in _under(found, "per-ack", "H2", 0):
-        detail.append(
-            f"Eq. 4 per ACK instead of per round trip gives {ratio} at most, but over LEO not the 81 Mbit/s "
-            "of figure 4 (H5)."
-        )
+    per_ack = "Eq. 4 per ACK instead of per round trip gives {} at most, but over LEO not the 81 Mbit/s of "
+    per_ack += "figure 4 (H5)."
+    detail += [per_ack.format(ratio) for ratio in _under(found, "per-ack", "H2", 0)]
     detail += _values(found, "H2", "byte byte-1500 byte-ln newreno reno prr per-ack", 1, 2)
     return f"the rules alone give {root} times, not 66", detail
 
@@ -140,10 +135,8 @@ def _h5(found: Findings) -> Reason:
 
 def _h6(found: Findings) -> Reason:
     meo, geo = (_mean(found, "hswa", orbit, 1e-5) for orbit in ("MEO", "GEO"))
-    law = (
-        "The order follows from the law: the window depends on the loss rate alone, so throughput falls as "
-        f"the RTT grows; MEO has {meo / geo:.2f} times GEO at 1e-5."
-    )
+    law = "The order follows from the law: the window depends on the loss rate alone, so throughput falls as "
+    law += f"the RTT grows; MEO has {meo / geo:.2f} times GEO at 1e-5."
     tried = _values(found, "H6", "byte byte-1500 byte-prr byte-ln per-ack byte-per-ack", 0, 1)
     return f"order at every BER; at 1e-5 {plain(geo)} (GEO) and {plain(meo)} Mbit/s (MEO)", [law, *tried]
 
@@ -171,12 +164,11 @@ def implied_section() -> Section:
     listed, simulated = [], []
     for (cc, orbit, ber), mbps in sorted(printed.items(), key=lambda kv: (kv[0][0] != "scps", kv[0][2])):
         of = implied(cc, orbit, ber, mbps)
-        by_law = [f"{of.loss:.2g}", plain(of.per_bit), plain(of.per_byte)]
-        if of.window < LEAST_WINDOW:
-            by_law = ["-"] * 3
-        elif mbps != QUOTED:
-            simulated.append((of.per_bit, of.per_byte))
+        valid = of.window >= LEAST_WINDOW
+        by_law = [f"{of.loss:.2g}", plain(of.per_bit), plain(of.per_byte)] if valid else ["-"] * 3
         listed.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", f"{mbps:g}", plain(of.window), *by_law])
+        if valid and mbps != QUOTED:
+            simulated.append((of.per_bit, of.per_byte))
     bits, octets = (f"{plain(min(of))} and {plain(max(of))}" for of in zip(*simulated, strict=True))
     law = text(f"""
         Both algorithms add to the window (1 or S packets per round trip, while no queue stands) and halve it
@@ -251,19 +243,15 @@ def _choices(found: Findings) -> Section:
         Each row changes one choice (or two) and repeats the study over {found.few_seeds} seeds; the first row
         is the base over the same seeds. H7 is not in the table: none of these choices touches its runs.
     """)
-    if changed := ", ".join(decided(found)):
-        said += f" The choices decide {changed}; the other verdicts hold under every choice tried."
-    else:
-        said += " No choice tried changes a verdict."
+    said += " " + decision(found)
     holding = held(found)
     of_base = holding.pop("base")
+    best = max(holding, key=lambda name: holding[name], default="")
     total = sum(len(c.checks) for c in found.sensitivity.base if c.id in found.open)
-    best = max(holding, key=lambda name: holding[name], default="base")
-    if holding and holding[best] < total:
-        said += (
-            f" Most checks hold with: {found.sensitivity.choices[best]} ({holding[best]} of {total}; "
-            f"{of_base} in the base). No choice makes all of them hold."
-        )
+    if best and holding[best] < total:
+        count = f"{holding[best]} of {total}; {of_base} in the base"
+        said += f" Most checks hold with: {found.sensitivity.choices[best]} ({count}). "
+        said += "No choice makes all of them hold."
     return choices_section(found, said, numbers=NUMBERS)
 
 

@@ -29,14 +29,11 @@ PAIRS = (("scps", "GEO"), ("hswa", "GEO"), ("hswa", "MEO"), ("hswa", "LEO"))
 SPAN_S = {("scps", "GEO"): 1000.0, ("hswa", "GEO"): 300.0, ("hswa", "MEO"): 300.0, ("hswa", "LEO"): 60.0}
 #: The share of a run that is warm-up: throughput is measured after it.
 WARM_UP = 0.4
-#: A packet on the wire: ns-2's default packetSize_, of which its native Vegas, the kin of SCPS-TP, takes the
-#: header.
+#: A packet on the wire: ns-2's packetSize_, of which its native Vegas, the kin of SCPS-TP, takes the header.
 PACKET_BYTES, HEADER_BYTES = 1000, 40
 
 #: The run that drives the controller's increment through all of figure 1 (H7).
-INCREMENT_RATE_BPS = 5e6
-INCREMENT_RTT_S = 0.5
-INCREMENT_SPAN_S = 60.0
+INCREMENT_RATE_BPS, INCREMENT_RTT_S, INCREMENT_SPAN_S = 5e6, 0.5, 60.0
 #: Rows of its trace come more often than packets do (1.6 ms), so that each ACK is seen.
 INCREMENT_SAMPLE_S = 1e-3
 
@@ -82,14 +79,9 @@ class Setup(Choices):
         flow = _flow({"name": cc, **options} if options else cc, self.packet_bytes, **self.flow)
         if self.window_bdp is not None:
             flow["receive_window"] = f"{round(self.window_bdp * bdp_packets(orbit, self))} segments"
-        return _scenario(
-            f"{cc} over {orbit}, {self.unit} error rate {ber:g}",
-            SPAN_S[cc, orbit],
-            seed,
-            "1 s",
-            _link(RATE_BPS, RTT_S[orbit], self.buffer, loss=loss, **more),
-            flow,
-        )
+        title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
+        link = _link(RATE_BPS, RTT_S[orbit], self.buffer, loss=loss, **more)
+        return _scenario(title, SPAN_S[cc, orbit], seed, "1 s", link, flow)
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -105,28 +97,18 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     """
     traffic = {"kind": "cbr", "rate": f"{(2 + seed % 3) * 1.0:g} Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
     traffic |= {"on": "6 s", "off": "6 s"}
-    return _scenario(
-        f"the increment of HSWA at a bit error rate of {ber:g}",
-        INCREMENT_SPAN_S,
-        seed,
-        f"{INCREMENT_SAMPLE_S * 1e3:g} ms",
-        _link(INCREMENT_RATE_BPS, INCREMENT_RTT_S, "50 bdp", reverse={"rate": "10 Gbit/s"}),
-        _flow({"name": "hswa", "ber": ber}, PACKET_BYTES, initial_ssthresh=100),
-        {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic},
-    )
+    title = f"the increment of HSWA at a bit error rate of {ber:g}"
+    link = _link(INCREMENT_RATE_BPS, INCREMENT_RTT_S, "50 bdp", reverse={"rate": "10 Gbit/s"})
+    flow = _flow({"name": "hswa", "ber": ber}, PACKET_BYTES, initial_ssthresh=100)
+    cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
+    return _scenario(title, INCREMENT_SPAN_S, seed, f"{INCREMENT_SAMPLE_S * 1e3:g} ms", link, flow, cross)
 
 
 def _scenario(
     title: str, span_s: float, seed: int, interval: str, link: dict[str, Any], *flows: dict[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "title": title,
-        "duration": f"{span_s:g} s",
-        "seed": seed,
-        "record": {"interval": interval},
-        "link": {"sat": link},
-        "flow": list(flows),
-    }
+    head = {"title": title, "duration": f"{span_s:g} s", "seed": seed, "record": {"interval": interval}}
+    return {**head, "link": {"sat": link}, "flow": list(flows)}
 
 
 def _link(rate_bps: float, rtt_s: float, limit: str, **more: Any) -> dict[str, Any]:
@@ -149,9 +131,10 @@ BESIDE = "byte"
 #: 8000 packets per round trip at any window. Where the window is small that is more, and an upper bound; a
 #: large one is back at its limit within a round trip either way.
 PER_ACK = {"hswa": {"a": 1000.0}}
-
+EQ_4 = "eq. 4 per ACK at most (A = 1000), receive window 1 BDP"
 #: Eq. 5 with the natural logarithm: S is ln 10 times larger.
 NATURAL = {"hswa": {"a": 10.0 * math.log(10.0)}}
+AVERAGE = {"scps": {"average": "connection"}}
 
 VARIANTS = (
     BASE.variant(BESIDE, "error rate per byte (ns-2's unit byte)", quick=True, unit="byte"),
@@ -170,25 +153,10 @@ VARIANTS = (
     BASE.variant("min-rto", "least timeout 1 s", flow={"min_rto": "1 s"}),
     BASE.variant("lossy-acks", "ACKs lost too", lossy_acks=True),
     BASE.variant("from-start", "whole run, slow start included", from_start=True),
-    BASE.variant(
-        "average-connection",
-        "AvgRTT of SCPS-TP over the whole connection",
-        options={"scps": {"average": "connection"}},
-    ),
-    BASE.variant(
-        "per-ack",
-        "eq. 4 per ACK at most (A = 1000), receive window 1 BDP",
-        quick=True,
-        options=PER_ACK,
-        window_bdp=1.0,
-    ),
+    BASE.variant("average-connection", "AvgRTT of SCPS-TP over the whole connection", options=AVERAGE),
+    BASE.variant("per-ack", EQ_4, quick=True, options=PER_ACK, window_bdp=1.0),
     BYTES.variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", options=NATURAL),
-    BYTES.variant(
-        "byte-per-ack",
-        "error rate per byte, eq. 4 per ACK at most (A = 1000), receive window 1 BDP",
-        options=PER_ACK,
-        window_bdp=1.0,
-    ),
+    BYTES.variant("byte-per-ack", f"error rate per byte, {EQ_4}", options=PER_ACK, window_bdp=1.0),
 )
 
 #: The runs of figure 1, which no choice of the set-up touches.
