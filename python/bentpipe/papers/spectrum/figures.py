@@ -14,23 +14,9 @@ from matplotlib.patches import Patch
 
 from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
 from bentpipe.analysis.traces import columns, cuts
-from bentpipe.papers.spectrum import claims
+from bentpipe.papers.spectrum import claims, setup
 from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, rates
-from bentpipe.papers.spectrum.setup import (
-    ALGORITHMS,
-    BETA,
-    CHAIN,
-    FIVE,
-    FRIENDLY,
-    LABELS,
-    LONGER,
-    OFTEN_LOST,
-    QUEUES,
-    SMOOTH,
-    SQUARE_HALF_S,
-    SUBTRACT,
-    TRACE_SEED,
-)
+from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
 from bentpipe.studies import draw
 from bentpipe.studies.claim import interval
 from bentpipe.studies.design import where
@@ -58,7 +44,7 @@ START, WINDOWS, TOTAL, EPOCHS = (0.15, 0.45), (15.0, 50.0), 100.0, 25
 #: Length of the stretch that figures 14 to 17 show.
 STRETCH_S = 20.0
 
-LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in ALGORITHMS.items()}
+LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in setup.ALGORITHMS.items()}
 COLOURS = {name: look["color"] for name, look in LOOKS.items()}
 #: Options of intervals: thin.
 THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.5}
@@ -103,6 +89,12 @@ def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
     return {**keys, name: got.mean, "low": got.low, "high": got.high}
 
 
+def _figure(fig: MplFigure, data: pl.DataFrame, block: str) -> Figure:
+    """A figure whose name, title, caption and text alternative are a row of cells as in `prose.rows`."""
+    name, title, caption, alt = text(block).split(" | ")
+    return Figure(name, title, caption, alt, fig, data)
+
+
 def family() -> Figure:
     """Figure 2: the spectrum in the (k, l) plane."""
     k = np.linspace(-0.75, 2, 276)
@@ -120,20 +112,14 @@ def family() -> Figure:
     ax.set(xlabel="k (increase)", ylabel="l (decrease)")
     treated = Patch(color="#b9cde0", label="if eq. 14 holds"), Patch(color="#ece7f2", label="not treated")
     _legend(fig, _line("always fair", always, linewidth=2.0), *treated, columnspacing=1.2)
-    return Figure(
-        "figure-2",
-        "Figure 2. The spectrum of controls.",
-        text("""
-            The window grows by alpha / (w - w0)^k per round trip and falls by beta w^l at a loss. Shaded: -1
-            <= l - 1/(k+1) <= 0, where two users come nearer to equal shares (section 4.1): always on the
-            lines l = 1 and l = 1/(k+1), below them if over- and undershoot are bounded (equation 14); the
-            paper does not treat l < 0.
-        """),
-        "A map of the plane of the two exponents with the region of the spectrum shaded and three controls "
-        "marked.",
-        fig,
-        pl.DataFrame({"k": k, "l_least": low, "l_most": high}),
-    )
+    said = """
+        figure-2 | Figure 2. The spectrum of controls. | The window grows by alpha / (w - w0)^k per round trip
+        and falls by beta w^l at a loss. Shaded: -1 <= l - 1/(k+1) <= 0, where two users come nearer to equal
+        shares (section 4.1): always on the lines l = 1 and l = 1/(k+1), below them if over- and undershoot
+        are bounded (equation 14); the paper does not treat l < 0. | A map of the plane of the two exponents
+        with the region of the spectrum shaded and three controls marked.
+    """
+    return _figure(fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}), said)
 
 
 def crossing() -> Figure:
@@ -160,17 +146,15 @@ def crossing() -> Figure:
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="share of user 1", ylabel="share of user 2")
     ax.grid(visible=False)
     _legend(fig, *(_line(cc.upper(), COLOURS[cc]) for cc in ("simd", "aimd")))
-    return Figure(
-        "figure-4a",
-        "Figure 4a. Where SIMD crosses the efficiency line nearer to fairness than AIMD.",
-        text(f"""
-            Arrows: the way of both from shares of {START[0]:g} and {START[1]:g} to the line where the link is
-            full. Area (1), {float(np.mean(fairer[inside])):.1%} of the starts: SIMD's crossing is the fairer
-            one; the paper gives it as x1 + x2 > 1/3. Area (2): AIMD's is.
-        """),
-        "A map of the shares of two users, with the lines of equal shares and of a full link and two arrows.",
-        fig,
-        pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}),
+    said = f"""
+        figure-4a | Figure 4a. Where SIMD crosses the efficiency line nearer to fairness than AIMD. | Arrows:
+        the way of both from shares of {START[0]:g} and {START[1]:g} to the line where the link is full. Area
+        (1), {float(np.mean(fairer[inside])):.1%} of the starts: SIMD's crossing is the fairer one; the paper
+        gives it as x1 + x2 > 1/3. Area (2): AIMD's is. | A map of the shares of two users, with the lines of
+        equal shares and of a full link and two arrows.
+    """
+    return _figure(
+        fig, pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}), said
     )
 
 
@@ -178,13 +162,10 @@ def trajectories() -> Figure:
     """Figure 4b: the way of two windows to efficiency (T1) and to fairness (T2)."""
     fig, axes = draw.figure(1.6, columns=3, sharex=True, sharey=True)
     rows, corners = [], []
+    iiad = convergence.binomial_trajectory(*WINDOWS, TOTAL, 1, 0, SUBTRACT, epochs=EPOCHS)
     paths = (
         ("aimd", "AIMD(1/16)", convergence.trajectory(*WINDOWS, TOTAL, 0, 1, BETA, epochs=EPOCHS)),
-        (
-            "iiad",
-            "IIAD(1,2/3)",
-            convergence.binomial_trajectory(*WINDOWS, TOTAL, 1, 0, SUBTRACT, epochs=EPOCHS),
-        ),
+        ("iiad", "IIAD(1,2/3)", iiad),
         ("simd", "SIMD(1/16)", convergence.trajectory(*WINDOWS, TOTAL, -0.5, 1, BETA, epochs=EPOCHS)),
     )
     for ax, (cc, name, path) in zip(axes, paths, strict=True):
@@ -203,19 +184,14 @@ def trajectories() -> Figure:
         ]
     axes[0].set_ylabel("window 2 (packets)")
     axes[1].set_xlabel("window 1 (packets)")
-    return Figure(
-        "figure-4b",
-        "Figure 4b. Two windows on the way to fairness.",
-        text(f"""
-            From {WINDOWS[0]:g} and {WINDOWS[1]:g} packets (black dot) to the efficiency line W = {TOTAL:g}
-            (T1), and {EPOCHS - 1} synchronised losses on from there. Round trips to the line and to the last
-            loss, with the difference of the windows: {"; ".join(corners)}. Dashed: equal windows.
-        """),
-        "Three phase plots of two congestion windows, one per control, with the lines of a full link and of "
-        "equal windows.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    said = f"""
+        figure-4b | Figure 4b. Two windows on the way to fairness. | From {WINDOWS[0]:g} and {WINDOWS[1]:g}
+        packets (black dot) to the efficiency line W = {TOTAL:g} (T1), and {EPOCHS - 1} synchronised losses on
+        from there. Round trips to the line and to the last loss, with the difference of the windows:
+        {"; ".join(corners)}. Dashed: equal windows. | Three phase plots of two congestion windows, one per
+        control, with the lines of a full link and of equal windows.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
 
 
 def region() -> Figure:
@@ -231,16 +207,14 @@ def region() -> Figure:
     simd = Patch(color=colours(1.0), alpha=0.75, label="SIMD faster")
     _legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
     w1, w2 = np.meshgrid(found.w1, found.w2, indexing="ij")
-    return Figure(
-        "figure-4c",
-        "Figure 4c. Where SIMD(1/16) converges faster than AIMD(1/16).",
-        text(f"""
-            Closed forms of T1 + T2 (table 2) for each pair of windows at the start, W = 100 and epsilon = 1
-            packet. SIMD is faster from {float(np.mean(found.ratio[inside] > 1)):.1%} of the starts.
-        """),
-        "A map of the two windows at the start, coloured by which control converges faster.",
-        fig,
-        pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}),
+    said = f"""
+        figure-4c | Figure 4c. Where SIMD(1/16) converges faster than AIMD(1/16). | Closed forms of T1 + T2
+        (table 2) for each pair of windows at the start, W = 100 and epsilon = 1 packet. SIMD is faster from
+        {float(np.mean(found.ratio[inside] > 1)):.1%} of the starts. | A map of the two windows at the start,
+        coloured by which control converges faster.
+    """
+    return _figure(
+        fig, pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}), said
     )
 
 
@@ -272,19 +246,14 @@ def tradeoff(number: int, m: float) -> Figure:
     draw.panel_title(axes[1], f"(b) window over {m:g}")
     shown = axes[0].get_legend_handles_labels()
     fig.legend(*shown, loc="outside upper center", ncols=3, columnspacing=0.9, handlelength=1.4)
-    return Figure(
-        f"figure-{number}",
-        f"Figure {number}. Smoothness against aggressiveness and responsiveness.",
-        text(f"""
-            Closed forms of table 3 for a window of {WINDOW:g} packets that must become {m:g} times as large
-            (a) or small (b). Lines: beta from 1/64 to 1/2. For IIAD the variation is the geometric mean of
-            its values before and after.
-        """),
-        "Two charts on logarithmic axes: round trips to grow, and losses to shrink, over the coefficient of "
-        "variation, for AIMD, IIAD and SIMD.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    said = f"""
+        figure-{number} | Figure {number}. Smoothness against aggressiveness and responsiveness. | Closed
+        forms of table 3 for a window of {WINDOW:g} packets that must become {m:g} times as large (a) or small
+        (b). Lines: beta from 1/64 to 1/2. For IIAD the variation is the geometric mean of its values before
+        and after. | Two charts on logarithmic axes: round trips to grow, and losses to shrink, over the
+        coefficient of variation, for AIMD, IIAD and SIMD.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
 
 
 def _traded(control: tradeoffs.Control, betas: Array, m: float, panel: str) -> tuple[Array, Array]:
@@ -309,19 +278,15 @@ def friendliness(found: Findings) -> Figure:
     ax.axhline(claims.LEAST_FRIENDLY, color="black", linewidth=0.8, linestyle=(0, (1, 1)))
     ax.set(xscale="log", ylim=(0.5, 1.35), xlabel="loss rate p", ylabel="throughput / TCP's")
     fig.legend(loc="outside upper center", ncols=2)
-    return Figure(
-        "figure-7",
-        "Figure 7. TCP-friendliness under random losses.",
-        text(f"""
-            One flow, infinite link, {found.plan.settings["rounds"]} round trips ({LONGER} times as many from
-            a loss rate of {OFTEN_LOST:g} on, where a run is mostly timeouts); mean and 95 % interval over
-            {found.seeds} seeds of the ratio to TCP under the same seed. Dotted: the 75 % that the paper gives
-            as the least, at about 15 % loss.
-        """),
-        "A line chart of throughput relative to TCP over the loss rate, one line per control.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    said = f"""
+        figure-7 | Figure 7. TCP-friendliness under random losses. | One flow, infinite link,
+        {found.plan.settings["rounds"]} round trips ({setup.LONGER} times as many from a loss rate of
+        {setup.OFTEN_LOST:g} on, where a run is mostly timeouts); mean and 95 % interval over {found.seeds}
+        seeds of the ratio to TCP under the same seed. Dotted: the 75 % that the paper gives as the least, at
+        about 15 % loss. | A line chart of throughput relative to TCP over the loss rate, one line per
+        control.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
 
 
 def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
@@ -369,18 +334,14 @@ def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
     axes[len(links)].set_ylabel("lost or marked (%)" if queue == "red-ecn" else "lost (%)")
     _legend(fig, *(Line2D([], [], **LOOKS[name] | {"markersize": 4}) for name in (cc, "tcp")))
     seeds = [f"{len(claims.present(runs, 'seed', mbps=m))} at {m:g} Mbit/s" for m in links]
-    return Figure(
-        f"figure-{number}",
-        f"Figure {number}. TCP competing with {LABELS[cc]}, {QUEUES[queue]}.",
-        text(f"""
-            Throughput of a flow in the last {last:g} of {end:g} s over an equal share of the link. Large
-            marks: mean of the group with the 95 % interval over the seeds ({", ".join(seeds)}); small marks:
-            single flows of seed {TRACE_SEED}. Below: share of the packets {marked} at the bottleneck.
-        """),
-        "Charts of the flows' throughput over the number of flows, and of the loss rate below.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    said = f"""
+        figure-{number} | Figure {number}. TCP competing with {LABELS[cc]}, {QUEUES[queue]}. | Throughput of a
+        flow in the last {last:g} of {end:g} s over an equal share of the link. Large marks: mean of the group
+        with the 95 % interval over the seeds ({", ".join(seeds)}); small marks: single flows of seed
+        {setup.TRACE_SEED}. Below: share of the packets {marked} at the bottleneck. | Charts of the flows'
+        throughput over the number of flows, and of the loss rate below.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
 
 
 def _kept(found: Findings, experiment: str, cc: str, **keys: Key) -> pl.DataFrame:
@@ -420,20 +381,16 @@ def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
     marks = {"marker": "|", "linestyle": "none", "markersize": 5}
     tcp = COLOURS["tcp"]
     _legend(fig, _line("a TCP flow", tcp, linewidth=0.9), _line("cuts of the window", tcp, **marks))
-    return Figure(
-        f"figure-{number}",
-        f"Figure {number}. Throughput over 0.2 s, 16 + 16 flows, {mbps:g} Mbit/s, {QUEUES[queue]}.",
-        text(f"""
-            One flow of the control (colour) and one of TCP (grey) in the last {STRETCH_S:g} s of {end:g} s,
-            seed {TRACE_SEED}. Ticks: where the flow's window was cut, within {SHORT_S:g} s (the paper has the
-            packets {"marked" if queue == "red-ecn" else "dropped"}). Above each panel: the coefficient of
-            variation of a flow, mean over the 16 and over {found.plan.settings["load_seeds"]} seeds with its
-            95 % interval.
-        """),
-        "Four line charts of throughput over time, one per control, each with a TCP flow.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    said = f"""
+        figure-{number} | Figure {number}. Throughput over 0.2 s, 16 + 16 flows, {mbps:g} Mbit/s,
+        {QUEUES[queue]}. | One flow of the control (colour) and one of TCP (grey) in the last {STRETCH_S:g} s
+        of {end:g} s, seed {setup.TRACE_SEED}. Ticks: where the flow's window was cut, within {SHORT_S:g} s
+        (the paper has the packets {"marked" if queue == "red-ecn" else "dropped"}). Above each panel: the
+        coefficient of variation of a flow, mean over the 16 and over {found.plan.settings["load_seeds"]}
+        seeds with its 95 % interval. | Four line charts of throughput over time, one per control, each with a
+        TCP flow.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
 
 
 def variation(found: Findings) -> Figure:
@@ -455,21 +412,18 @@ def variation(found: Findings) -> Figure:
     for ax in axes[::2]:
         ax.set_ylabel("coeff. of variation")
     _legend(fig, Patch(color=COLOURS["tcp"], label="TCP beside it"))
-    return Figure(
-        "figure-14-17-variation",
-        "Figures 14 to 17 in numbers. Variation of the throughput.",
-        text(f"""
-            Coefficient of variation of a flow's throughput over 0.2 s under RED, mean over 16 flows of each
-            kind; 95 % interval over {found.plan.settings["load_seeds"]} seeds. In brackets: packets dropped
-            or marked.
-        """),
-        "Bar charts of the coefficient of variation for four controls and the TCP flows beside them.",
-        fig,
-        pl.DataFrame(rows),
-    )
+    said = f"""
+        figure-14-17-variation | Figures 14 to 17 in numbers. Variation of the throughput. | Coefficient of
+        variation of a flow's throughput over 0.2 s under RED, mean over 16 flows of each kind; 95 % interval
+        over {found.plan.settings["load_seeds"]} seeds. In brackets: packets dropped or marked. | Bar charts
+        of the coefficient of variation for four controls and the TCP flows beside them.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
 
 
-def _window(ax: Axes, t: Array, cwnd: Array, cc: str, alpha: float = 1.0, **names: str) -> pl.DataFrame:
+def _window(
+    ax: Axes, t: Array, cwnd: Array, cc: str, names: Mapping[str, str], alpha: float = 1.0
+) -> pl.DataFrame:
     """Draws a window over time; what is drawn."""
     ax.plot(t, cwnd, color=COLOURS[cc], alpha=alpha, linewidth=0.8)
     return pl.DataFrame({"t_s": t, "cwnd": cwnd}).with_columns(**{k: pl.lit(v) for k, v in names.items()})
@@ -491,7 +445,7 @@ def steps(found: Findings) -> Figure:
             t, cwnd = columns(_kept(found, experiment, cc), "x-1", "cwnd")
             part = (t > at - 20) & (t < at + 40)
             names = {"experiment": experiment, "control": LABELS[cc]}
-            rows.append(_window(ax, t[part], cwnd[part], cc, **names))
+            rows.append(_window(ax, t[part], cwnd[part], cc, names))
             ax.axvline(at, color="black", linewidth=0.6, linestyle=":")
             settled = _said(column(found.base, "settle_s", experiment=experiment, cc=cc))
             draw.panel_title(ax, f"{tag} {LABELS[cc].split('(')[0]}: {settled} s")
@@ -499,19 +453,14 @@ def steps(found: Findings) -> Figure:
         ax.set_ylabel("cwnd (packets)")
     for ax in axes[-2:]:
         ax.set_xlabel("time (s)")
-    return Figure(
-        "figure-18",
-        "Figure 18. The window as the load doubles (a) and halves (b).",
-        text(f"""
-            One run each (seed {TRACE_SEED}), 8 flows before {at:g} s and 16 after, and the other way round.
-            Above each panel: the time until the mean window of the next {AHEAD_S:g} s is within a packet of
-            its later mean, with the half-width of the 95 % interval over
-            {found.plan.settings["step_seeds"]} seeds.
-        """),
-        "Eight line charts of the congestion window over time around the change of the load.",
-        fig,
-        pl.concat(rows),
-    )
+    said = f"""
+        figure-18 | Figure 18. The window as the load doubles (a) and halves (b). | One run each (seed
+        {setup.TRACE_SEED}), 8 flows before {at:g} s and 16 after, and the other way round. Above each panel:
+        the time until the mean window of the next {AHEAD_S:g} s is within a packet of its later mean, with
+        the half-width of the 95 % interval over {found.plan.settings["step_seeds"]} seeds. | Eight line
+        charts of the congestion window over time around the change of the load.
+    """
+    return _figure(fig, pl.concat(rows), said)
 
 
 def impulse(found: Findings) -> Figure:
@@ -521,25 +470,22 @@ def impulse(found: Findings) -> Figure:
     for ax, cc in zip(axes, FIVE, strict=True):
         t, cwnd = columns(_kept(found, "square", cc), "x", "cwnd")
         part = (t >= 80) & (t <= 200)
-        rows.append(_window(ax, *_thinned(t[part], cwnd[part], 0.1), cc, control=LABELS[cc]))
+        rows.append(_window(ax, *_thinned(t[part], cwnd[part], 0.1), cc, {"control": LABELS[cc]}))
         for i in range(1, 4):
-            ax.axvspan(i * 2 * SQUARE_HALF_S, (2 * i + 1) * SQUARE_HALF_S, color="#eeeeee", zorder=0)
+            ax.axvspan(
+                i * 2 * setup.SQUARE_HALF_S, (2 * i + 1) * setup.SQUARE_HALF_S, color="#eeeeee", zorder=0
+            )
         draw.panel_title(ax, LABELS[cc])
         ax.set_ylabel("cwnd (packets)")
     axes[-1].set(xlim=(80, 200), ylim=(0, 32), xlabel="time (s)")
     _legend(fig, Patch(color="#eeeeee", label="constant-rate traffic"))
-    return Figure(
-        "figure-19",
-        "Figure 19. Response to a square wave.",
-        text(f"""
-            Congestion window, one run each (seed {TRACE_SEED}); grey: constant-rate traffic takes half of the
-            1.5 Mbit/s. The numbers are in table 5 below.
-        """),
-        "Five line charts of the congestion window over time, one per control, with grey bands while the "
-        "other traffic is on.",
-        fig,
-        pl.concat(rows),
-    )
+    said = f"""
+        figure-19 | Figure 19. Response to a square wave. | Congestion window, one run each (seed
+        {setup.TRACE_SEED}); grey: constant-rate traffic takes half of the 1.5 Mbit/s. The numbers are in
+        table 5 below. | Five line charts of the congestion window over time, one per control, with grey bands
+        while the other traffic is on.
+    """
+    return _figure(fig, pl.concat(rows), said)
 
 
 def converging(found: Findings, number: int, name: str, what: str, printed: Mapping[str, float]) -> Figure:
@@ -553,7 +499,7 @@ def converging(found: Findings, number: int, name: str, what: str, printed: Mapp
             t, cwnd = columns(_kept(found, experiment, cc), flow, "cwnd")
             part = (t > at - 20) & (t < at + 180)
             thin = _thinned(t[part] - at, cwnd[part], 0.3)
-            rows.append(_window(ax, *thin, cc, alpha, control=LABELS[cc], flow=flow))
+            rows.append(_window(ax, *thin, cc, {"control": LABELS[cc], "flow": flow}, alpha))
         ax.axvline(0, color="black", linewidth=0.6, linestyle=":")
         said = _said(column(found.base, name, experiment=experiment, cc=cc))
         draw.panel_title(ax, f"{LABELS[cc]}: {said} (paper {printed[cc]:g})")
@@ -561,18 +507,13 @@ def converging(found: Findings, number: int, name: str, what: str, printed: Mapp
     axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
     dark = COLOURS["tcp"]
     _legend(fig, *(_line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
-    return Figure(
-        f"figure-{20 + number}",
-        f"Figure {20 + number}. Two flows converge.",
-        text(f"""
-            Windows in packets of 500 bytes, one run each (seed {TRACE_SEED}): flow 1 dark, flow 2 light.
-            Above each panel: {what}, with the half-width of the 95 % interval over {found.seeds} seeds, and
-            the paper's number.
-        """),
-        "Four line charts, one per control, of the congestion windows of two flows over time.",
-        fig,
-        pl.concat(rows),
-    )
+    said = f"""
+        figure-{20 + number} | Figure {20 + number}. Two flows converge. | Windows in packets of 500 bytes,
+        one run each (seed {setup.TRACE_SEED}): flow 1 dark, flow 2 light. Above each panel: {what}, with the
+        half-width of the 95 % interval over {found.seeds} seeds, and the paper's number. | Four line charts,
+        one per control, of the congestion windows of two flows over time.
+    """
+    return _figure(fig, pl.concat(rows), said)
 
 
 def runs_section(base: pl.DataFrame) -> Section:
@@ -640,9 +581,5 @@ def _table_6(base: pl.DataFrame) -> Table:
             )
     head = ["", "Control", "W1, W2 of W", "paper", "RTT: measured", "paper", "closed form, our windows"]
     head += ["paper's analysis", "measured otherwise", "difference then", "paper"]
-    return Table(
-        head,
-        rows,
-        "Table 6 of the paper beside ours. Otherwise: T2 until 2 s without a break below 10 packets; T1 until "
-        "the first loss",
-    )
+    otherwise = "Otherwise: T2 until 2 s without a break below 10 packets; T1 until the first loss"
+    return Table(head, rows, f"Table 6 of the paper beside ours. {otherwise}")

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.analysis import traces
-from bentpipe.papers.spectrum.setup import (
-    BASE,
-    HEADER_BYTES,
-    MAX_WINDOW,
-    PACKET_BYTES,
-    SQUARE_HALF_S,
-    STEPS,
-)
+from bentpipe.papers.spectrum import setup
 from bentpipe.studies.study import Case, Measures
 
 if TYPE_CHECKING:
@@ -55,14 +48,14 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     if experiment == "square":
         return _square(result, trace)
     change = float(case.keys["p"])
-    return _step(result, trace, change) if experiment in STEPS else _chain(result, trace, change)
+    return _step(result, trace, change) if experiment in setup.STEPS else _chain(result, trace, change)
 
 
 def _friendly(result: Mapping[str, Any]) -> Measures:
     """``window``: packets delivered per 100 ms, the round trip of the base; ``timeouts``."""
     flow = result["flows"][0]
-    rate = flow["goodput_bps"] / 8 / (PACKET_BYTES - HEADER_BYTES)
-    return {"window": rate * BASE.friendly_rtt_s, "timeouts": int(flow["timeouts"])}
+    rate = flow["goodput_bps"] / 8 / (setup.PACKET_BYTES - setup.HEADER_BYTES)
+    return {"window": rate * setup.BASE.friendly_rtt_s, "timeouts": int(flow["timeouts"])}
 
 
 def rates(trace: pl.DataFrame, since: float, until: float) -> dict[str, float]:
@@ -168,7 +161,7 @@ def _square(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
     t, cwnd, srtt = traces.columns(trace, "x", "cwnd", "srtt_s")
     keep = np.isfinite(srtt)
     t, cwnd, srtt = t[keep], cwnd[keep], srtt[keep]
-    half = SQUARE_HALF_S
+    half = setup.SQUARE_HALF_S
     periods = int(float(result["simulated_s"]) / (2 * half))
     grid = np.arange(2 * half, periods * 2 * half, 0.05)
     w, phase = traces.hold(t, cwnd, grid), grid % (2 * half)
@@ -228,8 +221,8 @@ def _chain(result: Mapping[str, Any], trace: pl.DataFrame, change: float) -> Mea
     total = float(both[grid >= end - (end - change) / 4].mean())
     full = grid[late & (both >= total)]
     line = float(full[0]) if full.size else end - 0.1
-    loss = change + traces.efficiency_seconds(grid, *w, change)
-    first, stay = (traces.fairness_seconds(grid, *w, change, EPSILON, stay=s) for s in (0, 2.0))
+    loss = change + traces.efficiency_seconds(grid, w[0], w[1], change)
+    first, stay = (traces.fairness_seconds(grid, w[0], w[1], change, EPSILON, stay=s) for s in (0, 2.0))
 
     def rounds(until: float) -> float:
         return traces.rounds_between(grid, trip, change, min(until, float(grid[-1])))
@@ -249,5 +242,5 @@ def _chain(result: Mapping[str, Any], trace: pl.DataFrame, change: float) -> Mea
         "t2_stay": rounds(change + stay),
         "open": int(math.isinf(first)),
         "rtt_s": float(trip[late].mean()),
-        "below_limit": int(float(np.max(both[late])) < 2 * MAX_WINDOW),
+        "below_limit": int(float(np.max(both[late])) < 2 * setup.MAX_WINDOW),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -66,14 +67,6 @@ def _k2(found: Findings) -> Reason:
     """)
 
 
-def _k3(found: Findings) -> Reason:
-    return _shares(found, "K3", "simd", "a sixteenth")
-
-
-def _k4(found: Findings) -> Reason:
-    return _shares(found, "K4", "aiad", "two thirds of a packet")
-
-
 def _shares(found: Findings, claim: str, cc: str, cut: str) -> Reason:
     every = claims.present(found.base, "n", experiment="share", mbps=15.0)
 
@@ -105,6 +98,10 @@ def _shares(found: Findings, claim: str, cc: str, cut: str) -> Reason:
         return "", detail
     over = f"{2 * every[0]} flows over {QUEUES[lead]}"
     return f"{over}: {few[lead]:.2f} of TCP's, the end of slow start", detail
+
+
+_k3 = partial(_shares, claim="K3", cc="simd", cut="a sixteenth")
+_k4 = partial(_shares, claim="K4", cc="aiad", cut="two thirds of a packet")
 
 
 def _low_loss(found: Findings, variant: str, claim_id: str) -> float | None:
@@ -139,10 +136,11 @@ def _k5(found: Findings) -> Reason:
             "away."
         )
         short += f", and under {others} other choice{'' if others == 1 else 's'} ({low:.2f} to {high:.2f})"
+    least = fmean(column(at, "least", queue="red", cc="aimd"))
     detail.append(
         "The paper shows one flow of each kind for 20 s. AIMD's flows converge slowly (claim K9), so single "
-        f"ones differ: over 100 s the slowest of the 16 has {fmean(column(at, 'least', queue='red', cc='aimd')):.2f} of the mean of TCP. One such flow "
-        "is the likely cause."
+        f"ones differ: over 100 s the slowest of the 16 has {least:.2f} of the mean of TCP. One such flow is "
+        "the likely cause."
     )
     return short, detail
 
@@ -362,18 +360,13 @@ def setup_section() -> Section:
     )
 
 
+WHY: Sequence[Callable[[Findings], Reason]] = (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12)
+
 build = Assembly(
     setup.DESIGN,
     claims.CLAIMS,
     Explanation(
-        {
-            f"K{i}": reason
-            for i, reason in enumerate(
-                (_k1, _k2, _k3, _k4, _k5, _k6, _k7, _k8, _k9, _k10, _k11, _k12), start=1
-            )
-        },
-        clause_if_failing=True,
-        fares=fares,
+        {f"K{i}": reason for i, reason in enumerate(WHY, start=1)}, clause_if_failing=True, fares=fares
     ),
     figures.figures,
     sections,

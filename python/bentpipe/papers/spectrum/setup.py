@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from bentpipe.studies import design
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, Where, where
+from bentpipe.studies.study import Key
 
 #: Table 4: packets of 1000 bytes, and 500 bytes in section 6.3, headers included.
 PACKET_BYTES, CHAIN_PACKET_BYTES, HEADER_BYTES = 1000, 500, 40
@@ -62,7 +63,6 @@ class Chain(NamedTuple):
 LOADS = ("share", "smooth", "busy")
 STEPS = {"load-doubles": "start", "load-halves": "stop"}
 CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
-EXPERIMENTS = ("friendly", *LOADS, *STEPS, "square", *CHAINS)
 
 #: From this loss rate on, a flow of figure 7 mostly waits for its timer and sends little: its runs are longer
 #: by a factor, else the ratio of two of them is noise.
@@ -228,50 +228,33 @@ def _runs(*experiments: str) -> Where:
     return where(experiment=experiments)
 
 
-_ALONE = _runs("friendly", "busy")
-_SQUARE = _runs("square")
-_CHAINS = _runs(*CHAINS)
+_SHARES, _BUSY, _SQUARES = (_runs(of) for of in ("share", "busy", "square"))
+_CHAINS, _ALONE = _runs(*CHAINS), _runs("friendly", "busy")
+_CUTS = _runs("friendly", "share", "busy", *STEPS, "square", *CHAINS)
+_GROWTH = _runs("friendly", "share", "square", *CHAINS)
+_ROUNDS = _runs("share", "busy", *STEPS)
+_LIMITS = _runs("square", *CHAINS)
 
 VARIANTS = (
-    BASE.variant(
-        "ss-half",
-        "a loss in slow start halves the window",
-        _runs("friendly", "share", "busy", *STEPS, "square", *CHAINS),
-        ss_beta=0.5,
-    ),
-    BASE.variant(
-        "closed",
-        "SIMD and AIAD by equation 1, not per ACK",
-        _runs("friendly", "share", "square", *CHAINS),
-        mode="closed",
-    ),
-    BASE.variant(
-        "share-160s", "figures 8 to 13 from runs of 160 s", _runs("share"), quick=True, share_s=160.0
-    ),
+    BASE.variant("ss-half", "a loss in slow start halves the window", _CUTS, ss_beta=0.5),
+    BASE.variant("closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, mode="closed"),
+    BASE.variant("share-160s", "figures 8 to 13 from runs of 160 s", _SHARES, quick=True, share_s=160.0),
     BASE.variant("min-rto-1s", "least timeout 1 s", _runs("friendly", "busy", "square"), min_rto_s=1.0),
     BASE.variant("tick-500ms", "timer of 0.5 s", _ALONE, granularity_s=0.5, min_rto_s=1.0),
     BASE.variant("newreno", "NewReno recovery", _ALONE, quick=True, recovery="newreno"),
     BASE.variant("reno", "Reno recovery", _ALONE, recovery="reno"),
-    BASE.variant("busy-8", "a link of 8 Mbit/s in place of 15", _runs("busy"), quick=True, busy_mbps=8.0),
-    BASE.variant("busy-ecn", "15 Mbit/s, RED with ECN", _runs("busy"), busy_queue="red-ecn"),
-    BASE.variant("busy-drop-tail", "15 Mbit/s, drop-tail", _runs("busy"), busy_queue="drop-tail"),
+    BASE.variant("busy-8", "a link of 8 Mbit/s in place of 15", _BUSY, quick=True, busy_mbps=8.0),
+    BASE.variant("busy-ecn", "15 Mbit/s, RED with ECN", _BUSY, busy_queue="red-ecn"),
+    BASE.variant("busy-drop-tail", "15 Mbit/s, drop-tail", _BUSY, busy_queue="drop-tail"),
     BASE.variant("rtt-200ms", "figure 7 with round trips of 200 ms", _runs("friendly"), friendly_rtt_s=0.2),
-    BASE.variant(
-        "bdp-100ms",
-        "limits of the queues by a round trip of 100 ms",
-        _runs("square", *CHAINS),
-        bdp_rtt_s=0.1,
-    ),
-    BASE.variant(
-        "dumbbell-50ms",
-        "dumbbell with 50 ms of propagation",
-        _runs("share", "busy", *STEPS),
-        dumbbell_rtt_s=0.05,
-    ),
+    BASE.variant("bdp-100ms", "limits of the queues by a round trip of 100 ms", _LIMITS, bdp_rtt_s=0.1),
+    BASE.variant("dumbbell-50ms", "dumbbell with 50 ms of propagation", _ROUNDS, dumbbell_rtt_s=0.05),
     BASE.variant("step-30", "figure 18 with a link of 30 Mbit/s", _runs(*STEPS), step_mbps=30.0),
-    BASE.variant("square-drop-tail", "square wave over a drop-tail queue", _SQUARE, square_queue="drop-tail"),
-    BASE.variant("square-sack", "square wave with SACK", _SQUARE, square_recovery="sack"),
-    BASE.variant("square-90ms", "square wave with 90 ms of propagation", _SQUARE, square_rtt_s=0.09),
+    BASE.variant(
+        "square-drop-tail", "square wave over a drop-tail queue", _SQUARES, square_queue="drop-tail"
+    ),
+    BASE.variant("square-sack", "square wave with SACK", _SQUARES, square_recovery="sack"),
+    BASE.variant("square-90ms", "square wave with 90 ms of propagation", _SQUARES, square_rtt_s=0.09),
     BASE.variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, chain_rtt_s=0.05),
     BASE.variant("chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, middle_mbps=5.5),
 )
@@ -342,28 +325,22 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     if not of.variant.is_base:  # tried where the paper's statement is made: the smaller link
         shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares[:1])
 
-    def runs(
-        experiment: str,
-        controls: Iterable[str],
-        queue: str = "red",
-        mbps: float = 0.0,
-        n: int = 1,
-        p: float = 0.0,
-    ) -> Iterator[Keys]:
+    def runs(experiment: str, controls: Iterable[str], queue: str = "red", **more: Key) -> Iterator[Keys]:
         for cc in controls:
-            yield {"experiment": experiment, "cc": cc, "queue": queue, "mbps": mbps, "n": n, "p": p}
+            least = {"mbps": 0.0, "n": 1, "p": 0.0}
+            yield {"experiment": experiment, "cc": cc, "queue": queue, **least, **more}
 
     for p in size.loss_rates:
         yield from runs("friendly", FRIENDLY, "none", p=p)
     for mbps, counts, seeds in shares:
         for n, queue in product(counts if of.seed <= seeds else (), QUEUES):
-            yield from runs("share", ("simd", "aiad"), queue, mbps, n)
+            yield from runs("share", ("simd", "aiad"), queue, mbps=mbps, n=n)
     for mbps, queue in product(size.smooth_mbps, ("red-ecn", "red")):
-        yield from runs("smooth", SMOOTH, queue, mbps, 16)
-    yield from runs("busy", ("aimd", "simd"), choice.busy_queue, choice.busy_mbps, 16)
+        yield from runs("smooth", SMOOTH, queue, mbps=mbps, n=16)
+    yield from runs("busy", ("aimd", "simd"), choice.busy_queue, mbps=choice.busy_mbps, n=16)
     for experiment in STEPS:
         yield from runs(experiment, FIVE, mbps=choice.step_mbps, n=8, p=size.step_at_s)
-    yield from runs("square", FIVE, choice.square_queue, SQUARE_MBPS)
+    yield from runs("square", FIVE, choice.square_queue, mbps=SQUARE_MBPS)
     for experiment in CHAINS:
         yield from runs(experiment, CHAIN, mbps=choice.middle_mbps, p=size.switch_s)
 
