@@ -259,9 +259,9 @@ def tradeoff(number: int, m: float) -> Figure:
 def _traded(control: tradeoffs.Control, betas: Array, m: float, panel: str) -> tuple[Array, Array]:
     """Coefficient of variation, and round trips to grow or losses to shrink, for each beta."""
     after = WINDOW * m if panel == "grow" else WINDOW / m
-    each = (np.asarray(tradeoffs.smoothness(control, betas, w)) for w in (WINDOW, after))
+    early, late = (np.asarray(tradeoffs.smoothness(control, betas, w)) for w in (WINDOW, after))
     of = tradeoffs.rounds_to_grow if panel == "grow" else tradeoffs.losses_to_shrink
-    return np.sqrt(next(each) * next(each)), np.asarray(of(control, betas, WINDOW, m))
+    return np.sqrt(early * late), np.asarray(of(control, betas, WINDOW, m))
 
 
 def friendliness(found: Findings) -> Figure:
