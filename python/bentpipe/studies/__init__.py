@@ -6,7 +6,6 @@ What a paper brings is in `bentpipe.papers`; what all of them share is here.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,14 +23,8 @@ __all__ = ["MODES", "Joined", "available", "get", "run", "run_all", "run_each"]
 
 
 def _all() -> dict[str, Study]:
-    found = [importlib.import_module(_package(paper)).STUDY for paper in PAPERS]
+    found = [importlib.import_module(f"bentpipe.papers.{paper}").STUDY for paper in PAPERS]
     return {study.name: study for study in found}
-
-
-def _package(paper: str) -> str:
-    """Where a paper is: some are not in their final place yet."""
-    final = f"bentpipe.papers.{paper}"
-    return final if importlib.util.find_spec(final) else f"{__name__}.{paper}"
 
 
 def available() -> dict[str, str]:
