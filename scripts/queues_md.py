@@ -16,9 +16,9 @@ HEAD = """\
 # Queues
 
 A link has a queue in front of the transmitter of each direction: `queue = { kind = "KIND", KEY = VALUE }`
-in its table, or in its `reverse` for that direction alone. Without one it is `drop-tail`. `bentpipe queue
-show KIND` prints the same in a terminal. The rules of each, and where they deviate from their source and
-why, stand at the head of its file in `crates/sim/src/queue/`.
+in its table, or in its `reverse` for that direction alone. Without one it is `drop-tail`. The rules of each,
+and where they deviate from their source and why, stand at the head of its file in `crates/sim/src/queue/`.
+`bentpipe queue show KIND` prints the same in a terminal.
 
 All of them have in common:
 

@@ -103,6 +103,7 @@ class Flow:
     delayed_ack_timeout: str | None = None
     timestamps: bool | None = None
     ecn: bool | None = None
+    ect1: bool | None = None
     handshake: bool | None = None
     initial_rto: str | None = None
     min_rto: str | None = None

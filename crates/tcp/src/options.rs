@@ -76,6 +76,8 @@ pub struct Options {
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Data carries ECT(1) instead of ECT(0) (RFC 9331 section 4.1); needs `ecn`. The response to marks stays the same.
+    pub ect1: bool,
     /// Open the connection before data is sent and close it when all is acknowledged (RFC 9293 section 3.5).
     pub handshake: bool,
     /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1: 1 s; ns-2.35 and RFC 2988: 3 s). Too short
@@ -122,6 +124,7 @@ impl Options {
             delayed_ack: None,
             timestamps: false,
             ecn: false,
+            ect1: false,
             handshake: false,
             initial_rto: Span::from_millis(3000),
             min_rto: Span::from_millis(200),

@@ -27,6 +27,7 @@ _FIXED = {
     "delayed_ack": False,
     "spurious": "none",
     "pacing": False,
+    "ect1": False,
     "aen": False,
     "bulk_repeat": False,
     "fixed_rto": False,

@@ -176,6 +176,7 @@ impl Conversation {
                 ecn: match packet.ecn() {
                     Ecn::Congested => IpEcn::CongestionExperienced,
                     Ecn::Ect0 => IpEcn::Ect0,
+                    Ecn::Ect1 => IpEcn::Ect1,
                     Ecn::NotCapable => IpEcn::NotEct,
                 },
                 total_len: IPV4 + length,
@@ -315,7 +316,7 @@ mod tests {
     use bentpipe_tcp::{Block, Control};
 
     use super::*;
-    use crate::link::packet::ECT;
+    use crate::link::packet::{CE, ECT, ECT1};
     use crate::resolve::plan::CcPlan;
 
     fn flow(options: Options) -> FlowPlan {
@@ -386,5 +387,17 @@ mod tests {
         assert_eq!(bytes[32..34], [8 << 4, 0b1001_1000]); // eight words; CWR, ACK, PSH
         assert_eq!(bytes[34..36], [0xFF, 0xFF]); // a window that never binds
         assert_eq!(bytes[40..52], [1, 1, 8, 10, 1, 2, 3, 4, 0, 0, 0, 9]);
+    }
+
+    /// RFC 3168 section 5: ECT(1) is 01, ECT(0) is 10, CE is 11. A mark replaces either.
+    #[test]
+    fn the_codepoint_is_that_of_the_packet() {
+        let conversation = Conversation::new(0, &flow(Options::modern()), 1);
+        let codepoint = |flags: u16| {
+            let (mut bytes, packet) = (Vec::new(), Packet { size: 1500, flags, ..Packet::default() });
+            conversation.write(&packet, &Sack::default(), Mark::default(), &mut bytes);
+            bytes[1]
+        };
+        assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);
     }
 }

@@ -11,7 +11,7 @@ use bentpipe_tcp::{
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::control;
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, PROBE, Packet, RESENT};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::resolve::plan::{FlowPlan, Source};
@@ -309,7 +309,11 @@ impl Tcp {
     #[inline]
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
         let options = self.sender.options();
-        let ecn = if options.ecn && !data.retransmission { ECT } else { 0 };
+        let ecn = match (options.ecn && !data.retransmission, options.ect1) {
+            (false, _) => 0,
+            (true, false) => ECT,
+            (true, true) => ECT1,
+        };
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };

@@ -2,7 +2,7 @@
 
 /// An acknowledgement rather than data.
 pub(crate) const ACK: u16 = 1;
-/// ECN-capable transport.
+/// ECN-capable transport: ECT(0).
 pub(crate) const ECT: u16 = 1 << 1;
 /// Congestion experienced.
 pub(crate) const CE: u16 = 1 << 2;
@@ -18,6 +18,8 @@ pub(crate) const LOST: u16 = 1 << 6;
 pub(crate) const CONTROL: u16 = 7 << 7;
 /// Data that was sent before.
 pub(crate) const RESENT: u16 = 1 << 10;
+/// ECN-capable transport: ECT(1).
+pub(crate) const ECT1: u16 = 1 << 11;
 
 /// A packet under way. A direction reads its size and its ECN codepoint; all else is its owner's affair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub enum Ecn {
     NotCapable,
     /// ECT(0).
     Ect0,
+    /// ECT(1), which says that the transport is L4S (RFC 9331).
+    Ect1,
     /// CE: congestion experienced.
     Congested,
 }
@@ -64,10 +68,11 @@ impl Packet {
 
     /// What its IP header says of congestion.
     pub fn ecn(&self) -> Ecn {
-        match (self.has(CE), self.has(ECT)) {
-            (true, _) => Ecn::Congested,
-            (false, true) => Ecn::Ect0,
-            (false, false) => Ecn::NotCapable,
+        match self.flags & (CE | ECT | ECT1) {
+            0 => Ecn::NotCapable,
+            ECT => Ecn::Ect0,
+            ECT1 => Ecn::Ect1,
+            _ => Ecn::Congested,
         }
     }
 

@@ -8,6 +8,10 @@ use crate::scenario::units::{BitRate, Duration, MAX_PACKET, QueueSize, Size};
 /// Smallest queue that a limit in bdp stands for, in packets: with less, the ends of a path see bursts as
 /// loss.
 const MIN_BDP_PACKETS: u64 = 5;
+/// Shortest time between two updates of a probability: each is computed, even while nothing arrives.
+const MIN_UPDATE: Span = Span(100_000);
+/// Most updates in a run; they take some two minutes.
+const MAX_UPDATES: u64 = 30_000_000_000;
 
 /// Room in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +20,16 @@ pub enum QueueLimit {
     Packets(u64),
     /// In bytes on the wire.
     Bytes(u64),
+}
+
+impl QueueLimit {
+    /// Is there room for `size` bytes more where so much waits?
+    pub(crate) fn has_room(self, packets: u64, bytes: u64, size: u16) -> bool {
+        match self {
+            QueueLimit::Packets(most) => packets < most,
+            QueueLimit::Bytes(most) => bytes + u64::from(size) <= most,
+        }
+    }
 }
 
 /// Where a queue stands, and where its mistakes are reported.
@@ -93,6 +107,21 @@ impl Context<'_> {
             Span::ZERO => Err(self.error(name, "must be longer than zero; write e.g. \"15 ms\"")),
             fine => Ok(fine),
         }
+    }
+
+    /// The value of key `update`, the time between two updates of a probability.
+    pub(crate) fn update_interval(&self, update: Duration) -> Result<Span, Error> {
+        if update.0 < MIN_UPDATE {
+            return Err(
+                self.error("update", format!("{update} is out of range; it must be 100 us or longer"))
+            );
+        }
+        let shortest = Duration(Span(self.duration.0.div_ceil(MAX_UPDATES)));
+        if update.0 < shortest.0 {
+            let message = format!("{update} is too short for so long a run; it must be {shortest} or longer");
+            return Err(self.error("update", message));
+        }
+        Ok(update.0)
     }
 
     /// The value of key `name`, a size that a packet can have, in bytes.

@@ -47,16 +47,6 @@ impl Default for Fifo {
     }
 }
 
-impl Fifo {
-    /// Is there room for `size` bytes more?
-    fn has_room(&self, limit: QueueLimit, size: u16) -> bool {
-        match limit {
-            QueueLimit::Packets(most) => self.packets < most,
-            QueueLimit::Bytes(most) => self.bytes + u64::from(size) <= most,
-        }
-    }
-}
-
 impl Store {
     /// Puts a packet that comes at `now` at the end of `fifo`.
     pub(crate) fn push(&mut self, fifo: &mut Fifo, now: Time, packet: Packet) {
@@ -88,7 +78,7 @@ impl Store {
         packet: Packet,
         idle: bool,
     ) {
-        if idle || fifo.has_room(limit, packet.size) {
+        if idle || limit.has_room(fifo.packets, fifo.bytes, packet.size) {
             self.push(fifo, now, packet);
         } else {
             self.verdicts.drop(packet);

@@ -21,11 +21,6 @@ use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, QueueSize};
 
-/// Shortest time between two updates: each is computed, even while nothing arrives.
-const MIN_UPDATE: Span = Span(100_000);
-/// Most updates in a run; they take some two minutes.
-const MAX_UPDATES: u64 = 30_000_000_000;
-
 /// Below each bound on the left the adjustment is divided by what stands on the right (section 4.2).
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
@@ -111,20 +106,7 @@ impl QueueKeys for Pie {
         let limit = context.limit(self.limit);
         context.check_room(limit, "PIE queue drops by its delay")?;
         let target = context.longer_than_zero(self.target, "target")?;
-        let Duration(update) = self.update;
-        if update < MIN_UPDATE {
-            let message = format!("{} is out of range; it must be 100 us or longer", self.update);
-            return Err(context.error("update", message));
-        }
-        let shortest = Span(context.duration.0.div_ceil(MAX_UPDATES));
-        if update < shortest {
-            let message = format!(
-                "{} is too short for so long a run; it must be {} or longer",
-                self.update,
-                Duration(shortest)
-            );
-            return Err(context.error("update", message));
-        }
+        let update = context.update_interval(self.update)?;
         let (&Self { alpha, beta, ecn, mark_p, .. }, mtu) = (self, context.wire);
         Ok((limit, PiePlan { target, update, alpha, beta, burst: self.burst.0, ecn, mark_p, mtu }))
     }

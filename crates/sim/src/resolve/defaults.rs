@@ -118,6 +118,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     }
     flow.timestamps.get_or_insert(o.timestamps);
     flow.ecn.get_or_insert(o.ecn);
+    flow.ect1.get_or_insert(o.ect1);
     flow.handshake.get_or_insert(o.handshake);
     flow.initial_rto.get_or_insert(Duration(o.initial_rto));
     flow.min_rto.get_or_insert(Duration(o.min_rto));

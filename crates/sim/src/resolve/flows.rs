@@ -513,6 +513,11 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     o.delayed_ack = delayed.then_some(delay);
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
     o.ecn = flow.ecn.unwrap_or(o.ecn);
+    o.ect1 = flow.ect1.unwrap_or(o.ect1);
+    if o.ect1 && !o.ecn {
+        let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
+        return Err(work.error(&key.with("ect1"), message));
+    }
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);

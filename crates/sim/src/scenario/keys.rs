@@ -286,6 +286,10 @@ pub struct Flow {
     /// Explicit congestion notification (RFC 3168). Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
+    /// marks stays that of RFC 3168. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ect1: Option<bool>,
     /// Open the connection with three segments before data is sent, and close it when all is acknowledged (RFC 9293).
     /// Paper no, modern yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -393,12 +393,13 @@ impl Draw<'_> {
             flow["timestamps"] = json!(true);
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
-        let delayed = flow["delayed_ack"] == true;
+        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => !sack,
                 "delayed_ack_timeout" => delayed,
+                "ect1" => ecn,
                 _ => !value.is_null(),
             });
         }

@@ -48,6 +48,8 @@ fn red_marks_where_it_would_drop_and_marked_flows_lose_nothing() {
         // Early drops keep the queue well below its limit of 451 packets.
         assert!(link.queue_mean_packets < 225.0 && link.queue_max_packets < 451, "{link:?}");
     }
+    // Which of the two codepoints says that marks are understood makes no difference here.
+    assert_eq!(red_dumbbell(", ecn = true", "ecn = true\nect1 = true").flows, r.flows);
     // RED without marks draws nothing from who could be marked.
     assert_eq!(red_dumbbell("", "ecn = true").links[0].marked, 0);
 }

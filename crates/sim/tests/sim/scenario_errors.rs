@@ -399,6 +399,7 @@ fn odd_options() {
     expect(&option("max_rto = \"10 ms\""), 21, "flow.0.max_rto", &["min_rto = 1 s"]);
     expect(&option("granularity = \"0 s\""), 21, "flow.0.granularity", &["longer than zero"]);
     expect(&option("spurious = \"eifel\"\ntimestamps = false"), 21, "flow.0.spurious", &["timestamps"]);
+    expect(&option("ect1 = true"), 21, "flow.0.ect1", &["ECT(1)", "add ecn = true"]);
     for name in ["rack", "tlp", "dsack"] {
         let wrong = option(&format!("recovery = \"newreno\"\n{name} = true"));
         expect(&wrong, 22, &format!("flow.0.{name}"), &["selective", "recovery = \"sack\""]);
