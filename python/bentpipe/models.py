@@ -143,6 +143,34 @@ class Pie(Model):
 
 
 @dataclass(frozen=True)
+class DualPi2(Model):
+    """Two coupled queues (RFC 9332): packets of flows with `ect1` are marked early, others dropped or marked.
+
+    Args:
+        limit: room of both queues together, as for `DropTail`.
+        target: waiting time of classic packets that it aims at, default "15 ms".
+        update: time between two computations of the base probability, default "16 ms".
+        alpha: weight of the distance from the target, per second, default 0.16.
+        beta: weight of the change between two computations, per second, default 3.2.
+        coupling: factor between the base probability and the marks of L4S packets, default 2.
+        step: waiting time at which marks of L4S packets begin, default "1 ms".
+        ramp: by how much longer one waits that is always marked, default "0 s".
+        classic_share: part of the rate for classic packets while both kinds wait, default 0.1.
+    """
+
+    kind = "dualpi2"
+    limit: str = "1 bdp"
+    target: str | None = None
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    coupling: float | None = None
+    step: str | None = None
+    ramp: str | None = None
+    classic_share: float | None = None
+
+
+@dataclass(frozen=True)
 class Priority(Model):
     """Strict priorities: a band sends only while all before it are empty; `Flow.priority` is a flow's band.
 
@@ -265,6 +293,7 @@ KINDS: dict[str, type[Model]] = {
         Codel,
         FqCodel,
         Pie,
+        DualPi2,
         Priority,
         PacketError,
         BitError,
@@ -278,7 +307,7 @@ KINDS: dict[str, type[Model]] = {
 """Every model with a kind, by the kind's name in a scenario."""
 
 
-Queue = DropTail | Red | Codel | FqCodel | Pie | Priority
+Queue = DropTail | Red | Codel | FqCodel | Pie | DualPi2 | Priority
 """Any of the queues."""
 
 

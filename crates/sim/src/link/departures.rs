@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::Scenario;
     use crate::link::direction::Fate;
-    use crate::link::packet::ACK;
+    use crate::link::packet::{ACK, ECT, ECT1};
     use crate::resolve::plan::Plan;
     use proptest::prelude::*;
 
@@ -95,6 +95,8 @@ mod tests {
                 "kind = \"fq-codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\", ecn = true",
                 "kind = \"priority\", limit = \"10 packets\"",
                 "kind = \"priority\", limit = \"9 kB\"",
+                "kind = \"dualpi2\", limit = \"30 packets\", target = \"1 ms\", update = \"1 ms\"",
+                "kind = \"dualpi2\", limit = \"20 kB\", target = \"1 us\", update = \"100 us\", alpha = 1000, beta = 1000",
             ]),
             packets in prop::collection::vec((0_u64..2_000_000, 40_u16..1501, 0_u32..5, any::<bool>(), 0_u16..3), 1..400),
         ) {
@@ -113,7 +115,7 @@ mod tests {
                 if *look == 0 {
                     link.catch_up(now);
                 }
-                let flags = if *ack { ACK } else { crate::link::packet::ECT };
+                let flags = if *ack { ACK } else if flow % 2 == 0 { ECT } else { ECT1 };
                 let packet = Packet { seq: i as u32, flow: *flow, size: *size, flags, ..Packet::default() };
                 // Five flows, of two bands and four parts of all hashes.
                 let class = Class { band: u8::from(*flow > 2), hash: u64::from(*flow % 4) << 51 };

@@ -7,6 +7,7 @@ pub(crate) mod at_departure;
 mod codel;
 mod context;
 mod drop_tail;
+mod dual_pi2;
 mod fq_codel;
 pub(crate) mod kind;
 pub(crate) mod on_arrival;
@@ -91,6 +92,7 @@ queues! {
     "codel" is codel: Codel, CodelPlan;
     "fq-codel" is fq_codel: FqCodel, FqCodelPlan;
     "pie" is pie: Pie, PiePlan;
+    "dualpi2" is dual_pi2: DualPi2, DualPi2Plan;
     "priority" is priority: Priority, PriorityPlan;
 }
 

@@ -96,6 +96,11 @@ impl Store {
         self.slots.iter().zip(taken).filter(|(_, taken)| *taken).map(|(slot, _)| slot.packet).collect()
     }
 
+    /// Since when the packet at the head of `fifo` has waited.
+    pub(crate) fn head(&self, fifo: &Fifo) -> Option<Time> {
+        self.slots.get(fifo.head as usize).map(|stored| stored.since)
+    }
+
     /// Takes the packet at the head of `fifo`, and since when it has waited.
     pub(crate) fn pop(&mut self, fifo: &mut Fifo) -> Option<(Time, Packet)> {
         if fifo.head == NONE {
