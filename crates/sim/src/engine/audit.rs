@@ -1,4 +1,4 @@
-//! The laws that hold in every run, whatever the scenario. A run that breaks one ends in an error that asks to report it.
+//! The laws that hold in every run, whatever the scenario. A run that breaks one ends in an error that asks the user to report it.
 //!
 //! Packets are counted while they pass, and balanced when the run ends. Each direction of a link has a ledger (`link/ledger.rs`); each flow
 //! has counters of its own from end to end.

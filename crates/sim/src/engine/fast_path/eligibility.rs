@@ -24,8 +24,8 @@ pub(in crate::engine) struct Eligibility {
 ///
 /// Captured packets need the reference loop, because each is looked at wherever it passes. So does a packet that may take no time over a
 /// direction. An instant may then give rise to an event of the same instant with a lower number. That event comes too late for its order;
-/// the fast path would swap packets that two directions bring to a third. With a trace of segments, two packets that leave a direction at
-/// one instant need it: a loss known ahead of time waits for its row.
+/// the fast path would swap packets that two directions bring to a third. With a trace of segments, so do two packets that leave a
+/// direction at one instant: a loss known ahead of time waits for its row.
 pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<Eligibility> {
     let routes = |f: usize| [&plan.flows[f].path, &plan.flows[f].ack_path].map(|path| ids(path));
     let sizes = sizes(&network.directions, &network.flows, routes);
