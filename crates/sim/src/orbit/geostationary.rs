@@ -1,10 +1,10 @@
 //! Positions of ground stations and a geostationary satellite, and the time that light takes between them.
 //!
-//! Earth is the WGS 84 ellipsoid (NGA.STND.0036: a = 6378.137 km, 1/f = 298.257223563), with stations on its surface. The satellite is on a
-//! circle of radius 42164.17 km over the equator, the radius of one sidereal day (Maral, Bousquet, Sun: Satellite Communications Systems,
-//! section 2.2). A sphere of mean radius would put the point under the satellite 7 km too far away; the ellipsoid costs only a square root.
-//! Refraction and the atmosphere's delay (below 0.1 us) are left out. A bent-pipe satellite repeats what it receives, so a hop costs its
-//! length divided by c and nothing else.
+//! Earth is the WGS 84 ellipsoid (NGA.STND.0036: a = 6378.137 km, 1/f = 298.257223563), with stations on its surface. The satellite circles
+//! the equator at radius 42164.17 km, that of one sidereal day (Maral, Bousquet, Sun: Satellite Communications Systems, section 2.2). A
+//! sphere of mean radius would put the point under the satellite 7 km too far away; the ellipsoid costs only a square root. Refraction and
+//! the atmosphere's delay (below 0.1 us) are left out. A bent-pipe satellite repeats what it receives, so a hop costs its length divided by
+//! c and nothing else.
 
 use std::f64::consts::PI;
 
