@@ -19,7 +19,7 @@ fn the_same_seed_gives_the_same_result_and_another_seed_another() {
     assert_ne!(traced(1).report.flows[0].delivered_bytes, traced(2).report.flows[0].delivered_bytes);
 }
 
-/// A link with its two directions exchanged, and flows that cross it the other way.
+/// A link with its two directions exchanged, and flows that cross it in reverse.
 #[test]
 fn the_names_of_the_two_directions_do_not_matter() {
     let [up, down] = [("4 Mbit/s", "20 ms", 30), ("9 Mbit/s", "70 ms", 80)];

@@ -1,4 +1,4 @@
-//! Every mistake in a scenario gets one message that names file, line and key, and says what would be right.
+//! Every mistake in a scenario gets one message that names file, line, key, and the right value.
 
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
 //! The fast path: the result of the reference loop with far fewer events.
 //!
-//! Four short cuts, each of which rests on what directions promise (`Direction::promises`):
-//! - A packet goes on to the next direction ahead of time, if no other direction feeds that one; and a receiver answers ahead of time
+//! Four short cuts, each of which rests on promises of directions (`Direction::promises`):
+//! - A packet goes on to the next direction ahead of time, if no other direction feeds that one. A receiver may answer ahead of time, too
 //!   (`routes.rs`).
-//! - Directions at which nothing ever waits are a delay line, which a packet passes in one step (`delay_line.rs`).
+//! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step (`delay_line.rs`).
 //! - Parts of the network that learn of each other only after a delay are worked out one after the other (`partitions.rs`).
 //! - Flows with equal access delays share one direction for them (`access_delays.rs`).
 //!
-//! `eligibility.rs` says which of them a plan may take. Events of one instant come in the order of the reference loop.
+//! `eligibility.rs` says which of the short cuts a plan may take. Events of one instant come in the order of the reference loop.
 
 mod access_delays;
 mod delay_line;
@@ -34,13 +34,13 @@ use event_queue::{EventQueue, Seated, Timer};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
 
-/// What the recorder has to be told while it happens ahead of time.
+/// Events ahead of time that the recorder must know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recorded {
     Nothing,
-    /// What receivers deliver.
+    /// Deliveries to receivers.
     Receivers,
-    /// What directions do, and what receivers deliver.
+    /// Packets at directions, and deliveries to receivers.
     Directions,
 }
 
@@ -51,11 +51,11 @@ pub(super) struct FastPath {
     events: EventQueue,
     partitions: Partitions,
     network: Network,
-    /// The number of each direction in the order of events; of one that flows share, that of flow 0.
+    /// The entity of each direction; of an access delay that flows share, the entity of flow 0.
     entities: Vec<u32>,
     hops: Vec<Hop>,
     delay_lines: Vec<DelayLine>,
-    /// What of all that happens ahead of time the recorder has to be told.
+    /// Events ahead of time that the recorder must know of.
     recorded: Recorded,
 }
 
@@ -106,10 +106,10 @@ impl FastPath {
         run
     }
 
-    /// All that happens until the end.
+    /// Works out all events until the end.
     ///
     /// # Errors
-    /// A run that must not go on.
+    /// The run was stopped, or breaks a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         self.work(watch)?;
         let Network { directions, .. } = &mut self.network;
@@ -127,7 +127,7 @@ impl FastPath {
             }
             let last = end.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
             for partition in 0..count {
-                // What happens between the two is done partition by partition.
+                // Until then the partitions are worked out one after the other.
                 let spent = |now: Time| {
                     (last.since(first).secs() * partition as f64 + now.since(first).secs()) / count as f64
                 };
@@ -140,8 +140,8 @@ impl FastPath {
         }
     }
 
-    /// All that happens in the present partition until `last`. `share` says which part of the run is over at an instant. False if the run
-    /// must end because of what it keeps.
+    /// Works out all events in the present partition until `last`. `share` says which part of the run is over at an instant. False if the
+    /// run must end because it keeps too much.
     fn work_until(
         &mut self,
         last: Time,
@@ -174,9 +174,9 @@ impl FastPath {
         }
     }
 
-    /// The head of direction `i` arrives at the far end.
+    /// The first packet under way in direction `i` arrives at the far end.
     fn on_arrival(&mut self, i: usize) {
-        // The direction's next arrival takes the place of this one among the events, or its entry goes.
+        // The direction's next arrival replaces this one among the events, or its entry goes.
         let direction = &mut self.network.directions[i];
         let Some((mut packet, fate)) = direction.pop(self.now) else { return };
         let next = direction.next();
@@ -228,9 +228,9 @@ impl FastPath {
         }
     }
 
-    /// Offers a packet to the direction of its present hop, and goes on with it for as long as that needs no event: then it is the
-    /// acknowledgement. The packet stays in place: a copy costs a store-to-load forwarding stall. What is recorded
-    /// is known at compile time: 2 % fewer instructions where only receivers are.
+    /// Offers a packet to the direction of its present hop, and takes it on for as long as it needs no event. On the way it may become its
+    /// own acknowledgement. It stays in place: a copy costs a store-to-load forwarding stall. The recorder's needs are known at compile
+    /// time: 2 % fewer instructions where only receivers are recorded.
     fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
@@ -321,7 +321,7 @@ impl FastPath {
         self.network.lose_doomed(i, at, brought);
     }
 
-    /// Whose event the arrival of a packet of this flow by direction `i` is.
+    /// The entity of an arrival by direction `i` of a packet of this flow.
     fn entity_of(&self, i: usize, flow: u32) -> u32 {
         let shared = self.network.directions[i].is_shared();
         self.entities[i] + if shared { access_delays::OF_FLOW * flow } else { 0 }
@@ -335,14 +335,14 @@ impl FastPath {
         (!sets_out).then(|| self.entity_of(before(), packet.flow))
     }
 
-    /// A packet that is at a direction at `at` will not arrive, and nothing of it is left in the network.
+    /// A packet is lost at a direction at `at`. Frees its SACK blocks.
     fn drop(&mut self, at: Time, packet: &Packet) {
         let brought = self.brought(packet);
         self.network.lose(at, brought, packet);
         self.network.sacks.free(packet.handle);
     }
 
-    /// The packet that direction `i` has handed on will arrive after the end of the run.
+    /// The packet that direction `i` has handed on would arrive after the end of the run.
     #[cold]
     fn beyond(&mut self, i: usize, packet: &Packet) {
         self.network.directions[i].counts.beyond += 1;
@@ -360,7 +360,7 @@ impl FastPath {
     }
 }
 
-/// The empty event queue of directions with these hops.
+/// The empty event queue for the directions of these hops.
 fn event_queue(hops: &[Hop], entities: &[u32], partitions: &Partitions) -> EventQueue {
     let mut holds = vec![false; entities.len()];
     for hop in hops.iter().filter(|hop| hop.direction != END) {
@@ -375,7 +375,7 @@ fn event_queue(hops: &[Hop], entities: &[u32], partitions: &Partitions) -> Event
     EventQueue::new(partitions.count, &seated)
 }
 
-/// Tells the recorder what will happen ahead of time. What has it to be told while it happens?
+/// Prepares the recorder for events ahead of time. Returns those that it must know of.
 fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
     let last = |first: u32| routes::hops_from(hops, first).last().copied().unwrap_or(Hop::LAST);
     let ends: Vec<_> =
@@ -393,7 +393,7 @@ fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
     }
 }
 
-/// Lets flows that are alike share their routes, and finds the delay lines on those.
+/// Lets similar flows share their routes, and finds the delay lines on the routes.
 fn share_routes(hops: &[Hop], constants: &[bool], network: &mut Network) -> (Vec<Hop>, Vec<DelayLine>) {
     let firsts = network.flows.iter_mut().flat_map(|flow| {
         let [data, acks] = flow.usual_sizes();
