@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import polars as pl
@@ -43,6 +43,17 @@ def _means(found: Findings, name: str, part: str, ber: float = 0.0, n: int = 1) 
 
 def _said(values: Mapping[str, float], unit: str = "") -> str:
     return ", ".join(f"{x} {plain(v)}" for x, v in values.items()) + (f" {unit}" if unit else "")
+
+
+def _crowd(found: Findings, ber: float, counts: Sequence[int]) -> dict[str, float]:
+    """Jain's index beside NewReno, averaged over numbers of flows."""
+    return {x: fmean(v) for x, v in claims.over(found.base, "mixed", ber, counts).items()}
+
+
+def _aen(found: Findings, claim: str, check: int) -> tuple[float, float] | None:
+    """What a check measures with and without AEN, over the same seeds; None if not both were run."""
+    with_it, without = (found.sensitivity.mean(name, claim, check) for name in ("base", "no-aen"))
+    return None if with_it is None or without is None else (with_it, without)
 
 
 def _s1(found: Findings) -> Reason:
@@ -89,12 +100,11 @@ def _s2(found: Findings) -> Reason:
         On the paper's linear axis to 10 Mbit/s the four lie within {least:.1f} Mbit/s of each other;
         {claims.ALMOST_EQUAL_MBPS:g} are allowed for 'almost equal'.
     """)
-    with_it, without = (found.sensitivity.mean(name, "S2", 0) for name in ("base", "no-aen"))
-    if with_it is not None and without is not None:
-        detail.append(
-            f"Without AEN they lie within {plain(without)} Mbit/s, with it {plain(with_it)} over the same "
-            "seeds: AEN is not the cause."
-        )
+    if aen := _aen(found, "S2", 0):
+        detail += paragraphs(f"""
+            Without AEN they lie within {plain(aen[1])} Mbit/s, with it {plain(aen[0])} over the same seeds:
+            AEN is not the cause.
+        """)
     detail += paragraphs("""
         An estimate that is reset at a timeout, or fed by one sample per round trip, would make TCP-STAR like
         the others here; the paper gives neither.
@@ -134,7 +144,7 @@ def _s4(found: Findings) -> Reason:
 
 
 def _s5(found: Findings) -> Reason:
-    crowd = {x: fmean(v) for x, v in claims.over(found.base, "mixed", RARE, COUNTS[1:]).items()}
+    crowd = _crowd(found, RARE, COUNTS[1:])
     middle = COUNTS[len(COUNTS) // 2]
     x, reno = (_means(found, c, "mixed", RARE, middle) for c in ("x_mbps", "reno_mbps"))
     detail = paragraphs(f"""
@@ -165,11 +175,10 @@ def _apart(found: Findings, crowd: Mapping[str, float], key: str, detail: list[s
         At a loss both go to the same estimate, but {STAR} has Reno's window on top of it: at N = {COUNTS[-1]}
         {plain(drops[STAR])} packets are lost at the queue in a run, with {J} {plain(drops[J])}.
     """)
-    with_it, without = (found.sensitivity.mean(name, key, -3) for name in ("base", "no-aen"))
-    if with_it is not None and without is not None:
+    if aen := _aen(found, key, -3):
         detail += paragraphs(f"""
             AEN has a part in it, since a probe spares {STAR} timeouts that the others act on: the difference
-            is {with_it:.3f} with AEN and {without:.3f} without, over the same seeds.
+            is {aen[0]:.3f} with AEN and {aen[1]:.3f} without, over the same seeds.
         """)
     return f"{STAR} lies {gap:.3f} below {J}"
 
@@ -177,7 +186,7 @@ def _apart(found: Findings, crowd: Mapping[str, float], key: str, detail: list[s
 def _s6(found: Findings) -> Reason:
     first = COUNTS[0]
     rare, often = (_means(found, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
-    crowd = {x: fmean(v) for x, v in claims.over(found.base, "mixed", OFTEN, COUNTS).items()}
+    crowd = _crowd(found, OFTEN, COUNTS)
     detail = paragraphs(f"""
         J at N = {first}: {_said(rare)} at 1e-8, {_said(often)} at 1e-6. Mean over all N at 1e-6:
         {_said(crowd)}; TCP-STAR is below TCP-J by {crowd[J] - crowd[STAR]:.3f}, the rule allows
@@ -288,14 +297,6 @@ def setup_section(base: pl.DataFrame) -> Section:
     """)
 
 
-build = Assembly(
-    setup.DESIGN,
-    claims.CLAIMS,
-    Explanation(
-        {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
-        lists_failing=True,
-        fares=fares,
-    ),
-    figures.figures,
-    sections,
-)
+REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
+EXPLANATION = Explanation(REASONS, lists_failing=True, fares=fares)
+build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from bentpipe.studies import design
+from bentpipe.studies import design, parts
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
@@ -66,58 +66,50 @@ class Setup(Choices):
     def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
         """``count`` flows of ``cc``."""
         recovery = self.reno_recovery if cc == "reno" else self.recovery
-        flow = {
-            **{"name": name, "cc": self.controller(cc), "path": ["sat"], "count": count, "profile": "paper"},
-            "mss": f"{self.mss_bytes} bytes",
-            "header": f"{self.header_bytes} bytes",
-            "ack_size": "52 bytes",
-            "receive_window": f"{self.shared_sockets if shared else self.sockets} segments",
-            "initial_window": self.initial_window,
-            "recovery": recovery,
-            "delayed_ack": self.delayed_ack,
-            "byte_counting": self.byte_counting,
-            "timestamps": True,
-            "min_rto": f"{self.min_rto_s * 1e3:g} ms",
-            "granularity": f"{self.granularity_s * 1e3:g} ms",
-            "start_jitter": "1 s" if shared else "100 ms",
-        }
-        if recovery == "newreno":
-            flow["newreno_exit"] = self.newreno_exit
+        more: dict[str, Any] = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
         if self.delayed_ack:
-            flow["delayed_ack_timeout"] = "100 ms"
+            more["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
-            flow["aen"] = self.aen
-        return flow
+            more["aen"] = self.aen
+        return parts.flow(
+            name,
+            self.controller(cc),
+            ["sat"],
+            self.mss_bytes,
+            self.header_bytes,
+            count=count,
+            ack_size="52 bytes",
+            receive_window=f"{self.shared_sockets if shared else self.sockets} segments",
+            initial_window=self.initial_window,
+            recovery=recovery,
+            delayed_ack=self.delayed_ack,
+            byte_counting=self.byte_counting,
+            timestamps=True,
+            min_rto=f"{self.min_rto_s * 1e3:g} ms",
+            granularity=f"{self.granularity_s * 1e3:g} ms",
+            start_jitter="1 s" if shared else "100 ms",
+            **more,
+        )
 
     def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
         """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
         shared = part in ("mixed", "same")
         seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
-        link: dict[str, Any] = {
-            "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
-            "delay": f"{ONE_WAY_S * 1e3:g} ms",
-            "queue": {"kind": "drop-tail", "limit": f"{self.shared_queue if shared else self.queue} packets"},
-        }
+        queue = self.shared_queue if shared else self.queue
+        link = parts.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
         outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
         if errors:
             link["loss"] = errors
-        back = (errors if self.ack_errors else []) + (outage if part == "outage" else [])
-        if back:
+        if back := (errors if self.ack_errors else []) + (outage if part == "outage" else []):
             link["reverse"] = {"loss": back}
         flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
         if part == "mixed":
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
-        scenario: dict[str, Any] = {
-            "title": f"{n} x {cc}, {part}, bit error rate {ber:g}",
-            "duration": f"{seconds:g} s",
-            "seed": seed,
-            "link": {"sat": link},
-            "flow": flows,
-        }
-        if part in ("startup", "outage"):
-            scenario["record"] = {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}
-        return scenario
+        title = f"{n} x {cc}, {part}, bit error rate {ber:g}"
+        traced = part in ("startup", "outage")
+        record = {"record": {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}} if traced else {}
+        return parts.scenario(title, seconds, seed, {"sat": link}, flows, **record)
 
 
 BASE = Setup()
