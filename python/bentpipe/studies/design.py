@@ -7,7 +7,7 @@ plan of a mode follows from that. Nothing here draws or judges, because what a r
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from bentpipe.studies.study import Case, Key, Plan
@@ -49,9 +49,21 @@ def where(**values: Key | Collection[Key]) -> Where:
 class Choices:
     """A set-up: the base class of a paper's `Setup`, which has a field for each choice that is open."""
 
+    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
+
+    def controller(self, cc: str) -> str | dict[str, Any]:
+        """The key ``cc`` of a flow: the algorithm's id, or with it the parameters that differ."""
+        options = self.options.get(cc)
+        return {"name": cc, **options} if options else cc
+
     def changed(self, **values: Any) -> Self:
         """The same with some choices changed."""
         return replace(self, **values)
+
+    def tuned(self, *algorithms: str, **options: Any) -> Self:
+        """The same with some parameters of some algorithms set, in place of those that they had."""
+        return self.changed(options={**self.options, **dict.fromkeys(algorithms, options)})
 
     def variant(
         self,

@@ -99,6 +99,33 @@ def curve(axes: Axes, x: Sequence[float], got: Sequence[Mean], **options: Any) -
     axes.errorbar(x, [m.mean for m in got], yerr=[m.half_width for m in got], **(ends | options))
 
 
+def family(
+    axes: Axes,
+    x: tuple[str, Sequence[float]],
+    got: Mapping[str, Sequence[Mean]],
+    looks: Mapping[str, dict[str, Any]],
+    apart: float = 0,
+    **options: Any,
+) -> list[dict[str, object]]:
+    """A `curve` for each algorithm, and its points as rows of the figure's data.
+
+    Args:
+        axes: where to draw.
+        x: the name of what the means are over, and its values.
+        got: the means of each algorithm.
+        looks: options of the line of each algorithm (`look`).
+        apart: points of neighbouring algorithms at the same value are set apart by this.
+        options: of all curves.
+    """
+    name, values = x
+    rows = []
+    for i, (cc, means) in enumerate(got.items()):
+        shift = apart * (i - (len(got) - 1) / 2)
+        curve(axes, [value + shift for value in values], means, **looks[cc], **options)
+        rows += [row({"cc": cc, name: value}, mean) for value, mean in zip(values, means, strict=True)]
+    return rows
+
+
 def bar(axes: Axes, at: float, got: Mean, width: float, cap: float = 2, **options: Any) -> None:
     """A bar of a mean with its interval."""
     line = {"elinewidth": 0.8, "capsize": cap, "capthick": 0.8, "ecolor": "black"}

@@ -9,6 +9,7 @@ from bentpipe.studies.claim import Claim, interval
 from bentpipe.studies.design import BASE
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.prose import paragraphs, rows
 from bentpipe.studies.study import Section, Table, Tally
 
 #: The first words of the caption of the table of verdicts.
@@ -65,6 +66,17 @@ class Numbers:
     with_paper: bool = True
 
 
+def set_up(given: str, said: str = "") -> Section:
+    """What the paper gives and what was chosen.
+
+    Args:
+        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: what, its value, the source or
+            the reason.
+        said: the paragraphs above the table, as a block.
+    """
+    return Section("Set-up", paragraphs(said), [Table(["What", "Value", "Source or reason"], rows(given))])
+
+
 def choices_section(
     found: Findings,
     text: str,
@@ -101,17 +113,17 @@ def choices_section(
 
 def _numbers(found: Findings, numbers: Numbers) -> Table:
     under, holding = found.sensitivity, held(found)
-    rows, last = [], []
+    lines, last = [], []
     if numbers.with_paper:
         last = ["Checks that hold"]
-        rows.append(["the paper", *(_printed(found, n) for n in numbers.columns), ""])
+        lines.append(["the paper", *(_printed(found, n) for n in numbers.columns), ""])
     for name in (BASE, *under.variants):
         got = [under.mean(name, n.claim, n.check) for n in numbers.columns]
         total = sum(len(c.checks) for c in _open(found, under.variants.get(name, under.base)))
         cells = ["-" if mean is None else plain(mean) for mean in got]
         share = [f"{holding[name]} / {total}"] if numbers.with_paper else []
-        rows.append([_row_head(found, name), *cells, *share])
-    return Table(["Choice", *(n.heading for n in numbers.columns), *last], rows, numbers.caption)
+        lines.append([_row_head(found, name), *cells, *share])
+    return Table(["Choice", *(n.heading for n in numbers.columns), *last], lines, numbers.caption)
 
 
 def _printed(found: Findings, number: Number) -> str:

@@ -12,9 +12,9 @@ from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
-from bentpipe.studies.prose import paragraphs, rows, text
+from bentpipe.studies.prose import paragraphs, text
 from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision, held, set_up
 
 #: Packets in flight for three duplicate ACKs, and so for a fast retransmit.
 LEAST_WINDOW = 4
@@ -188,7 +188,7 @@ def implied_section() -> Section:
 def setup_section() -> Section:
     """What the paper gives, what was chosen, and why."""
     geo, meo, leo = (f"{bdp_packets(orbit, BASE):.0f}" for orbit in ("GEO", "MEO", "LEO"))
-    given = rows(f"""
+    return set_up(f"""
         - Link, delays, traffic | 100 Mbit/s; 500, 250 and 10 ms round-trip propagation; one FTP flow without
           end | paper
         - Error rates | 1e-8 to 1e-5 | paper; the claims are checked at the decades
@@ -220,7 +220,6 @@ def setup_section() -> Section:
         - Timer, start | least timeout 200 ms, clock 10 ms; initial window 1, no initial ssthresh | profile
           paper (ns-2.35); one packet more or less at the start is forgotten in the warm-up
     """)
-    return Section("Set-up", [], [Table(["What", "Value", "Source or reason"], given)])
 
 
 NUMBERS = Numbers(

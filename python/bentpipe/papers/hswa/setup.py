@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bentpipe.studies import design
+from bentpipe.studies import design, parts
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
 
 RATE_BPS = 100e6
@@ -56,8 +56,6 @@ class Setup(Choices):
     from_start: bool = False
     #: Options of the flow that differ from profile paper.
     flow: Mapping[str, Any] = field(default_factory=dict)
-    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def packet_loss(self, ber: float) -> float:
         """Probability that a data packet is lost at the error rate ``ber``."""
@@ -76,12 +74,15 @@ class Setup(Choices):
         if self.lossy_acks:
             share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
             more["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
-        flow = _flow({"name": cc, **options} if options else cc, self.packet_bytes, **self.flow)
+        controller = {"name": cc, **options} if options else cc
+        payload = self.packet_bytes - HEADER_BYTES
+        flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
         if self.window_bdp is not None:
             flow["receive_window"] = f"{round(self.window_bdp * bdp_packets(orbit, self))} segments"
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
-        link = _link(RATE_BPS, RTT_S[orbit], self.buffer, loss=loss, **more)
-        return _scenario(title, SPAN_S[cc, orbit], seed, "1 s", link, flow)
+        link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
+        record = {"interval": "1 s"}
+        return parts.scenario(title, SPAN_S[cc, orbit], seed, {"sat": link}, [flow], record=record)
 
 
 def bdp_packets(orbit: str, setup: Setup) -> float:
@@ -98,27 +99,17 @@ def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
     traffic = {"kind": "cbr", "rate": f"{(2 + seed % 3) * 1.0:g} Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
     traffic |= {"on": "6 s", "off": "6 s"}
     title = f"the increment of HSWA at a bit error rate of {ber:g}"
-    link = _link(INCREMENT_RATE_BPS, INCREMENT_RTT_S, "50 bdp", reverse={"rate": "10 Gbit/s"})
-    flow = _flow({"name": "hswa", "ber": ber}, PACKET_BYTES, initial_ssthresh=100)
+    delay = _one_way(INCREMENT_RTT_S)
+    link = parts.link(INCREMENT_RATE_BPS, delay, "50 bdp", reverse={"rate": "10 Gbit/s"})
+    told, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
+    flow = parts.flow("x", told, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
     cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
-    return _scenario(title, INCREMENT_SPAN_S, seed, f"{INCREMENT_SAMPLE_S * 1e3:g} ms", link, flow, cross)
+    record = {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"}
+    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], record=record)
 
 
-def _scenario(
-    title: str, span_s: float, seed: int, interval: str, link: dict[str, Any], *flows: dict[str, Any]
-) -> dict[str, Any]:
-    head = {"title": title, "duration": f"{span_s:g} s", "seed": seed, "record": {"interval": interval}}
-    return {**head, "link": {"sat": link}, "flow": list(flows)}
-
-
-def _link(rate_bps: float, rtt_s: float, limit: str, **more: Any) -> dict[str, Any]:
-    queue = {"kind": "drop-tail", "limit": limit}
-    return {"rate": f"{rate_bps / 1e6:g} Mbit/s", "delay": f"{rtt_s / 2 * 1e3:g} ms", "queue": queue, **more}
-
-
-def _flow(cc: str | dict[str, Any], packet_bytes: int, **more: Any) -> dict[str, Any]:
-    sizes = {"mss": f"{packet_bytes - HEADER_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"}
-    return {"name": "x", "cc": cc, "path": ["sat"], "profile": "paper", **sizes, **more}
+def _one_way(rtt_s: float) -> str:
+    return f"{rtt_s / 2 * 1e3:g} ms"
 
 
 BASE = Setup()

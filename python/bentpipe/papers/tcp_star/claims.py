@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bentpipe import registry
 from bentpipe.papers.tcp_star.measure import BACK
 from bentpipe.papers.tcp_star.setup import ALGORITHMS, BERS, COUNTS, OFTEN, RARE, SHARERS
-from bentpipe.studies.claim import Check, above, highest, lowest, near, number, ratio_at_least
+from bentpipe.studies.claim import Check, above, at_least, highest, lowest, near, number, ratio_at_least
 from bentpipe.studies.design import where
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, by_algorithm, seed_means
@@ -56,11 +56,8 @@ def at(ber: float) -> str:
 
 
 def _s1(runs: pl.DataFrame) -> list[Check]:
-    by_ber = {ber: samples(runs, "x_mbps", "loss", ber) for ber in BERS[:-1]}
-    return [
-        highest(f"throughput at {at(ber)}: {STAR} above", of, STAR, unit="Mbit/s")
-        for ber, of in by_ber.items()
-    ]
+    by_ber = {at(ber): samples(runs, "x_mbps", "loss", ber) for ber in BERS[:-1]}
+    return [highest(f"throughput at {b}: {STAR} above", x, STAR, unit="Mbit/s") for b, x in by_ber.items()]
 
 
 def _s2(runs: pl.DataFrame) -> list[Check]:
@@ -94,60 +91,45 @@ def _s4(runs: pl.DataFrame) -> list[Check]:
         samples(runs, c, "outage")[STAR] for c in ("before_mbps", "by_16_mbps", "restart_s", "restart_window")
     )
     recovery, timeouts = (samples(runs, c, "outage") for c in ("recovery_s", "timeouts"))
-    ones = [1.0] * len(before)
     rival = min((x for x in recovery if x != STAR), key=lambda x: sum(recovery[x]))
     return [
         number(f"{STAR}'s new data arrives again at", restart, RESTART_S, unit="s", within=RESTART_WITHIN_S),
-        ratio_at_least(
-            f"{STAR} restarts with its old window: amount in flight over that before", window, ones, BACK
-        ),
+        at_least(f"{STAR} restarts with its old window: amount in flight over that before", window, BACK),
         ratio_at_least(f"rate of {STAR} from 15 s to 16 s over that before", later, before, BACK),
         lowest(f"time from 12 s to full rate: {STAR} below", recovery, STAR, unit="s"),
         ratio_at_least(f"that time of {rival} over that of {STAR}", recovery[rival], recovery[STAR], MUCH),
-        *(
-            ratio_at_least(f"timeouts of {x}, at least one", timeouts[x], ones, 1.0)
-            for x in timeouts
-            if x != STAR
-        ),
+        *(at_least(f"timeouts of {x}, at least one", of, 1) for x, of in timeouts.items() if x != STAR),
+    ]
+
+
+def _crowded(runs: pl.DataFrame, ber: float, counts: Sequence[int], few: str, many: str) -> list[Check]:
+    """Few flows lose nothing at the queue; many are as fair with TCP-STAR as with TCP-J, or less than with BR."""
+    lost = seed_means(samples(runs, "queue_drops", "mixed", ber, COUNTS[0]).values())
+    index = over(runs, "mixed", ber, counts)
+    return [
+        near(f"packets lost at the queue with {few}", lost, [0.0] * len(lost), NO_CONGESTION),
+        near(f"mean J over {many}: {STAR} as {J}", index[STAR], index[J], TIED),
+        *(above(f"the same: {BR} above {x}", index[BR], index[x]) for x in (STAR, J)),
     ]
 
 
 def _s5(runs: pl.DataFrame) -> list[Check]:
     first, rest = COUNTS[0], COUNTS[1:]
     by_n = {n: samples(runs, "jain", "mixed", RARE, n) for n in COUNTS}
-    crowd = over(runs, "mixed", RARE, rest)
-    drops = samples(runs, "queue_drops", "mixed", RARE, first)
-    checks = []
-    for x in crowd:
-        top = max(rest, key=lambda n: sum(by_n[n][x]))
-        checks.append(above(f"J of {x}: N = {first} above N = {top}", by_n[first][x], by_n[top][x]))
-    checks += [
-        above(f"J of {x}: N = {rest[0]} above N = {rest[-1]}", by_n[rest[0]][x], by_n[rest[-1]][x])
-        for x in crowd
-    ]
-    lost = seed_means(drops.values())
+    top = {x: max(rest, key=lambda n: sum(by_n[n][x])) for x in by_n[first]}
+    pairs = [(x, first, n) for x, n in top.items()] + [(x, rest[0], rest[-1]) for x in top]
     return [
-        *checks,
-        near(f"packets lost at the queue with N = {first}", lost, [0.0] * len(lost), NO_CONGESTION),
-        near(f"mean J over N = {rest[0]} to {rest[-1]}: {STAR} as {J}", crowd[STAR], crowd[J], TIED),
-        above(f"the same: {BR} above {STAR}", crowd[BR], crowd[STAR]),
-        above(f"the same: {BR} above {J}", crowd[BR], crowd[J]),
+        *(above(f"J of {x}: N = {few} above N = {n}", by_n[few][x], by_n[n][x]) for x, few, n in pairs),
+        *_crowded(runs, RARE, rest, f"N = {first}", f"N = {rest[0]} to {rest[-1]}"),
     ]
 
 
 def _s6(runs: pl.DataFrame) -> list[Check]:
     first = COUNTS[0]
     rare, often = (samples(runs, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
-    lost = seed_means(samples(runs, "queue_drops", "mixed", OFTEN, first).values())
-    crowd = over(runs, "mixed", OFTEN, COUNTS)
     return [
         *(above(f"J of {x} at N = {first}: {at(RARE)} above {at(OFTEN)}", rare[x], often[x]) for x in rare),
-        near(
-            f"packets lost at the queue with N = {first}, {at(OFTEN)}", lost, [0.0] * len(lost), NO_CONGESTION
-        ),
-        near(f"mean J over all N, {at(OFTEN)}: {STAR} as {J}", crowd[STAR], crowd[J], TIED),
-        above(f"the same: {BR} above {STAR}", crowd[BR], crowd[STAR]),
-        above(f"the same: {BR} above {J}", crowd[BR], crowd[J]),
+        *_crowded(runs, OFTEN, COUNTS, f"N = {first}, {at(OFTEN)}", f"all N, {at(OFTEN)}"),
     ]
 
 

@@ -55,12 +55,11 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
     if part in ("startup", "outage"):
         if trace is None:
             raise ValueError("the start-up and the outage runs record a trace")
-        if part == "startup":
-            full = trace.filter(trace["cwnd"] >= BDP)["t_s"].to_list()
-            end = full[0] if full else float(result["simulated_s"])
-            found["full_s"] = end - float(x[0]["start_s"])
-        else:
-            found |= after_outage(trace)
+        if part == "outage":
+            return found | after_outage(trace)
+        full = trace.filter(trace["cwnd"] >= BDP)["t_s"].to_list()
+        end = full[0] if full else float(result["simulated_s"])
+        found["full_s"] = end - float(x[0]["start_s"])
     elif part != "mixed" and reno:
         raise ValueError("only the mixed runs have NewReno flows")
     return found
@@ -88,12 +87,10 @@ def after_outage(trace: pl.DataFrame) -> Measures:
     restart = float(t[1:][moved][0]) if moved.any() else float(t[-1])
     at_once = (t >= restart - INTERVAL_S / 2) & (t <= restart + RATE_S)
     steady = (t >= BEFORE_S) & (t <= OUTAGE[0])
-    back = float(t[-1])
     step = round(RATE_S / INTERVAL_S)
-    for i in np.flatnonzero(t >= OUTAGE[1] - INTERVAL_S / 2):
-        if i + step < len(t) and (got[i + step] - got[i]) * 8 / 1e6 / RATE_S >= BACK * before:
-            back = float(t[i + step])
-            break
+    rates = (got[step:] - got[:-step]) * 8 / 1e6 / RATE_S
+    full = (t[:-step] >= OUTAGE[1] - INTERVAL_S / 2) & (rates >= BACK * before)
+    back = float(t[step:][full][0]) if full.any() else float(t[-1])
     return {
         "before_mbps": before,
         "restart_s": restart,

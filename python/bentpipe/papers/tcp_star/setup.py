@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from bentpipe.studies import design
+from bentpipe.studies import design, parts
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
@@ -62,68 +62,54 @@ class Setup(Choices):
     aen: bool = True
     #: Length of the throughput and the fairness runs, as a multiple of the mode's.
     longer: float = 1.0
-    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
         """``count`` flows of ``cc``."""
-        options = self.options.get(cc)
-        flow = {
-            "name": name,
-            "cc": {"name": cc, **options} if options else cc,
-            "path": ["sat"],
-            "count": count,
-            "profile": "paper",
-            "mss": f"{self.mss_bytes} bytes",
-            "header": f"{self.header_bytes} bytes",
-            "ack_size": "52 bytes",
-            "receive_window": f"{self.shared_sockets if shared else self.sockets} segments",
-            "initial_window": self.initial_window,
-            "recovery": self.reno_recovery if cc == "reno" else self.recovery,
-            "delayed_ack": self.delayed_ack,
-            "byte_counting": self.byte_counting,
-            "timestamps": True,
-            "min_rto": f"{self.min_rto_s * 1e3:g} ms",
-            "granularity": f"{self.granularity_s * 1e3:g} ms",
-            "start_jitter": "1 s" if shared else "100 ms",
-        }
-        if flow["recovery"] == "newreno":
-            flow["newreno_exit"] = self.newreno_exit
+        recovery = self.reno_recovery if cc == "reno" else self.recovery
+        more: dict[str, Any] = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
         if self.delayed_ack:
-            flow["delayed_ack_timeout"] = "100 ms"
+            more["delayed_ack_timeout"] = "100 ms"
         if cc == "star":
-            flow["aen"] = self.aen
-        return flow
+            more["aen"] = self.aen
+        return parts.flow(
+            name,
+            self.controller(cc),
+            ["sat"],
+            self.mss_bytes,
+            self.header_bytes,
+            count=count,
+            ack_size="52 bytes",
+            receive_window=f"{self.shared_sockets if shared else self.sockets} segments",
+            initial_window=self.initial_window,
+            recovery=recovery,
+            delayed_ack=self.delayed_ack,
+            byte_counting=self.byte_counting,
+            timestamps=True,
+            min_rto=f"{self.min_rto_s * 1e3:g} ms",
+            granularity=f"{self.granularity_s * 1e3:g} ms",
+            start_jitter="1 s" if shared else "100 ms",
+            **more,
+        )
 
     def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
         """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
         shared = part in ("mixed", "same")
         seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
-        link: dict[str, Any] = {
-            "rate": f"{RATE_BPS / 1e6:g} Mbit/s",
-            "delay": f"{ONE_WAY_S * 1e3:g} ms",
-            "queue": {"kind": "drop-tail", "limit": f"{self.shared_queue if shared else self.queue} packets"},
-        }
+        queue = self.shared_queue if shared else self.queue
+        link = parts.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
         errors = [{"kind": "bit-error", "rate": ber}] if ber else []
         outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
         if errors:
             link["loss"] = errors
-        back = (errors if self.ack_errors else []) + (outage if part == "outage" else [])
-        if back:
+        if back := (errors if self.ack_errors else []) + (outage if part == "outage" else []):
             link["reverse"] = {"loss": back}
         flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
         if part == "mixed":
             flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
-        scenario: dict[str, Any] = {
-            "title": f"{n} x {cc}, {part}, bit error rate {ber:g}",
-            "duration": f"{seconds:g} s",
-            "seed": seed,
-            "link": {"sat": link},
-            "flow": flows,
-        }
-        if part in ("startup", "outage"):
-            scenario["record"] = {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}
-        return scenario
+        title = f"{n} x {cc}, {part}, bit error rate {ber:g}"
+        traced = part in ("startup", "outage")
+        record = {"record": {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}} if traced else {}
+        return parts.scenario(title, seconds, seed, {"sat": link}, flows, **record)
 
 
 BASE = Setup()
@@ -134,61 +120,40 @@ LOSSY = where(part=("loss", "outage", "mixed", "same"))
 #: Those of which a mode sets the length.
 LONG = where(part=("loss", "mixed", "same"))
 
+#: Choices that have more words than a line.
+EXIT = "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)"
+BOTH_64 = "64 segments in the link's queue and in the sockets of flows that share"
+BURSTS = "NewReno recovery (RFC 6582, with burst avoidance) for all"
+#: Choices that change several values, or an algorithm.
+QUEUE_64 = BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP)
+J_RAISES = BASE.tuned("tcp-j", **{"raise": True})
+BR_REPEATS = BASE.tuned("westwood-br", repeat="always")
+BR_KEEPS = BASE.tuned("westwood-br", keep_w_on_rto=True)
+
 VARIANTS = (
-    BASE.variant(
-        "newreno", "NewReno recovery (RFC 6582, with burst avoidance) for all", quick=True, recovery="newreno"
-    ),
+    BASE.variant("newreno", BURSTS, quick=True, recovery="newreno"),
     BASE.variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", recovery="reno"),
-    BASE.variant(
-        "newreno-exit",
-        "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)",
-        newreno_exit="ssthresh",
-    ),
+    BASE.variant("newreno-exit", EXIT, newreno_exit="ssthresh"),
     BASE.variant("sack", "SACK for NewReno too", reno_recovery="sack"),
     BASE.variant("no-delayed-ack", "no delayed ACK", quick=True, delayed_ack=False),
     BASE.variant("initial-1", "initial window 1", ALONE, initial_window=1),
     BASE.variant("initial-10", "initial window 10", ALONE, initial_window=10),
     BASE.variant("byte-counting", "growth counts bytes (RFC 3465)", byte_counting=True),
     BASE.variant("wire-1448", "1448 bytes on the wire (1396 of data)", mss_bytes=1396),
-    BASE.variant(
-        "queue-64",
-        "64 segments in the link's queue, sockets 432",
-        quick=True,
-        queue=SMALL,
-        shared_queue=SMALL,
-        shared_sockets=BDP,
-    ),
-    BASE.variant(
-        "both-64",
-        "64 segments in the link's queue and in the sockets of flows that share",
-        SHARED,
-        shared_queue=SMALL,
-    ),
+    QUEUE_64.variant("queue-64", "64 segments in the link's queue, sockets 432", quick=True),
+    BASE.variant("both-64", BOTH_64, SHARED, shared_queue=SMALL),
     BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
     BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
     BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
     BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
     BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
     BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
-    BASE.variant(
-        "j-raise", "TCP-J goes up to its estimate at a loss", LOSSY, options={"tcp-j": {"raise": True}}
-    ),
-    BASE.variant(
-        "br-always",
-        "WestwoodBR repeats all after any error",
-        LOSSY,
-        options={"westwood-br": {"repeat": "always"}},
-    ),
-    BASE.variant(
-        "br-keep",
-        "WestwoodBR keeps its window at an error's timeout",
-        LOSSY,
-        options={"westwood-br": {"keep_w_on_rto": True}},
-    ),
+    J_RAISES.variant("j-raise", "TCP-J goes up to its estimate at a loss", LOSSY),
+    BR_REPEATS.variant("br-always", "WestwoodBR repeats all after any error", LOSSY),
+    BR_KEEPS.variant("br-keep", "WestwoodBR keeps its window at an error's timeout", LOSSY),
     BASE.variant("short", "runs of 30 s", LONG, longer=0.3),
     BASE.variant("long", "runs of 300 s", LONG, longer=3.0),
 )
-
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
 

@@ -7,12 +7,12 @@ of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
 
-from bentpipe.studies import design
+from bentpipe.studies import design, parts
 from bentpipe.studies.design import Choices, Design, Keys, Replication
 
 #: The algorithms of flow 1, in the order of the paper's figures.
@@ -68,8 +68,6 @@ class Setup(Choices):
     lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
-    #: Parameters of algorithms, by id, where they differ from the registry's defaults.
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def longitude(self, seed: int) -> float:
         """The satellite's longitude in the runs of ``seed``, degrees east, to a hundredth of a degree."""
@@ -131,40 +129,19 @@ class Setup(Choices):
 
     def scenario(self, cc: str, per: float, seed: int, duration_s: float) -> dict[str, Any]:
         """One run: flow 1 is ``cc``, flow 2 NewReno, both starting within the first second."""
-        options = self.options.get(cc)
-        common = {
-            "profile": "paper",
-            "mss": f"{MSS_BYTES} bytes",
-            "header": f"{self.header_bytes} bytes",
-            "ack_size": f"{self.header_bytes} bytes",
-            "start_jitter": "1 s",
-        }
-        return {
-            "title": f"{cc} and NewReno over GEO, packet error rate {per:g}",
-            "duration": f"{duration_s:g} s",
-            "seed": seed,
-            "record": {"interval": "1 s"},
-            "station": {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()},
-            "link": self.links(per, seed),
-            "flow": [
-                {
-                    "name": "x",
-                    "cc": {"name": cc, **options} if options else cc,
-                    "path": self.path(1),
-                    "ack_path": self.ack_path(1),
-                    "recovery": self.recovery,
-                    **common,
-                },
-                {
-                    "name": "newreno",
-                    "cc": "reno",
-                    "path": self.path(2),
-                    "ack_path": self.ack_path(2),
-                    "recovery": "newreno",
-                    **common,
-                },
-            ],
-        }
+        sizes = (MSS_BYTES, self.header_bytes)
+        common = {"ack_size": f"{self.header_bytes} bytes", "start_jitter": "1 s"}
+        both = ((1, "x", self.controller(cc), self.recovery), (2, "newreno", "reno", "newreno"))
+        flows = [
+            parts.flow(name, of, self.path(i), *sizes, ack_path=self.ack_path(i), recovery=how, **common)
+            for i, name, of, how in both
+        ]
+        stations = {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()}
+        title = f"{cc} and NewReno over GEO, packet error rate {per:g}"
+        record = {"interval": "1 s"}
+        return parts.scenario(
+            title, duration_s, seed, self.links(per, seed), flows, record=record, station=stations
+        )
 
 
 def _geo(longitude: float) -> dict[str, Any]:
