@@ -16,7 +16,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from controllers_md import anchor, reference
+from controllers_md import anchor, heading, reference
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
@@ -291,7 +291,7 @@ def section(entry: dict[str, Any]) -> list[str]:
     if note := notes().get(entry["id"]):
         lines += ["", wrapped(note)]
     lines += ["", f"![{entry['label']}: window over time in the three runs](gallery/{entry['id']}.svg)"]
-    rules = f"Its rules and parameters: [controllers.md](controllers.md#{anchor(entry)})."
+    rules = f"Its rules and parameters: [controllers.md](controllers.md#{anchor(heading(entry))})."
     lines += ["", wrapped(f"{source}. {rules}"), ""]
     return lines
 
@@ -301,7 +301,7 @@ def page(entries: list[dict[str, Any]], found: dict[str, list[Curves]]) -> str:
     lines = ["| controller | no errors, other traffic | 1e-8 | 1e-7 | timeouts |", "|---|---|---|---|---|"]
     for entry in entries:
         curves = found[entry["id"]]
-        link = f"[{entry['label']}](#{anchor(entry)})"
+        link = f"[{entry['label']}](#{anchor(heading(entry))})"
         rates = [f"{c.goodput_mbps:.2f}" for c in curves]
         lines.append(f"| {' | '.join([link, *rates, ', '.join(str(c.timeout_count) for c in curves)])} |")
     lines.append("")
