@@ -1,5 +1,4 @@
-//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): the segments that may be sent for each ACK of a
-//! recovery.
+//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): what each ACK of a recovery lets the sender send.
 
 /// The state of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,7 @@
 //!  * Step 1: `RACK.min_RTT` is the minimum of the last five minutes, as the RFC recommends. So a path that has become longer
 //!    shows.
 //!  * Step 2: the echoed timestamp judges only segments that are acknowledged cumulatively. A segment behind a gap does not
-//!    change the echo (RFC 7323 section 4.3), so it proves nothing about this segment; the minimum RTT judges both.
+//!    change the echo (RFC 7323 section 4.3), so the echo proves nothing about it. The minimum RTT judges both.
 //!  * Step 4: a D-SACK that answers a tail loss probe proves no reordering and widens no window (as Linux).
 //!  * Step 5: the reordering timer expires when the first segment becomes lost rather than when the last one does. Each is
 //!    then marked at its own instant, never before its window is over, and no search for the last is needed.

@@ -92,8 +92,8 @@ impl Estimator {
         self.rto
     }
 
-    /// Data transmission begins after the timer expired while the SYN was unanswered. The timeout is at least 3 s until data
-    /// gives a sample (RFC 6298 section 5.7), or more if the SYN's timestamp gave a sample that needs more.
+    /// Data transmission begins after the timer expired while the SYN was unanswered. Until data gives a sample the timeout is at
+    /// least 3 s (RFC 6298 section 5.7), more if the sample of the SYN's timestamp needs it.
     pub(crate) fn begin_data(&mut self) {
         self.floor = Span::from_millis(3000);
         self.backoff = 0;

@@ -105,8 +105,8 @@ pub struct Sender {
     cwr: bool,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
     partial_seen: bool,
-    /// The next retransmission goes out whatever the window is (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section
-    /// 5 step 4.3).
+    /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
+    /// 4.3)
     forced: bool,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,

@@ -1,8 +1,7 @@
 //! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers.
 //!
-//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after
-//! the retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew when the
-//! other is gone.
+//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after the
+//! retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew behind it.
 
 use bentpipe_cc::{Congestion, Phase, Span, Time};
 
