@@ -93,7 +93,7 @@ impl Estimator {
     }
 
     /// Data transmission begins after the timer expired while the SYN was unanswered. Until data gives a sample the timeout is at
-    /// least 3 s (RFC 6298 section 5.7), more if the sample of the SYN's timestamp needs it.
+    /// least 3 s (RFC 6298 section 5.7), more if a sample of the SYN needs it.
     pub(crate) fn begin_data(&mut self) {
         self.floor = Span::from_millis(3000);
         self.backoff = 0;

@@ -47,7 +47,7 @@ pub(crate) const SS_BETA: Param = Param::number("ss_beta", 0.5, 0.0..=0.99)
     .unit("1")
     .about("share of the window that is given up at a loss in slow start; 0: as in congestion avoidance, as in the paper's simulator");
 
-/// The window after a cut: `rule` says what congestion avoidance would do, [`SS_BETA`] what slow start does.
+/// The window after a cut: `rule` gives it for congestion avoidance, [`SS_BETA`] for slow start.
 pub(crate) fn after_loss(w: &Window, ss_beta: f64, rule: impl FnOnce(f64) -> f64) -> f64 {
     if w.cwnd < w.ssthresh && ss_beta > 0.0 { w.cwnd * (1.0 - ss_beta) } else { rule(w.cwnd) }
 }

@@ -221,7 +221,7 @@ mod tests {
     const LONE: [(&str, Value); 2] =
         [("ssthresh_est", Value::Flag(false)), ("exponent_cap", Value::Number(40.0))];
 
-    /// The paper's rho, and what it gives per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
+    /// The paper's rho, and its growth per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
     #[test]
     fn growth_at_six_rtts() {
         for (ms, rho, per_ack) in [
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T; what is left over counts for congestion avoidance.
+    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T; segments left over count for congestion avoidance.
     #[test]
     fn slow_start_is_capped_and_stops_at_ssthresh() {
         let mut rig = Rig::new("hybla", &[("ssthresh_est", Value::Flag(false))], 10.0, f64::INFINITY);

@@ -14,8 +14,8 @@
 //!    and 1.4 for k = -1/3 since it rounds Gamma(5/2) = 1.329 to 1.3; here it is not rounded.
 //!  * when slow start ends, also one entered by a timeout or a cut below two segments, w0 = W, and wmax solves
 //!    wmax - beta wmax^l = w0.
-//!  * a loss in slow start halves (`ss_beta`; 0 for the paper's reading), as in AIMD. Congestion avoidance that follows
-//!    begins with w0 = W and wmax as at the end of slow start: the window of that loss says nothing about the path.
+//!  * a loss in slow start halves (`ss_beta`; 0 for the paper's reading), as in AIMD. Congestion avoidance then begins with
+//!    w0 = W and wmax as at the end of slow start: the window of that loss does not describe the path.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule. A spurious loss brings the epoch back.
 //!  * t stands still while the window does not limit the sender.
 

@@ -1,5 +1,5 @@
-//! TCP Reno's window (RFC 5681), used by Reno, NewReno and SACK senders alike: what differs between those three is the
-//! sender's loss recovery (`recovery` of a flow), not the window.
+//! TCP Reno's window (RFC 5681), used by Reno, NewReno and SACK senders alike. These three differ by the sender's loss
+//! recovery (`recovery` of a flow), not by the window.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
 //! Equations: RFC 5681 section 3.1 (2) slow start (host), (3) congestion avoidance, (4) ssthresh.

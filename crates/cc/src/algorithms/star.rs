@@ -247,7 +247,7 @@ mod tests {
     fn fills_the_receive_window_in_four_rounds() {
         let gap = 1448.0 * 8.0 / 10e6;
         let mut rig = Rig::new("star", &[], 1.0, f64::INFINITY);
-        // Times at which the ACKs of what has been sent will arrive: the bottleneck spaces them.
+        // Times at which the ACKs of segments already sent will arrive: the bottleneck spaces them.
         let (mut sent, mut acked, mut now, mut free) = (0_usize, 0_usize, 0.0_f64, 0.0_f64);
         let mut arrivals = alloc::vec::Vec::new();
         let mut round_end = 0;

@@ -1,5 +1,5 @@
-//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE Journal
-//! on Selected Areas in Communications, 2003. Reno that asks Vegas's estimate of the queue whether a loss was congestion.
+//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE Journal on
+//! Selected Areas in Communications, 2003. Reno with Vegas's estimate of the queue, which decides whether a loss was congestion.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, and as for Vegas a propagation delay that does not rise for
 //! good unless `base_window` is set.
@@ -175,8 +175,8 @@ mod tests {
         }
     }
 
-    /// A queue of 20 segments that was there when the last round ended, and is gone: the round's RTT still says congestion (half
-    /// stays), the latest says none (4/5). And the other way round.
+    /// A queue of 20 segments stood when the last round ended, and is gone. The round's RTT still shows congestion (half stays),
+    /// the latest shows none (4/5). And the other way round.
     #[test]
     fn the_latest_rtt_forgets_the_round() {
         for (rtt, now, keep) in

@@ -208,7 +208,7 @@ mod tests {
         Bandwidth::new(&args("westwood", given))
     }
 
-    /// A constant ACK rate is what both filters tend to: within 2 s (4 tau) or 100 ACKs from zero.
+    /// Both filters tend to a constant ACK rate: within 2 s (4 tau) or 100 ACKs from zero.
     #[test]
     fn a_constant_ack_rate_is_the_estimate() {
         for filter in ["tustin", "constant"] {
