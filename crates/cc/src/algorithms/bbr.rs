@@ -2,9 +2,9 @@
 //! Queue 14(5), 2016; as in Linux tcp_bbr.c, which is what runs on the Internet under that name.
 //!
 //! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p) probe_gain > 1 (20 %). Reports
-//! must cover much less than a round trip, as their rate samples show the end of a round. Model: BtlBw = max of the delivery-rate
-//! samples of `bw_window` rounds; RTprop = min RTT of `rtprop_window`; BDP = BtlBw RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain
-//! BDP + 3 quanta + ACK aggregation.
+//! must cover much less than a round trip, as their rate samples show the end of a round.
+//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds; RTprop = min RTT of `rtprop_window`;
+//! BDP = BtlBw RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
 //!
 //! | mode      | pacing gain           | cwnd gain     | ends when                                                    |
 //! |-----------|-----------------------|---------------|--------------------------------------------------------------|
@@ -15,8 +15,8 @@
 //!
 //! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked; the window from
 //! before comes back when recovery ends. If the ACK that ends a recovery begins the next, or a retransmission is lost, the old
-//! one continues: Linux's BBR does not see the state between. Timeout: one segment, and the window comes back likewise. Decisions
-//! and deviations:
+//! one continues: Linux's BBR does not see the state between. Timeout: one segment, and the window comes back likewise.
+//! Decisions and deviations:
 //!  * the phase in which PROBE_BW begins is random in Linux, and never the one of 0.75. Here it is the parameter `phase`, or
 //!    follows from the instant (its microseconds modulo seven), which sets flows apart that do not run in step.
 //!  * an RTT equal to RTprop does not renew it (Linux since 2018; the paper's <= would never probe on a path without jitter).

@@ -2,10 +2,10 @@
 //! in google/bbr, branch v3.
 //!
 //! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and reports of much less than a round trip. Random loss
-//! must be below 2 %; above, every probe takes it for congestion. Model: max_bw over two probing cycles, min_rtt over 10 s.
-//! Bounds from congestion: short-term bw_lo and inflight_lo, forgotten before each probe, and long-term inflight_hi. bw =
-//! min(max_bw, bw_lo); BDP = bw min_rtt. pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3 quanta, within
-//! the bounds.
+//! must be below 2 %; above, every probe takes it for congestion.
+//! Model: max_bw over two probing cycles, min_rtt over 10 s. Bounds from congestion: short-term bw_lo and inflight_lo,
+//! forgotten before each probe, and long-term inflight_hi. bw = min(max_bw, bw_lo); BDP = bw min_rtt.
+//! pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3 quanta, within the bounds.
 //!
 //! | state    | pacing | cwnd | ends when                                                                        |
 //! |----------|--------|------|----------------------------------------------------------------------------------|
@@ -17,7 +17,8 @@
 //! | UP       | 1.25   | 2.25 | three rounds without growth by 1/4, over 2 % lost, or (after a probe that lost too much) inflight_hi is reached |
 //! | ProbeRTT | 1      | 0.5  | 200 ms and one round; entered when no smaller RTT was seen for 5 s               |
 //!
-//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW. Decisions and deviations:
+//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW.
+//! Decisions and deviations:
 //!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) are a multiplicative hash of the nanosecond at which DOWN
 //!    begins. This sets flows apart that do not run in step.
 //!  * a sender reports the amount lost, not the segments. "Lost since the segment was sent" and its flight are those of the

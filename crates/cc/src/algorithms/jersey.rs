@@ -5,7 +5,8 @@
 //! marks from a threshold on): on other paths, losses of a full queue are taken for errors and no loss reduces the window.
 //! Rules: available bandwidth R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1 -> [`Jersey::add`]; the window that
 //! it allows, ownd = RTT R_n, at least 2; rate control T = W = ownd at a mark or a loss with one, nothing but a retransmission
-//! at a loss without, T = ownd and W = 1 at a timeout -> `backoff`. Growth is Reno's. Decisions:
+//! at a loss without, T = ownd and W = 1 at a timeout -> `backoff`. Growth is Reno's.
+//! Decisions:
 //!  * the congestion warning is RFC 3168's mark; a loss comes with it if the round under way or the last one brought a mark.
 //!  * one rate control per round: a loss in a round whose mark was answered changes nothing.
 //!  * rate control is taken literally: an estimate above the window raises it, unless `raise` is off.

@@ -1,12 +1,13 @@
 //! TFRC: S. Floyd, M. Handley, J. Padhye, J. Widmer: TCP Friendly Rate Control (TFRC): Protocol Specification, RFC 5348, 2008;
 //! the equation from J. Padhye, V. Firoiu, D. Towsley, J. Kurose: Modeling TCP Throughput, ACM SIGCOMM, 1998.
 //!
-//! Unit: bytes, bytes per second, packets of one MSS, seconds. Valid for RTT from 1 ms to 10^3 s, loss event rates from 1e-9 to 1,
-//! and reports of less than a round trip. This is TFRC over TCP's acknowledgements. The RFC's receiver measures the loss event
-//! rate and its receive rate and reports them once per round trip. Here the sender does so (a sender-based variant, as the RFC
-//! foresees): SACK reports to it all that the receiver would know. What is lost is sent again, within the rate, and counts as a
-//! packet. Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and 5.5 ->
-//! `history.rs`; 5.2 -> `lose`; 6.3.1 -> [`interval_for`].
+//! Unit: bytes, bytes per second, packets of one MSS, seconds. Valid for RTT from 1 ms to 10^3 s, loss event rates from 1e-9 to
+//! 1, and reports of less than a round trip.
+//! This is TFRC over TCP's acknowledgements. The RFC's receiver measures the loss event rate and its receive rate and reports them
+//! once per round trip. Here the sender does so (a sender-based variant, as the RFC foresees): SACK reports to it all that the
+//! receiver would know. What is lost is sent again, within the rate, and counts as a packet.
+//! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and 5.5 -> `history.rs`;
+//! 5.2 -> `lose`; 6.3.1 -> [`interval_for`].
 //!
 //! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s; before the first loss X doubles each RTT, at most to 2 X_recv,
 //! which arrives a round trip late and so holds it to a doubling in two.

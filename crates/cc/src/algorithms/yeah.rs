@@ -2,12 +2,14 @@
 //! Linux's module of that name. Scalable TCP while the queue is short; Reno, and a window that drains the queue, when it is
 //! not.
 //!
-//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, and as for Vegas a propagation delay that
-//! does not rise for good unless `base_window` is set. Rules, once a round: Q = W (1 - base / RTT) segments queue, L = (RTT -
-//! base) / base. Fast mode while Q <= alpha and L <= 1/phy, slow mode otherwise. Slow mode with Q > alpha drains the queue, W
-//! - min(Q, W/2), but not below the window that Reno would have (`reno_count`) -> [`Yeah::decide`]. Growth is Scalable's in
-//! fast mode and Reno's in slow mode -> `avoid`. A loss gives up Q, at least W/8 and at most W/2; half if Reno flows compete,
-//! which 16 rounds of slow mode in a row show -> `backoff`. Decisions:
+//! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, and as for Vegas a propagation delay
+//! that does not rise for good unless `base_window` is set.
+//! Rules, once a round: Q = W (1 - base / RTT) segments queue, L = (RTT - base) / base. Fast mode while Q <= alpha and L <=
+//! 1/phy, slow mode otherwise. Slow mode with Q > alpha drains the queue, W - min(Q, W/2), but not below the window that Reno
+//! would have (`reno_count`) -> [`Yeah::decide`]. Growth is Scalable's in fast mode and Reno's in slow mode -> `avoid`. A loss
+//! gives up Q, at least W/8 and at most W/2; half if Reno flows compete, which 16 rounds of slow mode in a row show ->
+//! `backoff`.
+//! Decisions:
 //!  * RTT is the smallest of the round, which needs three samples (Linux). Rounds in recovery are not measured, nor is one in
 //!    which the window did not limit the sender.
 //!  * Q and the windows are real numbers. Fast mode adds the larger of 1/100 and 1/W per segment (Linux).
