@@ -1,10 +1,10 @@
 //! A-LIAD: M. Shin, M. Park, D. Oh, B. Kim, J. Lee: Adaptive Logarithmic Increase Congestion Control Algorithm for Satellite
 //! Networks, KSII Transactions on Internet and Information Systems 8(8), 2014.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40; alpha is fitted for RTTs of 25 to 600 ms (to 0.02 %; to 0.6 % from 5 ms to
-//! 1 s) and clamped beyond 5 ms and 1 s. The estimate of the initial ssthresh needs a sender that does not pace.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40. alpha is fitted for RTTs of 25 to 600 ms (to 0.02 %; to 0.6 % from 5 ms to 1 s)
+//! and clamped beyond 5 ms and 1 s. The estimate of the initial ssthresh needs a sender that does not pace.
 //! Equations: (1), (2) hybrid slow start -> `slow_start`; (3) delay-based max-probing and (5), (6) logarithmic increase ->
-//! `avoid`, by [`Approach`]; (7) adaptive decrease -> `shrink`; (11) alpha of the RTT, by a fit -> [`alpha_of`]. (4) is the
+//! `avoid`, by [`Approach`]. (7) adaptive decrease -> `shrink`; (11) alpha of the RTT, by a fit -> [`alpha_of`]. (4) is the
 //! closed form of (5), and (8) to (10) lead to (11).
 //! Deviations and decisions:
 //!  * eq. 6 ACK by ACK is not eq. 5 and loses the equal epochs that the paper claims: `ack_mode` chooses, eq. 5 by default. The

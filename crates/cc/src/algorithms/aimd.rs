@@ -102,8 +102,8 @@ mod tests {
         }
     }
 
-    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3 with a = 3b/2), and
-    /// log(1/2) / log(1 - b) = 10.74 losses to go down by half; AIMD(1, 1/2) takes 11 round trips.
+    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3 with a = 3b/2), and log(1/2)
+    /// / log(1 - b) = 10.74 losses to go down by half. AIMD(1, 1/2) takes 11 round trips.
     #[test]
     fn aggressiveness_and_responsiveness() {
         for (given, rounds) in [

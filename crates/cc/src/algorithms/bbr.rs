@@ -3,8 +3,8 @@
 //!
 //! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p) probe_gain > 1 (20 %). Reports
 //! must cover much less than a round trip, as their rate samples show the end of a round.
-//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds; RTprop = min RTT of `rtprop_window`;
-//! BDP = BtlBw RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
+//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds. RTprop = min RTT of `rtprop_window`; BDP = BtlBw
+//! RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
 //!
 //! | mode      | pacing gain           | cwnd gain     | ends when                                                    |
 //! |-----------|-----------------------|---------------|--------------------------------------------------------------|

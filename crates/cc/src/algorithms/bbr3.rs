@@ -4,7 +4,7 @@
 //! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and reports of much less than a round trip. Random loss
 //! must be below 2 %; above, every probe takes it for congestion.
 //! Model: max_bw over two probing cycles, min_rtt over 10 s. Bounds from congestion: short-term bw_lo and inflight_lo,
-//! forgotten before each probe, and long-term inflight_hi. bw = min(max_bw, bw_lo); BDP = bw min_rtt.
+//! forgotten before each probe, and long-term inflight_hi. Then bw = min(max_bw, bw_lo) and BDP = bw min_rtt.
 //! pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3 quanta, within the bounds.
 //!
 //! | state    | pacing | cwnd | ends when                                                                        |

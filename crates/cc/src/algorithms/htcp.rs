@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    /// The bandwidth switch: throughput that has changed by more than a fifth since the last congestion means half; steady
+    /// The bandwidth switch: throughput that has changed by more than a fifth since the last congestion means half. Steady
     /// throughput lets beta adapt from the second congestion of that kind on.
     #[test]
     fn a_change_of_throughput_halves() {

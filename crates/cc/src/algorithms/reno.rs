@@ -5,7 +5,7 @@
 //! Equations: RFC 5681 section 3.1 (2) slow start (host), (3) congestion avoidance, (4) ssthresh.
 //! Deviations:
 //!  * ssthresh is half of cwnd, not of FlightSize. RFC 9438 section 4.6 allows it if the window only grows while it limits the
-//!    sender, which is so here. The two agree while cwnd limits; where the application or the receiver does, half of cwnd is
+//!    sender, which is so here. The two agree while cwnd limits. Where the application or the receiver does, half of cwnd is
 //!    more. ns-2 halves the lesser of cwnd and the receive window, Linux cwnd, the five papers use cwnd.
 //!  * a report may acknowledge many segments: eq. 3 is applied to them together, which differs from one ACK at a time by
 //!    less than one part in 2W.

@@ -9,8 +9,8 @@
 //! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and 5.5 -> `history.rs`;
 //! 5.2 -> `lose`; 6.3.1 -> [`interval_for`].
 //!
-//! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s; before the first loss X doubles each RTT, at most to 2 X_recv,
-//! which arrives a round trip late and so holds it to a doubling in two.
+//! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s. Before the first loss X doubles each RTT, at most to 2 X_recv.
+//! X_recv is a round trip late, so X doubles once in two.
 //! Decisions and deviations:
 //!  * a round trip is one "feedback": it ends with the first ACK that comes R after the last one did, or that begins a loss event.
 //!    X_recv is what was delivered since the last feedback, or the one before if that was less than R ago.

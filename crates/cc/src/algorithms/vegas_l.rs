@@ -170,7 +170,7 @@ mod tests {
         rig.w() - before
     }
 
-    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput grows; with
+    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput grows. With
     /// Diff between alpha and beta it is up or none; above beta at alpha = 1, none.
     #[test]
     fn reading_b_scales_the_steps_of_vegas_a() {

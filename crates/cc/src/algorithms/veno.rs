@@ -3,8 +3,8 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, and as for Vegas a propagation delay that does not rise for
 //! good unless `base_window` is set.
-//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per
-//! two round trips otherwise -> `avoid`; a loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
+//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per two
+//! round trips otherwise -> `avoid`. A loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
 //! Decisions:
 //!  * RTT is the smallest of the last whole round outside recovery. Linux takes the smallest since the last ACK, and so does the
 //!    module of ns-2.35, which is made from it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the first

@@ -229,8 +229,8 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
     LOOKED_AT.with(|n| n.get()) as f64 / f64::from(acks)
 }
 
-/// The work of an ACK does not grow with the window, for losses of every second segment, short runs, all but a few, or the first
-/// half. (Then one cumulative ACK covers the other half at the end.)
+/// The work of an ACK does not grow with the window. Lost are every second segment, short runs, all but a few, or the first half.
+/// (Then one cumulative ACK covers the other half at the end.)
 #[test]
 fn the_work_of_an_ack_does_not_grow_with_the_window() {
     type Pattern = fn(u64, u64) -> bool;
