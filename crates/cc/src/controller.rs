@@ -1,8 +1,8 @@
 //! The interface of every congestion controller.
 //!
-//! Inside the processing of one acknowledgement a sender calls, in this order, with [`Flow`] already up to date:
-//! `on_undo`, `on_congestion`, `on_ack`, `on_life(Recovered)`, and then reads `decision()`. The controller owns the
-//! *desired* window; the sender owns the *effective* one (recovery, minimum, receive window).
+//! For one acknowledgement, with [`Flow`] up to date, a sender calls `on_undo`, `on_congestion`, `on_ack` and `on_life(Recovered)`,
+//! in this order. Then it reads `decision()`. The controller owns the *desired* window; the sender owns the *effective* one
+//! (recovery, minimum, receive window).
 
 use core::fmt::Debug;
 
@@ -52,7 +52,7 @@ pub enum Pacing {
     Window,
 }
 
-/// What a controller wants, in bytes.
+/// A controller's decision, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Congestion window, at least one segment.
@@ -65,8 +65,8 @@ pub struct Decision {
     pub deadline: Time,
 }
 
-/// What a controller would do about congestion, in bytes. A datapath that cannot ask in time (the kernel at a loss)
-/// keeps the last answer as a standing order.
+/// A controller's answer to congestion, in bytes. A datapath that cannot call it in time (the kernel at a loss) keeps the last
+/// answer as a standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The window to go to.
@@ -89,17 +89,17 @@ pub trait Controller: Debug + Send {
     fn on_undo(&mut self, flow: &Flow, before: &Decision);
     /// A rare event.
     fn on_life(&mut self, _flow: &Flow, _what: Life) {}
-    /// The instant that [`Decision::deadline`] asked for has come.
+    /// The instant of [`Decision::deadline`] has come.
     fn on_deadline(&mut self, _flow: &Flow) {}
-    /// What the controller wants now.
+    /// The present decision.
     fn decision(&self) -> Decision;
-    /// What the controller would do if `why` happened now. Pure: `on_congestion` right after must do just that.
+    /// The answer to `why` if it happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {
         Recovery::Sender
     }
-    /// Asks for HyStart++ (RFC 9406) in the first slow start; called once, before the first event.
+    /// Turns HyStart++ (RFC 9406) on in the first slow start; called once, before the first event.
     ///
     /// # Errors
     /// Why the algorithm cannot do that. Only algorithms hosted by [`crate::Windowed`] can.
@@ -108,8 +108,8 @@ pub trait Controller: Debug + Send {
             "it is not a window algorithm with the slow start of RFC 5681, and its start is part of its own model of the path",
         )
     }
-    /// Declares that the controller reads `Ack::rate`. A sender keeps the state for rate samples only then; it asks once, before the
-    /// first event.
+    /// Declares that the controller reads `Ack::rate`. Only then a sender keeps the state for rate samples; it calls this once,
+    /// before the first event.
     fn wants_rate(&self) -> bool {
         false
     }

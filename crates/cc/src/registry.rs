@@ -68,7 +68,7 @@ pub struct Param {
     pub from_path: Option<PathFact>,
 }
 
-/// How well an algorithm is pinned down by what could be read.
+/// How well the available sources define an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {
     /// Rules read in an authority: paper, RFC or reference code.
@@ -79,7 +79,7 @@ pub enum Grade {
     C,
 }
 
-/// What an algorithm asks of the sender rather than of the window.
+/// The sender options that an algorithm needs, besides its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderOptions {
     /// Probe after a timeout to tell lost data from lost ACKs (TCP-STAR's AEN).
@@ -127,7 +127,7 @@ pub struct Entry {
 pub enum Error {
     /// No algorithm of this name.
     UnknownAlgorithm {
-        /// What was asked for.
+        /// The name given.
         id: String,
     },
     /// The algorithm has no such parameter.
@@ -348,7 +348,7 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     Ok(built)
 }
 
-/// Do these parameters ask for HyStart++?
+/// Do these parameters turn HyStart++ on?
 pub fn starts_with_hystart(given: &[(String, Value)]) -> bool {
     given.iter().any(|(name, value)| name == SLOW_START && *value == Value::Text(HYSTART.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What a controller is told: the state of its flow, and what an acknowledgement brought.
+//! Reports to a controller: the state of its flow, and the news of an acknowledgement.
 
 use crate::time::{Rate, Span, Time};
 
@@ -54,7 +54,7 @@ pub struct Flow {
     pub rwnd: u64,
 }
 
-/// RTT samples of one acknowledgement, or of several folded into one report.
+/// RTT samples of one acknowledgement, or of several merged into one report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
     /// Smallest sample.
@@ -106,17 +106,17 @@ pub struct RateSample {
     pub prior_in_flight: u64,
 }
 
-/// What an acknowledgement brought, or several folded into one by [`Ack::merge`].
+/// The news of an acknowledgement, or of several merged by [`Ack::merge`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ack {
-    /// Acknowledgements folded into this report.
+    /// Acknowledgements merged into this report.
     pub acks: u32,
     /// Bytes newly delivered, cumulatively or selectively; without SACK a duplicate ACK counts one segment and the
     /// cumulative ACK that follows counts that much less.
     pub acked: u64,
-    /// Of `acked`, the bytes that must not make a window grow: what exceeds one segment an ACK when the sender counts ACKs
-    /// (RFC 5681 section 3.1), or two in slow start, one after a timeout, when it counts bytes (RFC 3465).
+    /// Of `acked`, the bytes that must not make a window grow. Counting ACKs, bytes above one segment an ACK (RFC 5681
+    /// section 3.1). Counting bytes, bytes above two segments in slow start, one after a timeout (RFC 3465).
     pub uncounted: u64,
     /// Bytes newly declared lost.
     pub lost: u64,
@@ -126,12 +126,12 @@ pub struct Ack {
     pub round_end: bool,
     /// RTT samples, if any.
     pub rtt: Option<RttSample>,
-    /// The best delivery-rate sample, if the controller asked for them (`Controller::wants_rate`).
+    /// The best delivery-rate sample, if the controller reads them (`Controller::wants_rate`).
     pub rate: Option<RateSample>,
 }
 
 impl Ack {
-    /// Folds a later report into this one. Associative, so a datapath may report per ACK or per round trip.
+    /// Merges a later report into this one. Associative, so a datapath may report per ACK or per round trip.
     pub fn merge(&mut self, later: &Ack) {
         self.acks = self.acks.saturating_add(later.acks);
         self.acked = self.acked.saturating_add(later.acked);

@@ -24,7 +24,7 @@ pub(crate) fn text(choice: &str) -> Value {
     Value::Text(choice.to_string())
 }
 
-/// A controller and the flow that it is told about.
+/// A controller and its flow.
 pub(crate) struct Rig {
     pub(crate) cc: Box<dyn Controller>,
     pub(crate) flow: Flow,
@@ -76,8 +76,8 @@ impl Rig {
         }
     }
 
-    /// A round on a path of `bdp` segments and a propagation delay of `base` seconds: what exceeds it stands in the queue.
-    /// Returns the RTT.
+    /// A round on a path of `bdp` segments and a propagation delay of `base` seconds: the rest of the window stands in the
+    /// queue. Returns the RTT.
     pub(crate) fn path(&mut self, bdp: f64, base: f64) -> f64 {
         let rtt = base * (self.w() / bdp).max(1.0);
         self.round(rtt);

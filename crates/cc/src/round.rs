@@ -2,7 +2,7 @@
 
 use crate::report::{Ack, Flow, RttSample};
 
-/// What one finished round measured.
+/// The measurements of a finished round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The round's RTT samples.
@@ -18,7 +18,7 @@ impl Measured {
     }
 }
 
-/// Folds acknowledgements into rounds. Feed it every ACK (`Policy::observe`).
+/// Gathers acknowledgements into rounds. Feed it every ACK (`Policy::observe`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     rtt: Option<RttSample>,
@@ -26,8 +26,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// Adds `ack`. On the ACK that ends a round, returns what the round measured, or `None` if the round had no RTT sample
-    /// (then its bytes are carried over into the next).
+    /// Adds `ack`. On the ACK that ends a round, returns the round's measurements. `None` if it had no RTT sample; its
+    /// bytes are then carried over into the next.
     pub fn add(&mut self, ack: &Ack) -> Option<Measured> {
         self.rtt = match (self.rtt, ack.rtt) {
             (Some(a), Some(b)) => Some(a.and(b)),

@@ -1,5 +1,5 @@
-//! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once;
-//! a paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
+//! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once. A
+//! paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -66,7 +66,7 @@ pub trait Policy: Debug + Send {
     /// The answer to congestion. Pure.
     fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut;
 
-    /// Congestion began and `w` is the window before the cut: remember what the next epoch needs.
+    /// Congestion began and `w` is the window before the cut: remember the state that the next epoch needs.
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {}
 
     /// The last episode was spurious; the host has restored `w` already.
@@ -90,7 +90,7 @@ pub trait Policy: Debug + Send {
     }
 }
 
-/// One segment of growth per acknowledged segment up to T; returns what was left over.
+/// One segment of growth per acknowledged segment up to T; returns the segments left over.
 pub fn exponential(w: &mut Window, acked: f64) -> f64 {
     let used = acked.min((w.ssthresh - w.cwnd).max(0.0));
     w.cwnd += used;
@@ -189,7 +189,7 @@ impl<P: Policy> Windowed<P> {
 }
 
 impl<P: Policy> Windowed<P> {
-    /// Ends slow start if HyStart++ is on and says so.
+    /// Ends slow start if HyStart++ is on and finds that it is over.
     fn end_slow_start(&mut self, ack: &Ack) {
         let slow = self.slow();
         if let Some(hystart) = &mut self.hystart

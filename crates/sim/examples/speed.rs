@@ -1,7 +1,7 @@
 //! Runs scenario files and prints the cost of a delivered packet:
 //! `cargo run --release --example speed -- [--set KEY=VALUE]... FILE...`
 //!
-//! Under `valgrind --tool=callgrind` the instructions of a run are exact and repeatable, whatever else the machine does;
+//! Under `valgrind --tool=callgrind` the instructions of a run are exact and repeatable, whatever else the machine does.
 //! `scripts/instructions.py` compares them with those of the last change.
 
 use std::time::Instant;

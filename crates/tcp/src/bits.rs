@@ -1,8 +1,8 @@
 //! A ring of bits addressed by segment number: 64 segments a word, so that a window of 50,000 packets is 800 words.
 
-/// Bits for the segments of a sliding window. The owner keeps the window within [`Bits::capacity`] and clears what leaves
-/// it, so that a position is always clear when the window reaches it again. Nothing is allocated before the first bit is set:
-/// a connection that loses nothing has none.
+/// Bits for the segments of a sliding window. The owner keeps the window within [`Bits::capacity`] and clears bits that leave
+/// it, so a position is always clear when the window reaches it again. Nothing is allocated before the first bit is set: a
+/// connection that loses nothing has none.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
     /// None, or `capacity` bits.
@@ -155,7 +155,7 @@ fn for_words(from: u64, to: u64, mut visit: impl FnMut(u64, u64)) {
     }
 }
 
-/// Tests count the words that are looked at: a measure of work that does not depend on the machine.
+/// Tests count the words read: a measure of work that does not depend on the machine.
 #[inline]
 fn looked_at() {
     #[cfg(test)]

@@ -1,20 +1,20 @@
 //! Opening and closing a connection: RFC 9293 section 3.5 (figures 6 and 12) and section 3.10.7, with the timers of RFC 6298.
 //!
 //! Two small state machines beside the sender and the receiver, which know nothing of them: [`Active`] opens and closes
-//! first, [`Passive`] answers. A control segment that no answer follows is sent again after the retransmission timeout, which
-//! doubles each time (RFC 6298 sections 5.5 and 5.6), for as long as the run lasts.
+//! first, [`Passive`] answers. A control segment without an answer is sent again after the retransmission timeout, for as
+//! long as the run lasts. The timeout doubles each time (RFC 6298 sections 5.5 and 5.6).
 //!
 //! Decisions where the RFCs leave room. Control segments carry no data. The application closes once all its data is
-//! acknowledged, so a FIN never waits for a hole; the receiving application closes as soon as it is told, so its FIN and the
-//! acknowledgement of ours are one segment (figure 12 has two). No state needs a reset, and since a path keeps the order of
-//! its packets, no old segment of an earlier connection turns up.
+//! acknowledged, so a FIN never waits for a hole. The receiving application closes at once, so its FIN and the
+//! acknowledgement of ours are one segment (figure 12 has two). No state needs a reset. A path keeps the order of its
+//! packets, so no old segment of an earlier connection turns up.
 
 use bentpipe_cc::{Span, Time};
 
 use crate::options::Options;
 use crate::rto::Estimator;
 
-/// What a control segment says.
+/// The kinds of control segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// The request to open.
@@ -25,7 +25,7 @@ pub enum Signal {
     Ack,
     /// The request to close.
     Fin,
-    /// The answer to it: acknowledges the FIN and closes the other direction.
+    /// The answer to that: acknowledges the FIN and closes the other direction.
     FinAck,
     /// The acknowledgement of that.
     LastAck,
@@ -34,16 +34,16 @@ pub enum Signal {
 /// A segment of the handshake or the teardown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// What it says.
+    /// Its kind.
     pub signal: Signal,
     /// From the opening end its clock in microseconds, modulo 2^32; from the other end the value that it echoes (RFC 7323).
     pub ts: u32,
 }
 
-/// What the opening of a connection has told the sender.
+/// The results of an opening for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// The round trip of the SYN, unless it is not known which of several was answered (RFC 6298 section 3).
+    /// The round trip of the SYN; `None` if it is not known which of several was answered (RFC 6298 section 3).
     pub rtt: Option<Span>,
     /// How many times the SYN was sent again.
     pub repeats: u32,
@@ -64,7 +64,7 @@ impl Repeated {
         Self { rto, timer: None, sent_at: Time(0), repeats: 0 }
     }
 
-    /// It is sent now, not for the first time if the timer has expired before (RFC 6298 section 5.1).
+    /// Notes that it is sent now; the timer has expired before if it is a repetition (RFC 6298 section 5.1).
     fn sent(&mut self, now: Time) {
         if self.repeats == 0 {
             self.sent_at = now;
@@ -83,7 +83,7 @@ impl Repeated {
         due
     }
 
-    /// It is answered: the round trip, if the segment was sent only once (RFC 6298 section 3).
+    /// Notes the answer. Returns the round trip, if the segment was sent only once (RFC 6298 section 3).
     fn answered(&mut self, now: Time) -> Option<Span> {
         self.timer = None;
         (self.repeats == 0).then(|| now.since(self.sent_at))
@@ -148,18 +148,18 @@ impl Active {
         self.state == ActiveState::Established
     }
 
-    /// May data be sent, and is there nothing else to say?
+    /// May data be sent, and is there no control segment to send?
     pub fn is_quiet(&self) -> bool {
         self.is_open() && self.pending.is_none()
     }
 
-    /// A control segment of the other end arrived. What the opening told, when it is done.
+    /// A control segment of the other end arrived. Returns the results of the opening when it is done.
     pub fn on_segment(&mut self, now: Time, segment: Control) -> Option<Opened> {
         match (segment.signal, self.state) {
             (Signal::SynAck, ActiveState::SynSent) => {
                 let repeats = self.repeated.repeats;
                 let once = self.repeated.answered(now);
-                // RFC 7323 section 4.1: the echo tells which SYN was answered.
+                // RFC 7323 section 4.1: the echo shows which SYN was answered.
                 let echoed = Span(u64::from(((now.0 / 1000) as u32).wrapping_sub(segment.ts)) * 1000);
                 self.state = ActiveState::Established;
                 self.pending = Some(Signal::Ack);
@@ -232,7 +232,7 @@ impl Passive {
         }
     }
 
-    /// A data segment arrived: it acknowledges the SYN-ACK, should the segment that was to do so be lost.
+    /// A data segment arrived. It acknowledges the SYN-ACK if the segment that should do so was lost.
     pub fn on_data(&mut self, now: Time) {
         if self.state == PassiveState::SynReceived {
             self.established(now);

@@ -1,8 +1,8 @@
-//! Why a flow was not faster: the time that each limit held it.
+//! The limits of a flow's speed, and the time that each was in force.
 
 use bentpipe_cc::{Span, Time};
 
-/// What held the sender back.
+/// The limit that holds the sender back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The congestion window, outside recovery.

@@ -1,4 +1,4 @@
-//! What a sender and a receiver are configured with.
+//! The configuration of a sender and a receiver.
 
 use bentpipe_cc::Span;
 
@@ -9,7 +9,7 @@ pub enum LossRecovery {
     Reno,
     /// RFC 6582: a partial acknowledgement repairs the next hole.
     NewReno,
-    /// RFC 6675: the scoreboard of selective acknowledgements says what is lost.
+    /// RFC 6675: the scoreboard of selective acknowledgements shows the losses.
     Sack,
 }
 
@@ -52,8 +52,7 @@ pub struct Options {
     pub receive_window: Option<u64>,
     /// Loss recovery.
     pub recovery: LossRecovery,
-    /// RACK (RFC 8985 section 6): the times of sending tell what is lost, instead of three segments SACKed above it; needs
-    /// SACK.
+    /// RACK (RFC 8985 section 6): the times of sending show the losses, instead of three segments SACKed above; needs SACK.
     pub rack: bool,
     /// Tail loss probe (RFC 8985 section 7); needs SACK.
     pub tlp: bool,
@@ -64,8 +63,8 @@ pub struct Options {
     pub newreno_exit: NewRenoExit,
     /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
     pub prr: bool,
-    /// Growth counts bytes, at most two segments an ACK in slow start (RFC 3465); else ACKs, each for one segment at most
-    /// (RFC 5681 section 3.1, as ns-2 does).
+    /// Growth counts bytes, at most two segments an ACK in slow start (RFC 3465). Else it counts ACKs, each for one segment at
+    /// most (RFC 5681 section 3.1, as ns-2 does).
     pub byte_counting: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
@@ -102,8 +101,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// As ns-2 ran in the papers: initial window 1, SACK by RFC 6675, an ACK for every segment, no pacing, 40-byte
-    /// headers, RTO 3 s at first, then 0.2 s or more with a 10 ms clock (the defaults of ns-2.35).
+    /// As ns-2.35 ran in the papers. Initial window 1, SACK by RFC 6675, an ACK for every segment, no pacing, 40-byte headers.
+    /// RTO 3 s at first, then 0.2 s or more with a 10 ms clock, which are the defaults.
     pub fn paper() -> Self {
         Self {
             mss: 1460,
@@ -138,9 +137,9 @@ impl Options {
         }
     }
 
-    /// As the current RFCs advise: initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
-    /// proportional rate reduction (RFC 9937), byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
-    /// minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682), handshake and teardown (RFC 9293).
+    /// As the current RFCs advise. Initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
+    /// proportional rate reduction (RFC 9937). Byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
+    /// minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682). Handshake and teardown (RFC 9293).
     pub fn modern() -> Self {
         Self {
             mss: 1448,

@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): how much may be sent for each ACK of a recovery.
+//! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): what each ACK of a recovery lets the sender send.
 
 /// The state of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,11 +1,11 @@
-//! RACK (RFC 8985 sections 5 and 6): from when what was delivered had been sent follows what is lost.
+//! RACK (RFC 8985 sections 5 and 6): the times at which delivered segments were sent show which others are lost.
 //!
-//! This is the arithmetic; which segments it applies to is in `scoreboard/order.rs`. Decisions where the RFC leaves a choice:
-//!  * Step 1: `RACK.min_RTT` is the minimum of the last five minutes (the window that the RFC recommends), so that a path
-//!    that has become longer is seen as such.
-//!  * Step 2: the echoed timestamp judges only segments that are acknowledged cumulatively. One that arrives behind a gap
-//!    does not change the echo (RFC 7323 section 4.3), which then says nothing about it; the minimum RTT judges both.
-//!  * Step 4: a D-SACK that answers a tail loss probe tells nothing about reordering and widens no window (as Linux).
+//! This is the arithmetic; `scoreboard/order.rs` applies it to segments. Decisions where the RFC leaves a choice:
+//!  * Step 1: `RACK.min_RTT` is the minimum of the last five minutes, as the RFC recommends. So a path that has become longer
+//!    shows.
+//!  * Step 2: the echoed timestamp judges only segments that are acknowledged cumulatively. A segment behind a gap does not
+//!    change the echo (RFC 7323 section 4.3), so the echo proves nothing about it. The minimum RTT judges both.
+//!  * Step 4: a D-SACK that answers a tail loss probe proves no reordering and widens no window (as Linux).
 //!  * Step 5: the reordering timer expires when the first segment becomes lost rather than when the last one does. Each is
 //!    then marked at its own instant, never before its window is over, and no search for the last is needed.
 
@@ -38,7 +38,7 @@ pub(crate) struct Rack {
     pub(crate) lost_again: Option<Time>,
 }
 
-/// What the sender knows when it asks for the reordering window.
+/// The state of the sender that determines the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     /// In fast recovery or in recovery from a timeout.
@@ -64,8 +64,8 @@ impl Rack {
         }
     }
 
-    /// Step 2: the latest instant at which a retransmission may have been sent for an ACK at `now` to be taken as its own
-    /// and not its original's: at least the minimum RTT ago.
+    /// Step 2: when a retransmission must have been sent, at the latest, for an ACK at `now` to be its own and not its
+    /// original's. That is at least the minimum RTT ago.
     pub(crate) fn believable(&self, now: Time) -> Time {
         Time(now.0.saturating_sub(self.min_rtt.get().map_or(0, |rtt| rtt.0)))
     }
@@ -84,8 +84,8 @@ impl Rack {
         self.high = self.high.max(high);
     }
 
-    /// Step 4, the adaptation: `dsack` says whether the ACK reports a duplicate, `una` and `next` bound what is outstanding,
-    /// `exiting` whether the ACK ends a recovery.
+    /// Step 4, the adaptation. `dsack`: does the ACK report a duplicate? `una` and `next`: bounds of the outstanding
+    /// segments. `exiting`: does the ACK end a recovery?
     pub(crate) fn adapt(&mut self, dsack: bool, una: u64, next: u64, exiting: bool) {
         if self.dsack_round.is_some_and(|end| una >= end) {
             self.dsack_round = None;

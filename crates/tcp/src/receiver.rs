@@ -1,7 +1,7 @@
 //! The receiving end: cumulative and selective acknowledgements, delayed or immediate, ECN echo, timestamp echo.
 //!
-//! RFC 5681 section 4.2 (when to acknowledge), RFC 2018 section 4 (which blocks to report), RFC 2883 section 4 (duplicates),
-//! RFC 3168 section 6.1.3 (ECN echo), RFC 7323 section 4.3 (which timestamp to echo).
+//! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates: RFC 2883 section 4. ECN echo: RFC
+//! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
 use bentpipe_cc::{Span, Time};
 
@@ -9,7 +9,7 @@ use crate::bits::Bits;
 use crate::options::{LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
 
-/// Segments further ahead than this lie outside any window and are not kept.
+/// Segments further ahead than this lie outside any window and are dropped.
 const MAX_WINDOW: u64 = 1 << 27;
 
 /// The receiver of one connection. Its application reads at once, so the receive window's right edge only depends on
@@ -169,8 +169,8 @@ impl Receiver {
         (self.deadline? <= now).then(|| self.acknowledge(None))
     }
 
-    /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged, and never goes
-    /// back, unless it is so old that the clock may have gone half round (section 5.5).
+    /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged. It never goes back,
+    /// unless it is so old that the clock may have gone half round (section 5.5).
     #[inline]
     fn keep_timestamp(&mut self, now: Time, seq: u64, tsval: u32) {
         const HALF_ROUND: Span = Span((1 << 31) * 1000);
@@ -214,14 +214,14 @@ impl Receiver {
             self.out_of_order_count += 1;
         }
         if self.sack {
-            // The first block holds what led to this ACK, new or not (RFC 2018 section 4).
+            // The first block holds the segment that led to this ACK, new or not (RFC 2018 section 4).
             early.remember(seq, self.next, self.high);
         }
         new
     }
 
-    /// The acknowledgement; `repeated` was received before, which its first block reports, the run around it following (RFC
-    /// 2883 section 4).
+    /// The acknowledgement. The first block reports `repeated`, which was received before; the run around it follows (RFC 2883 section
+    /// 4).
     fn acknowledge(&mut self, repeated: Option<u64>) -> AckSegment {
         self.unacked = 0;
         self.deadline = None;

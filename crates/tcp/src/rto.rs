@@ -11,7 +11,7 @@ pub(crate) struct Estimator {
     timer: Option<(u64, u64)>,
     /// The last sample of the timer's clock: most fall on the same tick as the one before, and need no division.
     coarse: u64,
-    /// Another sample on that tick changes nothing: the filter rests.
+    /// Another sample on that tick changes nothing: the filter has converged.
     rests: bool,
     /// The timeout with doublings, worked out when something changes.
     rto: Span,
@@ -92,8 +92,8 @@ impl Estimator {
         self.rto
     }
 
-    /// Data transmission begins after the timer expired while the SYN was not answered: at least 3 s until data gives a
-    /// sample (RFC 6298 section 5.7). Where the SYN's timestamp gave one that asks for more, that stands.
+    /// Data transmission begins after the timer expired while the SYN was unanswered. Until data gives a sample the timeout is at
+    /// least 3 s (RFC 6298 section 5.7), more if a sample of the SYN needs it.
     pub(crate) fn begin_data(&mut self) {
         self.floor = Span::from_millis(3000);
         self.backoff = 0;
@@ -131,8 +131,8 @@ fn smooth(srtt: u64, var: u64, sample: u64) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    /// RFC 6298 section 5, with a clock of 10 ms: SRTT 500 ms and no variation give 510 ms; a timeout doubles that (5.5), an
-    /// unanswered SYN asks for 3 s (5.7), and a measurement ends either, also one that is like all before.
+    /// RFC 6298 section 5, with a clock of 10 ms: SRTT 500 ms and no variation give 510 ms. A timeout doubles that (5.5),
+    /// and an unanswered SYN needs 3 s (5.7). A measurement ends either, also one equal to all before.
     #[test]
     fn a_measurement_ends_the_doubling_however_alike_it_is() {
         let mut rto = Estimator::new(&Options::paper());

@@ -1,4 +1,4 @@
-//! The SACK option as it travels: block edges of 32 bits.
+//! The SACK option on the wire: block edges of 32 bits.
 
 use crate::segment::{Block, MAX_BLOCKS, Sack};
 
@@ -35,7 +35,7 @@ impl SackOption {
         }));
     }
 
-    /// Does it equal `known` except that its first block is longer by one segment?
+    /// Does it equal `known` but for a first block one segment longer?
     #[inline]
     pub(crate) fn adds_one_to(&self, known: &Self) -> bool {
         let ([run, rest @ ..], [before, others @ ..]) = (&self.blocks, &known.blocks);
@@ -49,7 +49,7 @@ impl SackOption {
     }
 }
 
-/// The packed block, one segment longer.
+/// The word of a block one segment longer.
 #[inline]
 fn longer(block: u64) -> u64 {
     block.wrapping_add(1 << 32)
@@ -73,7 +73,7 @@ mod tests {
         (option, sack)
     }
 
-    /// Wherever the 32 bits of the wire turn over.
+    /// Around the points where the 32 bits of the wire wrap.
     const ACKS: [u64; 5] = [10, (1 << 32) - 3, 1 << 32, (5 << 32) + 1, (9 << 32) - 80_000];
 
     #[test]

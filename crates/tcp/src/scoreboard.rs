@@ -1,9 +1,9 @@
-//! What the sender knows of each outstanding segment, at a constant amortised cost per acknowledgement.
+//! The state of each outstanding segment at the sender, at a constant amortised cost per acknowledgement.
 //!
-//! RFC 6675 section 4: `IsLost(s)` holds when three segments above `s` have been selectively acknowledged (three
-//! discontiguous runs, or more than two full segments of bytes, come to the same when all segments are full). So every
-//! segment below the third-highest SACKed one that is not SACKed itself is lost, and one pointer that only moves up marks
-//! them. `pipe` follows from four counters. With RACK the times of sending decide instead (`scoreboard/order.rs`).
+//! RFC 6675 section 4: `IsLost(s)` holds when three segments above `s` have been selectively acknowledged. (With full segments, three
+//! discontiguous runs or more than two segments of bytes mean the same.) So every segment below the third-highest SACKed one is lost
+//! unless SACKed itself, and one pointer that only moves up marks them. `pipe` follows from four counters. With RACK the times of
+//! sending decide instead (`scoreboard/order.rs`).
 
 mod order;
 
@@ -299,7 +299,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64, sack: &Sack, known: &mut Sack) -> Delivered {
         let mut got = Delivered::default();
-        // What the cumulative acknowledgement covers is delivered, not lost: it comes first.
+        // Segments that the cumulative acknowledgement covers are delivered, not lost: it comes first.
         if ack > self.una {
             self.advance(ack, &mut got);
         }
@@ -309,7 +309,7 @@ impl Scoreboard {
                 continue;
             }
             let (start, end) = (block.start.max(self.una), block.end.min(self.next));
-            // Most blocks repeat what the last ACK said, grown at one end.
+            // Most blocks are those of the last ACK, one of them longer at one end.
             match known.blocks().iter().find(|k| k.start <= start && start < k.end) {
                 Some(k) if end <= k.end => {}
                 Some(k) if end == k.end + 1 => self.sack_one(k.end, &mut got),
@@ -355,14 +355,14 @@ impl Scoreboard {
         self.una <= seq && seq < self.next && !self.sacked.get(seq)
     }
 
-    /// Does no segment wait to be sent again that is marked lost? Not with RACK.
+    /// Does no segment that is marked lost wait to be sent again? Not with RACK.
     #[inline]
     pub(crate) fn has_resent_all(&self) -> bool {
         self.lost_count == 0 || self.resend.max(self.una) >= self.lost_end
     }
 
-    /// [`Scoreboard::acknowledge`] for an ACK that newly reports `seq` alone, without RACK: when it was sent, whether only once, and
-    /// how many segments are newly marked lost.
+    /// [`Scoreboard::acknowledge`] for an ACK that newly reports `seq` alone, without RACK. Returns when it was sent, whether only
+    /// once, and how many segments are newly marked lost.
     #[inline]
     pub(crate) fn acknowledge_one(&mut self, seq: u64) -> (Time, bool, u64) {
         let sent = self.sent_at[self.slot(seq)];
@@ -541,7 +541,7 @@ impl Scoreboard {
     }
 }
 
-/// A ring that holds what `ring` does, `una` the first number of its window, and has room for `len` entries.
+/// A ring with the entries of `ring`, `una` the first number of its window, and with room for `len` entries.
 fn moved<T: Copy + Default>(ring: &[T], una: u64, len: usize) -> Vec<T> {
     let mut bigger = vec![T::default(); len];
     for seq in una..una + ring.len() as u64 {

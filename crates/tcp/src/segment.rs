@@ -1,4 +1,4 @@
-//! What crosses the network between a sender and a receiver. Sequence numbers count full segments from 0.
+//! Segments between a sender and a receiver. Sequence numbers count full segments from 0.
 
 /// A run of segments received out of order: [`start`, `end`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Sack {
         self.blocks[0].end += 1;
     }
 
-    /// Becomes `other`, writing only the edges that differ. From one acknowledgement to the next few do.
+    /// Becomes `other`, writing only the edges that differ. Few do from one acknowledgement to the next.
     pub(crate) fn update(&mut self, other: &Sack) {
         for (known, block) in self.blocks.iter_mut().zip(other.blocks()) {
             if known.start != block.start {
@@ -66,8 +66,8 @@ impl Sack {
         &self.blocks[..self.len as usize]
     }
 
-    /// The duplicate that the first block reports if it lies below the cumulative acknowledgement `ack` or within the
-    /// second block (RFC 2883 section 4); `next` is the first segment never sent.
+    /// The duplicate that the first block reports, `next` being the first segment never sent. The block then lies below
+    /// the cumulative acknowledgement `ack` or within the second block (RFC 2883 section 4).
     pub fn duplicate(&self, ack: u64, next: u64) -> Option<Block> {
         let (first, rest) = self.blocks().split_first()?;
         let within = rest.first().is_some_and(|b| b.start <= first.start && first.end <= b.end);
@@ -101,7 +101,7 @@ pub struct Data {
     pub retransmission: bool,
     /// Congestion window reduced (RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// AEN's probe: carries nothing new and asks only for an acknowledgement.
+    /// AEN's probe: carries nothing new and requests only an acknowledgement.
     pub probe: bool,
     /// Marked "congestion experienced" on its way.
     pub ce: bool,

@@ -1,8 +1,8 @@
-//! The sending end: what to send and when, what is lost, when to give up waiting.
+//! The sending end: which segment to send and when, which are lost, and when to give up waiting.
 //!
-//! RFC 5681 (Reno), 6582 (NewReno), 6675 (SACK), 9937 (PRR), 3042 (limited transmit), 6298 (timer), 3168 (ECN), 7323
-//! (timestamps), 8985 (RACK-TLP). Recovery's beginnings and ends are in `sender/recovery.rs`, RACK and the tail loss probe in
-//! `sender/detection.rs`, what an ACK delivered in `sender/delivery.rs`, what goes out next in `sender/sending.rs`, spurious timeouts in `spurious.rs`.
+//! RFC 5681 (Reno), 6582 (NewReno), 6675 (SACK), 9937 (PRR), 3042 (limited transmit), 6298 (timer), 3168 (ECN), 7323 (timestamps), 8985
+//! (RACK-TLP). In `sender/`: `recovery.rs` begins and ends recoveries, `detection.rs` is RACK and the tail loss probe, `delivery.rs` counts
+//! deliveries, `sending.rs` chooses the next segment. Spurious timeouts are in `spurious.rs`.
 //!
 //! The controller owns the desired window, the sender the effective one. Order inside one ACK: scoreboard, RTT, rate and
 //! round; `on_undo`; `on_congestion`; `on_ack`; `on_life(Recovered)`; then the caller asks [`Sender::poll`] for segments.
@@ -50,7 +50,7 @@ pub struct Counters {
     pub spurious_timeouts: u64,
     /// Fast recoveries.
     pub recoveries: u64,
-    /// Fast recoveries found needless: all that they sent again had arrived.
+    /// Fast recoveries found needless: every segment that they sent again had arrived.
     pub spurious_recoveries: u64,
     /// Tail loss probes.
     pub probes: u64,
@@ -105,8 +105,8 @@ pub struct Sender {
     cwr: bool,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
     partial_seen: bool,
-    /// The next retransmission goes out whatever the window says (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2
-    /// step 3, RFC 6675 section 5 step 4.3).
+    /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
+    /// 4.3)
     forced: bool,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,
@@ -139,13 +139,13 @@ pub struct Sender {
     /// RFC 6675's RescueRxt: rescue only when this is acknowledged.
     rescue_at: u64,
     prr: Prr,
-    /// A window less than the controller's, in segments, that grows with what is delivered: burst avoidance at the end of
-    /// recovery without SACK (RFC 6582 section 3.2 step 3), and the first window after several SYNs.
+    /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end of recovery without SACK (RFC
+    /// 6582 section 3.2 step 3), and is the first window after several SYNs.
     exit_clamp: Option<u64>,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
-    /// What the present or the last fast recovery has sent again, while it may still prove spurious.
+    /// The segments that the present or the last fast recovery has sent again, while it may still prove spurious.
     repairs: Option<Box<Repairs>>,
     /// When the window was last reduced for a loss.
     reduced_at: Time,
@@ -155,11 +155,11 @@ pub struct Sender {
     /// ECN: react again only when this is acknowledged.
     ecn_until: u64,
     app_limited_until: u64,
-    /// The last pause between paced segments, and what it follows from: rates change more rarely than segments go out.
+    /// The last pause between paced segments, and its inputs: rates change more rarely than segments go out.
     gap: ((Rate, u32), Span),
-    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are alike.
+    /// The last delivery rate, and the bytes and the interval that it follows from: many samples of a steady flow are equal.
     sampled: ((u64, Span), Rate),
-    /// All but how many were sent: as many as there are numbers used, and the retransmissions.
+    /// All counters but `sent`, which is the numbers used and the retransmissions.
     counters: Counters,
 }
 
@@ -234,7 +234,7 @@ impl Sender {
         self.limits.begin(now);
     }
 
-    /// The application will send nothing more than what has been sent.
+    /// The application will send nothing more than the segments already sent.
     pub fn stop(&mut self) {
         self.path = Path::Slow;
         if self.limit > self.board.next() {
@@ -248,7 +248,7 @@ impl Sender {
         self.board.una() >= self.limit
     }
 
-    /// What the controller wants.
+    /// The controller's present decision.
     pub fn decision(&self) -> Decision {
         *self.decision
     }
@@ -314,7 +314,7 @@ impl Sender {
         self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
     }
 
-    /// The controller has been told something: what does it want now?
+    /// Reads the controller's decision after an event reported to it.
     #[inline]
     fn ask(&mut self) {
         self.decision.ask(&*self.cc, self.flow.mss);
@@ -325,7 +325,7 @@ impl Sender {
         Some(self.due()).filter(|&at| at != Time::MAX)
     }
 
-    /// As [`Sender::deadline`]; [`Time::MAX`] for not at all.
+    /// As [`Sender::deadline`]; [`Time::MAX`] if there is none.
     #[inline]
     pub fn due(&self) -> Time {
         let mut first = if self.watchful { self.loss_timer() } else { self.timer };
@@ -351,7 +351,7 @@ impl Sender {
     fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
-            return None; // acknowledges what was never sent, or is old, or nothing is left to learn
+            return None; // it acknowledges data never sent, or is old, or brings nothing new
         }
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
@@ -490,7 +490,7 @@ impl Sender {
     }
 }
 
-/// What rests on SACK is off without it.
+/// The options, with those that need SACK off without it.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
     let sack = options.recovery == LossRecovery::Sack;
     if sack || !(options.tlp || options.dsack) {

@@ -6,24 +6,24 @@ use crate::options::{Options, SpuriousTimeout};
 use crate::scoreboard::Scoreboard;
 use crate::segment::Block;
 
-/// What an acknowledgement says about the last timeout.
+/// The verdict of an acknowledgement on the last timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// Nothing yet, or nothing any more.
     Open,
     /// Data was lost: go on with conventional recovery.
     Genuine,
-    /// The same, and F-RTO's new segments fill the window: the next retransmission goes out in spite of it, as the window of
+    /// The same, and F-RTO's new segments fill the window. The next retransmission goes out in spite of it, as the window of
     /// three segments in RFC 5682 section 2.1 step 3a allows.
     Resume,
-    /// Nothing was lost: restore what stood before.
+    /// Nothing was lost: restore the state before the timeout.
     Spurious(Before),
 }
 
-/// What stood before a timeout.
+/// The state before a timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Before {
-    /// What the controller wanted.
+    /// The controller's decision.
     pub(crate) decision: Decision,
     /// Bytes declared lost.
     pub(crate) lost: u64,

@@ -1,11 +1,11 @@
 //! Tail loss probe (RFC 8985 section 7): when ACKs stay away, one segment asks for feedback before the timeout does.
 //!
-//! Section 7.3 lets the timer expire and then checks whether a probe may go; here the check comes first, so that a probe that
-//! may not go does not put off the retransmission timeout. Reset by fast recovery and timeouts (section 7.1).
+//! Section 7.3 lets the timer expire and then checks whether a probe may go. Here the check comes first, so a probe that may
+//! not go does not put off the retransmission timeout. Reset by fast recovery and timeouts (section 7.1).
 
 use bentpipe_cc::{Span, Time};
 
-/// `TLP.max_ack_delay` of a receiver that need not wait longer (section 7.2).
+/// The least `TLP.max_ack_delay` assumed of a receiver (section 7.2).
 pub(crate) const MAX_ACK_DELAY: Span = Span::from_millis(200);
 
 /// The state of section 5.3 and the timer.
@@ -25,7 +25,7 @@ pub(crate) struct Probing {
     pub(crate) anew: bool,
 }
 
-/// What an acknowledgement says about the probe (section 7.4.2).
+/// The facts of an acknowledgement that concern the probe (section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) ack: u64,
@@ -50,7 +50,7 @@ impl Probing {
         self.end.is_none() && self.measured
     }
 
-    /// `TLP_calc_PTO` of section 7.2; `delay` is how long the receiver may delay the ACK if one segment is in flight, `rto`
+    /// `TLP_calc_PTO` of section 7.2. `delay`: how long the receiver may delay the ACK of a single segment in flight; `rto`:
     /// when the retransmission timer expires.
     pub(crate) fn schedule(&mut self, now: Time, srtt: Span, delay: Span, rto: Time) {
         let wait = srtt + srtt + delay;
@@ -73,7 +73,7 @@ impl Probing {
         self.retransmission && self.end == Some(end)
     }
 
-    /// Recovery begins: what the probe was for is found out otherwise.
+    /// Recovery begins, and finds the losses that the probe was for.
     pub(crate) fn reset(&mut self) {
         *self = Self { measured: self.measured, ..Self::default() };
     }

@@ -47,7 +47,7 @@ pub(crate) const SS_BETA: Param = Param::number("ss_beta", 0.5, 0.0..=0.99)
     .unit("1")
     .about("share of the window that is given up at a loss in slow start; 0: as in congestion avoidance, as in the paper's simulator");
 
-/// The window after a cut: `rule` says what congestion avoidance would do, [`SS_BETA`] what slow start does.
+/// The window after a cut: `rule` gives it for congestion avoidance, [`SS_BETA`] for slow start.
 pub(crate) fn after_loss(w: &Window, ss_beta: f64, rule: impl FnOnce(f64) -> f64) -> f64 {
     if w.cwnd < w.ssthresh && ss_beta > 0.0 { w.cwnd * (1.0 - ss_beta) } else { rule(w.cwnd) }
 }
@@ -102,8 +102,8 @@ mod tests {
         }
     }
 
-    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3 with a = 3b/2), and
-    /// log(1/2) / log(1 - b) = 10.74 losses to go down by half; AIMD(1, 1/2) takes 11 round trips.
+    /// Table 3 for b = 1/16: from 11 to 22 segments in (m - 1) W / a = 113.7 round trips (117.3 with a = 3b/2), and log(1/2)
+    /// / log(1 - b) = 10.74 losses to go down by half. AIMD(1, 1/2) takes 11 round trips.
     #[test]
     fn aggressiveness_and_responsiveness() {
         for (given, rounds) in [

@@ -1,10 +1,10 @@
 //! BBR, version 1: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson: BBR: Congestion-Based Congestion Control, ACM
 //! Queue 14(5), 2016; as in Linux tcp_bbr.c, which is what runs on the Internet under that name.
 //!
-//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s, for random loss p with (1 - p) probe_gain > 1 (20 %), and
-//! for reports of much less than a round trip (a round is seen to end by the rate sample of a report).
-//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds; RTprop = min RTT of `rtprop_window`;
-//! BDP = BtlBw RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
+//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p) probe_gain > 1 (20 %). Reports
+//! must cover much less than a round trip, as their rate samples show the end of a round.
+//! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds. RTprop = min RTT of `rtprop_window`; BDP = BtlBw
+//! RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
 //!
 //! | mode      | pacing gain           | cwnd gain     | ends when                                                    |
 //! |-----------|-----------------------|---------------|--------------------------------------------------------------|
@@ -13,21 +13,20 @@
 //! | PROBE_BW  | 1.25, 0.75, six times 1 | 2           | a phase lasts RTprop; 1.25 also until a loss or 1.25 BDP in flight; 0.75 at most until in flight <= BDP |
 //! | PROBE_RTT | 1                     | 4 segments    | after 200 ms and one round with 4 segments; entered when no smaller RTT was seen for 10 s |
 //!
-//! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked; the window
-//! from before comes back when recovery ends. A recovery that begins with the ACK that ended the last, and the loss of a
-//! retransmission, only continue it: Linux's BBR does not see the state between. Timeout: one segment, and the window comes
-//! back likewise.
+//! Loss does not touch the model. Fast recovery: one round of packet conservation, cwnd = in flight + acked; the window from
+//! before comes back when recovery ends. If the ACK that ends a recovery begins the next, or a retransmission is lost, the old
+//! one continues: Linux's BBR does not see the state between. Timeout: one segment, and the window comes back likewise.
 //! Decisions and deviations:
 //!  * the phase in which PROBE_BW begins is random in Linux, and never the one of 0.75. Here it is the parameter `phase`, or
 //!    follows from the instant (its microseconds modulo seven), which sets flows apart that do not run in step.
 //!  * an RTT equal to RTprop does not renew it (Linux since 2018; the paper's <= would never probe on a path without jitter).
-//!  * a controller cannot mark its sender as short of data, as Linux does during PROBE_RTT: samples of segments sent then
-//!    are recognised by `prior_delivered` and taken only if they raise BtlBw.
+//!  * a controller cannot mark its sender as short of data, as Linux does during PROBE_RTT. Samples of segments sent then are
+//!    recognised by `prior_delivered` and taken only if they raise BtlBw.
 //!  * the smallest RTT of a report counts when RTprop has expired; which RTTs were measured on a delayed ACK is not known.
-//!  * a timeout does not reset the search for the plateau of STARTUP (Linux does; draft-cardwell-iccrg-bbr-00 does not): a
-//!    sender without RACK repairs lost retransmissions by timeouts, and STARTUP, which loses most, would go on for long.
+//!  * a timeout does not reset the search for the plateau of STARTUP (Linux does; draft-cardwell-iccrg-bbr-00 does not). A sender
+//!    without RACK repairs lost retransmissions by timeouts, and STARTUP, which loses most, would go on for long.
 //!  * gains are real numbers (Linux: multiples of 1/256). The cwnd is not rounded up to an even number of segments.
-//!  * Linux's policer detector (lt_bw; above a loss rate of 50/256) is left out: it would take a random loss above 20 % for a
+//!  * Linux's policer detector (lt_bw; above a loss rate of 50/256) is left out. It would take a random loss above 20 % for a
 //!    policer, where the algorithm is out of its range anyway.
 //!  * ECN is ignored, as in Linux.
 
@@ -191,7 +190,7 @@ impl Bbr {
         n.saturating_mul(u64::from(self.mss))
     }
 
-    /// `gain` BDPs plus what the ends hold up, bytes.
+    /// `gain` BDPs plus the bytes that the ends hold up.
     fn inflight(&self, gain: f64) -> u64 {
         match self.rtprop {
             None => self.initial,
@@ -350,14 +349,14 @@ impl Bbr {
         self.cwnd = self.cwnd.clamp(self.segments(1), most);
     }
 
-    /// Is `why` one more loss of a fast recovery that goes on? So it is if it follows in the ACK that ended one, since Linux
-    /// leaves and enters recovery between two looks of BBR, and if a retransmission was lost.
+    /// Is `why` one more loss of a fast recovery that goes on? True if it follows in the ACK that ended one, since Linux's BBR
+    /// does not see the state between, or if a retransmission was lost.
     fn continues(&self, flow: &Flow, why: Congestion) -> bool {
         let again = self.kept.repairing() && flow.phase == Phase::Recovery;
         why == Congestion::Loss && (again || self.recovered_at == Some(flow.now))
     }
 
-    /// The window right after `why` is reported. Fast recovery's first ACK sets it again, with what it delivered.
+    /// The window right after `why` is reported. Fast recovery's first ACK sets it again, by its deliveries.
     fn answer(&self, flow: &Flow, why: Congestion) -> u64 {
         match why {
             _ if self.collapsed || self.continues(flow, why) => self.cwnd,

@@ -1,10 +1,10 @@
 //! BBR, version 3: N. Cardwell, I. Swett, J. Beshay (eds.): BBR Congestion Control, draft-ietf-ccwg-bbr; compared with the code
 //! in google/bbr, branch v3.
 //!
-//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s, a random loss below 2 % (above, every probe takes it for
-//! congestion), and reports of much less than a round trip.
-//! Model: max_bw over two probing cycles, min_rtt over 10 s; two bounds from congestion: short-term bw_lo, inflight_lo,
-//! forgotten before each probe, and long-term inflight_hi. bw = min(max_bw, bw_lo); BDP = bw min_rtt.
+//! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and reports of much less than a round trip. Random loss
+//! must be below 2 %; above, every probe takes it for congestion.
+//! Model: max_bw over two probing cycles, min_rtt over 10 s. Bounds from congestion: short-term bw_lo and inflight_lo,
+//! forgotten before each probe, and long-term inflight_hi. Then bw = min(max_bw, bw_lo) and BDP = bw min_rtt.
 //! pacing = gain 0.99 bw; cwnd -> gain BDP + ACK aggregation, at least 3 quanta, within the bounds.
 //!
 //! | state    | pacing | cwnd | ends when                                                                        |
@@ -17,12 +17,12 @@
 //! | UP       | 1.25   | 2.25 | three rounds without growth by 1/4, over 2 % lost, or (after a probe that lost too much) inflight_hi is reached |
 //! | ProbeRTT | 1      | 0.5  | 200 ms and one round; entered when no smaller RTT was seen for 5 s               |
 //!
-//! `bounds.rs` holds what losses do to the model, `cycle.rs` the phases of ProbeBW.
+//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW.
 //! Decisions and deviations:
-//!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) follow from the instant at which DOWN begins, by a
-//!    multiplicative hash of its nanoseconds; sets flows apart that do not run in step.
-//!  * a sender reports how much was lost, not which segments: "lost since the segment was sent" and its flight are those of
-//!    the newest segment that the same ACK delivers. An ACK that reports losses counts as one range of lost segments.
+//!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) are a multiplicative hash of the nanosecond at which DOWN
+//!    begins. This sets flows apart that do not run in step.
+//!  * a sender reports the amount lost, not the segments. "Lost since the segment was sent" and its flight are those of the
+//!    newest segment that the same ACK delivers. An ACK that reports losses counts as one range of lost segments.
 //!  * no packet conservation: fast recovery keeps the window, within the bounds. A timeout: one segment, and the window
 //!    returns when recovery ends. Undo gives back the bounds and returns to Startup, or to REFILL if it interrupted UP.
 //!  * samples of segments sent during ProbeRTT count as short of data (recognised by `prior_delivered`).
@@ -135,7 +135,7 @@ struct Bbr3 {
     inflight_hi: u64,
     loss_in_round: bool,
     losses_in_round: u32,
-    /// (delivered, lost) whenever losses were found; first what held when the newest delivered segment was sent.
+    /// (delivered, lost) whenever losses were found; the first entry held when the newest delivered segment was sent.
     history: VecDeque<(u64, u64)>,
     saved: Option<Saved>,
     // Is the pipe full?
@@ -240,7 +240,7 @@ impl Bbr3 {
         self.min_rtt.map_or(self.initial, |rtt| product(bw, rtt))
     }
 
-    /// At least what offloading holds up on both ends (draft, BBRQuantizationBudget).
+    /// At least the bytes that offloading holds up on both ends (draft, BBRQuantizationBudget).
     fn budget(&self, bytes: u64) -> u64 {
         let least = (3 * quantum(self.pacer.rate(), self.mss)).max(self.segments(FLOOR));
         bytes.max(least) + if self.state == State::Up { self.segments(2) } else { 0 }

@@ -2,9 +2,9 @@
 //! 2004; details as in Linux's module of that name.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
-//! Rules, per round trip, with M the window at the last loss: below M by a share 1/B of the distance, at most `smax`, and by
-//! B / smooth_part near M; above M by B / smooth_part up to M + B, then by (W - M)/(B - 1), at most `smax` -> [`Bic::step`];
-//! the window is multiplied by `beta` at a loss, and M is lowered if it was not reached (fast convergence) -> `backoff`,
+//! Rules, per round trip, with M the window at the last loss -> [`Bic::step`]. Below M: a share 1/B of the distance, at most
+//! `smax`, and B / smooth_part near M. Above M: B / smooth_part up to M + B, then (W - M)/(B - 1), at most `smax`. At a loss
+//! the window is multiplied by `beta`, and M is lowered if it was not reached (fast convergence) -> `backoff`,
 //! `on_congestion`.
 //! Decisions:
 //!  * constants are Linux's. The paper's own: b = 2, smax = 32, beta = 0.875; ns-3 has smooth_part = 5.

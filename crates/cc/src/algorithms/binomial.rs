@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(rig.w(), 101.0);
     }
 
-    /// A window of one segment cannot shrink; a loss in slow start halves unless the paper's reading is asked for.
+    /// A window of one segment cannot shrink; a loss in slow start halves unless the paper's reading is chosen.
     #[test]
     fn floors_and_slow_start() {
         let mut rig = Rig::new("iiad", &[], 1.2, 1.0);

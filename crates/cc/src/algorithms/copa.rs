@@ -1,19 +1,19 @@
 //! Copa: V. Arun, H. Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet, USENIX NSDI, 2018.
 //!
-//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT from 1 us to 10^4 s; on a GEO path the 10 s of RTTmin are only
-//! some 16 round trips, so a queue that stands for longer is taken for propagation delay.
+//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT from 1 us to 10^4 s. On a GEO path the 10 s of RTTmin are only
+//! some 16 round trips: a longer standing queue is taken for propagation delay.
 //! Equations (section 2.1): RTTstanding = min RTT of the last SRTT/2; dq = RTTstanding - RTTmin;
 //! target rate 1 / (delta dq); rate = W / RTTstanding. Per ACK of N segments W += v N / (delta W) if rate <= target, else
 //! W -= v N / (delta W). Pacing at 2 W / RTTstanding. Slow start (W += N) until rate > target.
 //! v doubles once per round if W moved the same way for three rounds, and is 1 after a change of direction.
-//! Competitive mode (section 2.2): if the queue was never nearly empty, dq < 0.1 (RTTmax - RTTmin), in five RTTs, others
-//! fill it: then 1/delta grows by one per round and halves at a loss; delta = 0.5 is restored when it empties.
+//! Competitive mode (section 2.2): if the queue was never nearly empty, dq < 0.1 (RTTmax - RTTmin), in five RTTs, others fill
+//! it. Then 1/delta grows by one per round and halves at a loss; an empty queue restores delta = 0.5.
 //! Decisions where the paper is silent or its code differs:
-//!  * competitive mode is off unless `mode = "auto"`: with exact RTTs several Copa flows keep a small queue so steady that it
-//!    is never "nearly empty" against its own range, take each other for buffer-fillers, and fill the queue.
+//!  * competitive mode is off unless `mode = "auto"`. With exact RTTs several Copa flows keep a small queue so steady that it
+//!    is never "nearly empty" against its own range. They take each other for buffer-fillers, and fill the queue.
 //!  * RTTmax is that of the last four SRTT; RTTmin that of the last 10 s.
-//!  * v stays below delta W, so that a window at most doubles or vanishes per round; and it falls to 1 at once when the step
-//!    goes against the direction of v.
+//!  * v stays below delta W, so that a window at most doubles or vanishes per round. It falls to 1 at once when the step goes
+//!    against the direction of v.
 //!  * the code's cut to 0.7 W at a sustained loss is left out: in default mode losses do not matter (section 2.2).
 //!  * a timeout leads to one segment and slow start (RFC 5681 section 3.1); ECN is ignored.
 //!  * growth, not shrinking, needs a round in which the window limited the sender.

@@ -10,7 +10,7 @@
 //!  * W_cubic(t) below W_est raises the window to W_est, but never lowers it.
 //!  * a window above W_max when the epoch begins starts a plateau of its own (K = 0, W_max = cwnd).
 //!  * slow start is RFC 5681's unless `slow_start = "hystart++"` is given (RFC 9406, a SHOULD of section 4.10): the papers
-//!    compare with CUBIC as it is without.
+//!    compare with CUBIC without it.
 //!  * `beta_ecn` is `beta` unless given; RFC 8511 recommends 0.85 for it.
 
 use alloc::boxed::Box;

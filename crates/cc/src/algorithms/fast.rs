@@ -6,13 +6,13 @@
 //! Rule: W = min(2 W, (1 - gamma) W + gamma (W baseRTT / RTT + alpha)) per update, so that alpha segments queue in
 //! equilibrium -> `avoid`.
 //! Decisions:
-//!  * an update per round trip, at its end, from its mean RTT; `period = "alternate"`: every other round trip, as the paper's
-//!    window needs a round trip to show in the RTT. Rounds that touch recovery are not measured.
+//!  * an update per round trip, at its end, from its mean RTT; `period = "alternate"` is every other round trip, as the
+//!    paper's window needs a round trip to show in the RTT. Rounds that touch recovery are not measured.
 //!  * alpha follows the flow's own rate unless given: 8 segments up to 10 Mbit/s of payload, 20 up to 100, 200 above.
 //!  * slow start is RFC 5681's and ends, with T = W, when a round's mean RTT exceeds baseRTT by more than `start_queue` of it.
-//!    Its bursts alone make a mean queue of a quarter of the window that a round starts with: 1/16 is met when the window
-//!    has grown to between half and all of the bandwidth-delay product, whatever that is. (A number of segments is met long
-//!    before that on a long path.)
+//!    Its bursts alone make a mean queue of a quarter of the window that a round starts with. So 1/16 is met when the window
+//!    is between half and all of the bandwidth-delay product, whatever that is. (A number of segments is met long before that
+//!    on a long path.)
 //!  * T follows the window down, so that an update never leads back into slow start. A loss, or an ECN echo, halves.
 
 use alloc::boxed::Box;

@@ -6,7 +6,7 @@
 //! Decisions:
 //!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its window on. (Linux
 //!    takes the row above the window, so that it adds 2 segments and keeps 0.56 of them from 39 segments on, not from 118.)
-//!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments); above High_Window b stays 0.1, where the formula
+//!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments). Above High_Window b stays 0.1, where the formula
 //!    would go on to fall below zero.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule.
 
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// From 750 (1 - 0.345) to 750 segments: 46 round trips, 27.6 s at 0.6 s; with the table, which has 4, 5 and 6 segments
+    /// From 750 (1 - 0.345) to 750 segments: 46 round trips, 27.6 s at 0.6 s. With the table, which has 4, 5 and 6 segments
     /// a round trip in between, (495 - 487.5)/4 + (663 - 495)/5 + (750 - 663)/6 = 50. Reno's rules up to 38 segments.
     #[test]
     fn regains_750_segments_in_46_round_trips() {

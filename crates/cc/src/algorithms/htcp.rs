@@ -12,8 +12,8 @@
 //!  * beta adapts from the second congestion on and only if RTTmin exceeds 10 ms, in [0.5, `beta_max`].
 //!  * RTTmin is that of the connection. RTTmax follows samples outside recovery that exceed it by 20 ms or less, and every
 //!    congestion takes away a twentieth of its distance from RTTmin.
-//!  * throughput is measured over a window of data and at least RTTmin; its mean (3/4 old) gives the maximum of the epoch, of
-//!    which the first three round trips after a congestion are dropped.
+//!  * throughput is measured over a window of data and at least RTTmin. Its mean (3/4 old) gives the maximum of the epoch,
+//!    without the first three round trips after a congestion.
 //!  * Delta starts at the congestion and again when recovery ends. ECN is answered as a loss.
 //!  * RTTs are this ACK's own; Linux's come in clock ticks.
 
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    /// The bandwidth switch: throughput that has changed by more than a fifth since the last congestion means half; steady
+    /// The bandwidth switch: throughput that has changed by more than a fifth since the last congestion means half. Steady
     /// throughput lets beta adapt from the second congestion of that kind on.
     #[test]
     fn a_change_of_throughput_halves() {

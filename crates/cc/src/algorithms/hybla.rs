@@ -3,12 +3,12 @@
 //! `rtt0`, at any longer RTT.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, any RTT; a path shorter than `rtt0` gets Reno.
-//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per segment -> `slow_start`; congestion avoidance
-//! W + rho^2 / W per segment -> `avoid`; half the window stays after a loss -> `backoff`.
+//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per segment -> `slow_start`. Congestion avoidance W + rho^2
+//! / W per segment -> `avoid`. Half the window stays after a loss -> `backoff`.
 //! The paper adds two companions, both on unless turned off:
 //!  * `ssthresh_est`: Hoe's estimate (ACM SIGCOMM 1996) gives slow start its end, without which the first ACK at 500 ms would
-//!    add a million segments. Three ACKs in a row within half the smallest RTT tell the bottleneck's rate (the data of the
-//!    last two over the time from the first to the third); T is that times the smallest RTT -> [`PacketPair`]. Until then
+//!    add a million segments. Three ACKs in a row within half the smallest RTT give the bottleneck's rate (the data of the
+//!    last two over the time from the first to the third). T is that times the smallest RTT -> [`PacketPair`]. Until then
 //!    slow start is Reno's.
 //!  * `pacing`: segments are spread over the round trip, at cwnd / SRTT times 2 in slow start and 1.2 after it, as in Linux.
 //!
@@ -18,8 +18,8 @@
 //!    counts for congestion avoidance.
 //!  * the initial window is the sender's, not rho.
 //!  * in slow start after a timeout, until all data sent before it is acknowledged, growth is Reno's (Linux).
-//!  * an estimate needs three reports in a round trip: one that stands for a whole round trip is too coarse, and then slow
-//!    start stays Reno's until the first loss.
+//!  * an estimate needs three reports in a round trip. One that stands for a whole round trip is too coarse; slow start then
+//!    stays Reno's until the first loss.
 //!  * ECN is answered as a loss.
 
 use alloc::boxed::Box;
@@ -221,7 +221,7 @@ mod tests {
     const LONE: [(&str, Value); 2] =
         [("ssthresh_est", Value::Flag(false)), ("exponent_cap", Value::Number(40.0))];
 
-    /// The paper's rho, and what it gives per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
+    /// The paper's rho, and its growth per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
     #[test]
     fn growth_at_six_rtts() {
         for (ms, rho, per_ack) in [
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T; what is left over counts for congestion avoidance.
+    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T; segments left over count for congestion avoidance.
     #[test]
     fn slow_start_is_capped_and_stops_at_ssthresh() {
         let mut rig = Rig::new("hybla", &[("ssthresh_est", Value::Flag(false))], 10.0, f64::INFINITY);

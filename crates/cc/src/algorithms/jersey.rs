@@ -2,11 +2,10 @@
 //! Communications 22(4), 2004. Not TCP-J. Routers that mark say what is congestion; every other loss is an error.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, where congested routers mark (flow option `ecn`, a queue that
-//! marks from a threshold on): on a path that does not mark, losses of a full queue are taken for errors and no loss reduces
-//! the window.
-//! Rules: available bandwidth R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1 -> [`Jersey::add`]; the window that
-//! it allows, ownd = RTT R_n, at least 2; rate control T = W = ownd at a mark or a loss with one, nothing but a retransmission
-//! at a loss without, T = ownd and W = 1 at a timeout -> `backoff`. Growth is Reno's.
+//! marks from a threshold on). On other paths, losses of a full queue are taken for errors and no loss reduces the window.
+//! Rules: available bandwidth R_n = (RTT R_(n-1) + L_n) / (t_n - t_(n-1) + K RTT) with K = 1 -> [`Jersey::add`]. The window that
+//! it allows is ownd = RTT R_n, at least 2. Rate control: T = W = ownd at a mark or a loss with one, nothing but a
+//! retransmission at a loss without, T = ownd and W = 1 at a timeout -> `backoff`. Growth is Reno's.
 //! Decisions:
 //!  * the congestion warning is RFC 3168's mark; a loss comes with it if the round under way or the last one brought a mark.
 //!  * one rate control per round: a loss in a round whose mark was answered changes nothing.
@@ -206,8 +205,8 @@ mod tests {
         rig
     }
 
-    /// A mark is answered by ownd = RTT R_n: the RTT is still that of the queue, so the window is about what it was; a path
-    /// that has become slower lowers it. Upwards too, unless that is off.
+    /// A mark is answered by ownd = RTT R_n: the RTT is still that of the queue, so the window hardly changes. A path that has
+    /// become slower lowers it. Upwards too, unless that is off.
     #[test]
     fn a_mark_sets_the_window_to_the_estimate() {
         let mut rig = queued(&[]);

@@ -1,6 +1,6 @@
 //! The spectrum of controls with history: S. Jin, L. Guo, I. Matta, A. Bestavros: A Spectrum of TCP-friendly Window-based
-//! Congestion Control Algorithms, IEEE/ACM Transactions on Networking, 2003. Members with a name of their own: SIMD
-//! (k = -1/2, l = 1) and AIAD (k = l = 0); the other rows of table 1 are (-1/3, 1), (0, 1/2) and (-1/3, 1/2).
+//! Congestion Control Algorithms, IEEE/ACM Transactions on Networking, 2003. Members with a name of their own: SIMD (k =
+//! -1/2, l = 1) and AIAD (k = l = 0). The other rows of table 1 are (-1/3, 1), (0, 1/2) and (-1/3, 1/2).
 //!
 //! Unit: segments, and round trips of time. Valid for 1 <= cwnd < 2^40, k from -0.9 to 10 (the paper: k > -1), |l| <= 1.
 //! Two such flows become fair for -1 <= l - 1/(k+1) <= 0 (section 4).
@@ -14,8 +14,8 @@
 //!    and 1.4 for k = -1/3 since it rounds Gamma(5/2) = 1.329 to 1.3; here it is not rounded.
 //!  * when slow start ends, also one entered by a timeout or a cut below two segments, w0 = W, and wmax solves
 //!    wmax - beta wmax^l = w0.
-//!  * a loss in slow start halves (`ss_beta`; 0 for the paper's reading), as in AIMD. Congestion avoidance that follows
-//!    begins with w0 = W and wmax as at the end of slow start: the window of that loss says nothing about the path.
+//!  * a loss in slow start halves (`ss_beta`; 0 for the paper's reading), as in AIMD. Congestion avoidance then begins with
+//!    w0 = W and wmax as at the end of slow start: the window of that loss does not describe the path.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule. A spurious loss brings the epoch back.
 //!  * t stands still while the window does not limit the sender.
 
@@ -155,8 +155,8 @@ impl Family {
 
     /// The first epoch after slow start, which ended with a window of `w0` (footnote 2): wmax - beta wmax^l = w0.
     fn seed(&self, w0: f64) -> KlEpoch {
-        // Newton's steps from one side. The function is convex for l >= 0, and this start then lies above the root;
-        // for l < 0 it is concave, and the first step leads below the root.
+        // Newton's steps from one side. The function is convex for l >= 0, and this start then lies above the root. For l < 0
+        // it is concave, and the first step leads below the root.
         let mut x = w0 / (1.0 - self.beta);
         for _ in 0..50 {
             let off = decreased(x, self.beta, self.l) - w0;
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// SIMD(1/16) at wmax = 100: the first ACK of appendix E adds 8.166e-6 segments; per-ACK growth follows eq. 1; wmax is
+    /// SIMD(1/16) at wmax = 100: the first ACK of appendix E adds 8.166e-6 segments. Per-ACK growth follows eq. 1. wmax is
     /// back after (1 - 2 beta / 3) 0.9428 wmax = 90.4 round trips, which is in the 91st.
     #[test]
     fn simd_regains_100_segments_in_91_round_trips() {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     /// Table 3 for SIMD(1/16): sqrt((m - 1) / beta) 2 sqrt(2) W / 3 = 41.48 round trips from 11 to 22 segments, 10.74 losses
-    /// down again; AIAD(2/3) takes W^2 = 121 round trips and 16.5 losses.
+    /// down again. AIAD(2/3) takes W^2 = 121 round trips and 16.5 losses.
     #[test]
     fn aggressiveness_and_responsiveness() {
         for (id, rounds, losses) in [("simd", 41.48, 11), ("aiad", 121.0, 17)] {

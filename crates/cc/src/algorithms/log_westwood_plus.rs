@@ -2,10 +2,10 @@
 //! High Speed, Long Distance Networks, Computer Networks 52(12), 2008. Westwood+ with a logarithmic increase.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout.
-//! Rules: Wmax is the window of the last loss; below it W grows by (Wmax - W) / (alpha W) per ACK, alpha = 2, and by Reno's 1/W
+//! Rules: Wmax is the window of the last loss. Below it W grows by (Wmax - W) / (alpha W) per ACK, alpha = 2, and by Reno's 1/W
 //! if that is more; from Wmax on as Reno -> `avoid`. The decrease is Westwood+'s -> [`Retreat`].
 //! Decisions:
-//!  * growth is per ACK as the rule is written, which leaves exp(-1/2) of the gap after a round trip; `ack_mode = "round"`
+//!  * growth is per ACK as the rule is written, which leaves exp(-1/2) of the gap after a round trip. `ack_mode = "round"`
 //!    leaves the half that alpha = 2 stands for.
 //!  * alpha is constant. Before the first loss Wmax is unknown, and growth is Reno's.
 //!  * a timeout leaves Wmax as it was; an ECN echo sets it as a loss does.

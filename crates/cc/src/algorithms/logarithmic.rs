@@ -14,8 +14,8 @@ use crate::windowed::Window;
 pub(crate) const ACK_MODE: Param = Param::choice("ack_mode", &["round", "eq6"])
     .about("logarithmic increase: eq. 5 per round trip, spread over its ACKs, or eq. 6 per ACK as printed");
 
-/// The share of a window that is acknowledged before eq. 6 is evaluated anew, so that a report on many ACKs differs little
-/// from as many reports.
+/// The share of a window acknowledged before eq. 6 is evaluated anew. So a report on many ACKs differs little from as many
+/// reports.
 const PARTS: f64 = 16.0;
 
 /// The way of a window towards a target.

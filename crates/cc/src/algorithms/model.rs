@@ -101,7 +101,7 @@ impl KeptWindow {
         if core::mem::take(&mut self.repairing) { self.back(cwnd) } else { cwnd }
     }
 
-    /// At least what was remembered.
+    /// At least the remembered window.
     pub(crate) fn back(&self, cwnd: u64) -> u64 {
         cwnd.max(self.cwnd)
     }
@@ -151,7 +151,7 @@ impl RoundMax {
     }
 }
 
-/// How many bytes more than `bw x time` arrive acknowledged in a burst (Linux tcp_bbr.c, `bbr_update_ack_aggregation`): links
+/// How many bytes more than `bw x time` arrive acknowledged in a burst (Linux tcp_bbr.c, `bbr_update_ack_aggregation`). Links
 /// that bundle ACKs or grant air time in frames need that much more data in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregation {

@@ -102,7 +102,7 @@ impl Pipe {
         self.flow.now.secs()
     }
 
-    /// Changes the round trip's propagation delay to `base` seconds for what is sent from now on.
+    /// Changes the round trip's propagation delay to `base` seconds for segments sent from now on.
     pub(crate) fn reroute(&mut self, base: f64) {
         self.base = Span::from_secs(base);
     }

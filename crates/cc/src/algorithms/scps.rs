@@ -6,8 +6,8 @@
 //! unless `base_window` is set.
 //! Equations: sigma = cwnd / BaseRTT - cwnd / AvgRTT and (1) +1, 0 or -1 segment per round trip -> `avoid`.
 //! Decisions where the summary is silent:
-//!  * sigma is a rate and its thresholds are "set according to the satellite link delay": sigma BaseRTT is compared with
-//!    Vegas's 1 and 3 segments instead, which are thresholds of 1/BaseRTT and 3/BaseRTT.
+//!  * sigma is a rate and its thresholds are "set according to the satellite link delay". Instead, sigma BaseRTT is compared
+//!    with Vegas's 1 and 3 segments: thresholds of 1/BaseRTT and 3/BaseRTT.
 //!  * AvgRTT is the mean of the last round; `average = "connection"` is the summary's mean of all samples so far.
 //!  * sigma equal to a threshold holds the window; a beta below alpha is taken as alpha.
 //!  * +1 is spread over the round, -1 is taken at its end and takes T along. Rounds that touch recovery are not measured.

@@ -2,7 +2,7 @@
 //! Internet, IEICE Transactions on Communications, 2006.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, any RTT above 1 us.
-//! Equations: (2) bandwidth sample and (3) its smoothing (the available-bandwidth estimate ABE, from TCP-J) -> [`Abe::add`];
+//! Equations: (2) bandwidth sample and (3) its smoothing (the available-bandwidth estimate ABE, from TCP-J) -> [`Abe::add`].
 //! (4), (5) and figure 3, LWC: the window is Reno's plus ABE's -> `grow`; figure 1, CWS: the setting at a loss -> `backoff`.
 //! AEN (section 3.3, the probe after a timeout) is the sender option `aen`; a timeout reported here is case (I).
 //! Decisions where the paper is silent:
@@ -10,8 +10,8 @@
 //!  * the window compared with ssthresh in CWS is W, not W_reno.
 //!  * CWS is taken literally: an estimate above the window raises it. LWC and CWS differ from Reno only by the estimate.
 //!  * ABE counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (Westwood's
-//!    correction); ACKs at the same instant are added up; the first ACK, and the first after an idle time, only start the
-//!    clock; BW and its first sample begin at 0. The filter is per ACK, so merged reports slow it down.
+//!    correction). ACKs at the same instant are added up. The first ACK, and the first after an idle time, only start the
+//!    clock. BW and its first sample begin at 0. The filter is per ACK, so merged reports slow it down.
 //!  * ECN is answered as a loss, but W_reno is halved at once: no recovery follows.
 //!  * while the window does not limit the sender, LWC does not raise it.
 
@@ -242,12 +242,12 @@ mod tests {
     }
 
     /// Section 4.2.1: one flow at 10 Mbit/s and 500 ms without delayed ACKs holds 2, 25.7, 427.6 and 432 segments (the
-    /// receive window) after its first four rounds; Reno's slow start needs almost nine.
+    /// receive window) after its first four rounds. Reno's slow start needs almost nine.
     #[test]
     fn fills_the_receive_window_in_four_rounds() {
         let gap = 1448.0 * 8.0 / 10e6;
         let mut rig = Rig::new("star", &[], 1.0, f64::INFINITY);
-        // Times at which the ACKs of what has been sent will arrive: the bottleneck spaces them.
+        // Times at which the ACKs of segments already sent will arrive: the bottleneck spaces them.
         let (mut sent, mut acked, mut now, mut free) = (0_usize, 0_usize, 0.0_f64, 0.0_f64);
         let mut arrivals = alloc::vec::Vec::new();
         let mut round_end = 0;

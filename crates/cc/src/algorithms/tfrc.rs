@@ -3,21 +3,21 @@
 //!
 //! Unit: bytes, bytes per second, packets of one MSS, seconds. Valid for RTT from 1 ms to 10^3 s, loss event rates from 1e-9 to
 //! 1, and reports of less than a round trip.
-//! This is TFRC over TCP's acknowledgements. The RFC's receiver measures the loss event rate and its receive rate and reports
-//! them once per round trip; here the sender does (a sender-based variant, as the RFC foresees), for SACK tells it all that the
+//! This is TFRC over TCP's acknowledgements. The RFC's receiver measures the loss event rate and its receive rate and reports them
+//! once per round trip. Here the sender does so (a sender-based variant, as the RFC foresees): SACK reports to it all that the
 //! receiver would know. What is lost is sent again, within the rate, and counts as a packet.
 //! Equations: section 3.1 -> [`equation`]; 4.3 -> `feedback`, 4.4 -> `on_deadline`, 4.5 -> `rate`; 5.4 and 5.5 -> `history.rs`;
 //! 5.2 -> `lose`; 6.3.1 -> [`interval_for`].
 //!
-//! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s; before the first loss X doubles each RTT, at most to 2 X_recv,
-//! which arrives a round trip late and so holds it to a doubling in two.
+//! X <= min(X_calc(R, p), 2 X_recv), at least one packet in 64 s. Before the first loss X doubles each RTT, at most to 2 X_recv.
+//! X_recv is a round trip late, so X doubles once in two.
 //! Decisions and deviations:
 //!  * a round trip is one "feedback": it ends with the first ACK that comes R after the last one did, or that begins a loss event.
 //!    X_recv is what was delivered since the last feedback, or the one before if that was less than R ago.
 //!  * the position of a loss is its detection: how many packets were delivered or lost by then. Losses are detected in the order
 //!    and at the distance in which they would have arrived, so intervals and "within one RTT" come out the same.
-//!  * an ECN echo and a timeout begin a loss event as a loss does. TFRC has no timeout: X is not cut beyond what the equation asks
-//!    for, and the nofeedback timer, which halves it, is usually faster. After a timeout the open interval begins with the next
+//!  * an ECN echo and a timeout begin a loss event as a loss does. TFRC has no timeout: X is not cut below the equation's rate,
+//!    and the nofeedback timer, which halves it, is usually faster. After a timeout the open interval begins with the next
 //!    delivery, because all that was outstanding was declared lost.
 //!  * a spurious congestion takes back the loss event that it began.
 //!  * the connection begins as TCP's does: with the sender's initial window, at once, since no handshake has measured R yet. X
@@ -25,7 +25,7 @@
 //!  * data-limited intervals are those of which all rate samples were application-limited.
 //!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments. It binds only when ACKs
 //!    fail to come, where the nofeedback timer needs four R to act.
-//!  * t_RTO = 4 R unless `t_rto_min` is longer. Oscillation prevention (section 4.5) is off unless asked for.
+//!  * t_RTO = 4 R unless `t_rto_min` is longer. Oscillation prevention (section 4.5) is off by default.
 //!
 //! The RFC was not at hand; the rules are from general knowledge of it and were compared with open implementations that cite its
 //! sections. Hence grade B.
@@ -218,7 +218,7 @@ impl Tfrc {
             self.history.close(position);
             return;
         }
-        // Section 6.3.1: half of what arrived, as slow start has doubled the rate beyond what the path takes. Before anything
+        // Section 6.3.1: half of the receive rate, as slow start has doubled the rate beyond what the path takes. Before anything
         // was measured: half a packet per round trip, which is the same interval at any R.
         let interval = match self.r {
             Some(r) => {
@@ -350,7 +350,7 @@ impl Controller for Tfrc {
         let (Some(r), true) = (self.r, self.timer.is_some_and(|at| at <= flow.now)) else { return };
         let idle = flow.in_flight == 0;
         let recovered = self.initial as f64 / r;
-        // Section 4.4: what an idle sender restarts with is not taken away.
+        // Section 4.4: the rate at which an idle sender restarts is not taken away.
         let spared =
             idle && if self.p > 0.0 { self.most_received() < recovered } else { self.x < 2.0 * recovered };
         if spared {

@@ -1,16 +1,16 @@
 //! TCP Vegas: L. S. Brakmo, L. L. Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE Journal
-//! on Selected Areas in Communications, 1995; in the two forms that people run, ns-2.35's and Linux's. Equation numbers
-//! are those of the summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
+//! on Selected Areas in Communications, 1995; in the two forms in use, ns-2.35's and Linux's. Equation numbers are those of
+//! the summary in L. Li, J. Zhu, N. He: TCP Vegas-L.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, on a path whose propagation delay does not rise
 //! for good (baseRTT would stay too small and the window with it) unless `base_window` is set.
 //! Equations: (1)-(3) Diff = W (1 - Base / RTT) -> [`Gauge::diff`]; (4) +1, 0 or -1 per round -> `avoid`.
 //! `rules` chooses between two authorities:
-//!  * `paper` (ns-2.35): mean RTT of the round; Diff rounded to whole segments; slow start doubles every other round and
-//!    ends with T = 2, W - W/8 when Diff > gamma; growth is spread over the round; a loss keeps 3/4 of the window.
-//!  * `linux`: smallest RTT of the round, which needs three samples (else that ACK grows the window as Reno's would);
-//!    slow start doubles every round and ends with W = W Base / RTT + 1; steps are taken at the end of the round; a loss
-//!    keeps half. alpha and beta are 2 and 4 unless given. Outside `Phase::Open` it is Reno.
+//!  * `paper` (ns-2.35): mean RTT of the round; Diff rounded to whole segments. Slow start doubles every other round and
+//!    ends with T = 2, W - W/8 when Diff > gamma. Growth is spread over the round; a loss keeps 3/4 of the window.
+//!  * `linux`: smallest RTT of the round, which needs three samples (else that ACK grows the window as Reno's would). Slow
+//!    start doubles every round and ends with W = W Base / RTT + 1. Steps are taken at the end of the round; a loss keeps
+//!    half. alpha and beta are 2 and 4 unless given. Outside `Phase::Open` it is Reno.
 //!
 //! Deviations and decisions:
 //!  * Diff equal to alpha or beta holds the window; a beta below alpha is taken as alpha.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     /// Eq. 4: alone on a path, the window settles where between alpha and beta segments queue. ns-2 rounds Diff to nearest,
-    /// which widens [1, 3] by half a segment on both sides; Linux rounds (W - BDP) W / BDP down, so [2, 4] becomes [2, 5).
+    /// which widens [1, 3] by half a segment on both sides. Linux rounds (W - BDP) W / BDP down, so [2, 4] becomes [2, 5).
     #[test]
     fn settles_with_alpha_to_beta_segments_in_the_queue() {
         for (given, low, high) in [(&[][..], 0.5, 3.5), (&linux()[..], 2.0 / 1.05, 5.0)] {

@@ -5,7 +5,7 @@
 //! Equations: figure 1 -> [`Thresholds::step`]; eq. 1 to 3 (Diff) and slow start are Vegas's.
 //! Invariants: alpha >= 1 and beta = alpha + 2.
 //! Decisions where the figure is silent:
-//!  * Th is what was acknowledged in the round over the round's mean RTT; before there are two rounds Th counts as not
+//!  * Th is the data acknowledged in the round over the round's mean RTT; before there are two rounds Th counts as not
 //!    having grown.
 //!  * Diff equal to alpha or beta counts as between them.
 //!  * with Diff > beta and alpha = 1 nothing happens (line 21), so the initial state never backs off on delay; `a1_dec`

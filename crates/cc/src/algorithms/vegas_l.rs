@@ -6,15 +6,15 @@
 //! The text allows two readings of figure 2:
 //!  * B (default): the cases scale the steps of Vegas-A's branches on Diff by 2, 1 or 1/2. The text speaks of "twice" and
 //!    "half of Vegas-A's strategy", and the steady window of figure 4 needs the branch that holds.
-//!  * A: the cases alone decide, every round: W, alpha and beta change by +2, +1, +1/2, -1/2, -1 or -2. alpha and beta are
-//!    then never used, and a steady throughput is case 6: two segments less every round.
+//!  * A: the cases alone decide, every round. W, alpha and beta change by +2, +1, +1/2, -1/2, -1 or -2. alpha and beta are
+//!    then never used. A steady throughput is case 6: two segments less every round.
 //!
 //! Decisions where the paper is silent:
 //!  * W, alpha and beta are real; alpha >= 1, beta = alpha + 2, W >= 2.
 //!  * three rounds of history are needed; until then Vegas-A's steps (reading A: none).
 //!  * equal changes count as Diff_Now <= Diff_Before, and no change as "not above 0", as printed.
-//!  * where Vegas-A's step is against the direction of the throughput (growth at alpha = 1, reduction at Diff > beta) it
-//!    stays one segment: the paper defines the factor for the other direction only.
+//!  * a step of Vegas-A against the direction of the throughput (growth at alpha = 1, reduction at Diff > beta) stays one
+//!    segment. The paper defines the factor for the other direction only.
 //!  * loss, timeout, slow start, `a1_dec` and `dead_band` are Vegas-A's.
 
 use alloc::boxed::Box;
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// Three rounds of these throughputs (segments per round at an RTT of 1 s), then what they did to the window.
+    /// Three rounds of these throughputs (segments per round at an RTT of 1 s), then their effect on the window.
     fn after(th: [u32; 3], rtt: f64, given: &[(&str, Value)]) -> f64 {
         let mut rig = Rig::new("vegas-l", given, 50.0, 2.0);
         rig.ack(1.0, 0.5, 1.0, true);
@@ -170,7 +170,7 @@ mod tests {
         rig.w() - before
     }
 
-    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput grows; with
+    /// Reading B: at alpha = 1 and without a queue Vegas-A's step is up, scaled by the case while throughput grows. With
     /// Diff between alpha and beta it is up or none; above beta at alpha = 1, none.
     #[test]
     fn reading_b_scales_the_steps_of_vegas_a() {

@@ -1,10 +1,10 @@
-//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE Journal
-//! on Selected Areas in Communications, 2003. Reno that asks Vegas's estimate of the queue whether a loss was congestion.
+//! TCP Veno: C. P. Fu, S. C. Liew: TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE Journal on
+//! Selected Areas in Communications, 2003. Reno with Vegas's estimate of the queue, which decides whether a loss was congestion.
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, and as for Vegas a propagation delay that does not rise for
 //! good unless `base_window` is set.
-//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per
-//! two round trips otherwise -> `avoid`; a loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
+//! Rules: N = W (1 - BaseRTT / RTT); congestion avoidance grows by one segment per round trip while N < beta, by one per two
+//! round trips otherwise -> `avoid`. A loss keeps 4/5 of the window if N < beta, half otherwise -> `backoff`.
 //! Decisions:
 //!  * RTT is the smallest of the last whole round outside recovery. Linux takes the smallest since the last ACK, and so does the
 //!    module of ns-2.35, which is made from it: `rtt = "latest"`. Where a queue comes and goes within a round trip, the first
@@ -175,8 +175,8 @@ mod tests {
         }
     }
 
-    /// A queue of 20 segments that was there when the last round ended, and is gone: the round's RTT still says congestion (half
-    /// stays), the latest says none (4/5). And the other way round.
+    /// A queue of 20 segments stood when the last round ended, and is gone. The round's RTT still shows congestion (half stays),
+    /// the latest shows none (4/5). And the other way round.
     #[test]
     fn the_latest_rtt_forgets_the_round() {
         for (rtt, now, keep) in

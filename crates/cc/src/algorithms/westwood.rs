@@ -3,7 +3,7 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good
 //! unless `base_window` is set.
-//! Rules (section 2): sample b_k = d_k / (t_k - t_(k-1)) and its low-pass filter b^_k -> [`Bandwidth::add`]; after duplicate
+//! Rules (section 2): sample b_k = d_k / (t_k - t_(k-1)) and its low-pass filter b^_k -> [`Bandwidth::add`]. After duplicate
 //! ACKs T = b^ RTTmin and W = min(W, T), after a timeout T = b^ RTTmin and W = 1 -> [`to_estimate`]. Growth is Reno's.
 //! Decisions where the paper is silent:
 //!  * d_k counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (the paper's
@@ -208,7 +208,7 @@ mod tests {
         Bandwidth::new(&args("westwood", given))
     }
 
-    /// A constant ACK rate is what both filters tend to: within 2 s (4 tau) or 100 ACKs from zero.
+    /// Both filters tend to a constant ACK rate: within 2 s (4 tau) or 100 ACKs from zero.
     #[test]
     fn a_constant_ack_rate_is_the_estimate() {
         for filter in ["tustin", "constant"] {

@@ -1,17 +1,17 @@
 //! TCP Westwood+: L. A. Grieco, S. Mascolo: Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
 //! Congestion Control, ACM SIGCOMM Computer Communication Review 34(2), 2004; Linux `tcp_westwood.c` and ns-3.
 //!
-//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout.
-//! The filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at the end of slow start comes earlier:
-//! on a long path the estimate is then a fraction of the rate, and so is the window.
+//! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout. The
+//! filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at the end of slow start comes earlier. On
+//! a long path the estimate is then a fraction of the rate, and so is the window.
 //! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and its filter ->
-//! [`RoundRate::observe`]; at congestion T = max(2, bw RTTmin) and W = min(W, T), after a timeout W = 1 -> `backoff`.
+//! [`RoundRate::observe`]. At congestion T = max(2, bw RTTmin) and W = min(W, T), after a timeout W = 1 -> `backoff`.
 //! Growth is Reno's.
 //! Decisions where the authorities differ:
 //!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the mean of two
 //!    samples. The first sample sets them.
-//!  * `rules`: `paper` (also ns-3; default) goes to the estimate when the loss is found; `linux` goes to half then, and to
-//!    the estimate, upwards too, when recovery ends. ECN has no recovery to wait for: half, and the estimate at once.
+//!  * `rules`: `paper` (also ns-3; default) goes to the estimate when the loss is found. `linux` goes to half then, and to the
+//!    estimate, upwards too, when recovery ends. ECN has no recovery to wait for: half, and the estimate at once.
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 

@@ -4,11 +4,11 @@
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT from 1 us to 10^4 s, and as for Vegas a propagation delay
 //! that does not rise for good unless `base_window` is set.
-//! Rules, once a round: Q = W (1 - base / RTT) segments queue, L = (RTT - base) / base. Fast mode while Q <= alpha and
-//! L <= 1/phy, slow mode otherwise; slow mode with Q > alpha drains the queue, W - min(Q, W/2), but not below the window that
-//! Reno would have (`reno_count`) -> [`Yeah::decide`]. Growth is Scalable's in fast mode and Reno's in slow mode -> `avoid`. A
-//! loss gives up Q, at least W/8 and at most W/2; half if Reno flows compete, which 16 rounds of slow mode in a row show
-//! -> `backoff`.
+//! Rules, once a round: Q = W (1 - base / RTT) segments queue, L = (RTT - base) / base. Fast mode while Q <= alpha and L <=
+//! 1/phy, slow mode otherwise. Slow mode with Q > alpha drains the queue, W - min(Q, W/2), but not below the window that Reno
+//! would have (`reno_count`) -> [`Yeah::decide`]. Growth is Scalable's in fast mode and Reno's in slow mode -> `avoid`. A loss
+//! gives up Q, at least W/8 and at most W/2; half if Reno flows compete, which 16 rounds of slow mode in a row show ->
+//! `backoff`.
 //! Decisions:
 //!  * RTT is the smallest of the round, which needs three samples (Linux). Rounds in recovery are not measured, nor is one in
 //!    which the window did not limit the sender.

@@ -38,7 +38,7 @@ fn leaves(last: f64, rtt: f64) -> bool {
     grown < 1.5
 }
 
-/// Section 4.2: 20 ms / 8 is less than 4 ms, 80 ms / 8 = 10 ms lies between, 600 ms / 8 is more than 16 ms.
+/// Section 4.2: 20 ms / 8 is less than 4 ms, 80 ms / 8 lies between, 600 ms / 8 is more than 16 ms.
 #[test]
 fn a_rise_counts_from_an_eighth_of_the_rtt_within_4_and_16_ms() {
     for (last, rise) in [(0.020, 0.004), (0.080, 0.010), (0.600, 0.016)] {
@@ -172,7 +172,7 @@ fn later_slow_starts_are_standard_and_a_spurious_loss_is_no_end() {
     assert_eq!(rig.w(), 46.0);
 }
 
-/// HyStart++ scales what Hybla grows by: rho = 2 makes 2^rho - 1 = 3 segments of one, 3/4 in CSS.
+/// HyStart++ scales Hybla's growth: rho = 2 makes 2^rho - 1 = 3 segments of one, 3/4 in CSS.
 #[test]
 fn it_scales_growth_that_is_faster_than_standard() {
     let given =

@@ -5,7 +5,7 @@
 pub struct FlowTrace {
     /// Seconds since the start of the run.
     pub t_s: Vec<f64>,
-    /// Index of the flow in [`Report::flows`].
+    /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
     pub flow: Vec<u32>,
     /// Congestion window, segments.
     pub cwnd: Vec<f64>,
@@ -42,7 +42,7 @@ impl FlowTrace {
 pub struct LinkTrace {
     /// Seconds since the start of the run.
     pub t_s: Vec<f64>,
-    /// Index of the link and direction in [`Report::links`].
+    /// Index of the link and direction in [`Report::links`](crate::record::Report::links).
     pub link: Vec<u32>,
     /// Packets waiting.
     pub queue_packets: Vec<f64>,
@@ -91,7 +91,7 @@ impl SegmentEvent {
 pub struct SegmentTrace {
     /// Seconds since the start of the run.
     pub t_s: Vec<f64>,
-    /// Index of the flow in [`Report::flows`].
+    /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
     pub flow: Vec<u32>,
     /// A [`SegmentEvent`].
     pub event: Vec<u8>,

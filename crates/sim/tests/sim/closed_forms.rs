@@ -187,7 +187,7 @@ fn a_trace_has_a_row_for_every_interval_and_follows_the_window() {
 /// went in.
 #[test]
 fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
-    // Flow b: access delay 5 ms, 1500 bytes at 12 Mbit/s 1 ms, 10 ms; back 40 bytes at 320 Mbit/s 1 us, 10 ms, 5 ms. When its first ACK
+    // Flow b: access delay 5 ms, 1500 bytes at 12 Mbit/s 1 ms, 10 ms. Back: 40 bytes at 320 Mbit/s 1 us, 10 ms, 5 ms. When its first ACK
     // arrives after 31.001 ms it sends two segments. At that instant, a nanosecond before, or after it, flow a sends one.
     let first_rtt_of_a = |start: u64, extra_of_b: u32| {
         let flow = |name, start: u64, extra, size| {

@@ -1,5 +1,5 @@
-//! Any valid scenario runs to its end, keeps every law of the audit (a breach is an error of the run), and is repeatable beside other runs.
-//! Its numbers are finite and in range, and equal those of the reference loop, bit for bit.
+//! Any valid scenario runs to its end, keeps every law of the audit (a breach is an error), and is repeatable beside other runs. Its
+//! numbers are finite and in range, and equal those of the reference loop, bit for bit.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

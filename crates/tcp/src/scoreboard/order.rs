@@ -1,8 +1,8 @@
 //! Outstanding segments in the order in which they were sent, for RACK (RFC 8985 section 6).
 //!
-//! Two queues keep that order. Segments sent once are in it already: their numbers; a pointer that only moves up passes
-//! those that are settled. Retransmissions form a queue of their own, whose entries die when a segment is delivered or goes
-//! out again and are dropped when they come to the front. So the cost per ACK is constant on average whatever the window.
+//! Two queues keep that order. Segments sent once are in it already, by number; a pointer that only moves up passes those
+//! that are settled. Retransmissions form a queue of their own. An entry dies when its segment is delivered or goes out
+//! again, and is dropped at the front. So the cost per ACK is constant on average whatever the window.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(crate) struct Sent {
     pub(crate) seq: u64,
 }
 
-/// What the last ACK newly delivered, in the order of sending.
+/// The segments that the last ACK newly delivered, by the order of sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heard {
     /// The segment that was sent last.
@@ -26,14 +26,14 @@ pub(crate) struct Heard {
     pub(crate) lowest_once: Option<u64>,
 }
 
-/// What the times of sending show to be lost.
+/// The losses that the times of sending show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marked {
     /// Segments newly marked lost.
     pub(crate) lost: u64,
     /// When the newest of the retransmissions among them was sent.
     pub(crate) lost_again: Option<Time>,
-    /// When the next will be lost, if nothing else is heard.
+    /// When the next will be lost, if no ACK comes before.
     pub(crate) due: Option<Time>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Order {
     resent: VecDeque<Sent>,
     /// Lost retransmissions.
     lost_again: VecDeque<u64>,
-    /// A retransmission sent later than this is not believed to be what the ACK answers; what holds for its blocks.
+    /// A retransmission sent later than this does not count as answered by the ACK; `selective` holds for its blocks.
     latest: Time,
     selective: Time,
     heard: Heard,
@@ -72,15 +72,15 @@ impl Scoreboard {
         }
     }
 
-    /// All of them were marked anew, in order of their numbers.
+    /// All of them were marked anew, by number.
     pub(super) fn forget_lost_again(&mut self) {
         if let Some(order) = &mut self.order {
             order.lost_again.clear();
         }
     }
 
-    /// An ACK comes: retransmissions sent after `cumulative` are not believed to be what it answers cumulatively, and
-    /// likewise for `selective`.
+    /// An ACK comes. Retransmissions sent after `cumulative` do not count as answered by its cumulative part, nor those
+    /// sent after `selective` by its blocks.
     pub(crate) fn believe(&mut self, cumulative: Time, selective: Time) {
         if let Some(order) = &mut self.order {
             (order.latest, order.selective) = (cumulative, selective);
@@ -92,12 +92,12 @@ impl Scoreboard {
         self.twice_count > 0
     }
 
-    /// What the ACK delivered; once.
+    /// The segments that the ACK delivered; a second call gives none.
     pub(crate) fn take_heard(&mut self) -> Heard {
         self.order.as_mut().map_or_else(Heard::default, |order| core::mem::take(&mut order.heard))
     }
 
-    /// Is nothing outstanding that was sent before `newest`? Only where that is plain: in-order delivery.
+    /// Was every outstanding segment sent after `newest`? True only where it costs no search: in-order delivery.
     pub(crate) fn is_plainly_after(&self, newest: Sent) -> bool {
         let first = || Sent { at: self.sent_at[self.slot(self.una)], seq: self.una };
         self.twice_count == 0 && self.lost_count == 0 && (self.una == self.next || first() >= newest)
@@ -130,7 +130,7 @@ impl Scoreboard {
         };
     }
 
-    /// A tail loss probe sends segment `seq` again: it still counts once, and is not taken for lost.
+    /// A tail loss probe sends segment `seq` again. The segment still counts once, and is not taken for lost.
     pub(crate) fn send_probe(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) {
         if !self.twice.get(seq) {
             self.twice.set(seq);
@@ -153,7 +153,7 @@ impl Scoreboard {
         None
     }
 
-    /// Section 6.2 step 5: marks what was sent before `newest` and at least `patience` ago.
+    /// Section 6.2 step 5: marks segments sent before `newest` and at least `patience` ago.
     #[inline(never)]
     pub(crate) fn mark_sent_before(&mut self, newest: Sent, now: Time, patience: Span) -> Marked {
         let mut got = Marked::default();
@@ -211,7 +211,7 @@ impl Scoreboard {
         got
     }
 
-    /// Section 6.3: at a timeout the first outstanding segment is lost, and of the others what was sent at least `patience`
+    /// Section 6.3: at a timeout the first outstanding segment is lost, and all others that were sent at least `patience`
     /// ago. Returns how many were not marked before.
     #[cold]
     pub(crate) fn mark_expired(&mut self, now: Time, patience: Span) -> u64 {
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use crate::segment::{Block, Sack};
 
-    /// RFC 8985 section 6.2 word for word: one entry for each segment ever sent, all of them looked at each time.
+    /// RFC 8985 section 6.2 word for word: one entry for each segment ever sent, all of them read each time.
     #[derive(Clone, Copy, Debug, Default)]
     struct Segment {
         sent: u64,

@@ -56,7 +56,7 @@ impl NaiveScoreboard {
         }
     }
 
-    /// Returns what is newly delivered and newly lost.
+    /// Returns the numbers of newly delivered and newly lost segments.
     fn acknowledge(&mut self, ack: usize, blocks: &[Block]) -> (u64, u64) {
         let before = self.open().count();
         self.una = ack;
@@ -125,7 +125,7 @@ proptest! {
                     naive.resent[seq as usize] = true;
                     naive.sent_at[seq as usize] = clock;
                 },
-                // The sender asks for rules 3 and 4 only when rule 1 has found nothing.
+                // The sender tries rules 3 and 4 only when rule 1 has found nothing.
                 Op::Doubtful => if board.next_lost().is_none() && let Some(seq) = board.next_doubtful() {
                     board.send_again(seq, Time(clock), Some(Stamp::default()));
                     naive.resent[seq as usize] = true;
@@ -176,8 +176,8 @@ proptest! {
     }
 }
 
-/// Words of bits that an ACK looks at on average while a window of `window` segments with losses where `lost` says so is
-/// reported and repaired, the receiver reporting three blocks.
+/// Words of bits that an ACK reads on average while a window of `window` segments is reported and repaired. `lost` gives the
+/// losses; the receiver reports three blocks.
 fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
     let mut board = Scoreboard::new(false, rack);
     let mut receiver = crate::Receiver::new(&crate::Options::paper());
@@ -214,7 +214,7 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
         }
         acks += 1;
         for _ in 0..2 {
-            // As the sender asks, and two segments for each ACK, so that the queue never runs dry before the end.
+            // As the sender does, and two segments for each ACK, so that the queue never runs dry before the end.
             let mut next = board.next_lost();
             if !rack {
                 next = next.or_else(|| board.next_doubtful()).or_else(|| board.rescue());
@@ -229,8 +229,8 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
     LOOKED_AT.with(|n| n.get()) as f64 / f64::from(acks)
 }
 
-/// The work of an ACK does not grow with the window, whatever is lost of it: every second segment, the first half (so that one
-/// cumulative ACK covers the other at the end), short runs, or all but a few.
+/// The work of an ACK does not grow with the window. Lost are every second segment, short runs, all but a few, or the first half.
+/// (Then one cumulative ACK covers the other half at the end.)
 #[test]
 fn the_work_of_an_ack_does_not_grow_with_the_window() {
     type Pattern = fn(u64, u64) -> bool;

@@ -7,14 +7,14 @@ use super::{Path, Sender};
 pub struct ShortSegmentSent;
 
 impl Sender {
-    /// The application hands over `bytes` more, to be sent behind what it gave before; [`Sender::poll`] then yields what may go out.
+    /// The application hands over `bytes` more, to be sent behind the data before; [`Sender::poll`] then yields what may go out.
     /// Nothing changes for a sender without end. Segments count as full ones but the last, so the bytes complete a short one.
     ///
     /// # Errors
     ///
     /// If the last segment so far is a short one that has been sent already; then nothing is taken.
     pub fn write(&mut self, bytes: u64) -> Result<(), ShortSegmentSent> {
-        self.path = Path::Slow; // what may be sent changes
+        self.path = Path::Slow; // more segments may be sent now
         let mss = u64::from(self.options.mss.max(1));
         if bytes == 0 || self.limit == u64::MAX {
             return Ok(());

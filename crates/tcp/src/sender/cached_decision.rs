@@ -1,4 +1,4 @@
-//! The controller's last decision, in the sender's units. The sender asks again only after it has told the controller something.
+//! The controller's last decision, in the sender's units. The sender reads it again only after it has reported an event.
 
 use core::ops::Deref;
 
@@ -23,14 +23,14 @@ impl CachedDecision {
         cached
     }
 
-    /// The controller has been told something and is asked again.
+    /// Reads the decision again after an event reported to the controller.
     #[inline]
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         let before = self.decision.cwnd;
         let Decision { cwnd, ssthresh, pacing, deadline } = cc.decision();
         (self.decision.cwnd, self.decision.deadline) = (cwnd, deadline);
-        // The comparisons keep the compiler from reading two words at once that were written one by one: a store-to-load
-        // forwarding stall of 4 % of the time with BBR.
+        // The comparisons keep the compiler from reading two words at once that were written one by one. That would be a
+        // store-to-load forwarding stall of 4 % of the time with BBR.
         if self.decision.ssthresh != ssthresh {
             self.decision.ssthresh = ssthresh;
         }

@@ -1,4 +1,4 @@
-//! What an acknowledgement delivered, and the samples that it gives.
+//! The deliveries that an acknowledgement reports, and its samples.
 
 use bentpipe_cc::{Phase, Rate, RateSample, Span, Time};
 
@@ -9,8 +9,8 @@ use crate::scoreboard::{DUP_THRESH, Delivered, Stamp};
 use crate::segment::AckSegment;
 
 impl Sender {
-    /// May this ACK from below `una`, which others have overtaken, tell by its SACK blocks what they do not (RFC 6675 section 2: a
-    /// duplicate acknowledgement is one whose blocks bring news)? It was sent before what AEN and F-RTO wait for.
+    /// May this ACK from below `una`, which later ones have overtaken, bring news by its SACK blocks? RFC 6675 section 2 counts it
+    /// as a duplicate acknowledgement only then. It was sent before the ACKs that AEN and F-RTO wait for.
     #[cold]
     pub(super) fn has_news(&self, seg: &AckSegment) -> bool {
         self.options.recovery == LossRecovery::Sack
@@ -19,7 +19,7 @@ impl Sender {
             && !self.suspicion.is_open()
     }
 
-    /// Payload of `segments` delivered, the last of the transfer among them if `ack` covers it.
+    /// Payload of `segments` delivered; the last of the transfer is among them if `ack` covers it.
     pub(super) fn bytes(&self, segments: u64, ack: u64) -> u64 {
         let full = segments * u64::from(self.flow.mss);
         if segments > 0 && ack == self.limit {
@@ -35,7 +35,7 @@ impl Sender {
         let slow_start = self.decision.cwnd < self.decision.ssthresh;
         let segments = match (self.options.byte_counting, slow_start) {
             (false, _) => 1, // RFC 5681 section 3.1, eq. 2 and 3
-            // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover what had left the network long before.
+            // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover data that left the network long before.
             (true, true) => 2 - u64::from(timed_out),
             (true, false) => return u64::MAX,
         };

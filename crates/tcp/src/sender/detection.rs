@@ -1,7 +1,7 @@
-//! RACK and the tail loss probe at work (RFC 8985): what an ACK or a timer shows to be lost, and the timers.
+//! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers.
 //!
-//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe's never expires after the
-//! retransmission timer (section 7.2); the reordering timer suspends it, and it starts anew when that is gone.
+//! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after the
+//! retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew behind it.
 
 use bentpipe_cc::{Congestion, Phase, Span, Time};
 
@@ -12,7 +12,7 @@ use crate::scoreboard::Marked;
 use crate::segment::{AckSegment, Data};
 use crate::tlp::{Answer, MAX_ACK_DELAY};
 
-/// What an ACK shows.
+/// The losses and repairs that an ACK shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     /// Segments newly found lost.
@@ -30,7 +30,7 @@ impl Sender {
         self.rack.as_ref().and_then(|rack| rack.deadline).or(self.tlp.deadline).unwrap_or(self.timer)
     }
 
-    /// Before the scoreboard takes an ACK: which retransmissions it may answer (RFC 8985 section 6.2 step 2).
+    /// Before the scoreboard takes an ACK: finds the retransmissions that it may answer (RFC 8985 section 6.2 step 2).
     #[inline(never)]
     pub(super) fn believe(&mut self, seg: &AckSegment) {
         let Some(rack) = self.rack.as_ref().filter(|_| self.board.any_resent()) else { return };
@@ -45,8 +45,8 @@ impl Sender {
         self.board.believe(latest.min(of_echo), latest);
     }
 
-    /// RFC 8985 sections 6.2 and 7.4: what this ACK shows to be lost, and RFC 2883: what it shows not to have been. `high` lies
-    /// behind what it newly delivered, `segments` in number.
+    /// RFC 8985 sections 6.2 and 7.4: the losses that this ACK shows; RFC 2883: the needless retransmissions. The ACK newly
+    /// delivered `segments`, all below `high`.
     #[inline(never)]
     pub(super) fn detect(&mut self, seg: &AckSegment, rtt: Option<Span>, high: u64, segments: u64) -> Found {
         let duplicate =
@@ -133,8 +133,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.2: when nothing more can be sent, starts the probe timer if data was sent or acknowledged since the
-    /// last time, and stops it when losses are found otherwise.
+    /// RFC 8985 section 7.2, for when nothing more can be sent. Starts the probe timer if data was sent or acknowledged since
+    /// the last call; stops it when losses are found otherwise.
     #[inline(never)]
     pub(super) fn schedule_probe(&mut self) {
         let anew = core::mem::take(&mut self.tlp.anew);
@@ -154,7 +154,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.3: new data if there is any and the receiver takes it, else the last segment once more; the
+    /// RFC 8985 section 7.3: new data if there is any and the receiver takes it, else the last segment once more. The
     /// congestion window does not matter.
     #[cold]
     pub(super) fn loss_probe(&mut self, now: Time) -> Data {
@@ -167,7 +167,7 @@ impl Sender {
         data
     }
 
-    /// RFC 8985 section 7.4.2: the probe has repaired a loss, which is congestion as any other; there is nothing to recover.
+    /// RFC 8985 section 7.4.2: the probe has repaired a loss. It is congestion as any other, but needs no recovery.
     #[cold]
     pub(super) fn react_to_repair(&mut self) {
         self.repairs = None;

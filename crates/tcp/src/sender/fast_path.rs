@@ -50,7 +50,7 @@ impl Sender {
         self.is_on_fast_path() && news && (!self.watchful || self.rack_is_silent(upto))
     }
 
-    /// Does RACK find no loss? So it is if every segment that stays outstanding was sent after the newest delivered one.
+    /// Does RACK find no loss? True if every segment that stays outstanding was sent after the newest delivered one.
     #[inline]
     fn rack_is_silent(&self, ack: u64) -> bool {
         match &self.rack {
@@ -264,7 +264,7 @@ mod tests {
             got
         }
 
-        /// Sends what both may send, and compares all that can be seen of them.
+        /// Sends all that both may send, and compares all that can be seen of them.
         fn settle(&mut self) {
             while self.under_way.len() < 3000 {
                 let repairing = self.fast.path == Path::RecoveryFast;
@@ -316,11 +316,11 @@ mod tests {
                 ack.ece = ece;
                 let bare = ack.sack.is_empty() && !ack.ece;
                 self.fast_acks += u32::from(bare && self.fast.stays_on_fast_path(ack.ack));
-                let mut packed = SackOption::default();
-                packed.fill(ack.ack, ack.sack.blocks().iter().copied());
-                let grown = if ack.ece { None } else { self.fast.newly_sacked(ack.ack, &packed) };
-                self.recovery_acks += u32::from(grown.is_some());
-                let short = match grown {
+                let mut option = SackOption::default();
+                option.fill(ack.ack, ack.sack.blocks().iter().copied());
+                let newly = if ack.ece { None } else { self.fast.newly_sacked(ack.ack, &option) };
+                self.recovery_acks += u32::from(newly.is_some());
+                let short = match newly {
                     Some(seq) => self.fast.on_ack_recovery_fast(self.now, seq),
                     None => self.fast.on_ack(self.now, &ack),
                 };

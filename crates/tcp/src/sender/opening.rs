@@ -1,4 +1,4 @@
-//! What the sender learns from the handshake, and what the teardown takes from the sender.
+//! The sender's part in the handshake and the teardown.
 
 use bentpipe_cc::Time;
 
@@ -7,7 +7,7 @@ use crate::handshake::{Active, Opened};
 use crate::rto;
 
 impl Sender {
-    /// The handshake is done, and this is what it told: the first RTT sample (RFC 6298 section 2.2).
+    /// The handshake is done. `opened` has the first RTT sample (RFC 6298 section 2.2).
     pub fn on_opened(&mut self, now: Time, opened: &Opened) {
         self.path = Path::Slow;
         self.flow.now = now;

@@ -5,7 +5,7 @@ use bentpipe_cc::{Pacing, Rate, Span, Time};
 use super::Sender;
 
 impl Sender {
-    /// A segment with a payload of `len` goes out: when the next may follow, if segments are paced.
+    /// A segment with a payload of `len` goes out: finds when the next one may follow, if segments are paced.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, len: u32) {
         match self.decision.pacing {
@@ -26,13 +26,13 @@ impl Sender {
         self.gap = (of, gap);
     }
 
-    /// Must segments wait for their time?
+    /// Must segments wait for their instant?
     #[inline]
     pub(super) fn waits_for_pace(&self, now: Time) -> bool {
         self.pace_at > now && (matches!(self.decision.pacing, Pacing::Rate(_)) || self.is_window_paced())
     }
 
-    /// Is there a [`Sender::pacing_rate`] that follows from the window?
+    /// Does a [`Sender::pacing_rate`] follow from the window?
     fn is_window_paced(&self) -> bool {
         self.decision.pacing == Pacing::Window
             && self.options.pacing

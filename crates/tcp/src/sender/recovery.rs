@@ -10,8 +10,8 @@ use crate::segment::{AckSegment, Block};
 use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
-    /// Phase changes that this ACK brings about. True if it ends a fast recovery; the phase stays until the controller has
-    /// seen the ACK, so that the window does not grow by what recovery had held back.
+    /// Phase changes that this ACK brings about. True if it ends a fast recovery. The phase stays until the controller has seen
+    /// the ACK, so that the window does not grow by segments that recovery had held back.
     pub(super) fn react(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered, ack: &mut Ack) -> bool {
         if self.flow.phase == Phase::Loss {
             match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
@@ -64,8 +64,8 @@ impl Sender {
         }
     }
 
-    /// May three duplicates of the acknowledgement `ack` begin a fast recovery? They may stem from retransmissions that were
-    /// not needed, unless more is acknowledged than `recover` (RFC 6582 section 3.2 step 1).
+    /// May three duplicates of the acknowledgement `ack` begin a fast recovery? Needless retransmissions may have caused them,
+    /// unless more is acknowledged than `recover` (RFC 6582 section 3.2 step 1).
     pub(super) fn may_enter(&self, ack: u64) -> bool {
         ack > self.recover || self.recover == 0
     }
@@ -85,8 +85,8 @@ impl Sender {
         }
     }
 
-    /// The window was reduced, for whatever reason: no ECN echo counts before data sent from now on is acknowledged, and the
-    /// next new segment says so (RFC 3168 section 6.1.2).
+    /// The window was reduced, for whatever reason. No ECN echo counts before data sent from now on is acknowledged, and the
+    /// next new segment carries CWR (RFC 3168 section 6.1.2).
     pub(super) fn window_reduced(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();
@@ -139,7 +139,7 @@ impl Sender {
         self.exit_clamp = None;
         self.counters.recoveries += 1;
         self.window_reduced();
-        // RFC 9937 section 5: RecoverFS leaves out what was SACKed before and includes what this ACK delivered.
+        // RFC 9937 section 5: RecoverFS leaves out segments SACKed before and includes those that this ACK delivered.
         let flight = self.board.outstanding() - self.board.sacked() + delivered;
         // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
         self.ask();
@@ -181,7 +181,7 @@ impl Sender {
     pub(super) fn on_timeout(&mut self, back_off: bool) {
         let before = Before { decision: self.cc.decision(), lost: self.flow.lost };
         let fresh = match self.options.spurious {
-            // After a fast retransmission the next ACKs do not tell which copy arrived; a timestamp does.
+            // After a fast retransmission the next ACKs do not show which copy arrived; a timestamp does.
             SpuriousTimeout::FRto => self.flow.phase == Phase::Open,
             _ => self.flow.phase != Phase::Loss,
         };
@@ -207,7 +207,7 @@ impl Sender {
         self.dupacks = 0;
         self.unsacked_deliveries = 0;
         self.exit_clamp = None;
-        self.forced = self.rack.is_some(); // what is not old enough to be lost is in flight still
+        self.forced = self.rack.is_some(); // segments not old enough to be lost are in flight still
         self.limited_until = self.board.next();
         self.window_reduced();
         if back_off && !self.options.fixed_rto {
@@ -225,7 +225,7 @@ impl Sender {
         self.undo(&before.decision);
     }
 
-    /// The last fast recovery was needless if the receiver has reported everything that it sent again as a duplicate (the
+    /// The last fast recovery was needless if the receiver has reported every segment that it sent again as a duplicate (the
     /// idea of RFC 3708).
     #[cold]
     pub(super) fn undo_if_needless(&mut self, duplicate: Block) {
@@ -265,7 +265,7 @@ impl Sender {
             self.probe = Probe::No;
             self.counters.spurious_timeouts += 1;
         } else {
-            // The probe has told in one round trip; only its own timeout would double the RTO.
+            // The probe was answered in one round trip; only its own timeout would double the RTO.
             self.on_timeout(false);
         }
         new_data

@@ -1,4 +1,4 @@
-//! What to send next, or what forbids it, and the bookkeeping of a segment that goes out.
+//! Chooses the next segment, or the limit that forbids one, and does the bookkeeping of a segment that goes out.
 
 use bentpipe_cc::{Phase, Time};
 
@@ -56,7 +56,7 @@ impl Sender {
         }
     }
 
-    /// What to send next, or what forbids it.
+    /// The next segment to send, or the limit that forbids one.
     fn choose(&mut self) -> Result<u64, Limit> {
         let pipe = self.in_flight();
         let any_lost = self.board.lost() > 0;
@@ -75,14 +75,14 @@ impl Sender {
             }
         }
         if self.suspicion.waits() {
-            return Err(Limit::Cwnd); // F-RTO: a retransmission now would spoil what the next ACK tells
+            return Err(Limit::Cwnd); // F-RTO: a retransmission now would make the next ACK ambiguous
         }
         if any_lost && let Some(seq) = self.board.next_lost() {
             return Ok(seq); // RFC 6675 NextSeg rule 1
         }
         let in_sack_recovery =
             self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::Sack;
-        // With RACK what is not marked may only be late, and what follows finds the losses at the end.
+        // With RACK a segment that is not marked may only be late, and segments behind it show losses at the end.
         if new.is_err() && in_sack_recovery && self.rack.is_none() {
             if let Some(seq) = self.board.next_doubtful() {
                 return Ok(seq); // rule 3
@@ -176,7 +176,7 @@ impl Sender {
         }
     }
 
-    /// The state that a segment sent now remembers, for controllers that want rate samples.
+    /// The state remembered with a segment sent now, for controllers that use rate samples.
     #[inline]
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let in_flight = || self.in_flight() * u64::from(self.flow.mss);

@@ -85,8 +85,8 @@ fn a_rise_of_the_propagation_delay_is_learned_within_two_windows() {
 
 #[test]
 fn random_loss_slows_it_by_little_more_than_the_loss() {
-    // PROBE_RTT and the margin cost a few percent. 1.25 (1 - p) > 1 below 20 %, but the round of packet conservation with
-    // which every recovery begins often falls on the probe, so that BtlBw sinks well before that.
+    // PROBE_RTT and the margin cost a few percent. 1.25 (1 - p) > 1 below 20 %. But every recovery begins with a round of
+    // packet conservation, which often falls on the probe, so BtlBw sinks well before that.
     for (loss, least) in [(0.0, 0.93), (0.01, 0.91), (0.05, 0.86), (0.10, 0.55)] {
         let mut pipe = Pipe::new("bbr", &[], 0.1, loss);
         pipe.run(5.0, |_| {});

@@ -1,5 +1,5 @@
-//! What losses do to BBRv3's model: the short-term bounds bw_lo and inflight_lo, the long-term bound inflight_hi (draft,
-//! sections on congestion signals and on packet loss).
+//! Effects of losses on BBRv3's model: the short-term bounds bw_lo and inflight_lo, the long-term bound inflight_hi
+//! (draft, sections on congestion signals and on packet loss).
 
 use super::cycle::State;
 use super::{Bbr3, FLOOR, FULL_LOSSES, NONE};
@@ -72,7 +72,7 @@ impl Bbr3 {
         }
     }
 
-    /// A loss round is over: outside probes the short-term bounds follow what was delivered
+    /// A loss round is over: outside probes the short-term bounds follow the deliveries
     /// (BBRAdaptLowerBoundsFromCongestion).
     pub(super) fn lower_bounds(&mut self) {
         let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
@@ -112,7 +112,7 @@ impl Bbr3 {
         hi.min(self.inflight_lo).max(self.segments(FLOOR))
     }
 
-    /// inflight_hi less what is left to others (BBRInflightWithHeadroom).
+    /// inflight_hi less the headroom left to others (BBRInflightWithHeadroom).
     pub(super) fn with_headroom(&self) -> u64 {
         if self.inflight_hi == NONE {
             return NONE;

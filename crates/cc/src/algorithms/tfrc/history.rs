@@ -47,7 +47,7 @@ impl LossHistory {
         self.push(open, self.discount(open), position);
     }
 
-    /// The open interval begins at `position` instead: what was counted since the event did not happen.
+    /// The open interval begins at `position` instead: packets counted since the event do not count.
     pub(super) fn reopen(&mut self, position: f64) {
         self.began = position;
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     /// By hand: with the open interval I_0 the sum is I_0 + 80 + 70 + 60 + .8 x 50 + .6 x 40 + .4 x 30 + .2 x 20 = I_0 + 290,
-    /// which exceeds 320 from I_0 = 30 on. (Half of what the newest weight takes is made up for by the eighth falling out.)
+    /// which exceeds 320 from I_0 = 30 on. (Half of the newest weight is made up for by the eighth falling out.)
     #[test]
     fn the_open_interval_counts_only_if_it_raises_the_mean() {
         let known = history(false, &[10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0]);
@@ -134,7 +134,7 @@ mod tests {
         near(1.0 / known.rate(2000.0), 1290.0 / 6.0, 1e-9);
     }
 
-    /// Weights are those of the intervals that there are: (60 + 30) / 2, and with an open one of 100: (100 + 60) / 2.
+    /// Only existing intervals have weights: (60 + 30) / 2, and with an open one of 100: (100 + 60) / 2.
     #[test]
     fn a_young_history_has_fewer_weights() {
         let known = history(false, &[30.0, 60.0]);

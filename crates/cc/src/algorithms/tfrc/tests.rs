@@ -12,7 +12,7 @@ use crate::windowed::Start;
 const S: f64 = 1000.0;
 const R: f64 = 0.1;
 
-/// A sender that keeps its rate, on a path of constant delay that loses what it is told to.
+/// A sender that keeps its rate, on a path of constant delay that loses chosen segments.
 struct Path {
     cc: Box<dyn Controller>,
     flow: Flow,
@@ -186,8 +186,8 @@ fn growth_is_a_fraction_of_a_segment_per_round_trip() {
     }
 }
 
-/// Section 4.3: at most doubling each round trip, and at most 2 X_recv. What arrives is what was sent a round trip before, so
-/// that the rate doubles in two of them.
+/// Section 4.3: at most doubling each round trip, and at most 2 X_recv. X_recv is the rate sent a round trip before, so that
+/// the rate doubles in two of them.
 #[test]
 fn slow_start_doubles_at_most_each_round_trip_until_the_first_loss() {
     let mut path = Path::new(&[]);
@@ -201,7 +201,7 @@ fn slow_start_doubles_at_most_each_round_trip_until_the_first_loss() {
     assert!(rates.windows(2).all(|pair| pair[1] <= 2.0 * pair[0] && pair[1] >= pair[0]), "{rates:?}");
     assert!(rates.windows(3).all(|three| three[2] >= 1.7 * three[0]), "{rates:?}");
     let x = path.x();
-    // Slow start has just doubled what the path took: section 6.3.1 begins with half of what arrived.
+    // Slow start has just doubled what the path took: section 6.3.1 begins with half of the receive rate.
     let mut first = true;
     path.run(1.01 * R, |_| core::mem::take(&mut first));
     let arrived = x / 2.0;
@@ -229,7 +229,7 @@ fn silence_halves_the_rate() {
     near(path.x(), 1.0 / 64.0, 0.05);
 }
 
-/// The same before the first loss; but an idle sender keeps what it would begin with, and its timer rests.
+/// The same before the first loss; but an idle sender keeps its initial rate, and its timer rests.
 #[test]
 fn silence_in_slow_start_halves_the_rate_of_a_sender_that_is_not_idle() {
     for (rounds, in_flight, share) in [(8.0, 10_000, 0.5), (8.0, 0, 0.5), (0.5, 10_000, 0.5), (0.5, 0, 1.0)] {
@@ -244,7 +244,7 @@ fn silence_in_slow_start_halves_the_rate_of_a_sender_that_is_not_idle() {
     }
 }
 
-/// X is at most twice what arrived: a path that delivers a tenth of what is sent holds the rate near a fifth.
+/// X is at most twice the receive rate: a path that delivers a tenth of what is sent holds the rate near a fifth.
 #[test]
 fn the_rate_is_at_most_twice_what_arrives() {
     let mut path = Path::steady(10_000, &[]);
@@ -291,7 +291,7 @@ fn a_spurious_loss_event_is_taken_back() {
     assert!(path.x() >= x);
 }
 
-/// Section 4.5: the RTT at 0.2 s, its long-term mean of roots at 0.1 s: sqrt(1/2), less what the mean has learned (a tenth).
+/// Section 4.5: the RTT at 0.2 s, its long-term mean of roots at 0.1 s: sqrt(1/2), less a tenth, by which the mean has moved.
 #[test]
 fn oscillation_prevention_slows_down_when_the_rtt_rises() {
     let given = [("oscillation_prevention", Value::Flag(true)), ("rtt_gain", Value::Number(0.999))];
