@@ -103,7 +103,7 @@ def _s4(runs: pl.DataFrame) -> list[Check]:
 
 
 def _crowded(runs: pl.DataFrame, ber: float, counts: Sequence[int], few: str, many: str) -> list[Check]:
-    """Few flows lose nothing at the queue; many are as fair with TCP-STAR as with TCP-J, or less than with BR."""
+    """Few flows lose nothing at the queue; of many, TCP-STAR's are as fair as TCP-J's, WestwoodBR's fairer."""
     lost = seed_means(samples(runs, "queue_drops", "mixed", ber, COUNTS[0]).values())
     index = over(runs, "mixed", ber, counts)
     return [
