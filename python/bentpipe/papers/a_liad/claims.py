@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ from bentpipe.studies.claim import (
     highest,
     interval,
     number,
+    ratio_at_least,
 )
-from bentpipe.studies.claim import ratio_at_least
 from bentpipe.studies.judge import sentences
 from bentpipe.studies.rows import Groups, column, linearity
 

@@ -13,6 +13,7 @@ from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
 from bentpipe.studies.prose import paragraphs, text
+from bentpipe.studies.rows import linearity
 from bentpipe.studies.study import Section
 from bentpipe.studies.tables import Number, Numbers, choices_section, decision, set_up
 
@@ -39,7 +40,7 @@ def _a1(found: Findings) -> Reason:
     rare, rarest = (_mean(found, "fig1", "liad", "mbps", rtt, RARE) for rtt in ends)
     window = float(analysis.window_at_loss(2.0))
     rate = float(analysis.rate(2.0, window, GEO_S)) * BASE.wire_bytes * 8 / 1e9
-    straight = claims.linearity(RTTS_S, [1 / rtt for rtt in RTTS_S])
+    straight = linearity(RTTS_S, [1 / rtt for rtt in RTTS_S])
     short = f"a straight line, but only {1 - rarest / rare:.0%} down: at 1e-8 no packet of a run is lost at "
     short += "random, so the link sets the rate and not the loss"
     return short, paragraphs(f"""
@@ -159,7 +160,8 @@ def _a7(found: Findings) -> Reason:
     each = ", ".join(f"{LABELS[cc]} {w:.2f}" for cc, w in mean.items())
     short = "holds for all but Westwood (see A6)" if mean["westwood"] > claims.NEAR else ""
     return short + _plus(found, "A7"), paragraphs(f"""
-        Mean windows at 0.1 % in BDPs: {each}. Near the BDP means at least half of it, much below at most half.
+        Mean windows at 0.1 % in BDPs: {each}. Near the BDP means at least half of it, much below at most
+        half.
     """)
 
 
@@ -267,8 +269,8 @@ NUMBERS = Numbers(
 
 
 def _choices(found: Findings) -> Section:
-    said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row is the "
-    said += f"base over the same seeds. {decision(found)}"
+    said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row "
+    said += f"is the base over the same seeds. {decision(found)}"
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
     return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
 
