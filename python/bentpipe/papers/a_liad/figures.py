@@ -34,8 +34,6 @@ SMALL = {"markersize": 3.5}
 THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
 LOOKS = {cc: draw.look(cc, 4.0, label) for cc, label in LABELS.items()}
 
-Row = dict[str, object]
-
 CAPTIONS = Captions("""
     - figure-1 | Figure 1. Average sending rate of LIAD over the RTT. | (a) Equation 9 with alpha = 2 and the
       window of {window:,.0f} packets at which one in 1e8 is lost. (b) One LIAD flow on 10 Mbit/s at three
@@ -85,7 +83,9 @@ def figures(found: Findings) -> list[Figure]:
     return [*first, *middle, friendliness(found, 12, SHORT_S), friendliness(found, 13, GEO_S), alpha()]
 
 
-def _figure(found: Findings, name: str, fig: MplFigure, rows: list[Row], **said: object) -> Figure:
+def _figure(
+    found: Findings, name: str, fig: MplFigure, rows: list[dict[str, object]], **said: object
+) -> Figure:
     seeds = f"Mean and 95 % interval over {found.seeds} seeds (Student's t)."
     return CAPTIONS.figure(name, fig, pl.DataFrame(rows), seeds=seeds, **said)
 
