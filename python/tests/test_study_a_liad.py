@@ -11,8 +11,10 @@ from bentpipe import _core, studies
 from bentpipe.papers import a_liad
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.measure import measure
+from bentpipe.studies.claim import at_least, at_most
 from bentpipe.studies.design import BASE, Replication, Size, Variant
 from bentpipe.studies.judge import evaluate, sensitivity
+from bentpipe.studies.rows import linearity
 from bentpipe.studies.study import Case
 
 IDS = [f"A{i}" for i in range(1, 11)]
@@ -93,12 +95,12 @@ def test_measures_of_a_made_up_start_up():
 
 
 def test_bounds_and_straight_lines():
-    assert claims.at_least("x", [2.0, 2.2], 2).holds
-    assert not claims.at_least("x", [1.0, 2.2], 2).holds
-    assert claims.at_most("x", [0.0, 0.0], 0).holds
-    assert not claims.at_most("x", [0.0, 1.0], 0).holds
-    assert claims.linearity([1, 2, 3], [6, 4, 2]) == pytest.approx(1.0)
-    assert claims.linearity(setup.RTTS_S, [1 / r for r in setup.RTTS_S]) < claims.LINEAR
+    assert at_least("x", [2.0, 2.2], 2).holds
+    assert not at_least("x", [1.0, 2.2], 2).holds
+    assert at_most("x", [0.0, 0.0], 0).holds
+    assert not at_most("x", [0.0, 1.0], 0).holds
+    assert linearity([1, 2, 3], [6, 4, 2]) == pytest.approx(1.0)
+    assert linearity(setup.RTTS_S, [1 / r for r in setup.RTTS_S]) < claims.LINEAR
 
 
 #: Rates in Mbit/s and the like that agree with every number and order of the paper.

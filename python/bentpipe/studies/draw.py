@@ -132,6 +132,13 @@ def bar(axes: Axes, at: float, got: Mean, width: float, cap: float = 2, **option
     axes.bar(at, got.mean, width, yerr=got.half_width, error_kw=line, **options)
 
 
+def bars(axes: Axes, at: Sequence[float], got: Sequence[Mean], width: float, **options: Any) -> None:
+    """Bars of one look, each a mean with its interval."""
+    line = {"elinewidth": 0.8, "capsize": 2, "capthick": 0.8, "ecolor": "black"}
+    height, half = [m.mean for m in got], [m.half_width for m in got]
+    axes.bar(at, height, width, yerr=half, error_kw=line, **options)
+
+
 def hatched(cc: str) -> dict[str, Any]:
     """The look of the bars of a flow that runs beside the one under test, as options of `bar`."""
     colour = registry.style(cc)["colour"]

@@ -29,6 +29,21 @@ def fares(claim: Claim, sensitivity: Sensitivity) -> str:
     return "No other choice tried (last section) gives a better verdict."
 
 
+def fares_both_ways(claim: Claim, sensitivity: Sensitivity) -> str:
+    """A sentence: under which other choices a claim fares better and under which worse, over their seeds."""
+    base = sensitivity.claim("base", claim.id)
+    assert base is not None
+    steps = sensitivity.compared(base)
+    said = []
+    for what, end, sign in (("better", Verdict.REPRODUCED, 1), ("worse", Verdict.NOT_REPRODUCED, -1)):
+        if names := [name for name, step in steps.items() if step * sign > 0]:
+            said.append(f"{what} with: {sensitivity.listed(claim.id, names)}")
+        elif base.verdict != end:
+            said.append(f"{what} under no other choice tried")
+    seeds = f"the {base.checks[0].measured.n} seeds of the last section"
+    return f"Over {seeds} ({base.verdict} in the base) it fares {'; '.join(said)}."
+
+
 @dataclass(frozen=True)
 class Explanation:
     """The reasons of a paper's claims, and what is said around them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bentpipe.studies.design import where
@@ -31,6 +31,13 @@ def by_algorithm(runs: pl.DataFrame, name: str, labels: Mapping[str, str], **key
 def seed_means(groups: Iterable[list[float]]) -> list[float]:
     """The mean over several columns, seed by seed."""
     return [sum(values) / len(values) for values in zip(*groups, strict=True)]
+
+
+def linearity(x: Sequence[float], y: Sequence[float]) -> float:
+    """The share of the variance of ``y`` that a straight line in ``x`` explains; 1 if ``y`` is constant."""
+    import numpy as np
+
+    return float(np.corrcoef(x, y)[0, 1] ** 2) if float(np.ptp(y)) else 1.0
 
 
 def over_seeds(rows: pl.DataFrame, *by: str) -> pl.DataFrame:

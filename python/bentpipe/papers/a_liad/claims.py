@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,20 @@ from bentpipe import registry
 from bentpipe.analysis import a_liad as analysis
 from bentpipe.papers.a_liad import setup
 from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
-from bentpipe.studies.claim import ALIKE_RATIO, Check, above, alike, highest, interval, number, ratio_at_least
+from bentpipe.studies.claim import (
+    ALIKE_RATIO,
+    Check,
+    above,
+    alike,
+    at_least,
+    at_most,
+    highest,
+    interval,
+    number,
+    ratio_at_least,
+)
 from bentpipe.studies.judge import sentences
-from bentpipe.studies.rows import Groups, column
+from bentpipe.studies.rows import Groups, column, linearity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,28 +71,8 @@ def groups(
 def reductions(runs: pl.DataFrame, rtt_s: float, of: Iterable[str] = RANKED) -> Groups:
     """Per cent that five NewReno flows lose to one flow of each algorithm, against a sixth NewReno flow."""
     beside = {cc: values(runs, "friend", cc, "newreno_mbps", rtt_s) for cc in ("reno", *of)}
-    return {
-        LABELS[cc]: [(1 - a / b) * 100 for a, b in zip(beside[cc], beside["reno"], strict=True)] for cc in of
-    }
-
-
-def at_least(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
-    """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
-    got, rule = interval(samples), f"at least {bound:g}"
-    return Check(what, "trend", paper or rule, got, "", got.mean >= bound, rule)
-
-
-def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
-    """The mean is at most ``bound``; ``paper`` as in `at_least`."""
-    got, rule = interval(samples), f"at most {bound:g}"
-    return Check(what, "trend", paper or rule, got, "", got.mean <= bound, rule)
-
-
-def linearity(x: Sequence[float], y: Sequence[float]) -> float:
-    """The share of the variance of ``y`` that a straight line in ``x`` explains; 1 if ``y`` is constant."""
-    if float(np.ptp(y)) == 0:
-        return 1.0
-    return float(np.corrcoef(x, y)[0, 1] ** 2)
+    pairs = {LABELS[cc]: zip(beside[cc], beside["reno"], strict=True) for cc in of}
+    return {name: [(1 - a / b) * 100 for a, b in each] for name, each in pairs.items()}
 
 
 def _a1(runs: pl.DataFrame) -> list[Check]:
@@ -126,8 +117,9 @@ def _a4(runs: pl.DataFrame) -> list[Check]:
 
 
 def _a5(runs: pl.DataFrame) -> list[Check]:
+    named = {f"{rtt * 1e3:g} ms": rtt for rtt in RTTS_S}
     mine, cubic = (
-        {f"{rtt * 1e3:g} ms": values(runs, "rtt", cc, "mbps", rtt) for rtt in RTTS_S}
+        {name: values(runs, "rtt", cc, "mbps", rtt) for name, rtt in named.items()}
         for cc in ("a-liad", "cubic")
     )
     first, *_, last = cubic
@@ -168,11 +160,9 @@ def _a8(runs: pl.DataFrame) -> list[Check]:
     worst, best = (STCP, A_LIAD), (HSTCP, CUBIC)
     between = [n for n in cut if n not in (*worst, *best, NEWRENO)]
     top, bottom = (end(between, key=lambda n: fmean(cut[n])) for end in (max, min))
+    printed = {LABELS[cc]: share for cc, share in REDUCTION.items()}
     return [
-        *(
-            number(f"NewReno loses to {LABELS[cc]}", cut[LABELS[cc]], p, unit="%")
-            for cc, p in REDUCTION.items()
-        ),
+        *(number(f"NewReno loses to {n}", cut[n], share, unit="%") for n, share in printed.items()),
         *(above(f"{n} takes more than {top}", cut[n], cut[top], unit="%") for n in worst),
         *(above(f"{n} takes less than {bottom}", cut[bottom], cut[n], unit="%") for n in best),
     ]
@@ -196,11 +186,10 @@ FIT_RTTS_S = tuple(r / 1000 for r in range(25, 601, 5))
 def _a10(_: pl.DataFrame) -> list[Check]:
     rtt = np.array(FIT_RTTS_S)
     solved = np.asarray(analysis.alpha(rtt))
-    rounds = np.asarray(analysis.rounds(solved, analysis.window_at_loss(solved)))
-    epochs = [float(n) * r for n, r in zip(rounds, FIT_RTTS_S, strict=True)]
+    epochs = np.asarray(analysis.epoch_seconds(solved, rtt)).tolist()
     constant = [float(analysis.epoch_seconds(ALPHA_REF, RTT_REF_S, beta)) for beta in (0.4586, 0.46)]
     reference = [float(f(RTT_REF_S)) for f in (analysis.alpha, analysis.alpha_fit)]
-    error = [abs(float(e)) for e in np.asarray(analysis.fit_error(rtt))]
+    error = np.abs(analysis.fit_error(rtt)).tolist()
     rule = f"at most {FIT_WITHIN:g} at each of {len(error)} RTTs"
     fit = "relative error of the fit, mean over 25 to 600 ms"
     return [
@@ -235,9 +224,6 @@ CLAIMS = sentences(
     - A10 | alpha of the RTT (equation 11) | N(alpha) = 1.5787 s / RTT with alpha = 2 at 75 ms; the paper fits
       a curve to alpha but does not print it.
     """,
-    {
-        **{"A1": _a1, "A2": _a2, "A3": _a3, "A4": _a4, "A5": _a5},
-        **{"A6": _a6, "A7": _a7, "A8": _a8, "A9": _a9, "A10": _a10},
-    },
+    {f"A{i}": of for i, of in enumerate((_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10), start=1)},
     fixed=("A10",),
 )

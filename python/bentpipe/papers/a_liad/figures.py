@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 RTT_MS = [rtt * 1e3 for rtt in RTTS_S]
 PERS = (NONE, LOW, HIGH)
+SMALL = {"markersize": 3.5}
 THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
-
-
-Row = dict[str, object]
+LOOKS = {cc: draw.look(cc, 4.0, label) for cc, label in LABELS.items()}
 
 CAPTIONS = Captions("""
     - figure-1 | Figure 1. Average sending rate of LIAD over the RTT. | (a) Equation 9 with alpha = 2 and the
@@ -84,12 +83,9 @@ def figures(found: Findings) -> list[Figure]:
     return [*first, *middle, friendliness(found, 12, SHORT_S), friendliness(found, 13, GEO_S), alpha()]
 
 
-def look(cc: str, size: float = 4.0) -> dict[str, Any]:
-    """Colour, marker and label of an algorithm as options of a line."""
-    return draw.look(cc, size, LABELS[cc])
-
-
-def _figure(found: Findings, name: str, fig: MplFigure, rows: list[Row], **said: object) -> Figure:
+def _figure(
+    found: Findings, name: str, fig: MplFigure, rows: list[dict[str, object]], **said: object
+) -> Figure:
     seeds = f"Mean and 95 % interval over {found.seeds} seeds (Student's t)."
     return CAPTIONS.figure(name, fig, pl.DataFrame(rows), seeds=seeds, **said)
 
@@ -112,7 +108,7 @@ def liad(found: Findings) -> Figure:
     for per, dash, name in ((setup.RARE, "-", "PER 1e-8"), (LOW, "--", "PER 0.1 %"), (HIGH, ":", "PER 1 %")):
         got = [interval(values(found.base, "fig1", "liad", "mbps", r, per)) for r in RTTS_S]
         rows += [draw.row({"series": name, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
-        draw.curve(ax, RTT_MS, got, **(look("liad") | {"linestyle": dash, "label": name}), **THIN)
+        draw.curve(ax, RTT_MS, got, **(LOOKS["liad"] | {"linestyle": dash, "label": name}), **THIN)
     last = got[-1].mean
     x = np.linspace(last * RTTS_S[-1] / 10, RTTS_S[-1], 100)
     ax.plot(x * 1e3, last * RTTS_S[-1] / x, color="#777777", linewidth=0.8, label="eq 9: 1/RTT")
@@ -123,11 +119,10 @@ def liad(found: Findings) -> Figure:
 
 def start_up(found: Findings) -> Figure:
     """Figure 5: throughput up to several elapsed times."""
-    rows, fig, (ax,) = [], *draw.figure(3.0)
-    for i, cc in enumerate(ALGORITHMS):
-        got = [interval(values(found.base, "start-up", cc, f"at_{t}")) for t in ELAPSED_S]
-        rows += [draw.row({"cc": cc, "until_s": t}, m) for t, m in zip(ELAPSED_S, got, strict=True)]
-        draw.curve(ax, [t + 0.12 * (i - 3.5) for t in ELAPSED_S], got, **look(cc), **THIN)
+    by_time = [claims.groups(found.base, "start-up", f"at_{t}", of=ALGORITHMS) for t in ELAPSED_S]
+    got = {cc: [interval(at[LABELS[cc]]) for at in by_time] for cc in ALGORITHMS}
+    fig, (ax,) = draw.figure(3.0)
+    rows = draw.family(ax, ("until_s", ELAPSED_S), got, LOOKS, apart=0.12, **THIN)
     ax.plot([30], [claims.START_UP_SHARE], marker="_", markersize=14, color="black", linestyle="none")
     ax.set(ylim=(0, 100), xlabel="elapsed time (s)", ylabel="share of the bandwidth (%)")
     fig.legend(loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
@@ -138,14 +133,12 @@ def intra(found: Findings) -> Figure:
     """Figure 8: throughput of six competing A-LIAD flows."""
     rows, fig, (ax,) = [], *draw.figure(2.3)
     ranks = range(1, setup.INTRA_FLOWS + 1)
-    ends = {"elinewidth": 0.8, "capsize": 2.0, "capthick": 0.8, "ecolor": "black"}
     for i, (per, shade) in enumerate(zip(PERS, ("#cc3311", "#dd7766", "#f0bbb0"), strict=True)):
         flows = [values(found.base, "intra", "a-liad", f"flow_{k}", INTRA_S, per) for k in ranks]
         got = [interval(flow) for flow in flows]
         rows += [draw.row({"per": per, "rank": k}, m) for k, m in zip(ranks, got, strict=True)]
-        half, name = [m.half_width for m in got], f"PER {per * 100:g} %"
-        at, height = [k + 0.27 * (i - 1) for k in ranks], [m.mean for m in got]
-        ax.bar(at, height, 0.25, yerr=half, color=shade, error_kw=ends, label=name)
+        at, name = [k + 0.27 * (i - 1) for k in ranks], f"PER {per * 100:g} %"
+        draw.bars(ax, at, got, 0.25, color=shade, label=name)
     ax.grid(axis="x", visible=False)
     ax.set(xlabel="flow, from the slowest to the fastest of its run", ylabel="throughput (Mbit/s)")
     fig.legend(loc="outside upper center", ncols=3)
@@ -156,11 +149,10 @@ def intra(found: Findings) -> Figure:
 
 def rtts(found: Findings) -> Figure:
     """Figure 9: throughput of A-LIAD and CUBIC over the RTT."""
-    rows, fig, (ax,) = [], *draw.figure(2.3)
-    for cc in ("a-liad", "cubic"):
-        got = [interval(values(found.base, "rtt", cc, "mbps", rtt)) for rtt in RTTS_S]
-        rows += [draw.row({"cc": cc, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
-        draw.curve(ax, RTT_MS, got, **look(cc, 5.0), **THIN)
+    fig, (ax,) = draw.figure(2.3)
+    looks = {cc: draw.look(cc, 5.0, LABELS[cc]) for cc in ("a-liad", "cubic")}
+    got = {cc: [interval(values(found.base, "rtt", cc, "mbps", rtt)) for rtt in RTTS_S] for cc in looks}
+    rows = draw.family(ax, ("rtt_ms", RTT_MS), got, looks, **THIN)
     ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
     fig.legend(loc="outside upper center", ncols=2)
     return _figure(found, "figure-9", fig, rows)
@@ -173,7 +165,7 @@ def loss(found: Findings) -> Figure:
         for i, cc in enumerate(ALGORITHMS):
             got = interval(values(found.base, "loss", cc, "share", per=per))
             rows.append(draw.row({"per": per, "cc": cc}, got))
-            draw.bar(ax, i, got, 0.65, color=look(cc)["color"])
+            draw.bar(ax, i, got, 0.65, color=LOOKS[cc]["color"])
         _mark(ax, 0, 0.8, claims.LOSS_SHARE)
         ax.set(ylim=(0, 105), ylabel="share of the bandwidth (%)")
         ax.grid(axis="x", visible=False)
@@ -187,12 +179,10 @@ def friendliness(found: Findings, number: int, rtt_s: float) -> Figure:
     rows, fig, (ax,) = [], *draw.figure(2.7)
     alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).mean / setup.NEWRENO_FLOWS
     for i, cc in enumerate(ALGORITHMS):
-        x = interval(values(found.base, "friend", cc, "mbps", rtt_s))
-        each = interval(
-            v / setup.NEWRENO_FLOWS for v in values(found.base, "friend", cc, "newreno_mbps", rtt_s)
-        )
-        rows += [draw.row({"cc": cc, "flow": "A"}, x), draw.row({"cc": cc, "flow": "B"}, each)]
-        draw.bar(ax, i - 0.19, x, 0.36, color=look(cc)["color"])
+        x, reno = (values(found.base, "friend", cc, name, rtt_s) for name in ("mbps", "newreno_mbps"))
+        one, each = interval(x), interval(v / setup.NEWRENO_FLOWS for v in reno)
+        rows += [draw.row({"cc": cc, "flow": "A"}, one), draw.row({"cc": cc, "flow": "B"}, each)]
+        draw.bar(ax, i - 0.19, one, 0.36, color=LOOKS[cc]["color"])
         draw.bar(ax, i + 0.19, each, 0.36, **draw.hatched("reno"))
         if rtt_s == SHORT_S and cc in claims.REDUCTION:
             _mark(ax, i + 0.19, 0.4, alone * (1 - claims.REDUCTION[cc] / 100))
@@ -200,8 +190,7 @@ def friendliness(found: Findings, number: int, rtt_s: float) -> Figure:
     ax.set_ylabel("throughput (Mbit/s)")
     draw.names(ax, list(LABELS.values()), slanted=True)
     group_a = Patch(facecolor="#777777", label="group A, one flow")
-    hatched = draw.hatched("reno") | {"linewidth": None}
-    group_b = Patch(**hatched, label="group B, NewReno, mean of 5")
+    group_b = Patch(**(draw.hatched("reno") | {"linewidth": None}), label="group B, NewReno, mean of 5")
     fig.legend(handles=[group_a, group_b], loc="outside upper center", ncols=2)
     cut = claims.reductions(found.base, rtt_s, ALGORITHMS)
     taken = ", ".join(f"{x} {np.mean(v):.0f} %" for x, v in cut.items() if x != claims.NEWRENO)
@@ -217,7 +206,7 @@ def alpha() -> Figure:
     rtt = np.array(claims.FIT_RTTS_S)
     solved, fitted = np.asarray(analysis.alpha(rtt)), np.asarray(analysis.alpha_fit(rtt))
     error = (fitted / solved - 1) * 100
-    colour = look("a-liad")["color"]
+    colour = LOOKS["a-liad"]["color"]
     fig, (top, bottom) = draw.figure(3.4, rows=2, sharex=True, height_ratios=(2, 1))
     top.semilogy(rtt * 1e3, fitted, color=colour, label="fit")
     rings: dict[str, Any] = {"color": "black", "markersize": 3.5, "fillstyle": "none"}
@@ -279,7 +268,7 @@ def _windows(
     for i, cc in enumerate(some):
         one = data.filter(pl.col("cc") == cc)
         mark = (i * every // len(some), every)
-        ax.plot(one["t_s"], one["cwnd"], linewidth=linewidth, markevery=mark, **look(cc, 3.5))
+        ax.plot(one["t_s"], one["cwnd"], linewidth=linewidth, markevery=mark, **(LOOKS[cc] | SMALL))
     ax.axhline(BDP, color="black", linewidth=0.7, linestyle="--", zorder=1.5)
     ax.set_ylim(bottom=0)
     ax.set(xlim=(0, max(data["t_s"].to_list(), default=1.0)), ylabel="cwnd (packets)")
@@ -287,7 +276,7 @@ def _windows(
 
 def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[str], **said: object) -> Figure:
     fig.axes[-1].set_xlabel("time (s)")
-    handles = [Line2D([], [], **look(cc, 3.5)) for cc in some]
+    handles = [Line2D([], [], **(LOOKS[cc] | SMALL)) for cc in some]
     handles.append(Line2D([], [], color="black", linewidth=0.7, linestyle="--", label="BDP"))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
     one = (
@@ -295,6 +284,11 @@ def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[st
         f"packets; with the buffer the path holds {2 * BDP:.0f}."
     )
     return CAPTIONS.figure(name, fig, data, one=one, **said)
+
+
+def _cells(first: Mean, used: Mean, overflow: Mean, *more: Mean) -> list[str]:
+    """A share or an index, per cent of the link in use, packets that the queue dropped, and the rest."""
+    return [plus_minus(first), plain(used.mean), f"{overflow.mean:,.0f}", *(plain(m.mean) for m in more)]
 
 
 def runs_section(base: pl.DataFrame) -> Section:
@@ -305,29 +299,21 @@ def runs_section(base: pl.DataFrame) -> Section:
 
     rows = []
     for cc in ALGORITHMS:
-        lost = [(got("loss", cc, "share", per=p), got("loss", cc, "timeouts", per=p)) for p in (LOW, HIGH)]
+        cells = _cells(*(got("start-up", cc, name) for name in ("at_30", "used", "overflow", "timeouts")))
+        for per in (LOW, HIGH):
+            share, timeouts = (got("loss", cc, name, per=per) for name in ("share", "timeouts"))
+            cells.append(f"{plus_minus(share)} ({plain(timeouts.mean)})")
         taken = [interval(claims.reductions(base, rtt, [cc])[LABELS[cc]]) for rtt in (SHORT_S, GEO_S)]
-        share, used, overflow, timeouts = (
-            got("start-up", cc, name) for name in ("at_30", "used", "overflow", "timeouts")
-        )
-        start = [plus_minus(share), plain(used.mean), f"{overflow.mean:,.0f}", plain(timeouts.mean)]
-        under_loss = [f"{plus_minus(share)} ({plain(waits.mean)})" for share, waits in lost]
-        rows.append(
-            [LABELS[cc], *start, *under_loss, *(plus_minus(m) if cc != "reno" else "-" for m in taken)]
-        )
+        rows.append([LABELS[cc], *cells, *("-" if cc == "reno" else plus_minus(m) for m in taken)])
     head = ["Algorithm", "Share in 30 s, %", "link in use, %", "packets dropped", "timeouts"]
     head += ["Share at 0.1 %, % (timeouts)", "at 1 %", "NewReno loses at 25 ms, %", "at 600 ms, %"]
     caption = (
         "Means over the seeds, with the half-width of the 95 % interval. The link in use counts "
         "retransmissions and headers, the share only what arrived in order."
     )
-    fair = []
-    for per in PERS:
-        jain, used, overflow = (
-            got("intra", "a-liad", name, INTRA_S, per) for name in ("jain", "used", "overflow")
-        )
-        fair.append([f"{per * 100:g} %", plus_minus(jain), plain(used.mean), f"{overflow.mean:,.0f}"])
+    names = ("jain", "used", "overflow")
+    kinds = {per: [got("intra", "a-liad", name, INTRA_S, per) for name in names] for per in PERS}
+    fair = [[f"{per * 100:g} %", *_cells(*of)] for per, of in kinds.items()]
     intra_head = ["PER", "Jain's index", "Link in use, %", "Packets dropped by the queue"]
-    return Section(
-        "What the runs did", [], [Table(head, rows, caption), Table(intra_head, fair, "Six A-LIAD flows")]
-    )
+    runs, six = Table(head, rows, caption), Table(intra_head, fair, "Six A-LIAD flows")
+    return Section("What the runs did", [], [runs, six])

@@ -12,9 +12,10 @@ from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.explain import Explanation, Reason
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain
-from bentpipe.studies.prose import paragraphs, rows, text
-from bentpipe.studies.study import Section, Table
-from bentpipe.studies.tables import Number, Numbers, choices_section, decision
+from bentpipe.studies.prose import paragraphs, text
+from bentpipe.studies.rows import linearity
+from bentpipe.studies.study import Section
+from bentpipe.studies.tables import Number, Numbers, choices_section, decision, set_up
 
 
 def _mean(
@@ -39,7 +40,7 @@ def _a1(found: Findings) -> Reason:
     rare, rarest = (_mean(found, "fig1", "liad", "mbps", rtt, RARE) for rtt in ends)
     window = float(analysis.window_at_loss(2.0))
     rate = float(analysis.rate(2.0, window, GEO_S)) * BASE.wire_bytes * 8 / 1e9
-    straight = claims.linearity(RTTS_S, [1 / rtt for rtt in RTTS_S])
+    straight = linearity(RTTS_S, [1 / rtt for rtt in RTTS_S])
     short = f"a straight line, but only {1 - rarest / rare:.0%} down: at 1e-8 no packet of a run is lost at "
     short += "random, so the link sets the rate and not the loss"
     return short, paragraphs(f"""
@@ -122,10 +123,8 @@ def _a5(found: Findings) -> Reason:
 
 
 def _a6(found: Findings) -> Reason:
-    mine, west, cubic = (
-        "{:.0f} and {:.0f} %".format(*(_mean(found, "loss", cc, "share", per=per) for per in (LOW, HIGH)))
-        for cc in ("a-liad", "westwood", "cubic")
-    )
+    low, high = ({cc: _mean(found, "loss", cc, "share", per=per) for cc in RANKED} for per in (LOW, HIGH))
+    mine, west, cubic = (f"{low[cc]:.0f} and {high[cc]:.0f} %" for cc in ("a-liad", "westwood", "cubic"))
     detail = paragraphs("""
         Westwood sets its window to the measured rate times RTTmin, which a random loss hardly lowers, so it
         keeps what its first slow start found. In the paper it does badly; its ns-2 module is not known.
@@ -160,10 +159,10 @@ def _a7(found: Findings) -> Reason:
     mean = {cc: _mean(found, "loss", cc, "cwnd", per=LOW) / BDP for cc in RANKED}
     each = ", ".join(f"{LABELS[cc]} {w:.2f}" for cc, w in mean.items())
     short = "holds for all but Westwood (see A6)" if mean["westwood"] > claims.NEAR else ""
-    return short + _plus(found, "A7"), [
-        f"Mean windows at 0.1 % in BDPs: {each}. Near the BDP means at least half of it, much below at most "
-        "half."
-    ]
+    return short + _plus(found, "A7"), paragraphs(f"""
+        Mean windows at 0.1 % in BDPs: {each}. Near the BDP means at least half of it, much below at most
+        half.
+    """)
 
 
 def _a8(found: Findings) -> Reason:
@@ -216,7 +215,8 @@ def sections(found: Findings) -> list[Section]:
 
 def setup_section() -> Section:
     """What the paper gives, what was chosen, and why."""
-    given = rows(f"""
+    return set_up(
+        f"""
         - Path | one bottleneck of 10 Mbit/s, 50 Mbit/s for figure 8; 600 ms over GEO | the paper
         - Packet | {setup.MSS_BYTES} + 40 bytes on the wire, an ACK 40 | makes the BDP {BDP:.0f} packets; the
           paper says 700
@@ -243,16 +243,13 @@ def setup_section() -> Section:
         - STCP | Reno up to 16 packets | Kelly's own value. At 25 ms a sixth of the path holds fewer, where
           the pure rule grows slower than Reno; without it, and with Linux's rule, below
         - LIAD in the orders | drawn, not ranked | section 4 of the paper never names it
-    """)
-    return Section(
-        "Set-up",
-        paragraphs("""
-            The paper leaves the buffer, the sender's options, most lengths and the parameters of the
-            comparison algorithms open. Each choice has its reason here; the alternatives are in the last
-            section, those that come nearer to the paper's numbers included. The equal RTTs were chosen after
-            a first look, which showed the phase effect in runs of NewReno alone.
-        """),
-        [Table(["What", "Value", "Source or reason"], given)],
+        """,
+        """
+        The paper leaves the buffer, the sender's options, most lengths and the parameters of the comparison
+        algorithms open. Each choice has its reason here; the alternatives are in the last section, those that
+        come nearer to the paper's numbers included. The equal RTTs were chosen after a first look, which
+        showed the phase effect in runs of NewReno alone.
+        """,
     )
 
 
@@ -272,25 +269,12 @@ NUMBERS = Numbers(
 
 
 def _choices(found: Findings) -> Section:
-    said = (
-        f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row is "
-        "the base over the same seeds. "
-    )
-    said += decision(found)
+    said = f"Each row changes one choice and repeats the study over {found.few_seeds} seeds; the first row "
+    said += f"is the base over the same seeds. {decision(found)}"
     untouched = ". A choice that does not concern a claim leaves its runs as they are."
     return choices_section(found, said, untouched=untouched, numbers=NUMBERS)
 
 
-build = Assembly(
-    setup.DESIGN,
-    claims.CLAIMS,
-    Explanation(
-        {
-            **{"A1": _a1, "A2": _a2, "A3": _a3, "A4": _a4, "A5": _a5},
-            **{"A6": _a6, "A7": _a7, "A8": _a8, "A9": _a9, "A10": _a10},
-        },
-        lists_failing=True,
-    ),
-    figures.figures,
-    sections,
-)
+REASONS = (_a1, _a2, _a3, _a4, _a5, _a6, _a7, _a8, _a9, _a10)
+EXPLANATION = Explanation({f"A{i}": reason for i, reason in enumerate(REASONS, start=1)}, lists_failing=True)
+build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)

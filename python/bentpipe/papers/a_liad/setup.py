@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from bentpipe.studies import parts
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, Variant, where
 
 #: The algorithms of the comparison, in the order of the figures. "reno" is NewReno: it recovers without SACK.
@@ -92,8 +93,6 @@ class Setup(Choices):
     own_rtts: bool = False
     #: ssthresh at the start, by algorithm; none means unlimited.
     initial_ssthresh: Mapping[str, int] = field(default_factory=dict)
-    #: Name (where another stands in) and parameters of algorithms that are not the registry's defaults.
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {"scalable": KELLY})
 
     @property
     def wire_bytes(self) -> int:
@@ -119,11 +118,8 @@ class Setup(Choices):
     def scenario(self, run: Run, seed: int, *, trace: bool) -> dict[str, Any]:
         """The run as a scenario; ``trace`` records windows."""
         per = self.sweep_per if run.experiment == "rtt" else run.per
-        link: dict[str, Any] = {
-            "rate": f"{run.rate_mbps:g} Mbit/s",
-            "delay": f"{run.rtt_s / 2 * (1 - self.spread) * 1e3:.6f} ms",
-            "queue": {"kind": "drop-tail", "limit": f"{self.queue_packets(run)} packets"},
-        }
+        delay = f"{run.rtt_s / 2 * (1 - self.spread) * 1e3:.6f} ms"
+        link = parts.link(run.rate_mbps * 1e6, delay, f"{self.queue_packets(run)} packets")
         if per > 0:
             link["loss"] = {"kind": "packet-error", "rate": per}
             if self.acks_lost:
@@ -135,42 +131,33 @@ class Setup(Choices):
         draw = Random(f"{run.experiment} {run.rtt_s:g} {seed}")
         extra = [draw.uniform(0, run.rtt_s / 2 * self.spread) for _ in named]
         extra = extra if self.own_rtts else [extra[0]] * len(named)
-        scenario = {
-            "title": f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}",
-            "duration": f"{self.duration_s(run):g} s",
-            "seed": seed,
-            "link": {"bottleneck": link},
-            "flow": [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)],
-        }
-        if trace:
-            scenario["record"] = {"interval": "100 ms" if run.experiment != "loss" else "500 ms"}
-        return scenario
+        flows = [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)]
+        title = f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}"
+        record = {"record": {"interval": "500 ms" if run.experiment == "loss" else "100 ms"}} if trace else {}
+        return parts.scenario(title, self.duration_s(run), seed, {"bottleneck": link}, flows, **record)
 
     def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
-        options = self.options.get(cc)
         recovery = self.newreno_recovery if cc == "reno" else self.recovery
-        flow: dict[str, Any] = {
-            "name": name,
-            "cc": {"name": cc, **options} if options else cc,
-            "path": ["bottleneck"],
-            "profile": "paper",
-            "mss": f"{self.mss_bytes} bytes",
-            "header": f"{HEADER_BYTES} bytes",
-            "ack_size": f"{HEADER_BYTES} bytes",
-            "initial_window": self.initial_window,
-            "delayed_ack": self.delayed_ack,
-            "recovery": "newreno" if run.experiment == "no-sack" else recovery,
-            "extra_delay": f"{extra_s * 1e3:.6f} ms",
-        }
+        more: dict[str, Any] = {"start_jitter": "1 s"} if run.experiment in COMPETING else {}
         if cc in self.initial_ssthresh:
-            flow["initial_ssthresh"] = self.initial_ssthresh[cc]
-        return flow | ({"start_jitter": "1 s"} if run.experiment in COMPETING else {})
+            more["initial_ssthresh"] = self.initial_ssthresh[cc]
+        return parts.flow(
+            name,
+            self.controller(cc),
+            ["bottleneck"],
+            self.mss_bytes,
+            HEADER_BYTES,
+            ack_size=f"{HEADER_BYTES} bytes",
+            initial_window=self.initial_window,
+            delayed_ack=self.delayed_ack,
+            recovery="newreno" if run.experiment == "no-sack" else recovery,
+            extra_delay=f"{extra_s * 1e3:.6f} ms",
+            **more,
+        )
 
 
-#: Scalable TCP is Reno up to this window, in its own paper.
-KELLY: Mapping[str, Any] = {"legacy_window": 16}
-
-BASE = Setup()
+#: Scalable TCP is Reno up to a window of 16, in its own paper.
+BASE = Setup().tuned("scalable", legacy_window=16)
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
 
@@ -178,9 +165,8 @@ BDP = BASE.bdp(LINK_MBPS, GEO_S)
 def _tuned(
     name: str, choice: str, algorithms: tuple[str, ...], /, *, quick: bool = False, **options: Any
 ) -> Variant[Setup]:
-    """The base with parameters of some algorithms set."""
-    changed = {**BASE.options, **dict.fromkeys(algorithms, options)}
-    return BASE.variant(name, choice, where(cc=algorithms), quick=quick, options=changed)
+    """The base with parameters of some algorithms set, or with another algorithm's name in their place."""
+    return BASE.tuned(*algorithms, **options).variant(name, choice, where(cc=algorithms), quick=quick)
 
 
 def _has_newreno(keys: Keys) -> bool:
@@ -190,11 +176,15 @@ def _has_newreno(keys: Keys) -> bool:
 
 LIADS, WESTWOOD, SCALABLE = ("a-liad", "liad"), ("westwood",), ("scalable",)
 #: The experiments with random loss, those whose length the paper does not give, and others.
-LOSSY, UNSAID = (
-    where(experiment=("fig1", "intra", "loss")),
-    where(experiment=("fig1", "intra", "rtt", "loss")),
-)
+LOSSY, UNSAID = (where(experiment=of) for of in (("fig1", "intra", "loss"), ("fig1", "intra", "rtt", "loss")))
 SWEEP, RIVALS = where(experiment="rtt"), where(experiment=COMPETING)
+
+#: Choices that have more words than a line.
+NS2_FILTER = "Westwood: the constant filter of ns-2's module"
+OLD_CUBIC = "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start"
+OLD_SCALABLE = "Scalable of 2006 Linux: a = 0.02, never slower than Reno"
+SWEEP_LOSS = "packet error rate 0.1 % in the RTT sweep of figure 9"
+OLD = BASE.tuned("cubic", beta=0.8).changed(initial_ssthresh={"cubic": 100, "bic": 100})
 
 VARIANTS = (
     _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True, ack_mode="eq6"),
@@ -202,30 +192,11 @@ VARIANTS = (
     _tuned("literal", "A-LIAD: both, the most literal reading", LIADS, ack_mode="eq6", decrease="lifetime"),
     _tuned("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS, probe="eq3"),
     _tuned("standard", "A-LIAD: standard slow start", LIADS, start="standard"),
-    _tuned(
-        "westwood-ns2",
-        "Westwood: the constant filter of ns-2's module",
-        WESTWOOD,
-        quick=True,
-        filter="constant",
-    ),
+    _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, quick=True, filter="constant"),
     _tuned("westwood-plus", "Westwood+ for Westwood", WESTWOOD, name="westwood-plus"),
-    BASE.variant(
-        "old-cubic",
-        "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start",
-        where(cc=("cubic", "bic")),
-        quick=True,
-        options={**BASE.options, "cubic": {"beta": 0.8}},
-        initial_ssthresh={"cubic": 100, "bic": 100},
-    ),
+    OLD.variant("old-cubic", OLD_CUBIC, where(cc=("cubic", "bic")), quick=True),
     _tuned("stcp-pure", "Scalable without Reno at small windows", SCALABLE, legacy_window=0),
-    _tuned(
-        "stcp-linux",
-        "Scalable of 2006 Linux: a = 0.02, never slower than Reno",
-        SCALABLE,
-        a=0.02,
-        at_least_reno=True,
-    ),
+    _tuned("stcp-linux", OLD_SCALABLE, SCALABLE, a=0.02, at_least_reno=True),
     BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5),
     BASE.variant("buffer-two", "buffer two BDPs", buffer_bdp=2.0),
     BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", buffer_packets=50),
@@ -236,9 +207,7 @@ VARIANTS = (
     BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
     BASE.variant("acks-lost", "ACKs lost at the same rate", LOSSY, acks_lost=True),
     BASE.variant("length-100", "100 s where no length is given", UNSAID, long_s=100.0),
-    BASE.variant(
-        "sweep-loss", "packet error rate 0.1 % in the RTT sweep of figure 9", SWEEP, quick=True, sweep_per=LOW
-    ),
+    BASE.variant("sweep-loss", SWEEP_LOSS, SWEEP, quick=True, sweep_per=LOW),
     BASE.variant("own-rtts", "competing flows differ in RTT by up to 4 %", RIVALS, own_rtts=True),
 )
 

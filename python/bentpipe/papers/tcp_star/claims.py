@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Numbers printed in the paper: end of the others' slow start (section 4.2.1), restart of TCP-STAR (4.2.2).
-SLOW_START_S = 8.0
-RESTART_S = 13.0
+SLOW_START_S, RESTART_S = 8.0, 13.0
 #: Tolerance of the restart, s: a round trip.
 RESTART_WITHIN_S = 0.5
 #: Curves coincide in time if their means differ by at most this, s: a fifth of a round trip.
@@ -28,8 +27,7 @@ MUCH = 2.0
 #: "Almost equal" in a figure whose axis ends at the link's 10 Mbit/s: the curves lie within 5 % of it.
 ALMOST_EQUAL_MBPS = 0.5
 #: A fairness index is near 1 if its mean is within this of it; two are alike if they differ by at most TIED.
-NEAR_ONE = 0.05
-TIED = 0.02
+NEAR_ONE, TIED = 0.05, 0.02
 #: Packets lost at the queue in a run "without congestion": at most.
 NO_CONGESTION = 0.5
 
@@ -103,7 +101,7 @@ def _s4(runs: pl.DataFrame) -> list[Check]:
 
 
 def _crowded(runs: pl.DataFrame, ber: float, counts: Sequence[int], few: str, many: str) -> list[Check]:
-    """Few flows lose nothing at the queue; many are as fair with TCP-STAR as with TCP-J, or less than with BR."""
+    """Few flows lose nothing at the queue; of many, TCP-STAR is as fair as TCP-J, WestwoodBR is fairer."""
     lost = seed_means(samples(runs, "queue_drops", "mixed", ber, COUNTS[0]).values())
     index = over(runs, "mixed", ber, counts)
     return [

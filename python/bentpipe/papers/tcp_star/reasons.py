@@ -11,30 +11,13 @@ from bentpipe.papers.tcp_star import claims, figures, setup
 from bentpipe.papers.tcp_star.claims import BR, STAR, J
 from bentpipe.papers.tcp_star.setup import BDP, BERS, COUNTS, OFTEN, RARE, SMALL
 from bentpipe.studies.assembly import Assembly
-from bentpipe.studies.claim import Claim, Verdict
-from bentpipe.studies.explain import Explanation, Reason
+from bentpipe.studies.explain import Explanation, Reason, fares_both_ways
 from bentpipe.studies.findings import Findings
-from bentpipe.studies.judge import Sensitivity
 from bentpipe.studies.page import plain
 from bentpipe.studies.prose import paragraphs, text
 from bentpipe.studies.rows import column
 from bentpipe.studies.study import Section
 from bentpipe.studies.tables import Number, Numbers, choices_section, decided, set_up
-
-
-def fares(claim: Claim, sensitivity: Sensitivity) -> str:
-    """Under which other choices the claim fares better or worse, over the same seeds."""
-    base = sensitivity.claim("base", claim.id)
-    assert base is not None
-    steps = sensitivity.compared(base)
-    said = []
-    for what, end, sign in (("better", Verdict.REPRODUCED, 1), ("worse", Verdict.NOT_REPRODUCED, -1)):
-        if names := [name for name, step in steps.items() if step * sign > 0]:
-            said.append(f"{what} with: {sensitivity.listed(claim.id, names)}")
-        elif base.verdict != end:
-            said.append(f"{what} under no other choice tried")
-    seeds = f"the {base.checks[0].measured.n} seeds of the last section"
-    return f"Over {seeds} ({base.verdict} in the base) it fares {'; '.join(said)}."
 
 
 def _means(found: Findings, name: str, part: str, ber: float = 0.0, n: int = 1) -> dict[str, float]:
@@ -156,8 +139,7 @@ def _s5(found: Findings) -> Reason:
 
         What the paper calls a little, TCP-STAR below WestwoodBR, is {crowd[BR] - crowd[STAR]:.2f} here.
     """)
-    other = found.sensitivity.claim("queue-64", "S5")
-    if other is not None:
+    if (other := found.sensitivity.claim("queue-64", "S5")) is not None:
         detail += paragraphs(f"""
             With 64 segments in the link's queue and 432 in the sockets, flows congest the link at N = 10
             already, and {other.tally()}: the paper's 64 are more likely the buffers of sender and receiver.
@@ -298,5 +280,5 @@ def setup_section(base: pl.DataFrame) -> Section:
 
 
 REASONS = {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7}
-EXPLANATION = Explanation(REASONS, lists_failing=True, fares=fares)
+EXPLANATION = Explanation(REASONS, lists_failing=True, fares=fares_both_ways)
 build = Assembly(setup.DESIGN, claims.CLAIMS, EXPLANATION, figures.figures, sections)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -180,28 +180,17 @@ class Size(design.Size):
 
 def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
     """Part, protocol, bit error rate and number of flows of every run of one seed."""
-    shapes: tuple[tuple[str, Sequence[str], Sequence[float], Sequence[int]], ...] = (
-        ("loss", ALGORITHMS, BERS, (1,)),
-        ("startup", ALGORITHMS, (0.0,), (1,)),
-        ("outage", ALGORITHMS, (0.0,), (1,)),
-        ("mixed", SHARERS, (RARE, OFTEN), COUNTS),
-        ("same", SHARERS, (OFTEN,), COUNTS),
-    )
-    for part, protocols, rates, counts in shapes:
-        for cc, ber, n in product(protocols, rates, counts):
-            yield {"part": part, "cc": cc, "ber": ber, "n": n}
+    alone = [("loss", cc, ber, 1) for cc in ALGORITHMS for ber in BERS]
+    traced = [(part, cc, 0.0, 1) for part in ("startup", "outage") for cc in ALGORITHMS]
+    mixed = [("mixed", cc, ber, n) for cc, ber, n in product(SHARERS, (RARE, OFTEN), COUNTS)]
+    same = [("same", cc, OFTEN, n) for cc in SHARERS for n in COUNTS]
+    for part, cc, ber, n in (*alone, *traced, *mixed, *same):
+        yield {"part": part, "cc": cc, "ber": ber, "n": n}
 
 
 def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: int) -> dict[str, Any]:
     """One run."""
     return of.setup.scenario(part, cc, ber, n, of.seed, of.size.duration_s)
-
-
-def order(
-    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
-) -> Iterator[tuple[Variant[Setup], int]]:
-    """Base and variants, and then the runs of `RTO_VARIANTS`."""
-    yield from base_and_variants(base, [*variants, *RTO_VARIANTS], size)
 
 
 DESIGN = Design(
@@ -216,5 +205,5 @@ DESIGN = Design(
         "errors and the starts of the flows."
     ),
     keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
-    order=order,
+    order=lambda base, variants, size: base_and_variants(base, [*variants, *RTO_VARIANTS], size),
 )

@@ -130,7 +130,7 @@ class Setup(Choices):
     def scenario(self, cc: str, per: float, seed: int, duration_s: float) -> dict[str, Any]:
         """One run: flow 1 is ``cc``, flow 2 NewReno, both starting within the first second."""
         sizes = (MSS_BYTES, self.header_bytes)
-        common = {"ack_size": f"{self.header_bytes} bytes", "start_jitter": "1 s"}
+        common: dict[str, Any] = {"ack_size": f"{self.header_bytes} bytes", "start_jitter": "1 s"}
         both = ((1, "x", self.controller(cc), self.recovery), (2, "newreno", "reno", "newreno"))
         flows = [
             parts.flow(name, of, self.path(i), *sizes, ack_path=self.ack_path(i), recovery=how, **common)
