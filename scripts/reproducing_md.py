@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from bentpipe.studies import page
-from bentpipe.studies.claim import RULE, Verdict
+from bentpipe.studies.claim import RULE, Verdict, does_not_hold
 from bentpipe.studies.summary import count, held, row
 
 PAGE = Path(__file__).parent.parent / "docs" / "reproducing.md"
@@ -90,16 +90,15 @@ def reasons(study: dict[str, Any]) -> list[str]:
     if rest:
         lines += ["### What did not, and why", ""]
     for claim in rest:
-        failing = [safe(check["what"]) for check in claim["checks"] if not check["holds"]]
         lines += [
             paragraph(f"**{claim['id']} {safe(claim['title'])}** ({claim['verdict']}). The paper: "
             f"{safe(claim['statement'])}"),
             "",
-            paragraph(f"Does not hold: {'; '.join(failing)}."),
-            "",
         ]  # fmt: skip
-        # A study may list the failing checks itself.
-        for text in (t for t in claim["detail"] if not t.startswith("Does not hold: ")):
+        failing = does_not_hold(check["what"] for check in claim["checks"] if not check["holds"])
+        # The page of a study has a table of the checks, so not every study lists the failing ones again.
+        listed = failing in claim["detail"]
+        for text in claim["detail"] if listed else [failing, *claim["detail"]]:
             lines += [paragraph(safe(text)), ""]
     return lines
 

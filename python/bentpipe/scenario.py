@@ -65,9 +65,10 @@ class Flow:
     """One TCP connection, or `count` equal ones.
 
     `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
-    subclass. `path` names the links that data crosses, in order; acknowledgements return over their reverse
-    directions, or over the forward directions of `ack_path`. What is not given is set by `profile`
-    ("modern", the default, or "paper") and by what the algorithm asks of its sender.
+    subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
+    link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
+    `ack_path`. What is not given is set by `profile` ("modern", the default, or "paper") and by what the
+    algorithm asks of its sender.
     """
 
     cc: Any = None

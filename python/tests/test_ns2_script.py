@@ -78,6 +78,18 @@ def test_a_private_delay_becomes_a_link_of_its_own() -> None:
     assert "$ns attach-agent $own0 $tcp(0)" in tcl
 
 
+def test_a_flow_may_cross_a_link_the_other_way() -> None:
+    """Its sender stands where the forward direction ends, and its data meets what the reverse one has."""
+    tcl = ns2.script(scenario({"path": ["sat/reverse"]}, {"reverse": {"rate": "2 Mbit/s", "queue": ENDLESS}}))
+    for line in (
+        "$ns simplex-link $n1 $n0 2000000 0.050000000s DropTail",
+        "$ns simplex-link $n0 $n1 10000000 0.050000000s DropTail",
+        "$ns attach-agent $n1 $tcp(0)",
+        "$ns attach-agent $n0 $sink(0)",
+    ):
+        assert line in tcl
+
+
 @pytest.mark.parametrize(
     ("flow", "link", "message"),
     [

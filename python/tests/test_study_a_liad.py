@@ -2,32 +2,37 @@
 
 import json
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.studies import a_liad
-from bentpipe.studies.a_liad import claims, sensitivity, setup
-from bentpipe.studies.a_liad.measure import measure
+from bentpipe.papers import a_liad
+from bentpipe.papers.a_liad import claims, setup
+from bentpipe.papers.a_liad.measure import measure
+from bentpipe.studies.design import BASE, Replication, Size, Variant
+from bentpipe.studies.judge import evaluate, sensitivity
 from bentpipe.studies.study import Case
 
 IDS = [f"A{i}" for i in range(1, 11)]
+#: The keys of all runs of one seed of the base.
+ONE_SEED = list(setup.points(Replication(Variant(BASE, "", setup.BASE), 1, Size(1, 1))))
 
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in a_liad.plan("full").cases:
+    for case in setup.DESIGN.plan("full").cases:
         key = tuple(case.keys[k] for k in ("variant", "experiment", "cc", "rtt_ms", "per"))
         if key not in seen:
             seen.add(key)
             _core.check(json.dumps(case.scenario))
-    touched = sum(v.touches(run) for v in setup.VARIANTS for run in setup.experiments())
+    touched = sum(v.touches(keys) for v in setup.VARIANTS for keys in ONE_SEED)
     assert len(seen) == len(setup.experiments()) + touched
 
 
 def test_modes_have_enough_seeds():
-    full, quick = a_liad.plan("full"), a_liad.plan("quick")
+    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 4
@@ -58,7 +63,7 @@ def test_a_seed_has_one_rtt_in_the_runs_of_all_algorithms():
 
 def test_variants_touch_only_what_they_change():
     named = {v.name: v for v in setup.VARIANTS}
-    friend = setup.Run("friend", "cubic", 0.025, 0.0)
+    friend = {"experiment": "friend", "cc": "cubic", "rtt_ms": 25, "per": 0.0}
     assert not named["eq6"].touches(friend)
     assert named["old-cubic"].touches(friend)
     assert named["newreno-sack"].touches(friend)  # five flows of every such run are NewReno
@@ -135,7 +140,7 @@ def printed() -> pl.DataFrame:
 
 
 def test_the_papers_own_numbers_reproduce():
-    found = {c.id: str(c.verdict) for c in claims.evaluate(printed())}
+    found = {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, printed())}
     assert found == dict.fromkeys(IDS, "reproduced")
 
 
@@ -153,7 +158,7 @@ def test_a_claim_fails_when_its_runs_do_not_agree(experiment, column, claim, bec
     hit = (pl.col("experiment") == experiment) & (pl.col("cc") == "a-liad")
     worse = pl.col(column) + 50 if column == "drops" else pl.col(column) * 0.1
     runs = printed().with_columns(pl.when(hit).then(worse).otherwise(pl.col(column)).alias(column))
-    found = {c.id: str(c.verdict) for c in claims.evaluate(runs)}
+    found = {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, runs)}
     assert found[claim] == becomes
     assert all(v == "reproduced" for key, v in found.items() if key != claim)
 
@@ -163,14 +168,14 @@ def test_other_numbers_in_the_same_order_are_the_same_order():
     runs = printed().with_columns(
         pl.when(hit).then(pl.col("share") * 0.5).otherwise(pl.col("share")).alias("share")
     )
-    assert next(c for c in claims.evaluate(runs) if c.id == "A6").verdict == "same order"
+    assert next(c for c in evaluate(claims.CLAIMS, runs) if c.id == "A6").verdict == "same order"
 
 
 def test_a_variant_keeps_the_bases_other_runs():
     base = printed()
     own = base.filter(pl.col("experiment") == "rtt").with_columns(variant=pl.lit("sweep-loss"))
-    plan = a_liad.plan_of("quick", a_liad.Size(3, 3, ()))
-    under = sensitivity.evaluate(plan, pl.concat([base, own]))
+    plan = setup.DESIGN.plan_of("quick", Size(3, 3), ())
+    under = sensitivity(claims.CLAIMS, setup.DESIGN, plan, pl.concat([base, own]))
     assert list(under.variants) == ["sweep-loss"]
     assert [str(c.verdict) for c in under.variants["sweep-loss"]] == ["reproduced"] * 10
 
@@ -178,7 +183,8 @@ def test_a_variant_keeps_the_bases_other_runs():
 def test_a_small_study_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "LONG_S", 15.0)
     few = tuple(v for v in setup.VARIANTS if v.name in ("westwood-ns2", "sweep-loss"))
-    plan = a_liad.plan_of("quick", a_liad.Size(2, 2, few), setup.BASE.changed(long_s=15.0))
+    shorter = replace(setup.DESIGN, base=setup.BASE.changed(long_s=15.0))
+    plan = shorter.plan_of("quick", Size(2, 2), few)
     seen = []
     result = studies.run_plan(a_liad.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(plan.cases), len(plan.cases))

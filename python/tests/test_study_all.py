@@ -288,10 +288,10 @@ def test_what_measures_counts_as_code_and_what_draws_does_not():
     for name in studies.available():
         study = studies.get(name)
         found = modules(study.measure.__module__)
-        package = f"bentpipe.studies.{name.replace('-', '_')}"
+        package = study.measure.__module__.rpartition(".")[0]
         assert {f"{package}.measure", f"{package}.setup"} & set(found)
         assert not {f"{package}.figures", f"{package}.reasons", "bentpipe.cli"} & set(found)
-    assert "bentpipe.analysis.traces" in modules("bentpipe.studies.spectrum.measure")
+    assert "bentpipe.analysis.traces" in modules("bentpipe.papers.spectrum.measure")
     assert modules("bentpipe.studies.execute")["bentpipe._core"].suffix == ".so"
 
 

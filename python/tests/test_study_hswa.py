@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.studies import hswa
+from bentpipe.papers import hswa
+from bentpipe.papers.hswa import claims, figures, setup
+from bentpipe.papers.hswa.measure import Growth, growths, increment, line, throughput
 from bentpipe.studies.execute import trace_frame
-from bentpipe.studies.hswa import claims, rounds, sensitivity, setup
-from bentpipe.studies.hswa.measure import increment, line, throughput
+from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
 
 
@@ -22,7 +23,7 @@ def checked(scenario: dict) -> dict:
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in hswa.plan("full").cases:
+    for case in setup.DESIGN.plan("full").cases:
         key = (case.keys["variant"], case.keys["cc"], case.keys["orbit"], case.keys["ber"])
         if key not in seen:
             seen.add(key)
@@ -32,7 +33,7 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 
 def test_modes_have_enough_seeds():
-    full, quick = hswa.plan("full"), hswa.plan("quick")
+    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["sensitivity_seeds"] <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 2
@@ -92,7 +93,7 @@ def made_trace(rtts: list[float], growth: list[float]) -> pl.DataFrame:
 
 
 def test_rounds_are_read_off_a_trace():
-    found = rounds.growths(made_trace([0.5, 0.5, 0.6, 0.7, 0.5, 0.5], [0, 0, 0, 5, 5, 0]))
+    found = growths(made_trace([0.5, 0.5, 0.6, 0.7, 0.5, 0.5], [0, 0, 0, 5, 5, 0]))
     # The first round is ACK 1 alone; the others end with ACK 11, 21, and so on: nine ACKs of one group of ten
     # and one of the next. TD is their mean less half of the least RTT of the round before.
     td = [0.25, 0.25, 0.51 - 0.25, 0.61 - 0.25, 0.68 - 0.3]
@@ -101,17 +102,17 @@ def test_rounds_are_read_off_a_trace():
     assert [g.segments for g in found] == pytest.approx([0, 0, 0.5, 5 * 1.05, 4.5 * 1.55])
     coarse = made_trace([0.5] * 100, [1.0] * 100).gather_every(3)
     with pytest.raises(ValueError, match="row for each ACK"):
-        rounds.growths(coarse)
+        growths(coarse)
 
 
 def test_the_line_through_made_up_rounds():
-    inside = [rounds.Growth(x, 60.0 * (2.0 - x)) for x in (1.1, 1.3, 1.5, 1.9)]
-    got = line([*inside, rounds.Growth(2.5, 0.0), rounds.Growth(1.0, 60.0)])
+    inside = [Growth(x, 60.0 * (2.0 - x)) for x in (1.1, 1.3, 1.5, 1.9)]
+    got = line([*inside, Growth(2.5, 0.0), Growth(1.0, 60.0)])
     assert got["at_base"] == pytest.approx(60.0)
     assert got["zero"] == pytest.approx(2.0)
     assert got["linear"] == pytest.approx(1.0)
     assert got["beyond"] == 0.0
-    bent = line([*inside, rounds.Growth(1.7, 60.0), rounds.Growth(2.5, 3.0)])
+    bent = line([*inside, Growth(1.7, 60.0), Growth(2.5, 3.0)])
     assert bent["linear"] < claims.STRAIGHT
     assert bent["beyond"] == 3.0
     with pytest.raises(ValueError, match="too few"):
@@ -187,12 +188,12 @@ def test_a_large_a_bounds_eq_4_per_ack_from_above():
 
 
 def test_what_the_papers_numbers_imply():
-    of = sensitivity.implied("scps", "GEO", 1e-8, 6.3)
+    of = figures.implied("scps", "GEO", 1e-8, 6.3)
     assert of.window == pytest.approx(393.75)
     assert of.loss == pytest.approx(1.5 / 393.75**2)
     assert of.per_byte == pytest.approx(0.9675, rel=1e-3)
     assert of.per_bit == pytest.approx(of.per_byte / 8)
-    assert sensitivity.law_window(80.0, of.loss) == pytest.approx(393.75 * math.sqrt(80))
+    assert figures.law_window(80.0, of.loss) == pytest.approx(393.75 * math.sqrt(80))
 
 
 def rows(factor: dict[tuple[str, str], float] | None = None) -> pl.DataFrame:
@@ -206,7 +207,14 @@ def rows(factor: dict[tuple[str, str], float] | None = None) -> pl.DataFrame:
                 value *= 1.0 if ber > 5e-7 else 3.0
             value *= (factor or {}).get((cc, orbit), 1.0)
             made += [
-                {"cc": cc, "orbit": orbit, "ber": ber, "seed": s, "mbps": value * (1 + 0.001 * s)}
+                {
+                    "variant": "base",
+                    "cc": cc,
+                    "orbit": orbit,
+                    "ber": ber,
+                    "seed": s,
+                    "mbps": value * (1 + 0.001 * s),
+                }
                 for s in (1, 2, 3)
             ]
     return pl.DataFrame(made)
@@ -216,6 +224,9 @@ def increments(zero: float = 2.0, scale: float = 1.0) -> pl.DataFrame:
     return pl.DataFrame(
         [
             {
+                "variant": setup.INCREMENT.name,
+                "cc": "hswa",
+                "orbit": "GEO",
                 "ber": ber,
                 "seed": seed,
                 "at_base": scale * s,
@@ -230,7 +241,8 @@ def increments(zero: float = 2.0, scale: float = 1.0) -> pl.DataFrame:
 
 
 def verdicts(runs: pl.DataFrame, grown: pl.DataFrame) -> dict[str, str]:
-    return {c.id: str(c.verdict) for c in claims.evaluate(runs, grown)}
+    both = pl.concat([runs, grown], how="diagonal")
+    return {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, both)}
 
 
 def test_the_papers_own_numbers_reproduce():
@@ -256,7 +268,7 @@ def test_wrong_orders_are_not_reproduced():
 
 
 def test_a_small_study_from_end_to_end(tmp_path):
-    plan = hswa.plan_of("quick", hswa.Size(2, 2, setup.VARIANTS[:2], setup.BERS))
+    plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2), setup.VARIANTS[:2])
     plan = replace(plan, cases=[shorter(case) for case in plan.cases])
     seen = []
     result = studies.run_plan(hswa.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))

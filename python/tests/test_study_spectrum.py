@@ -8,25 +8,29 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.studies import spectrum
+from bentpipe.papers import spectrum
+from bentpipe.papers.spectrum import claims, setup
+from bentpipe.papers.spectrum.measure import measure
 from bentpipe.studies.claim import Verdict
-from bentpipe.studies.spectrum import claims, closed, setup
-from bentpipe.studies.spectrum import runs as plans
-from bentpipe.studies.spectrum.measure import measure
+from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
+
+#: The claims by whether runs judge them.
+MEASURED, CLOSED = ([s for s in claims.CLAIMS if (s.about is None) is closed] for closed in (False, True))
 
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in plans.plan("full").cases:
+    for case in setup.DESIGN.plan("full").cases:
         if case.keys["seed"] == 1:
             _core.check(json.dumps(case.scenario))
             seen.add((case.keys["variant"], case.keys["experiment"]))
-    assert len(seen) == len(plans.ALL) + sum(len(v.experiments) for v in plans.VARIANTS)
+    touched = [dict(v.touches.values)["experiment"] for v in setup.VARIANTS]
+    assert len(seen) == 9 + sum(len(experiments) for experiments in touched)
 
 
 def test_modes_have_enough_seeds():
-    full, quick = plans.plan("full"), plans.plan("quick")
+    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 2
@@ -43,7 +47,7 @@ def test_table_4():
 
 
 def test_the_dumbbell_loads_both_directions():
-    groups = [{"name": n, "of": "tcp", "count": c} for n, c in (("x", 2), ("tcp", 2), ("back", 4))]
+    groups = [("x", "tcp", 2, {}), ("tcp", "tcp", 2, {})]
     scenario = setup.BASE.dumbbell(groups, "drop-tail", 5.0, 1, 20.0, "1 s")
     ways = {f["name"].split("-")[0]: (f["path"], f["ack_path"]) for f in scenario["flow"]}
     assert ways["x"] == ways["tcp"] == (["out"], ["back"])
@@ -131,7 +135,7 @@ def test_shares_are_those_of_the_last_minute():
 def test_runs_of_figure_7_are_longer_where_a_flow_mostly_waits():
     length = {
         c.keys["p"]: float(c.scenario["duration"].split()[0])
-        for c in plans.plan("full").cases
+        for c in setup.DESIGN.plan("full").cases
         if c.keys["experiment"] == "friendly" and c.keys["variant"] == "base"
     }
     assert length[0.05] == 300  # 3000 round trips of 100 ms, as in the paper
@@ -168,12 +172,12 @@ def square_rows(grow, shrink):
 
 
 def test_the_papers_own_numbers_reproduce_and_others_do_not():
-    (same,) = claims.evaluate(square_rows(claims.GROW, claims.SHRINK))
+    (same,) = evaluate(MEASURED, square_rows(claims.GROW, claims.SHRINK))
     assert (same.id, same.verdict) == ("K8", Verdict.REPRODUCED)
     double = {cc: 2 * v for cc, v in claims.GROW.items()}
-    assert claims.evaluate(square_rows(double, claims.SHRINK))[0].verdict == Verdict.SAME_ORDER
+    assert evaluate(MEASURED, square_rows(double, claims.SHRINK))[0].verdict == Verdict.SAME_ORDER
     swapped = claims.GROW | {"simd": claims.GROW["iiad"], "iiad": claims.GROW["simd"]}
-    assert claims.evaluate(square_rows(swapped, claims.SHRINK))[0].verdict == Verdict.NOT_REPRODUCED
+    assert evaluate(MEASURED, square_rows(swapped, claims.SHRINK))[0].verdict == Verdict.NOT_REPRODUCED
 
 
 def friendly_rows(simd, aimd):
@@ -189,14 +193,14 @@ def friendly_rows(simd, aimd):
 
 
 def test_verdict_on_friendliness():
-    good = claims.evaluate(friendly_rows({0.01: 1.0, 0.15: 0.78}, {0.01: 1.0, 0.15: 0.65}))
+    good = evaluate(MEASURED, friendly_rows({0.01: 1.0, 0.15: 0.78}, {0.01: 1.0, 0.15: 0.65}))
     assert [(c.id, c.verdict) for c in good] == [("K2", Verdict.REPRODUCED)]
-    unfriendly = claims.evaluate(friendly_rows({0.01: 1.0, 0.15: 0.6}, {0.01: 1.0, 0.15: 0.5}))
+    unfriendly = evaluate(MEASURED, friendly_rows({0.01: 1.0, 0.15: 0.6}, {0.01: 1.0, 0.15: 0.5}))
     assert unfriendly[0].verdict == Verdict.NOT_REPRODUCED
 
 
 def test_closed_forms():
-    found = {c.id: c for c in closed.evaluate()}
+    found = {c.id: c for c in evaluate(CLOSED, pl.DataFrame())}
     assert list(found) == ["K1", "K11", "K12"]
     assert found["K1"].verdict == Verdict.REPRODUCED
     # The two places where the paper's text and its own formulas differ, and no other.
@@ -210,7 +214,7 @@ def test_closed_forms():
 
 def test_a_small_study_from_end_to_end(tmp_path):
     size = dataclasses.replace(
-        plans.SIZES["quick"],
+        setup.DESIGN.sizes["quick"],
         seeds=2,
         step_seeds=2,
         load_seeds=2,
@@ -227,9 +231,9 @@ def test_a_small_study_from_end_to_end(tmp_path):
         cycles=4,
         switch_s=25.0,
         after_s=20.0,
-        variants=("square-sack", "busy-8"),
     )
-    plan = plans.plan_of("quick", size)
+    chosen = [v for v in setup.VARIANTS if v.name in ("square-sack", "busy-8")]
+    plan = setup.DESIGN.plan_of("quick", size, chosen)
     result = studies.run_plan(spectrum.STUDY, plan, tmp_path)
     assert [c["id"] for c in result.claims] == [f"K{i}" for i in range(1, 13)]
     for row in result.claims:

@@ -6,25 +6,35 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.studies import tcp_star
+from bentpipe.papers import tcp_star
+from bentpipe.papers.tcp_star import claims, setup
+from bentpipe.papers.tcp_star.measure import after_outage, measure
+from bentpipe.studies.design import BASE, Replication, Variant
+from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
-from bentpipe.studies.tcp_star import claims, setup
-from bentpipe.studies.tcp_star.measure import after_outage, measure
+
+IDS = [claim.id for claim in claims.CLAIMS]
+#: All runs of one seed of the base.
+ONE_SEED = list(setup.points(Replication(Variant(BASE, "", setup.BASE), 1, setup.Size(1, 1))))
 
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in tcp_star.plan("full").cases:
+    for case in setup.DESIGN.plan("full").cases:
         key = tuple(case.keys[k] for k in ("variant", "part", "cc", "ber", "n"))
         if key not in seen:
             seen.add(key)
             _core.check(json.dumps(case.scenario))
-    assert {k[0] for k in seen} == {"base", *(v.name for v in setup.VARIANTS), *setup.rto_setups()}
+    assert {k[0] for k in seen} == {
+        "base",
+        *(v.name for v in setup.VARIANTS),
+        *(v.name for v in setup.RTO_VARIANTS),
+    }
     assert len([k for k in seen if k[0] == "base"]) == 4 * 5 + 4 + 4 + 3 * 2 * 5 + 3 * 5
 
 
 def test_modes_have_enough_seeds():
-    full, quick = tcp_star.plan("full"), tcp_star.plan("quick")
+    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 2
@@ -34,9 +44,10 @@ def test_each_variant_changes_something():
     for variant in setup.VARIANTS:
         changed = [
             case
-            for part in variant.parts
+            for part in setup.PARTS
             for cc in setup.ALGORITHMS
-            if (case := variant.setup.scenario(part, cc, 1e-6, 10, 1, 100.0))
+            if variant.touches({"part": part, "cc": cc})
+            and (case := variant.setup.scenario(part, cc, 1e-6, 10, 1, 100.0))
             != setup.BASE.scenario(part, cc, 1e-6, 10, 1, 100.0)
         ]
         assert changed, variant.name
@@ -124,7 +135,7 @@ def made_up(**change: float) -> pl.DataFrame:
     rows = []
     for seed in (1, 2, 3):
         noise = 1 + 0.001 * seed
-        for part, cc, ber, n in tcp_star._points(setup.PARTS):
+        for part, cc, ber, n in (keys.values() for keys in ONE_SEED):
             own = PAPER[cc] | (change if cc == "star" else {})
             if part == "same":
                 fair = own.get("same", 0.99)
@@ -155,11 +166,11 @@ def made_up(**change: float) -> pl.DataFrame:
 
 
 def verdicts(**change: float) -> dict[str, str]:
-    return {c.id: str(c.verdict) for c in claims.evaluate(made_up(**change))}
+    return {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, made_up(**change))}
 
 
 def test_runs_like_the_papers_reproduce_every_claim():
-    assert verdicts() == dict.fromkeys(claims.IDS, "reproduced")
+    assert verdicts() == dict.fromkeys(IDS, "reproduced")
 
 
 def test_each_claim_can_fail():
@@ -178,14 +189,14 @@ def test_each_claim_can_fail():
 
 def test_claims_of_parts_that_were_not_run_are_left_out():
     some = made_up().filter(pl.col("part").is_in(["startup", "same"]))
-    assert [c.id for c in claims.evaluate(some)] == ["S3", "S7"]
+    assert [c.id for c in evaluate(claims.CLAIMS, some)] == ["S3", "S7"]
 
 
 def test_a_small_study_from_end_to_end(tmp_path):
     chosen = tuple(v for v in setup.VARIANTS if v.name in ("min-rto-2s", "no-aen"))
-    plan = tcp_star.plan_of("quick", tcp_star.Size(2, 2, chosen, 8.0))
+    plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 8.0), chosen)
     result = studies.run_plan(tcp_star.STUDY, plan, tmp_path)
-    assert [c["id"] for c in result.claims] == list(claims.IDS)
+    assert [c["id"] for c in result.claims] == IDS
     for row in result.claims:
         assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
         assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]

@@ -1,8 +1,8 @@
 """What a study says of the choices that were tried for a claim."""
 
-from bentpipe.studies import tried
 from bentpipe.studies.claim import Claim, above, number
-from bentpipe.studies.sensitivity import Sensitivity
+from bentpipe.studies.explain import nearest, told
+from bentpipe.studies.judge import Sensitivity
 
 
 def claim(rate: float, lead: float, extra: int = 0) -> Claim:
@@ -15,13 +15,13 @@ def claim(rate: float, lead: float, extra: int = 0) -> Claim:
     return Claim("X1", "title", "statement", checks)
 
 
-def words(name: str) -> str:
-    return f"the {name} buffer"
+def under(base: list[Claim], variants: dict[str, list[Claim]]) -> Sensitivity:
+    return Sensitivity(base, variants, {name: f"the {name} buffer" for name in variants})
 
 
 def test_each_failing_check_has_its_range_and_the_choices_under_which_it_holds():
-    found = Sensitivity([claim(5, 1)], {"long": claims(9, 1), "short": claims(4, 1), "other": []})
-    (text,) = tried.told(claim(5, 1), found, words)
+    found = under([claim(5, 1)], {"long": claims(9, 1), "short": claims(4, 1), "other": []})
+    (text,) = told(claim(5, 1), found)
     assert (
         "rate, paper 10.0: 5.00 here, 4.00 to 9.00 under 2 other choices (holds with: the long buffer)"
         in text
@@ -34,23 +34,23 @@ def claims(rate: float, lead: float, extra: int = 0) -> list[Claim]:
 
 
 def test_checks_are_matched_by_name_where_a_choice_has_others():
-    found = Sensitivity([claim(5, -1)], {"long": claims(9, -2, extra=1)})
-    (text,) = tried.told(claim(5, -1), found, words)
+    found = under([claim(5, -1)], {"long": claims(9, -2, extra=1)})
+    (text,) = told(claim(5, -1), found)
     assert "first above second, paper > 0: -1.00 here, -2.00 under 1 other choice (holds with none)" in text
 
 
 def test_nothing_is_said_where_nothing_failed_or_was_tried():
-    assert tried.told(claim(10, 1), Sensitivity([claim(10, 1)], {"long": claims(1, 1)}), words) == []
-    assert tried.told(claim(5, 1), Sensitivity([claim(5, 1)], {}), words) == []
-    assert tried.nearest(claim(10, 1), Sensitivity([claim(10, 1)], {"long": claims(1, 1)}), words) == ""
-    assert tried.nearest(claim(5, 1), Sensitivity([claim(5, 1)], {}), words) == ""
+    assert told(claim(10, 1), under([claim(10, 1)], {"long": claims(1, 1)})) == []
+    assert told(claim(5, 1), under([claim(5, 1)], {})) == []
+    assert nearest(claim(10, 1), under([claim(10, 1)], {"long": claims(1, 1)})) == ""
+    assert nearest(claim(5, 1), under([claim(5, 1)], {})) == ""
 
 
 def test_the_note_names_the_choice_that_comes_nearest():
-    found = Sensitivity([claim(5, -1)], {"short": claims(5, 1), "long": claims(10, 1)})
+    found = under([claim(5, -1)], {"short": claims(5, 1), "long": claims(10, 1)})
     assert (
-        tried.nearest(claim(5, -1), found, words)
+        nearest(claim(5, -1), found)
         == "2 other choices tried, nearest with: the long buffer (2 of 2 checks hold)"
     )
-    worse = Sensitivity([claim(5, 1)], {"short": claims(5, -1)})
-    assert tried.nearest(claim(5, 1), worse, words) == "1 other choice tried, none comes nearer"
+    worse = under([claim(5, 1)], {"short": claims(5, -1)})
+    assert nearest(claim(5, 1), worse) == "1 other choice tried, none comes nearer"

@@ -6,15 +6,16 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.studies import vegas_l
+from bentpipe.papers import vegas_l
+from bentpipe.papers.vegas_l import claims, reasons, setup
+from bentpipe.papers.vegas_l.measure import measure
+from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
-from bentpipe.studies.vegas_l import claims, sections, setup
-from bentpipe.studies.vegas_l.measure import measure
 
 
 def test_every_scenario_of_the_full_study_is_correct():
     seen = set()
-    for case in vegas_l.plan("full").cases:
+    for case in setup.DESIGN.plan("full").cases:
         key = (case.keys["variant"], case.keys["cc"], case.keys["per"])
         if key not in seen:
             seen.add(key)
@@ -23,7 +24,7 @@ def test_every_scenario_of_the_full_study_is_correct():
 
 
 def test_modes_have_enough_seeds():
-    full, quick = vegas_l.plan("full"), vegas_l.plan("quick")
+    full, quick = setup.DESIGN.plan("full"), setup.DESIGN.plan("quick")
     assert full.settings["seeds"] >= 10
     assert 2 <= quick.settings["seeds"] < full.settings["seeds"]
     assert len(quick.cases) < len(full.cases) / 2
@@ -97,7 +98,7 @@ def test_a_seed_has_one_longitude_in_all_its_runs_and_seeds_differ():
 
 def test_what_the_papers_numbers_imply():
     # 350 packets of 1024 bytes per round trip at 2.9 Mbit/s.
-    assert sections.implied_rtt(350, 2.9) == pytest.approx(0.9887, abs=1e-3)
+    assert reasons.implied_rtt(350, 2.9) == pytest.approx(0.9887, abs=1e-3)
 
 
 def test_measures_of_a_made_up_run():
@@ -152,21 +153,20 @@ def rows(**of: tuple[float, float]) -> pl.DataFrame:
 
 def test_the_papers_own_numbers_reproduce_and_swapped_ones_do_not():
     printed = rows(vegas=(1.0, 3.2), vegas_a=(1.6, 2.7), veno=(2.2, 2.1), vegas_l=(2.9, 1.5))
-    found = {c.id: str(c.verdict) for c in claims.evaluate(printed)}
+    found = {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, printed)}
     assert list(found) == ["V1", "V2", "V3", "V4", "V5", "V6"]
     assert found["V1"] == "reproduced"
     assert found["V2"] == "reproduced"
     assert found["V3"] == "reproduced"
     assert found["V4"] == "not reproduced"  # the windows keep the low rate's order here
     half = rows(vegas=(0.5, 3.2), vegas_a=(0.8, 2.7), veno=(1.1, 2.1), vegas_l=(1.4, 1.5))
-    assert {c.id: str(c.verdict) for c in claims.evaluate(half)}["V2"] == "same order"
+    assert {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, half)}["V2"] == "same order"
     swapped = rows(vegas=(2.9, 1.5), vegas_a=(1.6, 2.7), veno=(2.2, 2.1), vegas_l=(1.0, 3.2))
-    assert {c.id: str(c.verdict) for c in claims.evaluate(swapped)}["V2"] == "not reproduced"
+    assert {c.id: str(c.verdict) for c in evaluate(claims.CLAIMS, swapped)}["V2"] == "not reproduced"
 
 
 def test_a_small_study_from_end_to_end(tmp_path):
-    size = vegas_l.Size(2, 2, (setup.VARIANTS[0],), 40.0)
-    plan = vegas_l.plan_of("quick", size)
+    plan = setup.DESIGN.plan_of("quick", setup.Size(2, 2, 40.0), setup.VARIANTS[:1])
     seen = []
     result = studies.run_plan(vegas_l.STUDY, plan, tmp_path, lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(plan.cases), len(plan.cases))

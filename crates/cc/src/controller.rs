@@ -61,6 +61,8 @@ pub struct Decision {
     pub ssthresh: u64,
     /// Pacing.
     pub pacing: Pacing,
+    /// When [`Controller::on_deadline`] is to be called; [`Time::MAX`] for not at all.
+    pub deadline: Time,
 }
 
 /// What a controller would do about congestion, in bytes. A datapath that cannot ask in time (the kernel at a loss)
@@ -87,16 +89,12 @@ pub trait Controller: Debug + Send {
     fn on_undo(&mut self, flow: &Flow, before: &Decision);
     /// A rare event.
     fn on_life(&mut self, _flow: &Flow, _what: Life) {}
-    /// The instant that [`Controller::deadline`] asked for has come.
+    /// The instant that [`Decision::deadline`] asked for has come.
     fn on_deadline(&mut self, _flow: &Flow) {}
     /// What the controller wants now.
     fn decision(&self) -> Decision;
     /// What the controller would do if `why` happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
-    /// When the controller wants `on_deadline` to be called; only a call that may change the controller changes it.
-    fn deadline(&self) -> Option<Time> {
-        None
-    }
     /// Who drives the window during fast recovery.
     fn recovery(&self) -> Recovery {
         Recovery::Sender

@@ -7,7 +7,7 @@ use core::fmt::Debug;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
 use crate::hystart::{Constants, Hystart};
 use crate::report::{Ack, Flow, Phase};
-use crate::time::whole;
+use crate::time::{Time, whole};
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -241,7 +241,12 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.bytes(self.w.cwnd), ssthresh: self.threshold.1, pacing: Pacing::Window }
+        Decision {
+            cwnd: self.bytes(self.w.cwnd),
+            ssthresh: self.threshold.1,
+            pacing: Pacing::Window,
+            deadline: Time::MAX,
+        }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

@@ -201,7 +201,8 @@ impl Run {
                 self.cc.on_life(&self.flow, Life::MssChanged);
             }
             Op::Deadline => {
-                if let Some(at) = self.cc.deadline() {
+                let at = self.cc.decision().deadline;
+                if at < Time::MAX {
                     self.flow.now = self.flow.now.max(at);
                     self.cc.on_deadline(&self.flow);
                 }

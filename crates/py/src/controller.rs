@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Start};
+use bentpipe_cc::{
+    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Start, Time,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -57,7 +59,12 @@ impl PyController {
         if start.initial_ssthresh.is_finite() {
             object.setattr(py, "ssthresh", start.initial_ssthresh)?;
         }
-        let decision = Decision { cwnd: u64::from(start.mss), ssthresh: u64::MAX, pacing: Pacing::Window };
+        let decision = Decision {
+            cwnd: u64::from(start.mss),
+            ssthresh: u64::MAX,
+            pacing: Pacing::Window,
+            deadline: Time::MAX,
+        };
         let mut built = Self { object, mss: f64::from(start.mss), decision, failure };
         built.read(py)?;
         Ok(Box::new(built))
@@ -79,6 +86,7 @@ impl PyController {
             cwnd: self.bytes(cwnd.max(1.0)),
             ssthresh: self.bytes(ssthresh),
             pacing: pacing.map_or(Pacing::Window, |r| Pacing::Rate(Rate(r as u64))),
+            deadline: Time::MAX,
         };
         Ok(())
     }

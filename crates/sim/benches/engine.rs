@@ -1,7 +1,7 @@
-//! What a packet costs the links and the queue of events, without TCP: `cargo bench -p bentpipe-sim`.
+//! The cost of a packet for links and the event queue, without TCP: `cargo bench -p bentpipe-sim`.
 //!
-//! Links and events have no door of their own, so packets at a constant rate cross chains of links and crowds of them. With
-//! links recorded each hop is an event; without, what cannot branch is followed at once.
+//! Links and events have no interface of their own here, so packets at a constant rate cross chains of links, and many flows one link. With
+//! links recorded each hop is noted; without, a packet crosses the chain ahead of time.
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ fn chain(links: u64, recorded: &str) -> Plan {
     plan(&text)
 }
 
-/// So many flows, each with a private delay, over one link: as many events are pending as flows, and the timers.
+/// So many flows, each with an access delay, over one link: as many events are pending as flows, and the timers.
 fn crowd(flows: u64) -> Plan {
     let each = 80_000_000 / flows;
     plan(&format!(

@@ -1,4 +1,4 @@
-//! Runs scenario files and prints what a delivered packet costs:
+//! Runs scenario files and prints the cost of a delivered packet:
 //! `cargo run --release --example speed -- [--set KEY=VALUE]... FILE...`
 //!
 //! Under `valgrind --tool=callgrind` the instructions of a run are exact and repeatable, whatever else the machine does;

@@ -1,6 +1,6 @@
 //! Packet simulation of satellite links: scenario, links, event loop, results.
 //!
-//! [`Scenario`] is what a user writes, [`plan::Plan`] what it resolves to, [`run`] simulates it, [`record::Outcome`] is the answer.
+//! [`Scenario`] is the user's text, [`plan::Plan`] its resolved form, [`run`] simulates it, [`record::Outcome`] is the answer.
 
 mod capture;
 mod engine;

@@ -332,9 +332,8 @@ impl Sender {
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
-        let controller = self.decision.deadline();
-        debug_assert_eq!(controller, self.cc.deadline().unwrap_or(Time::MAX), "{:?} was not asked", self.cc);
-        first.min(controller)
+        debug_assert_eq!(*self.decision, self.cc.decision(), "{:?} was not asked", self.cc);
+        first.min(self.decision.deadline)
     }
 
     /// An acknowledgement arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, if there was one.
@@ -457,7 +456,7 @@ impl Sender {
     /// The instant of [`Sender::deadline`] may have come; [`Sender::poll`] then yields what may be sent.
     pub fn on_deadline(&mut self, now: Time) {
         self.flow.now = now;
-        if self.decision.deadline() <= now {
+        if self.decision.deadline <= now {
             self.path = Path::Slow;
             self.cc.on_deadline(&self.flow);
             self.ask();

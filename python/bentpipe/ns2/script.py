@@ -124,39 +124,65 @@ class _Topology:
         self.parent[self.find(b)] = self.find(a)
 
 
+@dataclass(frozen=True)
+class _Hop:
+    """One way over a link."""
+
+    link: str
+    way: str
+
+    @classmethod
+    def named(cls, name: str, links: Mapping[str, Any]) -> _Hop:
+        """The hop that a path names: "sat", "sat/forward" or "sat/reverse"."""
+        link, _, way = name.rpartition("/")
+        return cls(name, "forward") if name in links else cls(link, way)
+
+    def back(self) -> _Hop:
+        """The other way over the same link."""
+        return _Hop(self.link, "reverse" if self.way == "forward" else "forward")
+
+    def end(self, *, far: bool) -> tuple[str, int]:
+        """The end of the link at which packets come out, or go in."""
+        return self.link, int(far == (self.way == "forward"))
+
+
+def _paths(flow: Mapping[str, Any], links: Mapping[str, Any]) -> tuple[list[_Hop], list[_Hop]]:
+    """What a flow's data crosses, and its acknowledgements."""
+    path = [_Hop.named(name, links) for name in flow["path"]]
+    if flow.get("ack_path") is None:
+        return path, [hop.back() for hop in reversed(path)]
+    return path, [_Hop.named(name, links) for name in flow["ack_path"]]
+
+
 def _directions(scenario: Mapping[str, Any]) -> tuple[list[_Direction], dict[tuple[str, int], int]]:
     """The directions that packets cross, and the number of the node at each end of a link."""
     topology = _Topology()
-    crossed: dict[tuple[str, str], None] = {}
+    crossed: dict[_Hop, None] = {}
     for flow in scenario["flow"]:
-        path, back = flow["path"], flow.get("ack_path")
-        for a, b in zip(path, path[1:], strict=False):
-            topology.join((a, 1), (b, 0))
-        crossed.update(dict.fromkeys((name, "forward") for name in path))
-        if back is None:
-            crossed.update(dict.fromkeys((name, "reverse") for name in path))
-        else:
-            ring = [path[-1], *back, path[0]]
-            for a, b in zip(ring, ring[1:], strict=False):
-                topology.join((a, 1), (b, 0))
-            crossed.update(dict.fromkeys((name, "forward") for name in back))
+        path, back = _paths(flow, scenario["link"])
+        ring = [*path, *back, path[0]]
+        for a, b in zip(ring, ring[1:], strict=False):
+            topology.join(a.end(far=True), b.end(far=False))
+        # In the order of the path, which the streams of losses follow.
+        returning = back if flow.get("ack_path") else reversed(back)
+        crossed.update(dict.fromkeys([*path, *returning]))
     roots: dict[tuple[str, int], int] = {}
     number: dict[tuple[str, int], int] = {}
-    for name, _ in crossed:
-        for end in ((name, 0), (name, 1)):
+    for hop in crossed:
+        for end in ((hop.link, 0), (hop.link, 1)):
             number[end] = roots.setdefault(topology.find(end), len(roots))
     directions = []
     taken: dict[tuple[int, int], str] = {}
-    for name, way in crossed:
-        link = scenario["link"][name]
-        a, b = number[name, 0], number[name, 1]
-        key = f"link.{name}"
-        if way == "reverse":
-            link, key, (a, b) = link["reverse"], f"{key}.reverse", (b, a)
+    for hop in crossed:
+        link = scenario["link"][hop.link]
+        a, b = number[hop.end(far=False)], number[hop.end(far=True)]
+        key = f"link.{hop.link}"
+        if hop.way == "reverse":
+            link, key = link["reverse"], f"{key}.reverse"
         if (a, b) in taken or a == b:
             _refuse(key, "ns-2 has one link between two places, and none from a place to itself")
         taken[a, b] = key
-        directions.append(_Direction(key, f"{name}/{way}", link, (a, b)))
+        directions.append(_Direction(key, f"{hop.link}/{hop.way}", link, (a, b)))
     return directions, number
 
 
@@ -382,12 +408,11 @@ def script(
         copies = [name] if flow["count"] == 1 else [f"{name}-{n + 1}" for n in range(flow["count"])]
         flows += [(f"flow.{k}", {**flow, "name": name}) for name in copies]
     for i, (key, flow) in enumerate(flows):
-        path, back = flow["path"], flow.get("ack_path")
-        ends = number[path[0], 0], number[path[-1], 1]
+        path, back = _paths(flow, plan["link"])
+        ends = number[path[0].end(far=False)], number[path[-1].end(far=True)]
         _only_way(directions, *ends, len(path), f"{key}.path")
-        _only_way(
-            directions, ends[1], ends[0], len(back or path), f"{key}.ack_path" if back else f"{key}.path"
-        )
+        back_key = f"{key}.path" if flow.get("ack_path") is None else f"{key}.ack_path"
+        _only_way(directions, ends[1], ends[0], len(back), back_key)
         named = agents if isinstance(agents, Agent) else (agents or {}).get(flow["name"])
         agent = named or agent_for(flow["cc"], flow["recovery"], f"{key}.cc")
         source = f"n{ends[0]}"

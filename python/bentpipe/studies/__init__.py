@@ -1,7 +1,6 @@
 """Published experiments as programs: each study runs its sweeps, draws its figures and checks its claims.
 
-To add one: write a module (or package) here that defines ``STUDY`` (`bentpipe.studies.study.Study`) and add
-its name to `_MODULES`.
+What a paper brings is in `bentpipe.papers`; what all of them share is here.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bentpipe.papers import PAPERS
+
 if TYPE_CHECKING:
     from bentpipe.studies.job import Failure, State
     from bentpipe.studies.study import Plan, Study, StudyResult
-
-#: The modules of the studies, in the order in which they are listed.
-_MODULES = ("vegas_l", "tcp_star", "hswa", "a_liad", "spectrum")
 
 MODES = ("quick", "full")
 
@@ -25,7 +23,7 @@ __all__ = ["MODES", "Joined", "available", "get", "run", "run_all", "run_each"]
 
 
 def _all() -> dict[str, Study]:
-    found = [importlib.import_module(f"{__name__}.{module}").STUDY for module in _MODULES]
+    found = [importlib.import_module(f"bentpipe.papers.{paper}").STUDY for paper in PAPERS]
     return {study.name: study for study in found}
 
 

@@ -152,6 +152,18 @@ def ratio_at_least(what: str, top: Sequence[float], bottom: Sequence[float], bou
     return Check(what, "trend", f"at least {bound:g}", got, "", got.mean >= bound, f"at least {bound:g}")
 
 
+def at_least(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
+    """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
+    got, rule = interval(samples), f"at least {bound:g}"
+    return Check(what, "trend", paper or rule, got, "", got.mean >= bound, rule)
+
+
+def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
+    """The mean is at most ``bound``; ``paper`` as in `at_least`."""
+    got, rule = interval(samples), f"at most {bound:g}"
+    return Check(what, "trend", paper or rule, got, "", got.mean <= bound, rule)
+
+
 def verdict(checks: Sequence[Check]) -> Verdict:
     """The verdict of a claim from its checks (module documentation)."""
     if not checks:
@@ -162,6 +174,11 @@ def verdict(checks: Sequence[Check]) -> Verdict:
     if trends and all(c.holds for c in trends):
         return Verdict.SAME_ORDER
     return Verdict.NOT_REPRODUCED
+
+
+def does_not_hold(names: Iterable[str]) -> str:
+    """The sentence that lists the checks that fail."""
+    return f"Does not hold: {'; '.join(names)}."
 
 
 @dataclass

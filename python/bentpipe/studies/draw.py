@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from bentpipe import registry
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
     from matplotlib.axes import Axes
+
+    from bentpipe.stats import Mean
 
 #: Width of a column of a two-column paper, in inches.
 COLUMN = 3.5
@@ -70,3 +75,103 @@ def save(fig: Figure, stem: Path) -> list[Path]:
             fig.savefig(path, dpi=300, metadata=metadata)
             written.append(path)
     return written
+
+
+def look(cc: str, size: float = 3.5, label: str | None = None) -> dict[str, Any]:
+    """Colour, marker and label of an algorithm, as keyword arguments of a line."""
+    style = registry.style(cc)
+    return {
+        "color": style["colour"],
+        "marker": style["marker"],
+        "markersize": size,
+        "label": style["label"] if label is None else label,
+    }
+
+
+def row(keys: Mapping[str, object], got: Mean, **more: object) -> dict[str, object]:
+    """A row of a figure's data: keys, then mean, ends of the interval and number of seeds."""
+    return {**keys, "mean": got.mean, "low": got.low, "high": got.high, "seeds": got.n, **more}
+
+
+def curve(axes: Axes, x: Sequence[float], got: Sequence[Mean], **options: Any) -> None:
+    """Means joined by a line, with their intervals."""
+    ends = {"elinewidth": 0.8, "capsize": 2, "capthick": 0.8}
+    axes.errorbar(x, [m.mean for m in got], yerr=[m.half_width for m in got], **(ends | options))
+
+
+def family(
+    axes: Axes,
+    x: tuple[str, Sequence[float]],
+    got: Mapping[str, Sequence[Mean]],
+    looks: Mapping[str, dict[str, Any]],
+    apart: float = 0,
+    **options: Any,
+) -> list[dict[str, object]]:
+    """A `curve` for each algorithm, and its points as rows of the figure's data.
+
+    Args:
+        axes: where to draw.
+        x: the name of what the means are over, and its values.
+        got: the means of each algorithm.
+        looks: options of the line of each algorithm (`look`).
+        apart: points of neighbouring algorithms at the same value are set apart by this.
+        options: of all curves.
+    """
+    name, values = x
+    rows = []
+    for i, (cc, means) in enumerate(got.items()):
+        shift = apart * (i - (len(got) - 1) / 2)
+        curve(axes, [value + shift for value in values], means, **looks[cc], **options)
+        rows += [row({"cc": cc, name: value}, mean) for value, mean in zip(values, means, strict=True)]
+    return rows
+
+
+def bar(axes: Axes, at: float, got: Mean, width: float, cap: float = 2, **options: Any) -> None:
+    """A bar of a mean with its interval."""
+    line = {"elinewidth": 0.8, "capsize": cap, "capthick": 0.8, "ecolor": "black"}
+    axes.bar(at, got.mean, width, yerr=got.half_width, error_kw=line, **options)
+
+
+def hatched(cc: str) -> dict[str, Any]:
+    """The look of the bars of a flow that runs beside the one under test, as options of `bar`."""
+    colour = registry.style(cc)["colour"]
+    return {"facecolor": "white", "edgecolor": colour, "hatch": "/////", "linewidth": 0.7}
+
+
+def printed(
+    axes: Axes,
+    at: float,
+    width: float,
+    value: float,
+    thick: float = 1.6,
+    dash: float = 1,
+    ends: Literal["butt", "projecting"] = "butt",
+) -> None:
+    """A mark across a bar: the value that the paper prints."""
+    x, y = [at - width / 2, at + width / 2], [value, value]
+    axes.plot(x, y, color="white", linewidth=2.8, solid_capstyle=ends, zorder=4)
+    axes.plot(x, y, color="black", linewidth=thick, linestyle=(0, (dash, 0.6)), zorder=5)
+
+
+def names(axes: Axes, labels: Sequence[str], *, slanted: bool = False) -> None:
+    """Names under bars at 0, 1, 2, ..."""
+    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+    axes.set_xticks(range(len(labels)), labels, **turned)
+    axes.tick_params(axis="x", length=0)
+    axes.grid(axis="x", visible=False)
+
+
+def bands(axes: Axes, data: pl.DataFrame, looks: Mapping[str, dict[str, Any]], every: int) -> None:
+    """A line for each algorithm with its interval as a band, the first on top, markers staggered.
+
+    Args:
+        axes: where to draw.
+        data: as `over_seeds` gives it, by ``cc`` and ``t_s``.
+        looks: options of the line of each algorithm (`look`).
+        every: rows from one marker to the next.
+    """
+    for i, (cc, style) in enumerate(reversed(list(looks.items()))):
+        one = data.filter(data["cc"] == cc)
+        axes.fill_between(one["t_s"], one["low"], one["high"], color=style["color"], alpha=0.2, linewidth=0)
+        first = i * every // len(looks)
+        axes.plot(one["t_s"], one["mean"], linewidth=0.9, markevery=(first, every), **style)

@@ -108,6 +108,18 @@ class Report:
 
 
 @dataclass(frozen=True)
+class PlanOf:
+    """The plans of the ``DESIGN`` of a module (`bentpipe.studies.design`); loaded when it is called."""
+
+    module: str
+
+    def __call__(self, mode: str) -> Plan:
+        """The runs of ``mode``."""
+        plan: Plan = import_module(self.module).DESIGN.plan(mode)
+        return plan
+
+
+@dataclass(frozen=True)
 class ReportOf:
     """The function ``build(plan, outcome)`` of a module; loaded, with matplotlib, when it is called."""
 
@@ -137,6 +149,38 @@ class Study:
     report: Callable[[Plan, Outcome], Report]
     #: Names of one or two figures that stand for the study beside others.
     previews: Sequence[str] = ()
+
+
+def paper(
+    package: str,
+    measure: Callable[[Case, Mapping[str, Any], pl.DataFrame | None], Measures],
+    *,
+    title: str,
+    citation: str,
+    summary: str,
+    previews: Sequence[str],
+) -> Study:
+    """The study of a paper.
+
+    Args:
+        package: the package of the paper; its last part names the study. Its module ``setup`` has a
+            ``DESIGN``, and ``reasons`` a function ``build(plan, outcome)``.
+        measure: as in `Study`, from its module of that name.
+        title: as in `Study`, like all that follow.
+        citation: authors, title, year, and which sections and figures are repeated.
+        summary: what is run and what the paper claims.
+        previews: names of one or two figures.
+    """
+    return Study(
+        name=package.rpartition(".")[2].replace("_", "-"),
+        title=title,
+        citation=citation,
+        summary=summary,
+        plan=PlanOf(f"{package}.setup"),
+        measure=measure,
+        report=ReportOf(f"{package}.reasons"),
+        previews=previews,
+    )
 
 
 @dataclass

@@ -21,7 +21,7 @@ from string import Template
 import data_file
 
 from bentpipe import _core, ns2
-from bentpipe.studies.vegas_l import setup
+from bentpipe.papers.vegas_l import setup
 
 TOLERANCE = 0.10
 

@@ -6,7 +6,7 @@ import pytest
 from ns2_satellite import LATEST_VENO, TOLERANCE, VEGAS, VENO, Kind, compare, here, in_ns2
 
 from bentpipe import ns2
-from bentpipe.studies.vegas_l import setup
+from bentpipe.papers.vegas_l import setup
 
 needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
 

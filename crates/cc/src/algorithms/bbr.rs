@@ -130,9 +130,11 @@ pub(crate) struct Bbr {
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
     pacer: Pacer,
-    /// Gain, BtlBw, RTprop and pacing rate of the last [`Bbr::target`], and the target.
-    last_target: Option<((f64, u64, Option<Span>, Rate), u64)>,
+    last_target: Option<(TargetInputs, u64)>,
 }
+
+/// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop and pacing rate.
+type TargetInputs = (f64, u64, Option<Span>, Rate);
 
 impl Bbr {
     fn new(args: &Args, start: Start) -> Self {
@@ -426,7 +428,12 @@ impl Controller for Bbr {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
+        Decision {
+            cwnd: self.cwnd,
+            ssthresh: u64::MAX,
+            pacing: Pacing::Rate(self.pacer.rate()),
+            deadline: Time::MAX,
+        }
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {

@@ -465,7 +465,12 @@ impl Controller for Bbr3 {
     }
 
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing: Pacing::Rate(self.pacer.rate()) }
+        Decision {
+            cwnd: self.cwnd,
+            ssthresh: u64::MAX,
+            pacing: Pacing::Rate(self.pacer.rate()),
+            deadline: Time::MAX,
+        }
     }
 
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {

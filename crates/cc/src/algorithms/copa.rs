@@ -262,7 +262,7 @@ impl Controller for Copa {
         } else {
             Pacing::Off
         };
-        Decision { cwnd: self.bytes(self.cwnd), ssthresh: u64::MAX, pacing }
+        Decision { cwnd: self.bytes(self.cwnd), ssthresh: u64::MAX, pacing, deadline: Time::MAX }
     }
 
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {

@@ -193,10 +193,6 @@ impl Controller for Paced {
         self.host.backoff(flow, why)
     }
 
-    fn deadline(&self) -> Option<Time> {
-        self.host.deadline()
-    }
-
     fn recovery(&self) -> Recovery {
         self.host.recovery()
     }

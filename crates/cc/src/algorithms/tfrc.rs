@@ -375,15 +375,11 @@ impl Controller for Tfrc {
             Some(_) => Pacing::Rate(Rate((self.rate() as u64).clamp(1, LARGEST))),
             None => Pacing::Off,
         };
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing }
+        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: self.timer.unwrap_or(Time::MAX) }
     }
 
     fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
         Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.timer
     }
 
     fn recovery(&self) -> Recovery {

@@ -1,7 +1,7 @@
 //! Packets as the bytes that would be on the wire: IPv4 with TCP or UDP.
 //!
-//! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. Headers are those that the options of the
-//! connection ask for, whatever size the scenario gave them; the payload has the size that was simulated. Payload is zeros.
+//! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options determine the headers,
+//! whatever size the scenario gave them. The payload has the size that was simulated, and is zeros.
 
 use bentpipe_tcp::{LossRecovery, Options, Sack, Signal};
 use etherparse::TcpOptionElement::{
@@ -39,25 +39,25 @@ struct Host {
     sent: u16,
 }
 
-/// What the two ends of a connection agree on.
+/// The state of a connection that its headers need.
 #[derive(Clone, Debug)]
 struct Connection {
     options: Options,
     /// Bytes to transfer.
     total: u64,
-    /// The receive window as it stands in a header, and the scale of it.
+    /// The receive window as a header's field, and its scale.
     window: u16,
     scale: u8,
-    /// Highest acknowledgement that has arrived, segments.
+    /// Highest acknowledgement that has arrived, in segments.
     acked: u64,
     /// TS.Recent of the sending end.
     recent: u32,
 }
 
-/// The two ends of one flow, as far as their packets show.
+/// The two ends of one flow, as far as their packets show them.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation {
-    /// The one that sends data, the one that receives it.
+    /// The host that sends data, and the host that receives it.
     hosts: [Host; 2],
     /// `None` for traffic without TCP.
     tcp: Option<Connection>,
@@ -66,7 +66,7 @@ pub(crate) struct Conversation {
 impl Connection {
     fn new(options: Options, bytes: Option<u64>) -> Self {
         let mss = u64::from(options.mss);
-        // A window that never binds is the largest that there is (RFC 7323 section 2.3), without scaling 64 kB.
+        // A window that never binds is the largest possible (RFC 7323 section 2.3), without scaling 64 kB.
         let bytes_of_window = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let most = if options.handshake { 14 } else { 0 };
         let scale = (0..most).find(|s| bytes_of_window >> s <= 0xFFFF).unwrap_or(most);
@@ -100,7 +100,7 @@ impl Conversation {
         Self { hosts, tcp }
     }
 
-    /// Why packets of this flow cannot be packets of IPv4.
+    /// Why packets of this flow cannot be IPv4 packets.
     pub(crate) fn obstacle(plan: &FlowPlan) -> Option<String> {
         match &*plan.source {
             Source::Cbr { packet, .. } if *packet < u32::from(IPV4 + UDP) => Some(format!(
@@ -120,7 +120,7 @@ impl Conversation {
         }
     }
 
-    /// A packet leaves its host: what it carries that the simulation does not need.
+    /// A packet leaves its host. Returns the header fields that the simulation does not need.
     pub(crate) fn depart(&mut self, now: Time, packet: &Packet) -> Mark {
         let back = packet.has(ACK);
         let host = &mut self.hosts[usize::from(back)];
@@ -140,7 +140,7 @@ impl Conversation {
         }
     }
 
-    /// First byte of a data segment and the byte behind it; `None` for what is not data.
+    /// First byte of a data segment and the byte behind it; `None` for other packets.
     pub(crate) fn data(&self, packet: &Packet) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if packet.has(ACK | PROBE) || control::signal(packet).is_some() {
@@ -150,7 +150,7 @@ impl Conversation {
         Some((from, from + u64::from(packet.size).saturating_sub(u64::from(tcp.options.header))))
     }
 
-    /// What an acknowledgement acknowledges, and the right edge of its window, bytes; `None` for what is none.
+    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other packets.
     pub(crate) fn acknowledged(&self, packet: &Packet) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if !packet.has(ACK) || control::signal(packet).is_some() {
@@ -216,7 +216,7 @@ impl Conversation {
     }
 
     fn header(&self, tcp: &Connection, packet: &Packet, sack: &Sack, mark: Mark) -> TcpHeader {
-        // What each end has sent before its data, and all that it has acknowledged once the data is done.
+        // The sequence space of each end before its data, and all that it has acknowledged once the data is done.
         let [opening, answering] = [self.hosts[0].isn, self.hosts[1].isn];
         let (first, first_back) = (opening.wrapping_add(1), answering.wrapping_add(1));
         let all = first.wrapping_add(tcp.bytes(tcp.acked) as u32);
@@ -230,7 +230,7 @@ impl Conversation {
             None => match (self.data(packet), self.acknowledged(packet)) {
                 (_, Some((ack, _))) => (first_back, first.wrapping_add(ack as u32)),
                 (Some((from, _)), None) => (first.wrapping_add(from as u32), first_back),
-                // AEN's probe: the first byte that is not acknowledged.
+                // AEN's probe: the first byte not acknowledged.
                 (None, None) => (first.wrapping_add(packet.seq.wrapping_mul(tcp.options.mss)), first_back),
             },
         };
@@ -324,7 +324,7 @@ mod tests {
         FlowPlan::plain("f", Source::Tcp { cc, bytes: Some(100_000), options: Arc::new(options) })
     }
 
-    /// What the links carry is what a capture shows, for every combination of options and every kind of segment.
+    /// A capture shows the packets that the links carry, for every combination of options and every kind of segment.
     #[test]
     fn the_simulated_sizes_are_those_of_the_bytes() {
         for (timestamps, recovery) in [
@@ -367,8 +367,8 @@ mod tests {
         }
     }
 
-    /// Bytes of RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand: the last segment of 100 000 bytes, segment 69 of
-    /// 1448, has 88 bytes from 99 912 on.
+    /// RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand. The last segment of 100 000 bytes, segment 69 of 1448, has 88 bytes from
+    /// 99 912 on.
     #[test]
     fn numbers_stand_where_the_rfcs_put_them() {
         let options = Options::modern();

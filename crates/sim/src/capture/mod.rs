@@ -1,4 +1,4 @@
-//! Packets on disk: what is seen of them, as bytes on a wire, in the format pcapng.
+//! Packets on disk: a tap that sees them, their bytes on a wire, and the format pcapng.
 
 mod frame;
 pub mod pcap;

@@ -1,8 +1,7 @@
 //! Captures of the packets of a run, as files that other programs read: the format pcapng (draft-ietf-opsawg-pcapng).
 //!
-//! One section; one interface for each place where packets are seen; nanoseconds since the start of the run, which stands at
-//! the epoch. A packet is IPv4 without a link layer. The file appears under its name when the run is complete; until then it
-//! has another, and a run that fails takes it away.
+//! One section; one interface for each place where packets are seen; nanoseconds since the start of the run, which stands at the epoch. A
+//! packet is IPv4 without a link layer. The file has a provisional name until the run is complete; a run that fails removes it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -29,7 +28,7 @@ pub struct Capture {
     pub path: PathBuf,
     /// Where the packets are seen.
     pub at: Place,
-    /// Keep the payload (all zeros), too, and not only the headers.
+    /// Keep the payload (all zeros), and not only the headers.
     pub whole: bool,
 }
 
@@ -40,12 +39,12 @@ pub enum Place {
     Sender,
     /// At the hosts that receive data. An interface a flow.
     Receiver,
-    /// What is offered to this link, before its queue. An interface a direction.
+    /// At the entry of this link's directions, before their queues. An interface a direction.
     Link(String),
 }
 
 impl Place {
-    /// The place called `sender` or `receiver`; any other name is that of a link.
+    /// The place called `sender` or `receiver`; any other name is a link's.
     pub fn named(name: &str) -> Self {
         match name {
             "sender" => Self::Sender,
@@ -59,17 +58,17 @@ impl Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// There is no such place.
+    /// The place does not exist.
     #[error(
         "cannot capture at {given:?}, which is neither \"sender\" nor \"receiver\" nor a link; {suggestion}"
     )]
     Place {
-        /// What was given.
+        /// The name given.
         given: String,
-        /// What may have been meant.
+        /// The name that may have been meant.
         suggestion: String,
     },
-    /// A flow's packets are no IPv4 packets.
+    /// A flow's packets cannot be IPv4 packets.
     #[error("flow {flow}: {why}")]
     Size {
         /// Name of the flow.
@@ -82,21 +81,21 @@ pub enum CaptureError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system gave.
         source: io::Error,
     },
 }
 
-/// A file that is being written. Memory does not grow with it.
+/// A file in the making. Its memory does not grow with it.
 #[derive(Debug)]
 pub(crate) struct Writer {
     out: BufWriter<File>,
     path: PathBuf,
-    /// The name of the file until it is complete; `None` if it is written to directly.
+    /// The file's provisional name; `None` if it is written to directly.
     work: Option<PathBuf>,
     whole: bool,
     block: Vec<u8>,
-    /// The first thing that went wrong. Nothing is written after it.
+    /// The first error. Nothing is written after it.
     failed: Option<io::Error>,
 }
 
@@ -139,7 +138,7 @@ impl Writer {
         CaptureError::Write { path: self.path.clone(), source }
     }
 
-    /// What has gone wrong so far.
+    /// The first error so far.
     pub(crate) fn failure(&mut self) -> Result<(), CaptureError> {
         match self.failed.take() {
             Some(source) => Err(self.error(source)),
@@ -228,7 +227,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Some(work) = &self.work {
-            // Nothing depends on it: the name says that the file is incomplete.
+            // No error matters here: the name says that the file is incomplete.
             let _ = std::fs::remove_file(work);
         }
     }

@@ -1,7 +1,7 @@
-//! What is written down of single packets, if someone asked for it: a capture, and the trace of segments.
+//! The tap on single packets, if the user wants one: a capture, and the trace of segments.
 //!
-//! The engine calls it where a packet departs from a host, enters a link, arrives at a host, or is lost. A run without it pays a
-//! branch at each of these; to keep it at that, none of this is made part of the event loop's code (`cold`).
+//! The engine calls it where a packet departs from a host, enters a direction, arrives at a host, or is lost. Without it a run pays a
+//! branch at each of these. So that it stays at that, none of this is inlined into the event loop (`cold`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ use crate::scenario::error::suggestion;
 enum Spot {
     /// At one end of every flow; true for the receiving end.
     Host(bool),
-    /// At the entries of the link with this index.
+    /// At the entries of the directions of the link with this index.
     Link(usize),
 }
 
@@ -32,17 +32,17 @@ struct Recording {
     headers: Vec<u8>,
 }
 
-/// All that is written down of single packets.
+/// The tap of a run.
 #[derive(Debug)]
 pub(crate) struct Tap {
     conversations: Vec<Conversation>,
     capture: Option<Recording>,
     segments: Option<SegmentTrace>,
-    /// Whose event is at work; behind all links if it is a timer.
+    /// The entity of the present event; [`TIMER`] for a timer.
     entity: u32,
-    /// Losses, which may be known ahead of time.
+    /// Losses that have no row yet; they may be known ahead of time.
     losses: BinaryHeap<Reverse<LostSegment>>,
-    /// How many there have been.
+    /// How many losses there have been.
     lost: u64,
 }
 
@@ -57,14 +57,14 @@ struct LostSegment {
     end: u64,
 }
 
-/// Behind all links.
+/// Behind all entities.
 const TIMER: u32 = u32::MAX;
 
 impl Tap {
-    /// What the plan and the caller ask for; `None` if that is nothing.
+    /// The tap that the plan and the caller need; `None` if they need none.
     ///
     /// # Errors
-    /// A place that does not exist, packets that are none of IPv4, a file that cannot be written.
+    /// A place that does not exist, packets that cannot be IPv4 packets, a file that cannot be written.
     pub(crate) fn new(plan: &Plan, capture: Option<&Capture>) -> Result<Option<Box<Self>>, CaptureError> {
         let segments = plan.record.is_some_and(|r| r.segments).then(SegmentTrace::default);
         if segments.is_none() && capture.is_none() {
@@ -77,7 +77,7 @@ impl Tap {
         Ok(Some(Box::new(Self { conversations, capture, segments, entity: TIMER, losses, lost: 0 })))
     }
 
-    /// Does it see packets on their way?
+    /// Does it capture packets?
     pub(crate) fn captures(&self) -> bool {
         self.capture.is_some()
     }
@@ -103,7 +103,7 @@ impl Tap {
         self.at_host(now, packet, store, packet.has(ACK));
     }
 
-    /// A packet arrives at the host it was meant for, by the link that is this entity.
+    /// A packet arrives at its host, by the direction or delay with this entity.
     #[cold]
     #[inline(never)]
     pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut SackStore) {
@@ -120,7 +120,7 @@ impl Tap {
         conversation.arrive(packet, store.mark_of(packet.handle));
         self.at_host(now, packet, store, !packet.has(ACK));
         if !packet.has(ACK) || packet.has(CONTROL) {
-            store.free(packet.handle); // those of an acknowledgement are still to be read
+            store.free(packet.handle); // the blocks of an acknowledgement are still to be read
         }
     }
 
@@ -130,7 +130,7 @@ impl Tap {
         }
     }
 
-    /// A packet is offered to the direction `link` of a link.
+    /// A packet is offered to direction `link`.
     #[cold]
     #[inline(never)]
     pub(crate) fn enters(&mut self, now: Time, link: usize, packet: &Packet, store: &SackStore) {
@@ -139,7 +139,7 @@ impl Tap {
         }
     }
 
-    /// A packet is lost at `at`, which may be ahead of time, where link `from` has brought it; `None` if it sets out there.
+    /// A packet is lost at `at`, which may be ahead of time. `from`: the entity that has brought it; `None` if it sets out there.
     #[cold]
     #[inline(never)]
     pub(crate) fn loses(&mut self, at: Time, from: Option<u32>, packet: &Packet) {
@@ -167,7 +167,7 @@ impl Tap {
         self.segments.as_ref().map_or(0, |trace| (trace.t_s.len() + self.losses.len()) as u64)
     }
 
-    /// What has gone wrong with the capture so far.
+    /// The first error of the capture so far.
     pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
         self.capture.as_mut().map_or(Ok(()), |c| c.writer.failure())
     }
@@ -183,7 +183,7 @@ impl Tap {
     }
 }
 
-/// Writes down the losses before what happens now.
+/// Adds rows for the losses before the present event.
 fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>, now: (Time, u32)) {
     while losses.peek().is_some_and(|Reverse(loss)| (loss.at, loss.entity) < now)
         && let Some(Reverse(loss)) = losses.pop()

@@ -1,7 +1,7 @@
-//! The laws that hold in every run, whatever the scenario. A run that breaks one ends in an error that asks to report it.
+//! The laws that hold in every run, whatever the scenario. A run that breaks one ends in an error that asks the user to report it.
 //!
-//! Packets are counted while they pass and balanced when the run ends: at each direction of a link (`link/ledger.rs`), and for each
-//! flow from end to end by counters of its own.
+//! Packets are counted while they pass, and balanced when the run ends. Each direction of a link has a ledger (`link/ledger.rs`); each flow
+//! has counters of its own from end to end.
 
 use bentpipe_cc::Time;
 
@@ -33,7 +33,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Which packets of each flow are under way on links, data first, then acknowledgements.
+/// The packets of each flow that are under way on links: data, then acknowledgements.
 fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
     let mut found = vec![[0; 2]; flows];
     let mut count = |packet: &Packet| {
@@ -50,7 +50,7 @@ fn under_way(directions: &mut [Direction], flows: usize) -> Vec<[u64; 2]> {
     found
 }
 
-/// One flow from end to end; `found`: its packets that are on links, data and acknowledgements.
+/// Balances one flow from end to end; `found`: its data and acknowledgements on links.
 fn balance_flow(flow: &FlowState, plan: &FlowPlan, found: [u64; 2]) -> Result<(), Breach> {
     let kinds = [
         ("data", flow.data, flow.missing_data, found[0]),

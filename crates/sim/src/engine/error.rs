@@ -8,7 +8,7 @@ use crate::capture::pcap::CaptureError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The caller wanted it to stop.
+    /// The caller stopped the run.
     #[error("the run was interrupted")]
     Interrupted,
     /// A controller could not be built.
@@ -22,7 +22,7 @@ pub enum RunError {
     /// Packets could not be captured.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// What is recorded would fill the memory.
+    /// The rows recorded would fill the memory.
     #[error("the run records more than {most} rows; choose a longer interval, a shorter run, or record less")]
     Rows {
         /// Most rows of a run.
@@ -34,11 +34,11 @@ pub enum RunError {
          {MAX_OUTSTANDING} outstanding; give flows a receive_window, such as \"100000 segments\", or links shorter queues"
     )]
     Kept {
-        /// Packets on links, and segments for which senders have taken memory.
+        /// Packets on links, and segments for which senders hold memory.
         kept: u64,
-        /// Most of a run.
+        /// The most that a run may keep.
         most: u64,
-        /// Which flow or link keeps most of them, and how many.
+        /// The flow or link that keeps most of them, and how many.
         who: String,
     },
     /// A law that holds in every run was broken: a bug of the simulator.
@@ -46,7 +46,7 @@ pub enum RunError {
     Law {
         /// What ought to hold.
         law: &'static str,
-        /// Where it does not, and by which numbers.
+        /// Where the law is broken, and by which numbers.
         numbers: String,
         /// Seed of the run.
         seed: u64,

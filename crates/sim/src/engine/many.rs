@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use crate::engine::RunError;
 use crate::record::outcome::Outcome;
 
-/// Calls `one` with 0 to `count` - 1 on `threads` threads (0: one a core). Results come in that order, whatever the number
-/// of threads. Once `stop` is true no further run is begun.
+/// Calls `one` with 0 to `count` - 1 on `threads` threads (0: one a core). Results come in the order of the calls, whatever the number of
+/// threads. Once `stop` is true no further run is begun.
 ///
 /// # Errors
-/// The first error in that order.
+/// The first error in the order of the calls.
 pub fn run_many(
     count: usize,
     threads: usize,

@@ -1,5 +1,5 @@
-//! What a run keeps at once has a bound. Memory goes into packets on links and into segments that senders keep until they are
-//! acknowledged, and an algorithm may want any window.
+//! A bound on the memory of a run. It goes into packets on links and into segments that senders keep until they are acknowledged. An
+//! algorithm may want any window, so a bound is needed.
 
 use bentpipe_tcp::MAX_OUTSTANDING;
 
@@ -8,26 +8,26 @@ use crate::host::flow::{FlowState, Kind};
 use crate::link::direction::Direction;
 use crate::resolve::plan::Plan;
 
-/// Most that a run may keep.
+/// The most packets and segments that a run may keep.
 const MOST: u64 = 1 << 26;
-/// Directions and flows that each look pays for: counting them is nothing beside the events between two looks.
+/// Directions and flows that each look pays for. To count so many costs nothing beside the events between two looks.
 const PER_LOOK: u64 = 1 << 10;
 
-/// When what is kept is counted.
+/// Says when to count packets and segments, and how many are too many.
 #[derive(Debug)]
 pub(super) struct MemoryBound {
-    /// Most that may be.
+    /// The most that a run may keep.
     pub(super) most: u64,
-    /// Looks since it was counted last.
+    /// Looks since the last count.
     looks: u64,
 }
 
-/// What is kept: packets for which directions keep something, and segments for which senders have taken memory.
+/// Packets for which directions keep something, and segments for which senders hold memory.
 struct Count {
     kept: u64,
-    /// The most of one flow, and which it is.
+    /// The most of one flow, and its index.
     flow: (u64, usize),
-    /// The most of one direction, and which it is.
+    /// The most of one direction, and its index.
     direction: (u64, usize),
 }
 
@@ -38,7 +38,7 @@ impl Default for MemoryBound {
 }
 
 impl MemoryBound {
-    /// Now and then: is too much kept? It is counted if enough has happened since the last time to pay for that.
+    /// Does the run keep too much? Called at each look; counts only if enough has happened since the last count to pay for it.
     pub(super) fn is_exceeded(&mut self, flows: &[FlowState], directions: &mut [Direction]) -> bool {
         self.looks += 1;
         if self.looks * PER_LOOK < (directions.len() + flows.len()) as u64 {
@@ -48,7 +48,7 @@ impl MemoryBound {
         Count::new(flows, directions).exceeds(self.most)
     }
 
-    /// Is too much kept, of the whole run or of one connection?
+    /// Does the whole run, or one connection, keep too much?
     pub(super) fn check(
         &self,
         plan: &Plan,

@@ -1,5 +1,5 @@
-//! Two loops that give the same result: `reference.rs` says what a run means, with an event for each packet at each direction;
-//! `fast_path` takes every short cut that the directions' promises allow.
+//! Two loops that give the same result. `reference.rs` says what a run means: an event for each packet at each direction. `fast_path` takes
+//! every short cut that the promises of the directions allow.
 
 pub(crate) mod audit;
 mod classes;
@@ -29,10 +29,10 @@ pub fn run(plan: &Plan, supply: &mut Supply<'_>, watch: &mut Watch<'_>) -> Resul
     run_captured(plan, None, supply, watch)
 }
 
-/// As [`run`], and writes the packets to a file, if that is asked for.
+/// As [`run`], and writes the packets to a file if `capture` names one.
 ///
 /// # Errors
-/// As for [`run`], and a capture that is not possible; then nothing is left of its file.
+/// As for [`run`], and a capture that is not possible. A run that fails leaves no file.
 pub fn run_captured(
     plan: &Plan,
     capture: Option<&Capture>,

@@ -1,4 +1,4 @@
-//! What a run consists of, whichever loop works it out: the directions of the links, the hosts, and what is recorded of them.
+//! The state of a run, whichever loop works it out: the directions of the links, the hosts, and the recorder.
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{Controller, Start, Time};
@@ -25,10 +25,10 @@ use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 /// How many events pass between two calls of a [`Watch`].
 pub const EVENTS_PER_LOOK: u64 = 1 << 16;
 
-/// Builds the controllers of [`CcPlan::Supplied`]: given the key and how the connection starts.
+/// Builds the controllers of [`CcPlan::Supplied`] from the key and the start of the connection.
 pub type Supply<'a> = dyn FnMut(&str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
-/// Told the share of simulated time that has passed, once in [`EVENTS_PER_LOOK`] events; false stops the run.
+/// Called once in [`EVENTS_PER_LOOK`] events with the share of simulated time that has passed; false stops the run.
 pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 
 /// The state of a run.
@@ -36,7 +36,7 @@ pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 pub(super) struct Network {
     pub(super) seed: u64,
     pub(super) end: Time,
-    /// Those of the scenario, numbered as in the plan; a loop adds the access delays of the flows behind them.
+    /// The directions of the scenario, numbered as in the plan. A loop adds the access delays of the flows behind them.
     pub(super) directions: Vec<Direction>,
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
@@ -78,13 +78,13 @@ impl Network {
         })
     }
 
-    /// Where the queue of direction `i` puts a packet.
+    /// The class of a packet at direction `i`, which says where its queue puts it.
     pub(super) fn class(&self, i: usize, packet: &Packet) -> Class {
         let number = 2 * packet.flow as usize + usize::from(packet.has(ACK));
         self.classes.get(i).and_then(|classes| classes.get(number)).copied().unwrap_or_default()
     }
 
-    /// A packet that `brought` has brought at `at`, an entity of the order of events, will not arrive. `None`: it has just set out.
+    /// A packet is lost at `at`. `brought`: the entity that has brought it there; `None` if it has just set out.
     pub(super) fn lose(&mut self, at: Time, brought: Option<u32>, packet: &Packet) {
         if let Some(tap) = &mut self.tap {
             tap.loses(at, brought, packet);
@@ -94,7 +94,7 @@ impl Network {
         flow.missing_acks.dropped += u64::from(packet.has(ACK) && !packet.has(CONTROL));
     }
 
-    /// Loses what direction `i` has given up since the last time, when `brought` brings another packet at `at`.
+    /// Loses the packets that direction `i` has given up since the last call. `brought` brings another packet at `at`.
     pub(super) fn lose_doomed(&mut self, i: usize, at: Time, brought: Option<u32>) {
         while let Some((packet, fate)) = self.directions[i].take_doomed() {
             self.lose(at, brought, &packet);
@@ -104,8 +104,8 @@ impl Network {
         }
     }
 
-    /// Now and then, when `share` of the run is over: has all that is kept and written down still room, and is the caller content? False
-    /// if the run must end because of what it keeps; [`Network::finish`] says so.
+    /// Looks after the run when `share` of it is over: memory, rows, and whether the caller wants to go on. False if the run must end
+    /// because it keeps too much; [`Network::finish`] says so.
     pub(super) fn look(&mut self, share: f64, watch: &mut Watch<'_>) -> Result<bool, RunError> {
         let mut rows = self.recorder.rows();
         if let Some(tap) = &mut self.tap {
@@ -122,7 +122,7 @@ impl Network {
         if watch(share) { Ok(true) } else { Err(RunError::Interrupted) }
     }
 
-    /// The run is over: the books are balanced and the report is written.
+    /// The run is over: balances the books and writes the report.
     pub(super) fn finish(mut self, plan: &Plan) -> Result<Outcome, RunError> {
         self.memory.check(plan, &self.flows, &mut self.directions)?;
         let end = self.end;

@@ -1,11 +1,11 @@
 //! The reference loop: what a run means.
 //!
-//! Every packet is an event at every direction that it crosses: it is pushed where it enters, and an event is due whenever the direction
-//! says that something comes out. Every timer is an event. Events come in the order of [`Event`]: by time, and of one instant
-//! arrivals first, in the order of their entities. A tie is thus broken by a fixed number, and not by who was scheduled first.
+//! Every packet is an event at every direction that it crosses. It is pushed where it enters, and an event is due when the direction says
+//! that a packet comes out. Every timer is an event. [`Event`] gives the order: by time, and of one instant arrivals first, by entity. So a
+//! fixed number breaks a tie, and not who was scheduled first.
 //!
-//! This loop takes no short cut and asks for no promise. It works out runs that the fast path is not eligible for, and it is the
-//! oracle that the fast path is compared with, bit for bit.
+//! This loop takes no short cut and needs no promise. It works out the runs for which the fast path is not eligible. It is the oracle with
+//! which the fast path is compared, bit for bit.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +20,11 @@ use crate::link::random::Stream;
 use crate::record::recorder::Cause;
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
 
-/// What happens at an instant, in the order in which it does.
+/// The events of one instant, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Something comes out of a direction. Entities are the directions of the scenario, then three a flow: the access delay there, the
-    /// one back, and the random one of its acknowledgements.
+    /// A packet comes out of a direction. Entities are the directions of the scenario, then three a flow: its access delay there, the one
+    /// back, and the random delay of its acknowledgements.
     Arrival { entity: u32, direction: u32 },
     /// The timer of a sender, by its flow.
     Sender(u32),
@@ -42,9 +42,9 @@ pub(super) struct Reference {
     network: Network,
     now: Time,
     events: BTreeSet<(Time, Event)>,
-    /// The entity of each direction, and when its event is due.
+    /// The entity of each direction, and the instant at which its event is due.
     arrivals: Vec<(u32, Option<Time>)>,
-    /// When the timers of each flow's sender and receiver are due.
+    /// The instants at which the timers of each flow's sender and receiver are due.
     timers: Vec<[Time; 2]>,
     /// The directions that each flow's data and acknowledgements cross.
     routes: Vec<[Vec<u32>; 2]>,
@@ -87,10 +87,10 @@ impl Reference {
         run
     }
 
-    /// All that happens until the end.
+    /// Works out all events until the end.
     ///
     /// # Errors
-    /// A run that must not go on.
+    /// The run was stopped, or breaks a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         let end = self.network.end;
         let mut until_look = EVENTS_PER_LOOK;
@@ -157,7 +157,7 @@ impl Reference {
         self.enter(packet, None);
     }
 
-    /// A packet that entity `brought` has brought, or that has just left its host, is offered to the direction of its present hop.
+    /// Offers a packet to the direction of its present hop. `brought`: the entity that has brought it; `None` if it leaves its host.
     fn enter(&mut self, packet: Packet, brought: Option<u32>) {
         let i = self.route(&packet)[packet.hop as usize] as usize;
         if let Some(tap) = &mut self.network.tap {
@@ -176,7 +176,7 @@ impl Reference {
         self.expect(i);
     }
 
-    /// The event of a direction is due when it says that something comes out.
+    /// Schedules the event of direction `i` for the instant at which the direction says that a packet comes out.
     fn expect(&mut self, i: usize) {
         let next = self.network.directions[i].next();
         let (entity, due) = &mut self.arrivals[i];
@@ -245,7 +245,7 @@ impl Reference {
         }
     }
 
-    /// Sends what the receiving end of flow `f` has to say of the connection, and sets its timer.
+    /// Sends the control segment that the receiving end of flow `f` may have to send, and sets its timer.
     fn answer(&mut self, f: usize) {
         let Kind::Tcp(tcp) = &mut self.network.flows[f].kind else { return };
         let answer = tcp.answer(self.now, f as u32, 0);
@@ -309,7 +309,7 @@ impl Reference {
         self.arm(f, 1, Event::Receiver(f as u32), at.unwrap_or(NEVER));
     }
 
-    /// A timer that is moved later keeps its event, at which its host finds out and arms it anew.
+    /// A timer that is moved later keeps its event. Its host finds out when the event comes up, and arms the timer anew.
     fn arm(&mut self, f: usize, end: usize, timer: Event, at: Time) {
         let armed = &mut self.timers[f][end];
         if at < *armed {
@@ -318,7 +318,7 @@ impl Reference {
         }
     }
 
-    /// Is the timer that comes up now the one that was armed last? Then it is armed no more.
+    /// Is the timer that comes up now the one armed last? If so, disarms it.
     fn comes_up(&mut self, f: u32, end: usize) -> bool {
         let armed = &mut self.timers[f as usize][end];
         let comes_up = *armed == self.now;

@@ -1,34 +1,34 @@
-//! The laws that hold at the two ends of a flow: packets are counted while they pass, windows and acknowledgements are looked at with
-//! each ACK.
+//! The laws that hold at the two ends of a flow. Packets are counted while they pass; windows and acknowledgements are checked with each
+//! ACK.
 
 use bentpipe_tcp::Sender;
 
 use crate::link::ledger::Breach;
 
-/// Packets of one kind, data or acknowledgements, of one flow. Those of handshake and teardown are in no book of a flow.
+/// Packets of one kind, data or acknowledgements, of one flow. Segments of handshake and teardown are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Books {
     pub(crate) sent: u64,
     pub(crate) arrived: u64,
 }
 
-/// Those of them that have not arrived and will not.
+/// Packets in the books that have not arrived and will not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// Dropped by queues and lost to errors.
     pub(crate) dropped: u64,
-    /// On a link that had handed them on ahead of time when the run ends.
+    /// Handed on ahead of time by a direction, to arrive after the end of the run.
     pub(crate) beyond: u64,
 }
 
-/// What is looked at with each acknowledgement of one sender.
+/// Checks one sender with each acknowledgement.
 #[derive(Debug, Default)]
 pub(crate) struct WindowCheck {
     pub(crate) breach: Option<Box<Breach>>,
 }
 
 impl WindowCheck {
-    /// An acknowledgement of all before `ack` reaches a sender that has sent all before `next`.
+    /// Checks an acknowledgement of all before `ack` at a sender that has sent all before `next`.
     #[inline]
     pub(crate) fn ack(&mut self, ack: u64, next: u64) {
         if ack > next {
@@ -36,7 +36,7 @@ impl WindowCheck {
         }
     }
 
-    /// The sender after it.
+    /// Checks the sender after the acknowledgement.
     #[inline]
     pub(crate) fn sender(&mut self, sender: &Sender) {
         self.window(sender);
@@ -52,7 +52,7 @@ impl WindowCheck {
         }
     }
 
-    /// The sender's window.
+    /// Checks the sender's window.
     #[inline]
     pub(crate) fn window(&mut self, sender: &Sender) {
         let (mss, cwnd) = (u64::from(sender.flow().mss), sender.decision().cwnd);

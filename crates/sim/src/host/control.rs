@@ -1,13 +1,13 @@
-//! The segments that open and close a connection, as packets: their place in a packet's flags and their size.
+//! The segments that open and close a connection, as packets: their bits among a packet's flags, and their size.
 
 use bentpipe_tcp::{Control, LossRecovery, Options, Signal};
 
 use crate::link::packet::{ACK, CONTROL, Packet};
 
-/// Where [`CONTROL`] begins.
+/// The lowest bit of [`CONTROL`].
 const SHIFT: u32 = CONTROL.trailing_zeros();
 
-/// In the order of their numbers in the flags, from 1.
+/// In the order of their numbers among the flags, from 1.
 const SIGNALS: [Signal; 6] =
     [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck];
 
@@ -20,7 +20,7 @@ pub(crate) fn packet(control: Control, options: &Options, flow: u32, hop: u32) -
     Packet { flow, ts: control.ts, hop, size: size(control.signal, options), flags, ..Packet::default() }
 }
 
-/// What a packet says about the connection; `None` for data and its acknowledgements.
+/// The control signal of a packet; `None` for data and its acknowledgements.
 pub(crate) fn signal(packet: &Packet) -> Option<Signal> {
     let number = (packet.flags & CONTROL) >> SHIFT;
     SIGNALS.get(usize::from(number).wrapping_sub(1)).copied()
@@ -31,14 +31,14 @@ pub(crate) fn sizes(options: &Options) -> [u16; 6] {
     SIGNALS.map(|signal| size(signal, options))
 }
 
-/// Bytes on the wire: 20 of IPv4, 20 of TCP, and the options, whatever the scenario says of the headers of data.
+/// Bytes on the wire: 20 of IPv4, 20 of TCP, and the options, whatever headers the scenario gives to data.
 fn size(signal: Signal, options: &Options) -> u16 {
     // Timestamps are 10 bytes and padded to 12 (RFC 7323 appendix A).
     let timestamps = 12 * u16::from(options.timestamps);
     let more = match signal {
         Signal::Syn | Signal::SynAck => {
-            // Maximum segment size 4; window scale 3 and one of padding; SACK permitted 2, in the padding of the
-            // timestamps or with two bytes of its own.
+            // Maximum segment size 4; window scale 3 and one of padding. SACK permitted 2, in the padding of the timestamps or with two
+            // bytes of its own.
             let sack = options.recovery == LossRecovery::Sack && !options.timestamps;
             8 + 4 * u16::from(sack)
         }

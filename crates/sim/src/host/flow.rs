@@ -20,8 +20,8 @@ use bentpipe_tcp::unwrap;
 /// Marks "no timer armed" and "not finished".
 pub(crate) const NEVER: Time = Time::MAX;
 
-/// A TCP connection. What every segment and acknowledgement needs stands together: with thousands of connections the time goes into
-/// fetching their state, line by line.
+/// A TCP connection. The fields that every segment and acknowledgement needs stand together: with thousands of connections most time goes
+/// into fetching their state by cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
@@ -36,7 +36,7 @@ pub(crate) struct Tcp {
     pub(crate) check: WindowCheck,
 }
 
-/// A constant-rate source that answers to nothing.
+/// A constant-rate source, which does not react to the network.
 #[derive(Debug)]
 pub(crate) struct Cbr {
     rate: u64,
@@ -44,14 +44,14 @@ pub(crate) struct Cbr {
     on: u64,
     off: u64,
     begin: u64,
-    /// When the next packet is due, and the remainder of its computation in 1/rate nanoseconds.
+    /// When the next packet is due, and the remainder of that time in 1/rate nanoseconds.
     due: u64,
     carry: u64,
     sent: u64,
     delivered: u64,
 }
 
-/// What a flow runs. The mark of the kind stands in front, where every packet reads, and not in some byte of the connection.
+/// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
 #[derive(Debug)]
 #[repr(u8)]
 #[expect(
@@ -63,14 +63,14 @@ pub(crate) enum Kind {
     Cbr(Box<Cbr>),
 }
 
-/// A flow in the engine. It begins with a line of the cache, which what every packet needs fills up to the connection.
+/// A flow in the engine. Its first cache line holds the fields that every packet needs, and ends where the connection begins.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct FlowState {
     /// First hop of data and of acknowledgements.
     pub(crate) data_route: u32,
     pub(crate) ack_route: u32,
-    /// The instants for which entries of the event queue stand, if any.
+    /// The instants of this flow's timers in the event queue, if any.
     pub(crate) sender_armed: Time,
     pub(crate) receiver_armed: Time,
     /// Packets by kind, for the audit.
@@ -146,7 +146,7 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// The application sends nothing more. True if that gives the sending end something to send.
+    /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
         self.sender.stop();
         if self.sender.is_done() {
@@ -171,7 +171,7 @@ impl Tcp {
         }
     }
 
-    /// When [`Tcp::on_deadline`] must be called; [`NEVER`] for not at all.
+    /// When [`Tcp::on_deadline`] must be called; [`NEVER`] if not at all.
     #[inline]
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
@@ -189,7 +189,7 @@ impl Tcp {
         }
     }
 
-    /// What the sending end says of the connection at `now`, at hop `hop`.
+    /// The control segment that the sending end has to send at `now`, at hop `hop`.
     #[inline]
     pub(crate) fn poll_end(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
         let end = &mut self.ends.as_mut()?.0;
@@ -241,13 +241,13 @@ impl Tcp {
         self.receiver.on_deadline(now)
     }
 
-    /// What the receiving end says of the connection at `now`, at hop `hop`.
+    /// The control segment that the receiving end has to send at `now`, at hop `hop`.
     pub(crate) fn answer(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
         let segment = self.ends.as_mut()?.1.poll(now)?;
         Some(control::packet(segment, self.sender.options(), flow, hop))
     }
 
-    /// A data segment arrived. True if it is acknowledged now: then `packet` is the acknowledgement, at hop `hop`.
+    /// A data segment arrived. True if the receiver acknowledges it now; `packet` is then the acknowledgement, at hop `hop`.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -292,12 +292,12 @@ impl Tcp {
         true
     }
 
-    /// Bytes on the wire of a segment with a payload of `len`.
+    /// Bytes on the wire of a segment with `len` bytes of payload.
     fn data_size(&self, len: u32) -> u16 {
         (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
     }
 
-    /// The same of an acknowledgement with so many SACK blocks.
+    /// Bytes on the wire of an acknowledgement with so many SACK blocks.
     fn ack_size(&self, blocks: u32) -> u16 {
         let options = self.sender.options();
         // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
@@ -337,7 +337,7 @@ impl Tcp {
         self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
     }
 
-    /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, of which there are some.
+    /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, at least one.
     #[inline]
     fn told_packet(
         &self,
@@ -431,7 +431,7 @@ impl FlowState {
         }
     }
 
-    /// Bytes on the wire of most of its data packets and of most of its acknowledgements.
+    /// The usual sizes on the wire of its data packets and of its acknowledgements.
     pub(crate) fn usual_sizes(&self) -> [u16; 2] {
         match &self.kind {
             Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
@@ -439,7 +439,7 @@ impl FlowState {
         }
     }
 
-    /// All sizes that packets on its way there and on its way back may have.
+    /// All sizes that packets of its data and of its acknowledgements may have.
     pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
         let [mut there, back] = self.sizes_but_probes();
         if let Kind::Tcp(tcp) = &self.kind
@@ -472,7 +472,7 @@ impl FlowState {
         [there, back]
     }
 
-    /// Does its receiver do nothing but answer packets when they come?
+    /// Does its receiver send nothing but answers to packets, each when the packet comes?
     pub(crate) fn answers_at_once(&self) -> bool {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.ends.is_none() && tcp.sender.options().delayed_ack.is_none(),
@@ -554,12 +554,12 @@ mod tests {
 
     use super::*;
 
-    /// A line of the cache has 64 bytes on the processors that the laboratory is meant for.
+    /// A cache line has 64 bytes on the processors that the laboratory is meant for.
     #[test]
     fn a_flow_begins_with_a_line_that_ends_where_the_connection_begins() {
-        // The mark of the kind is as long as the strictest alignment behind it.
+        // The tag is as long as the strictest alignment behind it.
         assert_eq!(offset_of!(FlowState, kind) + align_of::<Kind>(), 64);
-        // An odd number of lines: with a power of two the same fields of all flows would compete for few places of the cache.
+        // An odd number of cache lines: with a power of two the same fields of all flows would compete for few sets of the cache.
         assert_eq!(size_of::<FlowState>() / 64 % 2, 1);
         let (first, last) = (offset_of!(Tcp, ends), offset_of!(Tcp, receiver) + size_of::<Receiver>());
         assert!(last - first <= 192, "{first} to {last}");

@@ -1,13 +1,13 @@
-//! SACK blocks of acknowledgements under way, and marks that a capture shows.
+//! SACK blocks of acknowledgements under way, and header fields that only a capture shows.
 
 use bentpipe_tcp::{Block, Sack, SackOption};
 
-/// What a packet carries that the simulation does not need, but a capture shows.
+/// Header fields that the simulation does not need, but a capture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// Identification of IPv4.
     pub(crate) id: u16,
-    /// The other timestamp: the value of an acknowledgement, the echo of data.
+    /// The other timestamp: TSval of an acknowledgement, TSecr of data.
     pub(crate) ts: u32,
 }
 
@@ -16,12 +16,12 @@ pub(crate) struct Mark {
 pub(crate) struct SackStore {
     slots: Vec<SackOption>,
     free: Vec<u32>,
-    /// Of the slots, if packets are captured.
+    /// The marks of the slots, if packets are captured.
     marks: Vec<Mark>,
 }
 
 impl SackStore {
-    /// Keeps the blocks of an acknowledgement of all before `ack`. Returns their handle, and how many there are.
+    /// Stores the blocks of an acknowledgement of all before `ack`. Returns their handle and their number.
     #[inline]
     pub(crate) fn put(&mut self, ack: u64, blocks: impl IntoIterator<Item = Block>) -> (u32, u32) {
         let handle = self.free.pop().unwrap_or_else(|| self.widen());
@@ -36,7 +36,7 @@ impl SackStore {
         self.slots.len() as u32
     }
 
-    /// Gives the packet with this handle, or none yet, a mark. Returns its handle.
+    /// Gives a packet a mark; `handle` may be none yet. Returns the handle.
     pub(crate) fn mark(&mut self, handle: u32, mark: Mark) -> u32 {
         let handle = if handle == 0 { self.put(0, []).0 } else { handle };
         self.marks.resize(self.slots.len(), Mark::default());
@@ -65,7 +65,7 @@ impl SackStore {
         self.slots.get((handle as usize).wrapping_sub(1))
     }
 
-    /// Takes the blocks out, into an option that has none; the handle is free again.
+    /// Moves the blocks into an option that has none, and frees the handle.
     #[inline]
     pub(crate) fn take(&mut self, handle: u32, sack: &mut Sack) {
         if handle > 0 {
@@ -79,7 +79,7 @@ impl SackStore {
         self.slots[handle as usize - 1].unpack(sack);
     }
 
-    /// The packet with this handle has gone.
+    /// Frees the handle of a packet that is gone.
     #[inline]
     pub(crate) fn free(&mut self, handle: u32) {
         if handle > 0 {

@@ -1,20 +1,19 @@
 //! Packets that wait for a first-in-first-out transmitter, the one in transmission not counted.
 //!
-//! The departure of each packet is known when it arrives, so what is kept of it is the instant at which its transmission
-//! will begin, which is the departure of the one before. An idle transmitter never looks here. The ring is a power of two long: a
-//! step of every hop has better to do than to find out where it ends.
+//! The departure of each packet is known when it arrives. So the list keeps the instant at which its transmission will begin, the departure
+//! of the packet before. An idle transmitter never looks here. The ring is a power of two long, because each hop must find its end quickly.
 
 use std::collections::VecDeque;
 
-/// The waiting packets of one link, in order.
+/// The waiting packets of one direction, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
-    /// When the transmission of each begins: a ring. Those in the past have not been forgotten yet.
+    /// A ring of the instants at which transmissions begin. Past ones stay until the next call of `drain`.
     begins: Vec<u64>,
-    /// Those from `head` on, up to `tail`, wait; both only grow.
+    /// Packets from `head` on, up to `tail`, wait; both only grow.
     head: u64,
     tail: u64,
-    /// Their bytes, if anyone counts them.
+    /// Their bytes, if the queue's limit or rule needs them.
     bytes: Option<Box<Bytes>>,
 }
 
@@ -25,7 +24,7 @@ struct Bytes {
 }
 
 impl Backlog {
-    /// An empty one that counts packets, and bytes if `bytes`.
+    /// An empty backlog that counts packets, and with `bytes` also bytes.
     pub(crate) fn new(bytes: bool) -> Self {
         Self { bytes: bytes.then(Box::default), ..Self::default() }
     }
@@ -35,7 +34,7 @@ impl Backlog {
         number as usize & self.begins.len().wrapping_sub(1)
     }
 
-    /// A packet of `size` bytes joins, whose transmission begins at `begin`.
+    /// Adds a packet of `size` bytes, whose transmission begins at `begin`.
     #[inline(always)]
     pub(crate) fn join(&mut self, begin: u64, size: u16) {
         if self.packets() == self.begins.len() as u64 {
@@ -72,7 +71,7 @@ impl Backlog {
         }
     }
 
-    /// Packets that waited when it was drained last, and have come since.
+    /// Packets that waited when it was drained last, and packets that have come since.
     #[inline(always)]
     pub(crate) fn packets(&self) -> u64 {
         self.tail - self.head
@@ -83,7 +82,7 @@ impl Backlog {
         self.bytes.as_ref().map_or(0, |bytes| bytes.sum)
     }
 
-    /// The same, added up.
+    /// The same, added up packet by packet.
     pub(crate) fn bytes_added_up(&self) -> u64 {
         self.bytes.iter().flat_map(|bytes| &bytes.sizes).map(|&size| u64::from(size)).sum()
     }

@@ -1,12 +1,12 @@
 //! One direction of a link: a queue, a transmitter, losses, propagation.
 //!
-//! Its contract is small. [`Direction::push`] offers a packet, [`Direction::next`] says when something will come out, and
-//! [`Direction::pop`] gives it, delivered or lost. [`Direction::promises`] says what else a short cut may rely on.
+//! Its contract is small. [`Direction::push`] offers a packet, [`Direction::next`] says when a packet will come out, and [`Direction::pop`]
+//! gives it, delivered or lost. [`Direction::promises`] says what else a short cut may rely on.
 //!
-//! With a first-in-first-out queue the departure of a packet is known when it arrives, so a packet costs at most one event: its
-//! arrival at the far end. A queue that decides on arrival keeps that true. Packets that wait are counted apart from those under
-//! way (`backlog.rs`): a packet that finds the transmitter free has nothing to do with them. A queue that decides at
-//! departure (`departures.rs`) holds its packets back until the transmitter is free.
+//! With a first-in-first-out queue the departure of a packet is known when it arrives. So a packet costs at most one event, its arrival at
+//! the far end, also if the queue decides on arrival. Waiting packets are counted apart from packets under way (`backlog.rs`): a packet
+//! that finds the transmitter free needs no such count. A queue that decides at departure (`departures.rs`) holds its packets back until
+//! the transmitter is free.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ use crate::queue::kind::Rule;
 use crate::queue::on_arrival::{Arrival, OnArrival, Verdict};
 use crate::resolve::plan::{DirectionPlan, QueueLimit};
 
-/// Nothing that is not listed has to wait for longer, 146 years, so that no time of it is beyond the end of the clock.
+/// Longest wait at a queue without a list, ns: 146 years, so that no sum of times is beyond the end of the clock.
 const FARTHEST: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
@@ -35,58 +35,58 @@ struct InFlight {
 /// What one direction of a link has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Packets that came; what decides at departure counts those that were chosen.
+    /// Packets that came. A direction that decides at departure counts the packets that were chosen.
     pub(crate) offered: u64,
     pub(crate) delivered: u64,
     pub(crate) dropped_queue: u64,
     pub(crate) dropped_error: u64,
     pub(crate) marked: u64,
-    /// Most packets that waited; of [`Room::Ahead`], the most time that one did.
+    /// Most packets that waited; with [`Room::Ahead`], the longest wait in ns.
     pub(crate) most: u64,
-    /// Handed on ahead of time to arrive after the end of the run.
+    /// Packets handed on ahead of time that would arrive after the end of the run.
     pub(crate) beyond: u64,
     /// Sum of all waiting times, packet-nanoseconds.
     waited: u128,
 }
 
-/// What a queue has room for.
+/// The room in a queue.
 #[derive(Clone, Copy, Debug)]
 enum Room {
     Packets(u64),
     Bytes(u64),
-    /// All packets take the same whole number of nanoseconds: how many wait follows from when the transmitter will be free, which may be
-    /// so many nanoseconds ahead. Nothing is listed.
+    /// All packets take the same whole number of nanoseconds, so the number that waits follows from when the transmitter will be free. That
+    /// may be so many nanoseconds ahead, and no list is needed.
     Ahead(u64),
 }
 
-/// Why a direction does not take a packet.
+/// Why a direction refuses a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The queue has no room.
     Full,
-    /// The queue has room, but its rule is to drop early.
+    /// The queue has room, but its rule drops the packet early.
     Early,
 }
 
-/// What a direction says of a packet that is pushed.
+/// The answer to a packet that is pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// It is inside.
+    /// The packet is inside.
     Taken,
-    /// It is inside, and known to be in error: it comes out when it would have reached the far end.
+    /// The packet is inside, and known to be in error. It comes out when it would have reached the far end.
     Lost,
-    /// It is not inside.
+    /// The packet is not inside.
     Dropped(Refusal),
 }
 
-/// What has become of a packet that was inside.
+/// The fate of a packet that was inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It has reached the far end.
+    /// The packet has reached the far end.
     Delivered,
-    /// It was in error on its way.
+    /// The packet was in error on its way.
     Lost,
-    /// The queue has dropped it since it was taken.
+    /// The queue has dropped the packet since it was taken.
     Dropped,
 }
 
@@ -103,13 +103,13 @@ pub struct Promises {
     pub constant: Option<Span>,
 }
 
-/// What becomes of a packet that goes through a direction which keeps packets in order.
+/// The fate of a packet that enters a direction which keeps packets in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transit {
     Refused(Refusal),
-    /// Taken, but lost on the way; it would have reached the far end then.
+    /// Taken, but lost on the way; it would have reached the far end at this time.
     Lost(Time),
-    /// It will reach the far end then.
+    /// The packet will reach the far end at this time.
     Arrives(Time),
 }
 
@@ -118,7 +118,7 @@ pub(crate) enum Transit {
 enum Admission {
     /// A queue decides on arrival.
     OnArrival(Box<dyn OnArrival>),
-    /// Packets wait elsewhere and come when the transmitter is free.
+    /// A queue decides at departure, and hands packets over when the transmitter is free.
     Scheduled(Box<Scheduled>),
     /// A pure delay that holds each packet for a random time of its own.
     Jitter(Jitter),
@@ -136,25 +136,25 @@ struct Jitter {
 pub struct Direction {
     transmitter: Transmitter,
     delay: u64,
-    /// Nothing but a transmitter, a drop-tail queue and a delay.
+    /// Is it only a transmitter, a drop-tail queue and a delay?
     simple: bool,
-    /// Packets that come out at one instant come out in the order of their flows.
-    by_flow: bool,
-    /// In tests: it keeps to itself what becomes of packets.
+    /// Do several flows share it? Then packets that come out at one instant come out in the order of their flows.
+    shared: bool,
+    /// In tests: it does not promise to know the fate of packets.
     #[cfg(test)]
     is_opaque: bool,
     room: Room,
     pub(super) backlog: Backlog,
-    /// Packets whose arrival at the far end is awaited here, in order.
+    /// Packets that will come out at the far end, in order. Packets handed on ahead of time are not among them.
     under_way: VecDeque<InFlight>,
     pub(crate) counts: Counts,
-    /// `None` for drop-tail, so that a link is no larger, and takes no more looks, for what others do.
+    /// `None` for drop-tail, so that a link is no larger and costs no more for rules of other links.
     admission: Option<Box<Admission>>,
     losses: Vec<LossModel>,
 }
 
 impl Direction {
-    /// One direction as `plan` says. Its losses and its queue draw from streams named after `name`.
+    /// The direction that `plan` describes. Its losses and its queue draw from streams named after `name`.
     pub fn new(plan: &DirectionPlan, seed: u64, name: &str) -> Self {
         let stream = |i: usize| Stream::new(seed, &format!("{name}/loss/{i}"));
         let losses: Vec<_> =
@@ -172,7 +172,7 @@ impl Direction {
                 Some(Admission::OnArrival(rule))
             }
             Rule::AtDeparture(rule) => {
-                // What it hands over has waited already.
+                // A packet that is handed over has waited already.
                 (room, bytes) = (Room::Packets(u64::MAX), false);
                 Some(Admission::Scheduled(Box::new(Scheduled::new(rule))))
             }
@@ -187,12 +187,23 @@ impl Direction {
         }
     }
 
-    /// A direction that delays and neither queues nor loses. Packets that come out at one instant come out in the order of their flows.
+    /// A direction with a delay, but without queue or losses.
     pub(crate) fn access_delay(delay: Span) -> Self {
-        Self { by_flow: true, ..Self::pure_delay(delay, 0) }
+        Self::pure_delay(delay, 0)
     }
 
-    /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps their order.
+    /// From now on several flows share it: packets of one instant come out in the order of the flows.
+    pub(crate) fn share(&mut self) {
+        self.shared = true;
+    }
+
+    /// Do several flows share it?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps packets in order.
     pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
         let admission = Some(Box::new(Admission::Jitter(Jitter { most, stream })));
         Self { admission, ..Self::pure_delay(Span::ZERO, 0) }
@@ -203,7 +214,7 @@ impl Direction {
             transmitter: Transmitter::new(rate),
             delay: delay.0,
             simple: false,
-            by_flow: false,
+            shared: false,
             #[cfg(test)]
             is_opaque: false,
             room: Room::Packets(u64::MAX),
@@ -215,7 +226,7 @@ impl Direction {
         }
     }
 
-    /// Offers a packet at `now`, which is not earlier than at the last call. Queues that sort by flow go by `class`.
+    /// Offers a packet at `now`, which is not before the last call. Queues that sort by flow go by `class`.
     pub fn push(&mut self, now: Time, mut packet: Packet, class: Class) -> Push {
         if self.decides_at_departure() {
             return self.push_scheduled(now, packet, class);
@@ -234,13 +245,13 @@ impl Direction {
         }
     }
 
-    /// When something comes out next; `None` if nothing is inside.
+    /// When the next packet comes out; `None` if nothing is inside.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
     }
 
-    /// What comes out at `now`, the instant that [`Direction::next`] says.
+    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
         let packet = self.under_way.pop_front()?.packet;
@@ -254,15 +265,15 @@ impl Direction {
         Some((packet, Fate::Delivered))
     }
 
-    /// A packet inside that will not arrive, told once, when a later call makes it known: the queue has dropped it, and it comes out
-    /// here and not by [`Direction::pop`], or it is lost on its way.
+    /// Takes, once, a packet inside of which a later call has found that it will not arrive. A dropped packet comes out only here, a lost
+    /// one also by [`Direction::pop`].
     pub fn take_doomed(&mut self) -> Option<(Packet, Fate)> {
         let packet = self.scheduled()?.take_untold()?;
         let fate = if packet.has(LOST) { Fate::Lost } else { Fate::Dropped };
         Some((packet, fate))
     }
 
-    /// What it promises about packets of `size` bytes.
+    /// The promises about packets of `size` bytes.
     pub fn promises(&self, size: u16) -> Promises {
         let (time, rest) = self.transmitter.time(size);
         let pure = self.transmitter.rate == 0 && self.admission.is_none();
@@ -279,7 +290,7 @@ impl Direction {
         promises
     }
 
-    /// From now on it keeps to itself what becomes of packets.
+    /// From now on it does not promise to know the fate of packets.
     #[cfg(test)]
     pub(crate) fn become_opaque(&mut self) {
         self.is_opaque = true;
@@ -290,7 +301,7 @@ impl Direction {
         self.under_way.front().map(|slot| &slot.packet)
     }
 
-    /// All packets that come are of `size` bytes. If the clock can tell how long all of them take, nothing needs listing.
+    /// From now on all packets are of `size` bytes. If each takes a whole number of nanoseconds, the queue needs no list.
     pub(crate) fn expect_equal_packets(&mut self, size: u16) {
         if let (true, Room::Packets(limit)) = (self.simple, self.room)
             && let Some(time) = self.transmitter.repeat(size)
@@ -308,7 +319,7 @@ impl Direction {
         }
     }
 
-    /// `count` packets of `size` bytes have gone through as [`Promises::constant`] says; `delivered`: all the way.
+    /// `count` packets of `size` bytes have passed as [`Promises::constant`] says. `delivered`: they have also left the far end.
     pub(crate) fn book_constant(&mut self, size: u16, count: u64, delivered: bool) {
         self.counts.offered += count;
         self.counts.delivered += if delivered { count } else { 0 };
@@ -320,7 +331,7 @@ impl Direction {
         self.transmitter.rate
     }
 
-    /// What waits, if that is decided at departure.
+    /// The packets that wait in a queue that decides at departure.
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
         match self.admission.as_deref_mut() {
             Some(Admission::Scheduled(scheduled)) => Some(scheduled),
@@ -328,12 +339,12 @@ impl Direction {
         }
     }
 
-    /// Does it decide at departure?
+    /// Does its queue decide at departure?
     pub(crate) fn decides_at_departure(&self) -> bool {
         matches!(self.admission.as_deref(), Some(Admission::Scheduled(_)))
     }
 
-    /// When the transmitter will have sent all that it has taken.
+    /// When the transmitter will have sent every packet that it has taken.
     pub(crate) fn free_at(&self) -> Time {
         Time(self.transmitter.free_at)
     }
@@ -353,11 +364,11 @@ impl Direction {
         self.backlog.packets()
     }
 
-    /// Has the queue room at `now`, when it has been drained?
+    /// Has the queue room at `now`? It has been drained until then.
     #[inline(always)]
     fn has_room(&self, now: Time, size: u16) -> bool {
         if self.transmitter.free_at <= now.0 {
-            return true; // it goes straight to the transmitter
+            return true; // the packet goes straight to the transmitter
         }
         match self.room {
             Room::Packets(limit) => self.backlog.packets() < limit,
@@ -366,7 +377,7 @@ impl Direction {
         }
     }
 
-    /// A packet that arrives at `now`; the queue has been drained.
+    /// The arrival of `packet` at `now`, as queues see it. The queue has been drained until then.
     fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
         Arrival {
             now,
@@ -378,7 +389,7 @@ impl Direction {
         }
     }
 
-    /// Does the queue take the packet? Marks it, if the rule wants that.
+    /// Does the queue take the packet? Marks the packet if the queue's rule says so.
     fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
         match self.admission.as_deref() {
             None => self.has_room(now, packet.size),
@@ -387,7 +398,7 @@ impl Direction {
         }
     }
 
-    /// The same where a rule has its say.
+    /// The same with a rule that decides on arrival.
     fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
         let arrival = self.arrival(now, packet);
         let Some(Admission::OnArrival(rule)) = self.admission.as_deref_mut() else { return true };
@@ -399,7 +410,7 @@ impl Direction {
         verdict != Verdict::Drop
     }
 
-    /// Until when a pure delay holds a packet that comes at `now`, besides its delay.
+    /// When a pure delay lets go a packet that comes at `now`, its fixed delay apart.
     fn held(&mut self, now: Time) -> u64 {
         if let Some(Admission::Jitter(jitter)) = self.admission.as_deref_mut() {
             // A draw is in (0, 1], so this is less than `most`.
@@ -411,8 +422,8 @@ impl Direction {
         now.0
     }
 
-    /// As [`Direction::push`] for a direction that promises order: says what becomes of the packet, and does not keep it. Inlined, as
-    /// it is a step of every hop.
+    /// As [`Direction::push`] for a direction that promises order: gives the packet's fate, and does not keep the packet. Inlined, as each
+    /// hop needs it.
     #[inline(always)]
     pub(crate) fn transit(&mut self, now: Time, packet: &mut Packet) -> Transit {
         self.counts.offered += 1;
@@ -444,7 +455,7 @@ impl Direction {
         Transit::Arrives(self.arrival_of(sent))
     }
 
-    /// The same for all kinds of links.
+    /// The same for all kinds of directions.
     #[inline(never)]
     fn transit_by_rules(&mut self, now: Time, packet: &mut Packet) -> Transit {
         if self.transmitter.rate == 0 {
@@ -479,26 +490,26 @@ impl Direction {
         self.counts.most = self.counts.most.max(self.backlog.packets());
     }
 
-    /// When what is sent at `sent` reaches the far end.
+    /// When a packet that is sent at `sent` reaches the far end.
     #[inline(always)]
     fn arrival_of(&self, sent: u64) -> Time {
         Time(sent.saturating_add(self.delay))
     }
 
     /// Keeps an admitted packet at hop `hop` until it reaches the far end at `at`. Is it the first of those under way, so that the
-    /// link's next event is new?
+    /// direction has a new next event?
     #[inline(always)]
     pub(crate) fn keep(&mut self, at: Time, hop: u32, packet: &Packet) -> bool {
         if self.under_way.len() == self.under_way.capacity() {
             self.grow();
         }
         debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
-        let tied = self.by_flow && self.under_way.back().is_some_and(|last| last.at == at);
+        let tied = self.shared && self.under_way.back().is_some_and(|last| last.at == at);
         self.under_way.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
         self.under_way.len() == 1 || tied && self.settle_last()
     }
 
-    /// Puts the last packet before those of later flows that arrive at the same instant. Is it the first of all now?
+    /// Moves the last packet before packets of later flows that arrive at the same instant. Is it now the first of all?
     #[cold]
     #[inline(never)]
     fn settle_last(&mut self) -> bool {
@@ -511,18 +522,18 @@ impl Direction {
         place == 0
     }
 
-    /// By a quarter, and not to twice the size: with many packets under way they are what a run needs memory for.
+    /// Grows by a quarter, and not to twice the size: with many packets under way they take most of a run's memory.
     #[cold]
     fn grow(&mut self) {
         self.under_way.reserve_exact((self.under_way.len() / 4).max(2));
     }
 
-    /// The packets that have not reached the far end, lost ones included. Those handed on ahead of time are counted elsewhere.
+    /// Packets that have not reached the far end, lost ones included. Packets handed on ahead of time are counted elsewhere.
     pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
         self.under_way.iter().map(|slot| &slot.packet)
     }
 
-    /// Packets for which it keeps something, those twice that wait and are under way.
+    /// Packets for which it keeps something. A packet that waits and is under way counts twice.
     pub(crate) fn kept(&mut self) -> u64 {
         let waiting = self.scheduled().map_or(0, |scheduled| scheduled.waiting());
         waiting + self.backlog.packets() + self.under_way.len() as u64
@@ -533,7 +544,7 @@ impl Direction {
         if end.0 == 0 {
             return 0.0;
         }
-        // What is promised beyond the end is one unbroken busy period.
+        // The time beyond the end is one unbroken busy period.
         let Transmitter { free_at, busy, .. } = self.transmitter;
         let beyond = free_at.saturating_sub(end.0).min(busy);
         (busy - beyond) as f64 / end.0 as f64
@@ -547,7 +558,7 @@ impl Direction {
         if let Some(scheduled) = self.scheduled() {
             return scheduled.queue_mean(end);
         }
-        // Packets still waiting have been charged beyond the end.
+        // Packets that still wait have been charged for their wait beyond the end.
         let beyond = if let Room::Ahead(_) = self.room {
             self.transmitter.to_wait(end.0)
         } else {

@@ -1,5 +1,5 @@
-//! The laws that hold at one direction of a link. A run that breaks one ends in an error that asks to report it: its numbers cannot
-//! be trusted.
+//! The laws that hold at one direction of a link. A run that breaks one ends in an error that asks the user to report it: its numbers
+//! cannot be trusted.
 
 use bentpipe_cc::Time;
 
@@ -7,30 +7,30 @@ use crate::link::direction::Direction;
 use crate::link::packet::LOST;
 use crate::resolve::plan::{DirectionPlan, QueueLimit};
 
-/// A law that was broken, and by which numbers.
+/// A broken law, and the numbers that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Breach {
     pub(crate) law: &'static str,
     pub(crate) numbers: String,
 }
 
-/// Checks a law; `numbers` are worked out only if it is broken.
+/// Checks a law; `numbers` is called only if the law is broken.
 pub(crate) fn hold(law: &'static str, holds: bool, numbers: impl FnOnce() -> String) -> Result<(), Breach> {
     if holds { Ok(()) } else { Err(Breach { law, numbers: numbers() }) }
 }
 
-/// What one direction of a link has done with the packets that it was offered.
+/// What one direction of a link has done with the packets offered to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ledger {
     offered: u64,
     dropped_queue: u64,
     dropped_error: u64,
     delivered: u64,
-    /// Waiting before the transmitter of a link that decides at departure.
+    /// Waiting before the transmitter of a direction that decides at departure.
     waiting: u64,
     /// Waiting, in transmission or propagating elsewhere, and not lost.
     under_way: u64,
-    /// Bytes that wait by the queue's counter, and by adding up its packets.
+    /// Bytes that wait: by the queue's counter, and by adding up its packets.
     waiting_bytes: (u64, u64),
     /// Most bytes that ever waited, in a queue that decides at departure.
     most_bytes: u64,
@@ -38,8 +38,7 @@ struct Ledger {
 }
 
 impl Direction {
-    /// Balances what has been counted until `end` of the direction called `name`; `plan`: what it was made of, if it is one of the
-    /// scenario's.
+    /// Balances the counts until `end` of the direction called `name`. `plan`: `None` for an access delay.
     pub(crate) fn audit(
         &mut self,
         name: &str,
@@ -81,11 +80,11 @@ impl Direction {
     }
 }
 
-/// One direction of a link.
+/// Balances one direction of a link.
 fn balance(name: &str, l: &Ledger) -> Result<(), Breach> {
     let law =
         "each packet offered to a link is dropped at its queue, lost to errors, delivered, or still there";
-    // Wrapping, so that a count that has gone below zero is a broken law and not a panic.
+    // Wrapping, so that a count below zero is a broken law and not a panic.
     let accounted = [l.dropped_queue, l.dropped_error, l.delivered, l.waiting, l.under_way]
         .into_iter()
         .fold(0, u64::wrapping_add);

@@ -1,4 +1,4 @@
-//! Which packets a link loses.
+//! Loss models: which packets a direction loses.
 
 use bentpipe_cc::Time;
 
@@ -19,7 +19,7 @@ enum LossKind {
         rate: f64,
         left: u64,
     },
-    /// `left` bits pass before the next is in error: exact for packets of any size.
+    /// `left` bits pass before the next bit in error: exact for packets of any size.
     Bits {
         rate: f64,
         left: u64,

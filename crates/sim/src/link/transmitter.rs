@@ -1,6 +1,6 @@
-//! What sends packets bit by bit: when it is free, and how long a packet takes.
+//! A transmitter sends packets bit by bit: when it is free, and how long a packet takes.
 
-/// What would be sent later than this, 292 years, is taken to be sent then: no run lasts as long, and all sums of times fit.
+/// The latest end of a transmission, 292 years. No run lasts as long, and all sums of times fit.
 const LATEST: u64 = u64::MAX >> 1;
 
 /// A transmitter.
@@ -8,26 +8,26 @@ const LATEST: u64 = u64::MAX >> 1;
 pub(crate) struct Transmitter {
     /// Bits per second; 0 for none.
     pub(crate) rate: u64,
-    /// When all that it has taken will have been sent.
+    /// When every packet that it has taken will have been sent.
     pub(crate) free_at: u64,
-    /// Time spent transmitting, including what has been promised beyond the present.
+    /// Time spent transmitting, transmissions beyond the present included.
     pub(crate) busy: u64,
     /// Remainder of the last transmission time, in 1/rate nanoseconds, so that rounding does not add up.
     carry: u64,
-    /// The size of the last packet, its transmission time, and what that leaves in 1/rate nanoseconds. Most packets are as large
-    /// as the one before, and a 64-bit division is dearer than all else at a hop.
+    /// The size of the last packet, its transmission time, and the remainder in 1/rate nanoseconds. Most packets have the size of the one
+    /// before, and a 64-bit division costs more than all else at a hop.
     size: u16,
     whole: u64,
     rest: u64,
 }
 
 impl Transmitter {
-    /// One of `rate` bits per second.
+    /// A transmitter of `rate` bits per second.
     pub(crate) fn new(rate: u64) -> Self {
         Self { rate, free_at: 0, busy: 0, carry: 0, size: 0, whole: 0, rest: 0 }
     }
 
-    /// Sends `size` bytes from `begin` on. Returns when that is done.
+    /// Sends `size` bytes from `begin` on. Returns the end of their transmission.
     #[inline(always)]
     pub(crate) fn send(&mut self, begin: u64, size: u16) -> u64 {
         if size != self.size {
@@ -42,18 +42,18 @@ impl Transmitter {
         self.free_at
     }
 
-    /// From now on all packets are as large as this one. How long each takes, if that is a whole number of nanoseconds and not nothing.
+    /// From now on all packets are of this size. Returns the time of each, if it is a whole number of nanoseconds above 0.
     pub(crate) fn repeat(&mut self, size: u16) -> Option<u64> {
         self.learn(size);
         (self.rest == 0 && self.whole > 0).then_some(self.whole)
     }
 
-    /// What [`Transmitter::repeat`] found.
+    /// The time that [`Transmitter::repeat`] returned.
     pub(crate) fn time_alike(&self) -> u64 {
         self.whole.max(1)
     }
 
-    /// Sends one more packet from `begin` on, see [`Transmitter::repeat`]. Returns when that is done, which is before the end of the clock.
+    /// Sends one more packet of that size from `begin` on. Returns the end of its transmission, which is before the end of the clock.
     #[inline(always)]
     pub(crate) fn send_alike(&mut self, begin: u64) -> u64 {
         self.free_at = begin + self.whole;
@@ -61,15 +61,15 @@ impl Transmitter {
         self.free_at
     }
 
-    /// How many packets, all alike, have to wait at `now`: as many as begin later, one after the other until it is free.
+    /// How many packets of equal size wait at `now`: those that begin later, one after the other until it is free.
     pub(crate) fn waiting(&self, now: u64) -> u64 {
         self.free_at.saturating_sub(now).saturating_sub(1).checked_div(self.whole).unwrap_or(0)
     }
 
-    /// Sum of the times that those have to wait.
+    /// Sum of the times that these packets will wait.
     pub(crate) fn to_wait(&self, now: u64) -> u128 {
         let many = u128::from(self.waiting(now));
-        // The last has to wait for all before it, each other for one less.
+        // The last one waits for all before it, each other one for one less.
         many * u128::from(self.free_at.saturating_sub(now)) - u128::from(self.whole) * (many * (many + 1) / 2)
     }
 
@@ -79,7 +79,7 @@ impl Transmitter {
         (self.whole, self.rest) = self.time(size);
     }
 
-    /// How long `size` bytes take, ns, and what that leaves in 1/rate nanoseconds.
+    /// How long `size` bytes take, ns, and the remainder in 1/rate nanoseconds.
     pub(crate) fn time(&self, size: u16) -> (u64, u64) {
         let work = u64::from(size) * 8 * 1_000_000_000;
         (work.checked_div(self.rate).unwrap_or(0), work.checked_rem(self.rate).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! Where satellites and ground stations are.
+//! Positions of satellites and ground stations.
 
 pub mod geostationary;
 pub mod stations;

@@ -1,22 +1,22 @@
-//! Percentiles of round-trip times without keeping every sample: 64 bins an octave, kept where samples fall.
+//! Percentiles of round-trip times without a list of samples: 64 bins an octave, stored where samples fall.
 
 /// Bins per octave; a bin is 1.6 % wide at most.
 const BINS: usize = 64;
 
-/// Bins are made so many at a time, a quarter of an octave: most flows need one such run, and ten thousand flows the memory.
+/// Bins are allocated in runs of a quarter of an octave. Most flows need one run, and ten thousand flows need the memory.
 const RUN: usize = 16;
 
 /// Counts of durations in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
-    /// All bins from the first run that a sample fell into to the last.
+    /// The bins from the first run that holds a sample to the last.
     bins: Box<[u32]>,
-    /// The number of the first of these, counted from that of 1 ns.
+    /// The number of the first of these bins, counted from the bin of 1 ns.
     first: usize,
     count: u64,
     min: u64,
     max: u64,
-    /// The sum of all samples modulo 2^64, and how often that has been reached.
+    /// The sum of all samples modulo 2^64, and how often it has wrapped.
     sum: u64,
     turns: u64,
 }
@@ -46,7 +46,7 @@ impl Histogram {
         self.turns += u64::from(turned);
     }
 
-    /// A bin outside those that are kept.
+    /// Adds a bin outside the stored ones.
     #[cold]
     fn widen(&mut self, bin: usize) -> &mut u32 {
         let run = bin / RUN * RUN;
@@ -109,7 +109,7 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 0.016, "{share}: {found} against {exact}");
         }
         assert_eq!(histogram.min_s(), Some(0.5));
-        // Shorter and longer ones by several octaves find their places beside them.
+        // Samples shorter and longer by several octaves get runs of their own.
         histogram.add(1_000_000);
         histogram.add(100_000_000_000);
         for (share, exact) in [(0.00005, 0.001), (0.5, samples[5000] as f64 * 1e-9), (1.0, 100.0)] {
@@ -119,7 +119,7 @@ mod tests {
         assert!(Histogram::default().quantile_s(0.5).is_none());
     }
 
-    /// Three times half of 2^64 are more than a word holds; their mean is exact all the same.
+    /// Three times half of 2^64 overflows a word; the mean is exact all the same.
     #[test]
     fn a_sum_beyond_a_word_is_kept() {
         let mut histogram = Histogram::default();
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(histogram.mean_s(), Some((1_u64 << 63) as f64 / 1e9));
     }
 
-    /// An octave has 64 bins of four bytes; a flow whose round trips vary by a tenth needs a quarter of that or two.
+    /// An octave has 64 bins of four bytes. A flow whose round trips vary by a tenth needs one or two quarters.
     #[test]
     fn memory_is_for_the_bins_that_samples_fall_into() {
         let mut histogram = Histogram::default();

@@ -1,27 +1,27 @@
-//! What is worked out ahead of time, as it was at the instants at which samples are taken.
+//! Counts that run ahead of time, as they were at the instants of samples.
 
 use std::collections::VecDeque;
 
 use bentpipe_cc::{Span, Time};
 
-/// The past of a count that may be ahead of the ticks at which it is looked at. It changes at instants that never go back.
+/// The history of a count that may be ahead of the ticks that sample it. Its instants never go back.
 #[derive(Debug)]
 pub(crate) struct Past {
-    /// What had been counted before some instants after the last tick.
+    /// For each interval after the last tick: the instant of its first change, and the count before it.
     before: VecDeque<(Time, u64)>,
-    /// A tick: until then changes make no difference to what is seen.
+    /// A tick: changes up to it need no entry.
     until: Time,
-    /// Between two ticks.
+    /// The time between two ticks.
     interval: Span,
 }
 
 impl Past {
-    /// A count that is looked at at all multiples of `interval`.
+    /// A count that is sampled at all multiples of `interval`.
     pub(crate) fn new(interval: Span) -> Self {
         Self { before: VecDeque::new(), until: Time(0), interval }
     }
 
-    /// The count, `before` so far, changes at `at`.
+    /// The count changes at `at`; it was `before` until then.
     #[inline(always)]
     pub(crate) fn changes(&mut self, at: Time, before: u64) {
         if at > self.until {
@@ -35,12 +35,12 @@ impl Past {
         self.until = Time(at.0.checked_next_multiple_of(self.interval.0).unwrap_or(u64::MAX));
     }
 
-    /// A tick: changes until then make no difference to what is seen.
+    /// A tick: changes up to it need no entry.
     pub(crate) fn until(&self) -> Time {
         self.until
     }
 
-    /// The count at a tick, with all that happens at its instant; ticks come in order. What it has come to ahead of time is `count`.
+    /// The count at a tick, after all events of its instant. Ticks come in order. `count`: the present count, which may be ahead.
     pub(crate) fn at(&mut self, tick: Time, count: u64) -> u64 {
         while self.before.front().is_some_and(|&(change, _)| change <= tick) {
             self.before.pop_front();
@@ -49,18 +49,18 @@ impl Past {
     }
 }
 
-/// The past of a count that may be looked at at any instant: when the last were counted.
+/// The history of a count that may be sampled at any instant: a ring of the instants of its last changes.
 #[derive(Debug, Default)]
 pub(crate) struct Moments {
-    /// A ring of a power of two; moment `i` is at `i` modulo its length.
+    /// A ring of a power of two; change `i` is at `i` modulo its length.
     times: Vec<Time>,
-    /// The oldest moment that may still matter, and the next.
+    /// The oldest change that may still matter, and the next one to come.
     first: usize,
     next: usize,
 }
 
 impl Moments {
-    /// One more at `at`, which never goes back. Nobody will ask for an instant before `asked`.
+    /// Counts one more at `at`, which never goes back. No later call asks for an instant before `asked`.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, asked: Time) {
         if self.next - self.first == self.times.len() {
@@ -87,7 +87,7 @@ impl Moments {
         self.times = times;
     }
 
-    /// How many came after `until`, which never goes back.
+    /// How many changes came after `until`, which never goes back.
     #[inline]
     pub(crate) fn after(&mut self, until: Time) -> u64 {
         while self.first < self.next && self.times[self.first & (self.times.len() - 1)] <= until {

@@ -1,5 +1,5 @@
-//! Links at ticks. They may be ahead of the tick: packets are offered to them and handed on before their time, and constant links
-//! are passed without being touched. What they were at each tick is noted when the first packet beyond it comes.
+//! Directions of links, sampled at ticks. They may be ahead of the tick: packets are offered and handed on ahead of time, and delay lines
+//! do not touch their directions. When the first packet beyond a tick comes, their state at the tick is noted.
 
 use std::collections::VecDeque;
 
@@ -9,50 +9,50 @@ use crate::link::direction::Direction;
 use crate::record::history::Past;
 use crate::record::samples::LinkSamples;
 
-/// What is recorded of the links.
+/// The samples of the links, and the state that they need.
 #[derive(Debug)]
 pub(crate) struct LinkRecorder {
     interval: Span,
     known: Vec<DirectionHistory>,
-    /// Delay lines, by their numbers in the engine.
+    /// Delay lines, in the engine's order.
     delay_lines: Vec<DelayLineHistory>,
-    /// Packets of delay_lines that each link has delivered by the present tick.
+    /// Packets of delay lines that each direction has delivered by the present tick.
     passed: Vec<u64>,
     samples: LinkSamples,
 }
 
-/// A link that may be ahead.
+/// A direction that may be ahead of the tick.
 #[derive(Debug)]
 struct DirectionHistory {
-    /// The first tick at which nobody has looked; it sees all that is offered until then.
+    /// The first tick whose state is not noted; every packet offered until then belongs to it.
     until: Time,
-    /// What waited and what had been dropped at the ticks from the next one on to that.
+    /// Packets waiting and dropped at each tick from the next one to `until`.
     looks: VecDeque<(u64, u64)>,
     /// Packets handed on ahead of time.
     handed: u64,
     past: Past,
 }
 
-/// A delay line, which nothing waits at or is dropped by.
+/// A delay line. No packet waits there or is dropped.
 #[derive(Debug)]
 struct DelayLineHistory {
-    /// What enters it before then changes nothing that a tick will see.
+    /// A packet that enters before this instant changes no sample that needs a note.
     from: Time,
     count: u64,
     passed: Vec<Passed>,
 }
 
-/// A link of a line.
+/// A direction of a delay line.
 #[derive(Debug)]
 struct Passed {
     direction: usize,
-    /// From the entry of the delay line to the far end of the link.
+    /// From the entry of the delay line to the far end of the direction.
     time: Span,
     past: Past,
 }
 
 impl LinkRecorder {
-    /// The links of a scenario, so many directions, looked at at multiples of `interval`.
+    /// A recorder of so many directions, sampled at multiples of `interval`.
     pub(crate) fn new(links: usize, interval: Span) -> Self {
         let known = || DirectionHistory {
             until: Time(0),
@@ -69,7 +69,7 @@ impl LinkRecorder {
         }
     }
 
-    /// The next delay line leads over these links; so long after its entry each has delivered.
+    /// Adds the next delay line: its directions, and how long after its entry each delivers.
     pub(crate) fn expect_delay_line(&mut self, directions: &[(usize, Span)]) {
         let recorded = directions.iter().filter(|(direction, _)| *direction < self.known.len());
         let passed =
@@ -77,7 +77,7 @@ impl LinkRecorder {
         self.delay_lines.push(DelayLineHistory { from: Time(0), count: 0, passed: passed.collect() });
     }
 
-    /// A packet is about to be offered to link `i` at `at`.
+    /// A packet is about to be offered to direction `i` at `at`.
     #[inline(always)]
     pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Direction) {
         if let Some(known) = self.known.get_mut(i)
@@ -87,7 +87,7 @@ impl LinkRecorder {
         }
     }
 
-    /// Link `i` hands a packet on ahead of time, which arrives at `at`.
+    /// Direction `i` hands a packet on ahead of time, which arrives at `at`.
     #[inline(always)]
     pub(crate) fn handed_on(&mut self, at: Time, i: usize) {
         if let Some(known) = self.known.get_mut(i) {
@@ -107,7 +107,7 @@ impl LinkRecorder {
         }
     }
 
-    /// Takes a sample of each link.
+    /// Takes a sample of each direction.
     pub(crate) fn tick(&mut self, now: Time, links: &mut [Direction]) {
         self.passed.fill(0);
         for line in &mut self.delay_lines {
@@ -136,7 +136,7 @@ impl LinkRecorder {
 }
 
 impl DirectionHistory {
-    /// Looks at the link at all ticks before `at`, at which the next packet will be offered to it.
+    /// Notes the state of the direction at all ticks before `at`, when the next packet will be offered.
     #[cold]
     #[inline(never)]
     fn look(&mut self, at: Time, link: &mut Direction, interval: Span) {
@@ -160,7 +160,7 @@ impl DelayLineHistory {
     }
 }
 
-/// Packets that wait at `link`, and those that it has dropped until `now`.
+/// Packets that wait at `link`, and packets that it has dropped until `now`.
 fn seen(link: &mut Direction, now: Time) -> (u64, u64) {
     (link.waiting(now), link.counts.dropped_queue + link.counts.dropped_error)
 }

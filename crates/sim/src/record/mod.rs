@@ -1,4 +1,4 @@
-//! What a run yields, and how it is recorded.
+//! The results of a run, and how they are recorded.
 
 pub(crate) mod histogram;
 pub(crate) mod history;

@@ -1,4 +1,4 @@
-//! All that a run yields.
+//! All results of a run.
 
 use crate::record::report::Report;
 use crate::record::samples::{FlowSamples, LinkSamples};

@@ -1,7 +1,7 @@
-//! What is sampled while a run goes on. With nothing to record it costs one branch a burst of segments.
+//! Samples, taken while a run goes on. With nothing to record it costs one branch a burst of segments.
 //!
-//! Receivers may be ahead of the samples; then what they have delivered is kept until samples have come as far. So may links
-//! (`recorder/links.rs`).
+//! Receivers may be ahead of the samples. A history of their deliveries is then kept until the samples have caught up. So may links
+//! (`record/links.rs`).
 
 use bentpipe_cc::{Span, Time};
 
@@ -13,10 +13,10 @@ use crate::record::samples::{FlowSamples, LinkSamples};
 use crate::resolve::MAX_ROWS;
 use crate::resolve::plan::Plan;
 
-/// Why a flow may have changed.
+/// Why a flow's window may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Something reached its sender.
+    /// A packet reached its sender.
     Arrival,
     /// A timer, which comes after all arrivals of its instant.
     Timer,
@@ -32,23 +32,23 @@ pub(crate) struct Recorder {
     /// Record a flow whenever its window changes: the last window and threshold of each flow.
     changes: Option<Vec<(u64, u64)>>,
     flows: FlowSamples,
-    /// At ticks.
+    /// The recorder of the links, if they are sampled at ticks.
     links: Option<LinkRecorder>,
-    /// What receivers deliver ahead of time, if any do, in the places of their flows.
+    /// Histories of receivers, by flow; empty if none delivers ahead of time.
     receivers: Vec<ReceiverHistory>,
 }
 
-/// A receiver that may work ahead of time.
+/// The history of a receiver that may deliver ahead of time.
 #[derive(Debug)]
 struct ReceiverHistory {
-    /// Segments delivered, and how many when.
+    /// Segments delivered so far, and their history.
     delivered: u64,
     past: Delivered,
-    /// Of one instant, acknowledgements reach the sender before data reaches the receiver.
+    /// Of one instant, do acknowledgements reach the sender before data reaches the receiver?
     acks_first: bool,
 }
 
-/// What a receiver that is ahead has delivered before, depending on who may ask.
+/// The history of deliveries, by the instants at which samples may be taken.
 #[derive(Debug)]
 enum Delivered {
     AtTicks(Past),
@@ -87,8 +87,8 @@ impl Recorder {
         self.changes.is_some()
     }
 
-    /// Receivers will work ahead of time. For each flow: do acknowledgements reach the sender, of one instant, before data reaches
-    /// the receiver?
+    /// Receivers will deliver ahead of time. `acks_first`, for each flow: of one instant, do acknowledgements reach the sender before data
+    /// reaches the receiver?
     pub(crate) fn expect_receivers(&mut self, acks_first: &[bool]) {
         let interval = self.interval;
         let past = || match interval {
@@ -114,14 +114,14 @@ impl Recorder {
         receiver.delivered = delivered;
     }
 
-    /// The next delay line leads over these; so long after it is entered each has delivered.
+    /// Adds the next delay line: its directions, and how long after its entry each delivers.
     pub(crate) fn expect_delay_line(&mut self, directions: &[(usize, Span)]) {
         if let Some(known) = &mut self.links {
             known.expect_delay_line(directions);
         }
     }
 
-    /// A packet is about to be offered to link `i` at `at`.
+    /// A packet is about to be offered to direction `i` at `at`.
     #[inline(always)]
     pub(crate) fn offered(&mut self, at: Time, i: usize, link: &mut Direction) {
         if let Some(links) = &mut self.links {
@@ -129,7 +129,7 @@ impl Recorder {
         }
     }
 
-    /// Link `i` hands a packet on ahead of time, which arrives at `at`.
+    /// Direction `i` hands a packet on ahead of time, which arrives at `at`.
     #[inline(always)]
     pub(crate) fn handed_on(&mut self, at: Time, i: usize) {
         if let Some(links) = &mut self.links {
@@ -170,7 +170,7 @@ impl Recorder {
         self.interval.map(|i| now + i)
     }
 
-    /// FlowState `f` has done all that it can do now.
+    /// Flow `f` has sent all that it may send now.
     #[inline]
     pub(crate) fn on_change(&mut self, now: Time, f: usize, tcp: &Tcp, cause: Cause) {
         let Some(last) = &mut self.changes else { return };

@@ -1,11 +1,11 @@
-//! What a run yields, in the names that everything else builds on.
+//! The report of a run, with the names that everything else builds on.
 
 use serde::Serialize;
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
 
-/// The answer of one run: one JSON object.
+/// The report of one run: one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
@@ -14,8 +14,8 @@ pub struct Report {
     pub seed: u64,
     /// Simulated seconds.
     pub simulated_s: f64,
-    /// Seconds of real time that the run took; the only value that differs between two runs of the same seed. The
-    /// simulator has no clock, so the caller fills it in.
+    /// Seconds of real time that the run took: the only value that differs between two runs of the same seed. The simulator has no clock,
+    /// so the caller fills it in.
     pub wall_s: f64,
     /// Data packets delivered to receivers.
     pub packets: u64,
@@ -62,7 +62,7 @@ pub struct FlowReport {
     pub cwnd_mean_segments: f64,
     /// When the last byte of a finite transfer was acknowledged, in seconds since the flow's start.
     pub completion_s: Option<f64>,
-    /// Shares of the flow's life, by what held it back.
+    /// Shares of the flow's life, by its limit.
     pub limited: LimitShares,
 }
 

@@ -1,14 +1,14 @@
-//! Rows of a trace while a run goes on and until somebody reads them: whole numbers that each flow or link changes little.
+//! Rows of a trace until somebody reads them: whole numbers that change little from row to row of a flow or link.
 //!
-//! A row is stored by how its numbers differ from those of the row before of the same flow or link, in less than half the room that
-//! its columns take. What fills fresh memory costs more than what computes the differences.
+//! A row is stored as its difference from the row before of the same flow or link. That takes less than half the room of its columns, and
+//! fresh memory costs more time than the differences.
 
 use bentpipe_cc::Time;
 
-/// Stands in place of a flow or link: the row is among the far ones.
+/// Stands in place of a flow or link if the row is in `far`.
 const FAR: u32 = u32::MAX;
 
-/// The numbers of a row: some change by up to 32 bits from row to row, others by up to 16, and others hardly ever.
+/// The numbers of a row. Some change by up to 32 bits from row to row, others by up to 16, and others hardly ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers<const WIDE: usize, const SLIM: usize, const STILL: usize> {
     pub(crate) wide: [u64; WIDE],
@@ -24,7 +24,7 @@ pub(crate) struct Rows<const WIDE: usize, const SLIM: usize, const STILL: usize>
     /// Time of the last row.
     at: u64,
     near: Vec<Near<WIDE, SLIM>>,
-    /// Rows that differ by more.
+    /// Rows whose differences do not fit.
     far: Vec<Row<WIDE, SLIM, STILL>>,
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Numbers on both sides of what fits into a difference.
+    /// Numbers on both sides of the largest difference that fits.
     fn number() -> impl Strategy<Value = u64> {
         prop_oneof![
             6 => 0_u64..300,

@@ -1,4 +1,4 @@
-//! Samples of flows and links as they are taken, and the columns that are read.
+//! Samples of flows and links as they are taken, and their columns.
 
 use bentpipe_cc::{Rtt, Time};
 
@@ -15,7 +15,7 @@ const NONE: u64 = u64::MAX;
 pub struct FlowSamples {
     /// cwnd in bytes, smoothed and latest RTT in nanoseconds; segments in flight and delivered; ssthresh in bytes.
     rows: Rows<3, 2, 1>,
-    /// Bytes in a segment of each flow, and in all of them.
+    /// Bytes in a segment of each flow, and in its whole transfer.
     sizes: Vec<(u32, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl FlowSamples {
     pub(crate) fn new(flows: &[FlowPlan]) -> Self {
         let size = |flow: &FlowPlan| match &*flow.source {
             Source::Tcp { options, bytes, .. } => (options.mss, bytes.unwrap_or(u64::MAX)),
-            Source::Cbr { .. } => (1, 0), // is not sampled
+            Source::Cbr { .. } => (1, 0), // constant-rate flows are not sampled
         };
         Self { rows: Rows::new(flows.len()), sizes: flows.iter().map(size).collect() }
     }
@@ -34,7 +34,7 @@ impl FlowSamples {
         self.rows.len()
     }
 
-    /// Samples flow `f` at `now`, when so many segments have been delivered.
+    /// Samples flow `f` at `now`, after so many delivered segments.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, f: usize, tcp: &Tcp, delivered: u64) {
         let decision = tcp.sender.decision();
@@ -79,7 +79,7 @@ pub struct LinkSamples {
 }
 
 impl LinkSamples {
-    /// None so far, of so many directions of links.
+    /// No samples so far, of so many directions of links.
     pub(crate) fn new(links: usize) -> Self {
         Self { rows: Rows::new(links) }
     }
@@ -89,7 +89,7 @@ impl LinkSamples {
         self.rows.len()
     }
 
-    /// Link `i` as it is at `now`, by its packets.
+    /// Samples direction `i` at `now`, by its packets.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, i: usize, waiting: u64, delivered: u64, dropped: u64) {
         self.rows.push(now, i, Numbers { wide: [], slim: [waiting, delivered, dropped], still: [] });

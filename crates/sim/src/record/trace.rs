@@ -73,9 +73,9 @@ pub enum SegmentEvent {
     Sent,
     /// Sent again.
     Resent,
-    /// Dropped by a queue, or lost on the link that it entered at this time.
+    /// Dropped by a queue, or lost on the direction that it entered at this time.
     Lost,
-    /// Acknowledged: what arrived at the sender.
+    /// Acknowledged: an acknowledgement arrived at the sender.
     Ack,
     /// A SACK block of that acknowledgement.
     Sack,
@@ -95,7 +95,7 @@ pub struct SegmentTrace {
     pub flow: Vec<u32>,
     /// A [`SegmentEvent`].
     pub event: Vec<u8>,
-    /// First byte of the segment or block; for an acknowledgement, the byte that is expected next.
+    /// First byte of the segment or block; for an acknowledgement, the next byte expected.
     pub from_bytes: Vec<u64>,
     /// The byte behind it; for an acknowledgement the right edge of the receive window (the same byte if none binds).
     pub to_bytes: Vec<u64>,

@@ -14,8 +14,8 @@ use crate::scenario::{
 };
 
 impl Scenario {
-    /// The same scenario with the defaults written out: options of the profile, what a controller asks of the
-    /// sender and learns from the path, queues, return directions. It resolves to the same plan.
+    /// The same scenario with all defaults written out: options of the profile, a controller's sender options and path parameters, queues,
+    /// return directions. It resolves to the same plan.
     ///
     /// # Errors
     /// As for [`Scenario::resolve`].
@@ -60,7 +60,7 @@ fn fill_link(link: &mut Link) {
     let forward = link.queue.get_or_insert_default().clone();
     let reverse = link.reverse.get_or_insert_with(Reverse::default);
     reverse.rate.get_or_insert(link.rate);
-    // Without a delay of its own the satellite gives it.
+    // A direction without a delay has the satellite's.
     reverse.delay = reverse.delay.or(link.delay);
     reverse.queue.get_or_insert(forward);
 }
@@ -83,7 +83,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     flow.profile.get_or_insert(Profile::default());
     flow.mss.get_or_insert(Size(u64::from(o.mss)));
     flow.header.get_or_insert(Size(u64::from(o.header)));
-    // A size that is written out excludes the SACK option.
+    // A written-out size excludes the SACK option.
     if !o.ack_grows {
         flow.ack_size.get_or_insert(Size(u64::from(o.ack_size)));
     }

@@ -15,14 +15,14 @@ use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Spurious, Traff
 
 /// Most flows of a run.
 const MAX_FLOWS: u64 = 100_000;
-/// What a controller of Python is called in a scenario.
+/// The prefix of a Python controller's name in a scenario.
 const SUPPLIED: &str = "python:";
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
 }
 
-/// The paths of the scenario's flows, one per table, with what the size of queues depends on.
+/// The paths of the scenario's flows, one per table, with the numbers that determine the size of queues.
 pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, E
     Ok(paths)
 }
 
-/// The directions that these names stand for: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
+/// The directions with these names: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
 fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
     let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
     if names.is_empty() {
@@ -214,7 +214,7 @@ fn priority(
     key: &Key,
 ) -> Result<u8, Error> {
     let priority = flow.priority.unwrap_or(0);
-    // Nobody acknowledges constant-rate traffic.
+    // Constant-rate traffic has no acknowledgements.
     let back = if matches!(flow.traffic, Some(Traffic::Cbr { .. })) { &[][..] } else { &path.back };
     let mut met = false;
     for direction in path.there.iter().chain(back) {
@@ -313,8 +313,7 @@ fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Erro
     }
 }
 
-/// Checks a controller's name and parameters, fills in those that the path knows, and notes what it asks of
-/// the sender.
+/// Checks a controller's name and parameters, fills in those that the path determines, and notes its sender options.
 fn controller(
     work: &Work<'_>,
     cc: &Cc,
@@ -354,12 +353,12 @@ fn controller(
             Arg::Number(number) => Value::Number(*number),
             Arg::Text(text) => Value::Text(text.clone()),
         };
-        // Each on its own first, so that the message points at the one that is wrong.
+        // Each is checked alone first, so that the message names the wrong one.
         let given = [(arg.clone(), value)];
         registry::check(entry, &given).map_err(|e| {
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
-                    // The constants that all share are offered to those who ask for one.
+                    // The parameters that all share are suggested to a user who gives one of them.
                     let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
@@ -381,7 +380,7 @@ fn controller(
         })?;
         args.extend(given);
     }
-    // Whether they go together shows in building one, as for a run.
+    // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
     registry::build(entry.id, &args, start).map_err(|e| {
         let blamed = e.parameter().map_or_else(|| name.clone(), |parameter| key.with(parameter));
@@ -407,8 +406,8 @@ fn controller(
 
 /// The bit error rate of a path's data direction; `None` if it has neither bit errors nor packet errors.
 ///
-/// A packet error rate counts as the bit error rate that it would take: 1 - (1 - PER)^(1 / bits). Bursts,
-/// outages and traces are no property of single bits and do not count.
+/// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Bursts, outages and traces are no
+/// property of single bits and do not count.
 fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
     let bits = 8.0 * f64::from(path.wire);
     let mut log_intact = 0.0;
@@ -448,7 +447,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// How losses are found, and what needs SACK or the lack of it.
+/// How losses are detected, and the options that need SACK or exclude it.
 fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
     let with_sack = o.recovery == LossRecovery::Sack;
     for (name, given, option) in

@@ -15,10 +15,10 @@ use crate::scenario::{Link, Loss, Satellite, text};
 
 /// Largest trace file of losses, in bytes.
 const MAX_TRACE: u64 = 256 << 20;
-/// Size of the packets that a bdp of a link without flows is counted in, bytes.
+/// Packet size of a bandwidth-delay product on a link without flows, bytes.
 const DEFAULT_WIRE: u32 = 1_500;
 
-/// What a bandwidth-delay product is counted with.
+/// The numbers that make a bandwidth-delay product.
 struct Share {
     /// Longest base round-trip time.
     rtt: Span,
@@ -171,7 +171,7 @@ impl Work<'_> {
         Ok(links)
     }
 
-    /// The room and the discipline of the queue of one direction called `link`; `key` is where it stands.
+    /// The room and the discipline of the queue of one direction called `link`; `key` is its place in the scenario.
     fn queue(
         &mut self,
         link: &str,

@@ -21,10 +21,10 @@ const MAX_DURATION: Span = Span(3_652 * 86_400 * 1_000_000_000);
 pub(crate) const MAX_ROWS: u64 = 200_000_000;
 
 impl Scenario {
-    /// Names resolved, defaults filled in, everything checked.
+    /// The plan: names resolved, defaults filled in, everything checked.
     ///
     /// # Errors
-    /// Values that do not fit together, with the line of the key that is to blame.
+    /// Values that do not fit together, with the line of the key at fault.
     pub fn resolve(&self) -> Result<Plan, Error> {
         make(self)
     }

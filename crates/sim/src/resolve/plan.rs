@@ -27,7 +27,7 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-/// What a traced run records.
+/// The traces of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlan {
     /// Sampling interval; `None` records a row at every change of a flow's window.
@@ -98,7 +98,7 @@ impl Plan {
         })
     }
 
-    /// What a direction is called: "sat/forward".
+    /// The name of a direction: "sat/forward".
     pub fn name_of(&self, id: DirectionId) -> String {
         format!("{}/{}", self.links[id.link()].name, id.way())
     }
@@ -113,7 +113,7 @@ pub struct DirectionPlan {
     pub delay: Span,
     /// Room in the queue, the packet in transmission not counted.
     pub queue: QueueLimit,
-    /// What it does with packets for which there is room.
+    /// The rule for packets for which there is room.
     pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
@@ -159,14 +159,14 @@ pub enum LossPlan {
     },
 }
 
-/// A flow. Copies of one flow of the scenario share what they have in common.
+/// A flow. Copies of one flow of the scenario share common parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
     /// Unique name.
     pub name: String,
-    /// What data crosses, in order.
+    /// The directions that data crosses, in order.
     pub path: Arc<[DirectionId]>,
-    /// What acknowledgements cross, in order.
+    /// The directions that acknowledgements cross, in order.
     pub ack_path: Arc<[DirectionId]>,
     /// Earliest start.
     pub start: Time,
@@ -174,13 +174,13 @@ pub struct FlowPlan {
     pub start_jitter: Span,
     /// When the source stops producing data.
     pub stop: Option<Time>,
-    /// Private one-way delay in front of the path, in both directions.
+    /// Access delay: one way, in front of the path, and again behind `ack_path`.
     pub extra_delay: Span,
     /// Each acknowledgement is held for a uniform random part of this, in order.
     pub ack_jitter: Span,
     /// Band in links with priority queueing, 0 first.
     pub priority: u8,
-    /// What it sends.
+    /// Its traffic.
     pub source: Arc<Source>,
 }
 
@@ -203,7 +203,7 @@ impl FlowPlan {
     }
 }
 
-/// What a flow sends.
+/// The traffic of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A TCP connection.
@@ -215,7 +215,7 @@ pub enum Source {
         /// Options of both ends.
         options: Arc<Options>,
     },
-    /// Packets at a constant rate that answer to nothing, on for `on`, then off for `off`, and so on.
+    /// Packets at a constant rate that does not react to the network: on for `on`, then off for `off`, and so on.
     Cbr {
         /// Bits per second on the wire while on.
         rate_bps: u64,

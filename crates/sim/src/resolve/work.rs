@@ -1,4 +1,4 @@
-//! A plan in the making: the scenario that it is made of, and what is said about it.
+//! A plan in the making: its scenario, and the warnings about it.
 
 use bentpipe_cc::Span;
 
@@ -18,12 +18,12 @@ pub(crate) struct Work<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// What a flow of the scenario crosses, and what its share of a bandwidth-delay product depends on.
+/// The directions that a flow of the scenario crosses, and the numbers for its share of a bandwidth-delay product.
 #[derive(Debug)]
 pub(crate) struct PathPlan {
     pub(crate) there: Vec<DirectionId>,
     pub(crate) back: Vec<DirectionId>,
-    /// Propagation there and back, private delay included.
+    /// Propagation there and back, access delays included.
     pub(crate) base_rtt: Span,
     /// Bytes on the wire of its largest packet.
     pub(crate) wire: u32,

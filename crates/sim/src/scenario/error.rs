@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where.
+//! Mistakes in a scenario, and their places.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -127,8 +127,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
         .into_iter()
         .map(|name| {
             let lower = name.to_lowercase();
-            // Half of a name that was typed, and one slip in three letters, are near whatever the other
-            // measure says.
+            // Half of a name that was typed, and one slip in three letters, are near whatever the other measure gives.
             let half = wrong.len() >= 3 && (lower.starts_with(&wrong) || wrong.starts_with(&lower));
             let slips = strsim::damerau_levenshtein(&wrong, &lower);
             let near = half || slips <= wrong.chars().count() / 3;
@@ -141,7 +140,7 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// In words, what to write instead of `wrong`: the nearest of `names`, or all of them.
+/// In words, the replacement of `wrong`: the nearest of `names`, or all of them.
 pub(crate) fn suggestion<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let near = nearest(wrong, names.iter().copied());

@@ -191,12 +191,12 @@ pub struct Flow {
     /// Congestion controller; every flow has one unless its traffic is "cbr".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc: Option<Cc>,
-    /// Names of the links that the data crosses, in order; acknowledgements return over their reverse
-    /// directions.
+    /// What the data crosses, in order: the name of a link for its forward direction, "NAME/reverse" for the other one.
+    /// Acknowledgements return over the opposite directions.
     #[schemars(extend("examples" = [["sat"]]))]
     pub path: Vec<String>,
-    /// Names of the links whose forward directions the acknowledgements cross, in order, where they do not return over
-    /// the reverse directions of `path`: a satellite's one transmitter sends data and acknowledgements alike.
+    /// What the acknowledgements cross, in order and named as in `path`, where they do not return over the opposite directions: a
+    /// satellite's one transmitter sends data and acknowledgements alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_path: Option<Vec<String>>,
     /// When it starts. Default "0 s".

@@ -1,4 +1,4 @@
-//! What a user writes: the keys of a scenario with their units, how they are read, and what is said of mistakes.
+//! What a user writes: the keys of a scenario, their units, how they are read, and messages about mistakes.
 
 pub mod error;
 mod keys;

@@ -1,10 +1,10 @@
 //! Random scenarios for tests, from bytes: one generator for proptest, the fuzzer and Python.
 //!
-//! A scenario is TOML text, as a user writes it, so that one that fails can be printed and run again. Bytes that run out count as
-//! zeros, and zero stands for the plainest choice: fewer and smaller bytes make a plainer scenario. So a test may shrink bytes.
+//! A scenario is TOML text, as a user writes it, so one that fails can be printed and run again. Bytes that run out count as zeros, and
+//! zero stands for the simplest choice. So a test may shrink the bytes: fewer and smaller ones make a simpler scenario.
 //!
-//! Queues, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new one is drawn
-//! without a line here, unless a key needs a range of its own: [`Draw::value`] holds these.
+//! Queues, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new one needs no line
+//! here, unless a key needs a range of its own; these stand in [`Draw::value`].
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use arbitrary::Unstructured;
 use bentpipe_cc::registry::{self, Kind};
 use serde_json::{Map, Value, json};
 
-/// The scenario that `bytes` stand for, as TOML. A few are refused, because their values do not fit together.
+/// The scenario that `bytes` stand for, as TOML. A few are invalid, because their values do not fit together.
 ///
 /// The first byte, modulo 4, chooses a regime:
 ///
@@ -30,7 +30,7 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     toml::to_string(&draw.scenario()).expect("a tree that TOML can hold")
 }
 
-/// Options of a flow that [`Draw::flow`] and [`Draw::tcp`] draw themselves.
+/// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
     "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "start", "start_jitter",
@@ -42,7 +42,7 @@ const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&crate::schema()).expect("the schema is JSON"));
 
-/// What the numbers of a scenario are like; see [`random_scenario`].
+/// The regime of a scenario; see [`random_scenario`].
 #[derive(Clone, Copy, PartialEq)]
 enum Regime {
     Any,
@@ -55,9 +55,9 @@ enum Regime {
 struct Draw<'a> {
     bytes: Unstructured<'a>,
     regime: Regime,
-    /// No link has a shorter delay, in the unit of the regime. Above zero no hop ends at the instant at which it begins.
+    /// The least delay of all links, in the unit of the regime. Above zero, every hop takes time.
     least_delay: u64,
-    /// Every transfer has an end, so that links may be as fast as they like.
+    /// Every transfer has an end, so that links may be of any rate.
     finite: bool,
     losses: &'a str,
 }
@@ -90,7 +90,7 @@ impl Draw<'_> {
         each[self.regime as usize]
     }
 
-    /// Whether a key is given that may be absent.
+    /// Is an optional key given?
     fn given(&mut self) -> bool {
         self.one_in(self.by([2, 12, 12, 12]))
     }
@@ -100,7 +100,7 @@ impl Draw<'_> {
         json!(format!("{number} {}", self.by(["ms", "ms", "ms", "ns"])))
     }
 
-    /// A time from `least` to `least` and `more` of the regime.
+    /// A time from `least` to `least` plus `more` of the regime.
     fn time(&mut self, least: u64, more: [u64; 4]) -> Value {
         let number = least + self.to(self.by(more));
         self.span(number)
@@ -224,7 +224,7 @@ impl Draw<'_> {
         for (key, schema) in properties(chosen) {
             match key {
                 "kind" => {}
-                // Only these do without room.
+                // Other kinds need room.
                 "limit" if kind == "drop-tail" || kind == "priority" => queue[key] = self.room(0),
                 "limit" => queue[key] = self.room(5),
                 // With the default number of bands a flow's priority may be refused.
@@ -300,7 +300,7 @@ impl Draw<'_> {
         flow
     }
 
-    /// Links that differ, at least one, in any order; some are crossed the other way.
+    /// Different links, at least one, in any order; some are crossed in the reverse direction.
     fn path(&mut self, links: &[&str]) -> Value {
         let first =
             if self.one_in(self.by([1, 3, 2, 2])) { 0 } else { self.to(links.len() as u64 - 1) as usize };
@@ -319,7 +319,7 @@ impl Draw<'_> {
         json!(path.into_iter().map(&mut name).collect::<Vec<_>>())
     }
 
-    /// Packets at a constant rate, 2,500 a second or fewer where that is not in step with the links.
+    /// Packets at a constant rate; 2,500 a second or fewer in the regimes without a rate of their own.
     fn cbr(&mut self) -> Value {
         match self.regime {
             Regime::Milliseconds => json!({ "kind": "cbr", "rate": "6000 kbit/s", "packet": "1500 bytes" }),
@@ -382,7 +382,7 @@ impl Draw<'_> {
         flow
     }
 
-    /// Makes options that are drawn one by one fit together.
+    /// Makes options fit together that were drawn one by one.
     fn reconcile(&mut self, flow: &mut Value) {
         if let Some(least) =
             flow["min_rto"].as_str().and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
@@ -419,7 +419,7 @@ impl Draw<'_> {
                 table[param.name] = self.argument(param.kind);
             }
         }
-        // Its constants are refused without it.
+        // Without HyStart++ its constants are refused.
         if entry.refuses_hystart().is_none() && self.given() {
             table["slow_start"] = json!("hystart++");
             for param in entry.parameters().filter(|param| param.name.starts_with("hystart_")) {
@@ -439,7 +439,7 @@ impl Draw<'_> {
         }
     }
 
-    /// A value for a key of a queue or a flow: by the key where the schema allows more than is of use, else by the schema.
+    /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
             "min" => json!(0.4 * self.part()),
@@ -473,7 +473,7 @@ impl Draw<'_> {
             (_, Some("rate")) => self.rate(),
             (_, Some("queue-size")) => self.room(5),
             (_, Some("window-size")) => json!(format!("{} segments", 1 + self.to(199))),
-            // One of several words, defined elsewhere in the schema.
+            // One of several names, defined elsewhere in the schema.
             _ => {
                 let name = schema["anyOf"][0]["$ref"].as_str().and_then(|path| path.rsplit('/').next());
                 let words = &SCHEMA["$defs"][name.unwrap_or_default()]["oneOf"];

@@ -9,12 +9,11 @@ use crate::scenario::keys::{Loss, Scenario};
 use crate::scenario::{schema, text};
 
 impl Scenario {
-    /// Reads a TOML file and applies overrides: pairs of a dotted key (`link.sat.rate`, `flow.0.cc`,
-    /// `flow.*.cc`) and a TOML value; what is not valid TOML is taken as a string.
+    /// Reads a TOML file and applies overrides. Each is a dotted key (`link.sat.rate`, `flow.0.cc`, `flow.*.cc`) and a TOML value; text
+    /// that is not valid TOML is taken as a string.
     ///
     /// # Errors
-    /// A file that cannot be read, text that is not TOML, and any key or value that a scenario cannot have,
-    /// with its line.
+    /// A file that cannot be read, text that is not TOML, and any invalid key or value, with its line.
     pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Scenario, Error> {
         let path = path.as_ref();
         let text = text::read_scenario(path)?;
@@ -41,7 +40,7 @@ impl Scenario {
     /// Reads a scenario from JSON: the same keys, with `link` an object and `flow` a list. Null means absent.
     ///
     /// # Errors
-    /// Text that is not JSON, and any key or value that a scenario cannot have.
+    /// Text that is not JSON, and any invalid key or value.
     pub fn from_json(text: &str) -> Result<Scenario, Error> {
         let origin = Origin::default();
         let tree = serde_json::from_str(text)

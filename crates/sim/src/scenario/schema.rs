@@ -1,6 +1,6 @@
-//! Checks a tree of values against the JSON Schema of a scenario: unknown keys, missing keys, wrong types,
-//! numbers out of range, text that is not a quantity. It exists for its messages: each names the exact key
-//! and what would be right, which a deserializer cannot do behind tagged and untagged alternatives.
+//! Checks a tree of values against the JSON Schema of a scenario. It finds unknown or missing keys, wrong types, numbers out of range, text
+//! that is not a quantity. It exists for its messages: each names the exact key and the right value, which a deserializer cannot do behind
+//! tagged and untagged alternatives.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::scenario::error::{Key, nearest, quoted, suggestion};
 use crate::scenario::units;
 
-/// Name in the schema of the member that says what to write for a key that is missing.
+/// Schema member with a hint for a key that is missing.
 pub(crate) const HINT_KEYWORD: &str = "x-hint";
 
 /// A mistake and the key where it stands.
@@ -29,7 +29,7 @@ pub(crate) fn check(value: &Value) -> Result<(), Mistake> {
     walk(&SCHEMA, value, &Key::default())
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
@@ -134,7 +134,7 @@ fn wrong_type(allowed: &[&Value], value: &Value) -> String {
     format!("{shown} is not allowed here; it must be {}{example}", words.join(" or "))
 }
 
-/// Of several tables told apart by `kind`, the one that `map` names.
+/// Among tables that `kind` distinguishes, the one that `map` names.
 fn pick<'a>(schemas: &[&'a Value], map: &Map<String, Value>, at: &Key) -> Result<&'a Value, Mistake> {
     let kinds: Vec<&str> = schemas.iter().filter_map(|s| s["properties"]["kind"]["const"].as_str()).collect();
     match map.get("kind") {

@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<String, String> {
         return Err("this is a directory; name a file in it".to_owned());
     }
     if !kind.is_file() {
-        // To open a pipe to which nobody writes would last for ever, and so may a device.
+        // To open a pipe without a writer would last for ever, and so may a device.
         return Err("this is a pipe, a socket or a device; name a file".to_owned());
     }
     let mut bytes = Vec::new();
@@ -152,9 +152,8 @@ pub(crate) fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0, `*` stands
-/// for all items of a list or all members of a table, and tables that are missing on the way are made. What
-/// is not TOML is a string.
+/// Sets the value at a dotted key, as `--set` does. Numbers in the key count list items from 0. `*` stands for all items of a list or all
+/// members of a table. Missing tables on the way are made. Text that is not TOML is a string.
 pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) -> Result<(), Error> {
     let wrong = |message: String| Error {
         file: origin.file.clone(),
@@ -186,7 +185,7 @@ fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Valu
     };
     let Some(value) = parsed.get_ref().values().next() else { return Ok(as_string()) };
     let key = parts.iter().fold(Key::default(), |key, part| key.with(part));
-    // Lines inside an override mean nothing.
+    // Lines inside an override have no meaning.
     let mut inner = Origin { file: file.map(str::to_owned), ..Origin::default() };
     from_value(value.get_ref(), &key, &Lines::new(""), &mut inner).map_err(|e| Error {
         line: None,

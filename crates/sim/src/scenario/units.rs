@@ -118,7 +118,7 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(Number<'a>, &'a str), Stri
     Ok((Number { text: number, value, whole }, unit.trim()))
 }
 
-/// The factor of `unit`, or what is wrong with it.
+/// The factor of `unit`, or the message about it.
 fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Result<u64, String> {
     if unit.is_empty() {
         return Err(format!("{} has no unit; write e.g. {example:?}", quoted(number.text)));
@@ -127,7 +127,7 @@ fn factor(table: Table, number: &Number<'_>, unit: &str, example: &str) -> Resul
         return Ok(*factor);
     }
     if let (Some(prefix), true) = (unit.strip_suffix("B/s"), std::ptr::eq(table, RATES)) {
-        // Not the nearest spelling: "Mb/s" would be an eighth of what was meant.
+        // Not the nearest spelling: "Mb/s" would be an eighth of the rate meant.
         let bits = number.value * 8.0;
         return Err(format!(
             "{} counts bytes; rates are in bits, e.g. \"{bits} {prefix}bit/s\"",
@@ -170,7 +170,7 @@ fn scaled(number: &Number<'_>, factor: u64, smallest: &str) -> Result<u64, Strin
     Ok(product as u64)
 }
 
-/// As [`scaled`], for what cannot be divided.
+/// As [`scaled`], for quantities that cannot be divided.
 fn counted(number: &Number<'_>, factor: u64, what: &str) -> Result<u64, String> {
     let product = number.value * factor as f64;
     if number.whole.is_none() && libm::fabs(product - libm::round(product)) > 1e-9 * product {
@@ -237,7 +237,7 @@ macro_rules! quantity {
     };
 }
 
-/// Checks `text` as a value of the quantity called `name`; `Err` says what is wrong.
+/// Checks `text` as a value of the quantity called `name`; `Err` has the message.
 pub(crate) fn check(name: &str, text: &str) -> Result<(), String> {
     fn parses<Q: Quantity>(text: &str) -> Result<(), String> {
         text.parse::<Q>().map(|_| ())

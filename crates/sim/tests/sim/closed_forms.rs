@@ -47,8 +47,8 @@ fn a_short_last_segment_is_neither_padded_nor_lost() {
     assert_eq!(r.flows[0].sent_packets, 69);
 }
 
-/// CUBIC on 10 Mbit/s, 100 ms and a buffer of twelve bandwidth-delay products: what was dropped by `duration`, and the largest
-/// window and the first finite ssthresh until then.
+/// CUBIC on 10 Mbit/s, 100 ms and a buffer of twelve bandwidth-delay products, until `duration`: packets dropped, largest window, first
+/// finite ssthresh.
 fn first_slow_start(slow_start: &str, duration: &str) -> (u64, f64, Option<f64>) {
     let outcome = outcome(&format!(
         r#"
@@ -84,7 +84,7 @@ fn hystart_leaves_slow_start_before_the_queue_overflows() {
 #[test]
 fn vegas_keeps_between_alpha_and_beta_segments_in_the_queue() {
     let r = report(&geo("1000 s", "", "cc = \"vegas\""));
-    // Equilibrium backlog 1 to 3 segments (Brakmo and Peterson); the mean includes the way there.
+    // Equilibrium backlog 1 to 3 segments (Brakmo and Peterson); the mean includes the time before equilibrium.
     assert!((0.0..3.5).contains(&r.links[0].queue_mean_packets), "{}", r.links[0].queue_mean_packets);
     assert!(r.links[0].queue_max_packets < 250);
     assert_eq!(r.links[0].dropped_queue, 0);
@@ -92,7 +92,7 @@ fn vegas_keeps_between_alpha_and_beta_segments_in_the_queue() {
 
 #[test]
 fn reno_under_random_loss_follows_the_square_root_law() {
-    // Mathis et al. 1997: W = sqrt(3/2) / sqrt(p) for periodic loss; random loss gives 1.31 / sqrt(p) (algorithms.md 0.6).
+    // Mathis et al. 1997: W = sqrt(3/2) / sqrt(p) for periodic loss. Random loss gives 1.31 / sqrt(p) (algorithms.md 0.6).
     let per = 1e-3_f64;
     let mean: f64 = (0..6)
         .map(|seed| {
@@ -183,12 +183,12 @@ fn a_trace_has_a_row_for_every_interval_and_follows_the_window() {
     assert!(flows.delivered_bytes.is_sorted());
 }
 
-/// docs/architecture.md, the order of events: at one instant private delays come in the order of the flows, however their packets
-/// came in.
+/// docs/architecture.md, the order of events: at one instant access delays come in the order of the flows, in whatever order their packets
+/// went in.
 #[test]
 fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
-    // Flow b: 5 ms alone, 1500 bytes at 12 Mbit/s 1 ms, 10 ms, and back 40 bytes at 320 Mbit/s 1 us, 10 ms, 5 ms alone. When its
-    // first ACK arrives after 31.001 ms it sends two segments. At that instant, a nanosecond before, or after it, flow a sends one.
+    // Flow b: access delay 5 ms, 1500 bytes at 12 Mbit/s 1 ms, 10 ms; back 40 bytes at 320 Mbit/s 1 us, 10 ms, 5 ms. When its first ACK
+    // arrives after 31.001 ms it sends two segments. At that instant, a nanosecond before, or after it, flow a sends one.
     let first_rtt_of_a = |start: u64, extra_of_b: u32| {
         let flow = |name, start: u64, extra, size| {
             format!(
@@ -204,14 +204,14 @@ fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
     assert_eq!(first_rtt_of_a(31_000_999, 5), 31_001_000);
     assert_eq!(first_rtt_of_a(31_001_000, 5), 31_001_000);
     assert_eq!(first_rtt_of_a(31_001_001, 5), 33_000_999, "behind both of b");
-    // With 1 ms alone b sends two after 23.001 ms, and two more after 46.002 ms, which reach the link after 47.002 ms.
+    // With 1 ms of access delay b sends two after 23.001 ms, and two more after 46.002 ms, which reach the link after 47.002 ms.
     assert_eq!(first_rtt_of_a(46_001_999 - 4_000_000, 1), 31_001_000);
     assert_eq!(first_rtt_of_a(46_002_000 - 4_000_000, 1), 31_001_000);
 }
 
 #[test]
 fn acknowledgements_may_take_a_path_of_their_own() {
-    // Data over a, ACKs over b: the round trip is both, and b's queue and rate are those that the ACKs meet.
+    // Data over a, ACKs over b: the round trip is both, and the ACKs meet b's queue and rate.
     let text = r#"
         duration = "60 s"
         [link.a]
@@ -238,18 +238,18 @@ fn acknowledgements_may_take_a_path_of_their_own() {
 #[test]
 fn acknowledgements_are_held_for_a_random_time_and_in_order() {
     let flow = |more: &str| geo("2000 s", "", &format!("cc = \"reno\"\nack_jitter = \"100 ms\"\n{more}"));
-    // One segment at a time: the round trip is 501.232 ms and what is added, uniform from 0 to 100 ms. Some 3600 round trips:
-    // four standard errors of their mean are 4 x 28.9 ms / 60.
+    // One segment at a time: the round trip is 501.232 ms and the jitter, uniform from 0 to 100 ms. Some 3600 round trips: four standard
+    // errors of their mean are 4 x 28.9 ms / 60.
     let r = report(&flow("receive_window = \"1 segments\""));
     let f = &r.flows[0];
     assert!((f.rtt_mean_s.unwrap() - 0.551_232).abs() < 0.002, "{:?}", f.rtt_mean_s);
     let least = f.rtt_min_s.unwrap() - 0.501_232;
     assert!((0.0..0.001).contains(&least), "{least}");
     assert!((f.rtt_p95_s.unwrap() - 0.596_232).abs() < 0.01, "{:?}", f.rtt_p95_s);
-    // Out of order, acknowledgements would be duplicates and make it retransmit.
+    // Out of order, acknowledgements would be duplicates and cause retransmissions.
     let r = report(&flow("receive_window = \"300 segments\""));
     assert_eq!((r.flows[0].retransmitted_packets, r.flows[0].timeouts), (0, 0));
-    // Each flow draws from a stream of its own; without it nothing is drawn.
+    // Each flow draws from a stream of its own; a flow without jitter draws nothing.
     let (one, two) = (report(&flow("")), report(&flow("name = \"other\"")));
     assert_ne!(one.flows[0].rtt_mean_s, two.flows[0].rtt_mean_s);
     let plain = geo("60 s", "", "cc = \"reno\"");

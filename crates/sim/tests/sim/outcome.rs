@@ -1,4 +1,4 @@
-//! What a scenario's text comes to.
+//! From a scenario's text to its results.
 
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{Outcome, Report};
@@ -10,13 +10,13 @@ pub(crate) fn plan(text: &str) -> Plan {
     Scenario::from_toml(text, "test.toml", &[]).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What its run yields.
+/// The outcome of its run.
 #[track_caller]
 pub(crate) fn outcome(text: &str) -> Outcome {
     run(&plan(text), &mut no_supply, &mut |_| true).expect("a run that ends")
 }
 
-/// The summary of its run.
+/// The report of its run.
 #[track_caller]
 pub(crate) fn report(text: &str) -> Report {
     outcome(text).report

@@ -19,6 +19,38 @@ fn the_same_seed_gives_the_same_result_and_another_seed_another() {
     assert_ne!(traced(1).report.flows[0].delivered_bytes, traced(2).report.flows[0].delivered_bytes);
 }
 
+/// A link with its two directions exchanged, and flows that cross it in reverse.
+#[test]
+fn the_names_of_the_two_directions_do_not_matter() {
+    let [up, down] = [("4 Mbit/s", "20 ms", 30), ("9 Mbit/s", "70 ms", 80)];
+    let text = |forward: (&str, &str, u32), reverse: (&str, &str, u32), paths: [&str; 2]| {
+        let direction = |(rate, delay, room): (&str, &str, u32)| {
+            format!(
+                "rate = \"{rate}\", delay = \"{delay}\", queue = {{ kind = \"drop-tail\", limit = \"{room} packets\" }}"
+            )
+        };
+        let [there, back] = paths.map(|path| format!("[[flow]]\ncc = \"reno\"\npath = [\"{path}\"]\n"));
+        format!(
+            "duration = \"30 s\"\n[link]\nx = {{ {}, reverse = {{ {} }} }}\n{there}name = \"there\"\n{back}name = \"back\"\n",
+            direction(forward),
+            direction(reverse)
+        )
+    };
+    let [one, other] =
+        [text(up, down, ["x", "x/reverse"]), text(down, up, ["x/reverse", "x"])].map(|t| report(&t));
+    assert_eq!(one.flows, other.flows);
+    for (i, link) in one.links.iter().enumerate() {
+        let mirrored = &other.links[1 - i];
+        assert_eq!(
+            (link.delivered_packets, link.dropped_queue),
+            (mirrored.delivered_packets, mirrored.dropped_queue)
+        );
+        // Data of one flow and acknowledgements of the other share each direction.
+        assert!(link.delivered_packets > one.flows[i].sent_packets, "{link:?}");
+        assert!(link.utilisation > 0.5 && link.utilisation <= 1.0, "{link:?}");
+    }
+}
+
 #[test]
 fn another_flow_elsewhere_does_not_disturb_the_losses() {
     let alone = geo(

@@ -1,10 +1,10 @@
-//! What each kind of queue does to the flows that cross it.
+//! Effects of each kind of queue on the flows that cross it.
 
 use bentpipe_sim::record::Report;
 
 use crate::outcome::{outcome, report};
 
-/// Eight SACK flows over 15 Mbit/s and 100 ms, through RED as the papers set it up.
+/// Eight SACK flows over 15 Mbit/s and 100 ms, through RED with the papers' parameters.
 fn red_dumbbell(red: &str, flow: &str) -> Report {
     report(&format!(
         r#"
@@ -38,7 +38,7 @@ fn red_marks_where_it_would_drop_and_marked_flows_lose_nothing() {
     assert_eq!((link.dropped_queue, r.flows.iter().map(|f| f.retransmitted_packets).sum::<u64>()), (0, 0));
     assert!(link.utilisation > 0.9, "{}", link.utilisation);
 
-    // Without ECN at either end the same decisions drop.
+    // Without ECN at either end the same decisions drop the packet.
     for dropping in [red_dumbbell("", "ecn = false"), red_dumbbell(", ecn = true", "ecn = false")] {
         let link = &dropping.links[0];
         assert_eq!(link.marked, 0);
@@ -48,16 +48,16 @@ fn red_marks_where_it_would_drop_and_marked_flows_lose_nothing() {
         // Early drops keep the queue well below its limit of 451 packets.
         assert!(link.queue_mean_packets < 225.0 && link.queue_max_packets < 451, "{link:?}");
     }
-    // Which of the two codepoints says that marks are understood makes no difference here.
+    // Either codepoint of an ECN-capable packet gives the same result here.
     assert_eq!(red_dumbbell(", ecn = true", "ecn = true\nect1 = true").flows, r.flows);
-    // RED without marks draws nothing from who could be marked.
+    // RED without marks makes no draw for packets that could be marked.
     assert_eq!(red_dumbbell("", "ecn = true").links[0].marked, 0);
 }
 
 #[test]
 fn marks_cut_the_window_once_in_a_window() {
-    // Nearly everything that finds 7 packets or more is marked, so each congestion has many marks; yet the window is halved
-    // once, and nothing is lost.
+    // Nearly every packet that finds 7 packets or more is marked, so each congestion has many marks. Yet the window is halved once, and
+    // nothing is lost.
     let text = r#"
         duration = "60 s"
         record = { interval = "change" }
@@ -91,8 +91,8 @@ fn marks_cut_the_window_once_in_a_window() {
     assert!(closest > base, "two cuts {closest} s apart, within one round trip of {base} s");
 }
 
-/// `busy`, without the errors: a drop-tail link counts them when it takes a packet, one that decides at departure when it sends it,
-/// so packets that still wait at the end make a difference.
+/// `busy`, without the errors. A drop-tail link counts them when it takes a packet, a link that decides at departure when it sends it. So
+/// packets that still wait at the end make a difference.
 fn without_errors(queue: &str) -> Report {
     let mut report = busy(queue);
     report.links.iter_mut().for_each(|link| link.dropped_error = 0);
@@ -134,8 +134,8 @@ fn busy(queue: &str) -> Report {
 
 #[test]
 fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
-    // One band, or a target that nothing reaches: first in, first out, and what finds no room is lost. The path through the
-    // engine is another, the result the same to the last bit.
+    // One band, or a target never reached: first in, first out, and a packet that finds no room is dropped. The path through the engine is
+    // different, and the result the same to the last bit.
     for limit in ["0 packets", "1 packets", "37 packets", "20 kB"] {
         let plain = busy(&format!("kind = \"drop-tail\", limit = \"{limit}\""));
         let sat: Vec<_> = plain.links.iter().filter(|l| l.name == "sat").collect();
@@ -156,8 +156,8 @@ fn a_link_that_decides_at_departure_but_has_nothing_to_decide_is_drop_tail() {
             assert_eq!(without_errors(&lax), plain, "{limit}");
         }
     }
-    // With room for all, flows that share one queue of FQ-CoDel share a first-in-first-out queue. (Without losses: drop-tail
-    // counts those of packets that wait when the run ends, which here are many.)
+    // With room for all, one queue of FQ-CoDel is a first-in-first-out queue for all flows. (Without losses: drop-tail counts those of
+    // packets that wait when the run ends, which here are many.)
     let flows = "receive_window = \"400 segments\"\n[[flow]]\ncc = \"cubic\"\npath = [\"sat\"]\nreceive_window = \"400 segments\"";
     let plain = bloated("kind = \"drop-tail\"", flows);
     assert!(plain.links[0].queue_max_packets > 500, "{:?}", plain.links[0]);
@@ -178,7 +178,7 @@ fn cbr_shares(queue: &str, flows: &[(&str, u32, &str)]) -> Vec<(u64, u64)> {
     let r = report(&text);
     let link = &r.links[0];
     let sent: u64 = r.flows.iter().map(|f| f.sent_packets).sum();
-    // What is neither delivered nor dropped waits, or is being sent.
+    // The rest waits, or is being sent.
     let inside = sent - link.delivered_packets - link.dropped_queue;
     assert!(inside <= 2 * 50 + 1, "{inside} of {sent}");
     r.flows.iter().map(|f| (f.delivered_bytes / 1000, f.dropped_packets)).collect()
@@ -187,11 +187,11 @@ fn cbr_shares(queue: &str, flows: &[(&str, u32, &str)]) -> Vec<(u64, u64)> {
 #[test]
 fn a_band_sends_only_while_those_before_it_are_empty() {
     let queue = "kind = \"priority\", limit = \"50 packets\"";
-    // 10 000 packets fit into 80 s. The first band asks for twice that and gets all; of the second not one passes: of the
-    // 10 001 that come from 0 s to 80 s, 50 wait in the end.
+    // 10 000 packets fit into 80 s. The first band needs twice that and gets all; of the second not one passes. Of its 10 001 from 0 s to
+    // 80 s, 50 wait in the end.
     let shares = cbr_shares(queue, &[("high", 0, "2 Mbit/s"), ("low", 1, "1 Mbit/s")]);
     assert_eq!((shares[0].0, shares[1]), (10_000, (0, 9_951)));
-    // The first asks for 0.75 Mbit/s and loses nothing; the second gets the other quarter, 2500 packets, and 50 wait.
+    // The first needs 0.75 Mbit/s and loses nothing; the second gets the other quarter, 2500 packets, and 50 wait.
     let shares = cbr_shares(queue, &[("low", 1, "2 Mbit/s"), ("high", 0, "750 kbit/s")]);
     assert_eq!(shares[1].1, 0);
     assert!(shares[1].0.abs_diff(7_500) <= 1 && shares[0].0.abs_diff(2_500) <= 1, "{shares:?}");
@@ -244,7 +244,7 @@ fn a_bloated_buffer_is_kept_near_the_target() {
 
 #[test]
 fn a_queue_of_its_own_isolates_a_flow_from_one_that_answers_to_nothing() {
-    // Constant-rate traffic at twice the rate of the link. Where all share one queue it gets nearly everything.
+    // Constant-rate traffic at twice the rate of the link. In a queue that all share it gets nearly everything.
     let flood = "[[flow]]\npath = [\"sat\"]\ntraffic = { kind = \"cbr\", rate = \"20 Mbit/s\", packet = \"1500 bytes\" }";
     let reno = |kind: &str| bloated(&format!("kind = \"{kind}\""), flood).flows[0].goodput_bps;
     for kind in ["drop-tail", "codel", "pie"] {

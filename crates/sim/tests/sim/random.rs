@@ -1,5 +1,5 @@
-//! Any scenario that is valid runs to its end, keeps every law of the audit (a breach is an error of the run), is repeatable
-//! beside other runs, yields numbers that are finite and in range, and yields what the engine without short cuts yields, bit for bit.
+//! Any valid scenario runs to its end, keeps every law of the audit (a breach is an error of the run), and is repeatable beside other runs.
+//! Its numbers are finite and in range, and equal those of the reference loop, bit for bit.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ fn cases() -> ProptestConfig {
     ProptestConfig { cases, ..ProptestConfig::default() }
 }
 
-/// What every result promises of its numbers.
+/// The ranges of every report's numbers.
 fn in_range(r: &Report) -> Result<(), TestCaseError> {
     // A shorter round-trip time counts as 64 ns.
     let longest = (r.simulated_s * 1.02).max(64e-9);
@@ -61,20 +61,21 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The run of this scenario, its samples too, is that of the plain engine. As text, because a trace holds NaN before the first RTT
-/// sample. `None` if it would take too much memory, which both engines have to say.
-fn like_plainly(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseError> {
-    let (fast, plain) = match [run, run_by_reference].map(|run| run(plan, &mut no_supply, &mut |_| true)) {
-        [Ok(fast), Ok(plain)] => (fast, plain),
+/// The run of this scenario, samples included, if both loops agree. They are compared as text, because a trace holds NaN before the first
+/// RTT sample. `None` if both loops refuse it because it takes too much memory.
+fn by_both_loops(plan: &Plan, text: &str) -> Result<Option<Outcome>, TestCaseError> {
+    let (fast, reference) = match [run, run_by_reference].map(|run| run(plan, &mut no_supply, &mut |_| true))
+    {
+        [Ok(fast), Ok(reference)] => (fast, reference),
         [Err(RunError::Kept { .. }), Err(RunError::Kept { .. })] => return Ok(None),
         got => return Err(TestCaseError::fail(format!("{got:?}\n{text}"))),
     };
-    prop_assert_eq!(format!("{:?}", fast.report), format!("{:?}", plain.report), "{}", text);
-    let flows = [&fast, &plain].map(|outcome| lines(&format!("{:?}", outcome.flows.trace())));
-    let links = [&fast, &plain].map(|outcome| lines(&format!("{:?}", outcome.links.trace())));
+    prop_assert_eq!(format!("{:?}", fast.report), format!("{:?}", reference.report), "{}", text);
+    let flows = [&fast, &reference].map(|outcome| lines(&format!("{:?}", outcome.flows.trace())));
+    let links = [&fast, &reference].map(|outcome| lines(&format!("{:?}", outcome.links.trace())));
     prop_assert!(flows[0] == flows[1], "flows differ:\n{text}\n{}\n{}", flows[0], flows[1]);
     prop_assert!(links[0] == links[1], "links differ:\n{text}\n{}\n{}", links[0], links[1]);
-    prop_assert!(format!("{fast:?}") == format!("{plain:?}"), "{text}");
+    prop_assert!(format!("{fast:?}") == format!("{reference:?}"), "{text}");
     Ok(Some(fast))
 }
 
@@ -83,7 +84,7 @@ fn lines(trace: &str) -> String {
     trace.replace("], ", "],\n")
 }
 
-/// The plan of a scenario; `None` if values do not fit together, which is said with file and key.
+/// The plan of a scenario; `None` if values do not fit together, with a message that names the file.
 fn plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
     match Scenario::from_toml(text, "random.toml", &[]).and_then(|s| s.resolve()) {
         Ok(plan) => Ok(Some(plan)),
@@ -95,10 +96,10 @@ fn plan(text: &str) -> Result<Option<Plan>, TestCaseError> {
     }
 }
 
-/// Both engines agree, the numbers are in range, and they are the same where links are recorded, which opens and closes short cuts.
+/// Do both loops agree, are the numbers in range, and do they stay the same if links are recorded, which rules partitions out?
 fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
     let Some(plan) = plan(text)? else { return Ok(None) };
-    let Some(outcome) = like_plainly(&plan, text)? else { return Ok(None) };
+    let Some(outcome) = by_both_loops(&plan, text)? else { return Ok(None) };
     in_range(&outcome.report)?;
     let record = RecordPlan { interval: Some(plan.duration), flows: false, links: true, segments: false };
     let recorded = run(&Plan { record: Some(record), ..plan.clone() }, &mut no_supply, &mut |_| true);
@@ -119,26 +120,26 @@ proptest! {
         }
     }
 
-    /// The same where short cuts are most: chains of drop-tail links that flows share, receivers that answer at once.
+    /// The same for the most short cuts: chains of drop-tail links that flows share, receivers that answer at once.
     #[test]
     fn short_cuts_change_no_bit(text in scenario(1)) {
         check(&text)?;
     }
 
-    /// And where many things happen at one instant, so that their order decides what a sample sees.
+    /// The same for many events at one instant, so that their order decides what a sample shows.
     #[test]
     fn short_cuts_keep_the_order_within_an_instant(text in scenario(2)) {
         check(&text)?;
     }
 
-    /// And where what happens at an instant gives rise to more at that instant, or at the next.
+    /// The same for events that give rise to others at the same instant, or at the next.
     #[test]
     fn short_cuts_keep_the_order_of_what_takes_no_time(text in scenario(3)) {
         check(&text)?;
     }
 }
 
-/// Which of the two was first is not to be told from the numbers of their links.
+/// The numbers of their directions do not show which of the two was first.
 #[test]
 fn an_acknowledgement_and_data_may_arrive_by_one_link_in_one_nanosecond() {
     let link = |name: &str, room: u32| {
@@ -170,7 +171,7 @@ fn words(tree: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The keys that a schema knows, and the texts that it gives by name.
+/// The keys of a schema, and the texts that it lists.
 fn known(schema: &Value, found: &mut BTreeSet<String>) {
     match schema {
         Value::Array(items) => items.iter().for_each(|item| known(item, found)),
@@ -205,7 +206,7 @@ fn every_kind_and_option_is_drawn() {
     assert!(wanted.len() > 150 && missing.is_empty(), "{} words, never drawn: {missing:?}", wanted.len());
 }
 
-/// Most scenarios are valid, and where bytes run out the rest is plain.
+/// Most scenarios are valid, and where bytes run out the rest is the simplest choice.
 #[test]
 fn most_random_scenarios_are_valid() {
     let mut runner = TestRunner::deterministic();

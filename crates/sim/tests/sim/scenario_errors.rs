@@ -1,4 +1,4 @@
-//! Every mistake in a scenario gets one message that names file, line and key, and says what would be right.
+//! Every mistake in a scenario gets one message that names file, line, key, and the right value.
 
 use std::path::PathBuf;
 
@@ -240,6 +240,13 @@ fn path_to_no_link() {
     expect(&message("[\"sat\"]", "[\"sta\"]"), 20, "flow.0.path.0", &["no link", "sta", "did you mean sat"]);
     expect(&message("[\"sat\"]", "[\"moon\"]"), 20, "flow.0.path.0", &["no link", "moon", "one of sat"]);
     expect(&message("[\"sat\"]", "[\"sat\", \"sat\"]"), 20, "flow.0.path.1", &["twice"]);
+    expect(&message("[\"sat\"]", "[\"sat\", \"sat/reverse\"]"), 20, "flow.0.path.1", &["twice"]);
+    expect(
+        &message("[\"sat\"]", "[\"sat/back\"]"),
+        20,
+        "flow.0.path.0",
+        &["no link", "sat/back", "did you mean sat"],
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a scenario resolves to: defaults, units, names, queues in bandwidth-delay products, geometry.
+//! Scenarios resolved: defaults, units, names, queues in bandwidth-delay products, geometry.
 
 use std::path::Path;
 
@@ -50,6 +50,23 @@ fn defaults() {
 }
 
 #[test]
+fn a_path_names_directions() {
+    let there = DirectionId::forward(0);
+    for (path, data, acks) in [
+        ("[\"sat\"]", there, there.opposite()),
+        ("[\"sat/forward\"]", there, there.opposite()),
+        ("[\"sat/reverse\"]", there.opposite(), there),
+        ("[\"sat/reverse\"]\nack_path = [\"sat/reverse\"]", there.opposite(), there.opposite()),
+    ] {
+        let text = format!(
+            "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"9 ms\"\n[[flow]]\ncc = \"reno\"\npath = {path}\n"
+        );
+        let flow = &plan(&text).flows[0];
+        assert_eq!((&*flow.path, &*flow.ack_path), (&[data][..], &[acks][..]), "{path}");
+    }
+}
+
+#[test]
 fn profiles_and_single_options() {
     assert_eq!(options(&one("cc = \"reno\"\nprofile = \"paper\"\n")), Options::paper());
     let own = options(&one("cc = \"reno\"\nprofile = \"paper\"\nmss = \"1000 bytes\"\nack_size = \"44 \
@@ -79,7 +96,7 @@ fn profiles_and_single_options() {
         ..Options::paper()
     };
     assert_eq!(own, expected);
-    // An acknowledgement of a size that was given keeps it.
+    // A given size of acknowledgements does not grow.
     assert!(!options(&one("cc = \"reno\"\nack_size = \"52 bytes\"\n")).ack_grows);
 }
 
@@ -93,7 +110,7 @@ fn loss_detection_follows_profile_and_recovery() {
     assert_eq!(flags("profile = \"paper\""), (false, false, false));
     assert_eq!(flags("tlp = false"), (true, false, true));
     assert_eq!(flags("profile = \"paper\"\nrack = true"), (true, false, false));
-    // What the profile says goes when SACK goes; it need not be switched off one by one.
+    // Options of the profile that need SACK go with it; they need not be switched off one by one.
     assert_eq!(flags("recovery = \"newreno\""), (false, false, false));
     let exit = |lines: &str| {
         options(&one(&format!("cc = \"reno\"\nrecovery = \"newreno\"\n{lines}\n"))).newreno_exit
@@ -124,7 +141,7 @@ fn names_of_copies() {
     let flow = |lines: &str| format!("[[flow]]\npath = [\"sat\"]\n{lines}\n");
     let text = format!("{HEAD}{}{}", flow("cc = \"star\"\nname = \"s\"\ncount = 2"), flow("cc = \"reno\""));
     assert_eq!(names(&plan(&text)), ["s-1", "s-2", "reno"]);
-    // Flows without a name that would share one are numbered through.
+    // Flows that would share a default name are numbered.
     assert_eq!(
         names(&plan(&format!("{text}{}", flow("cc = \"reno\"\ncount = 2")))),
         ["s-1", "s-2", "reno-1", "reno-2", "reno-3"]
@@ -206,7 +223,7 @@ fn queues_that_govern_the_delay_have_the_defaults_of_their_rfcs() {
     };
     assert_eq!(of("\"pie\""), (bdp, Discipline::Pie(pie)));
     assert_eq!(of("\"priority\""), (bdp, Discipline::Priority(PriorityPlan { bands: 2 })));
-    // A satellite's round trip asks for a longer interval.
+    // The longer round trip of a satellite needs a longer interval.
     let slow = CodelPlan { target: ms(30), interval: ms(600), ecn: true, mtu: 1500 };
     let given = "\"codel\", limit = \"2 MB\", target = \"30 ms\", interval = \"600 ms\", ecn = true";
     assert_eq!(of(given), (QueueLimit::Bytes(2_000_000), Discipline::Codel(slow)));
@@ -294,7 +311,7 @@ fn a_controller_learns_the_bit_error_rate_of_the_path() {
     assert_eq!(ber("{ kind = \"packet-error\", rate = 1.0 }", "\"hswa\""), Some(1.0));
 }
 
-/// RFC 9406 section 4.3: L is 8, but without a bound where the sender paces; nobody else is told of it.
+/// RFC 9406 section 4.3: L is 8, but without a bound where the sender paces. No other controller gets this parameter.
 #[test]
 fn hystart_learns_whether_the_sender_paces() {
     let l = |cc: &str, pacing: bool| {

@@ -1,4 +1,4 @@
-//! No text makes the front end panic, and what it reads it can write.
+//! No text makes the front end panic, and every scenario that it reads it can write.
 
 use bentpipe_cc::Span;
 use bentpipe_sim::Scenario;
@@ -88,7 +88,7 @@ path = ["sat"]
 traffic = { kind = "cbr", rate = "1 Mbit/s", packet = "500 bytes", on = "3 s", off = "4 s" }
 "#;
 
-/// Reads and resolves; the answer does not matter, that there is one does.
+/// Reads and resolves. Any answer will do, but there must be one.
 fn attempt(text: &str) {
     match Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()) {
         Ok(plan) => assert!(!plan.flows.is_empty() && !plan.links.is_empty()),
@@ -154,7 +154,7 @@ fn deep_nesting_is_an_error_and_no_overflow() {
     assert!(Scenario::from_toml(FULL, "x.toml", &deep).is_ok());
 }
 
-/// Values that are wrong nearly everywhere.
+/// Values that are wrong for nearly every key.
 fn odd_value() -> impl Strategy<Value = String> {
     let fixed = [
         "0",

@@ -2,27 +2,24 @@
 
 use core::ops::Deref;
 
-use bentpipe_cc::{Controller, Decision, Time};
+use bentpipe_cc::{Controller, Decision};
 
 /// Most segments that one connection should have outstanding. At 1460 bytes this is 5.7 times the largest window of TCP (2^30 bytes,
 /// RFC 7323 section 2.3). An algorithm may want any window after one acknowledgement, and a hundred connections may do so at
 /// once. So the sender stops one segment beyond this number, and [`Sender::room`](crate::Sender::room) shows the excess.
 pub const MAX_OUTSTANDING: u64 = 1 << 22;
 
-/// The controller's decision, its window in whole segments, and its deadline.
+/// The controller's decision, and its window in whole segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CachedDecision {
     decision: Decision,
     segments: u64,
-    /// When the controller wants to be called; [`Time::MAX`] for not at all.
-    deadline: Time,
 }
 
 impl CachedDecision {
     pub(super) fn new(cc: &dyn Controller, mss: u32) -> Self {
-        let mut cached = Self { decision: cc.decision(), segments: 1, deadline: Time::MAX };
+        let mut cached = Self { decision: cc.decision(), segments: 1 };
         cached.measure(mss);
-        cached.deadline = cc.deadline().unwrap_or(Time::MAX);
         cached
     }
 
@@ -30,8 +27,8 @@ impl CachedDecision {
     #[inline]
     pub(super) fn ask(&mut self, cc: &dyn Controller, mss: u32) {
         let before = self.decision.cwnd;
-        let Decision { cwnd, ssthresh, pacing } = cc.decision();
-        self.decision.cwnd = cwnd;
+        let Decision { cwnd, ssthresh, pacing, deadline } = cc.decision();
+        (self.decision.cwnd, self.decision.deadline) = (cwnd, deadline);
         // The comparisons keep the compiler from reading two words at once that were written one by one: a store-to-load
         // forwarding stall of 4 % of the time with BBR.
         if self.decision.ssthresh != ssthresh {
@@ -40,7 +37,6 @@ impl CachedDecision {
         if self.decision.pacing != pacing {
             self.decision.pacing = pacing;
         }
-        self.deadline = cc.deadline().unwrap_or(Time::MAX);
         if self.decision.cwnd != before {
             self.measure(mss);
         }
@@ -53,11 +49,6 @@ impl CachedDecision {
         if cwnd.wrapping_sub(self.segments.wrapping_mul(size)) >= size {
             self.segments = (cwnd / size).clamp(1, MAX_OUTSTANDING + 1);
         }
-    }
-
-    /// When the controller wants to be called; [`Time::MAX`] for not at all.
-    pub(super) fn deadline(&self) -> Time {
-        self.deadline
     }
 
     /// Whole segments that may be in flight, at least one and at most one more than [`MAX_OUTSTANDING`].

@@ -122,7 +122,12 @@ impl Controller for Fixed {
         self.lock().life.push(what);
     }
     fn decision(&self) -> Decision {
-        Decision { cwnd: self.cwnd * u64::from(MSS), ssthresh: self.ssthresh, pacing: self.pacing }
+        Decision {
+            cwnd: self.cwnd * u64::from(MSS),
+            ssthresh: self.ssthresh,
+            pacing: self.pacing,
+            deadline: Time::MAX,
+        }
     }
     fn backoff(&self, _flow: &Flow, why: Congestion) -> Backoff {
         let segments = if why == Congestion::Timeout { self.after_timeout } else { self.after_loss };

@@ -215,7 +215,7 @@ fn silence_halves_the_rate() {
     let (x, mut now) = (path.x(), path.flow.now);
     path.flow.in_flight = 10_000;
     for halved in [2.0, 4.0, 8.0] {
-        let due = path.cc.deadline().expect("set");
+        let due = path.cc.decision().deadline;
         assert!(due.since(now) <= Span::from_secs(4.0 * R) && due > now);
         now = due;
         path.flow.now = now;
@@ -223,7 +223,7 @@ fn silence_halves_the_rate() {
         near(path.x(), x / halved, 0.01);
     }
     for _ in 0..20 {
-        path.flow.now = path.cc.deadline().expect("set");
+        path.flow.now = path.cc.decision().deadline;
         path.cc.on_deadline(&path.flow);
     }
     near(path.x(), 1.0 / 64.0, 0.05);
@@ -236,11 +236,11 @@ fn silence_in_slow_start_halves_the_rate_of_a_sender_that_is_not_idle() {
         let mut path = Path::new(&[]);
         path.run(rounds * R, |_| false);
         let x = path.x();
-        path.flow.now = path.cc.deadline().expect("set");
+        path.flow.now = path.cc.decision().deadline;
         path.flow.in_flight = in_flight;
         path.cc.on_deadline(&path.flow);
         near(path.x(), share * x, 1e-3);
-        assert_eq!(path.cc.deadline().is_none(), share == 1.0);
+        assert_eq!(path.cc.decision().deadline == Time::MAX, share == 1.0);
     }
 }
 

@@ -1,8 +1,8 @@
-//! Access delays, the flows' own: before the path, behind that of the acknowledgements, and random ones where those set out.
+//! Access delays, which belong to a single flow: before its path, behind its `ack_path`, and random ones before its `ack_path`.
 //!
-//! Each is an entity of its own in the order of events. But flows whose data and acknowledgements go the same ways with the same
-//! delay share one direction for it: a packet that went in first comes out first. Packets of one nanosecond come out in the order of
-//! their flows. A hundred thousand flows need no more than one.
+//! Each is an entity of its own in the order of events. But flows with the same paths and the same delay share one direction. In it,
+//! packets come out in the order in which they went in, and of one nanosecond in the order of their flows. A hundred thousand flows need no
+//! more than one.
 
 use std::collections::BTreeMap;
 
@@ -14,44 +14,27 @@ use crate::link::direction::Direction;
 use crate::link::random::Stream;
 use crate::resolve::plan::{DirectionId, FlowPlan, Plan};
 
-/// Entities of each flow: its delay there, the one back, and the random one of its acknowledgements.
-const OF_FLOW: u32 = 3;
+/// Entities of each flow: its access delay there, the one back, and the random delay of its acknowledgements.
+pub(super) const OF_FLOW: u32 = 3;
 
-/// Who a direction is in the order of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entity {
-    /// Its number; of a direction that flows share, that of flow 0.
-    first: u32,
-    pub(super) is_shared: bool,
-}
-
-impl Entity {
-    /// Whose event the arrival of a packet of this flow is.
-    #[inline]
-    pub(super) fn of_flow(self, flow: u32) -> u32 {
-        self.first + if self.is_shared { OF_FLOW * flow } else { 0 }
-    }
-}
-
-/// What flows that share a delay have in common: the delay, the ways of data and of acknowledgements.
+/// What flows that share a direction have in common: the delay, `path` and `ack_path`.
 type Alike<'a> = (Span, &'a [DirectionId], &'a [DirectionId]);
 
-/// Gives flows their delays.
+/// Adds the access delays of the flows, one flow after the other.
 pub(super) struct AccessDelays<'a> {
     /// Directions of the scenario.
     count: u32,
-    entities: Vec<Entity>,
-    /// The first of the two directions for all flows with this delay and these ways.
+    entities: Vec<u32>,
+    /// The first of the two directions for all flows with this delay and these paths.
     known: BTreeMap<Alike<'a>, usize>,
 }
 
 impl<'a> AccessDelays<'a> {
-    /// Adds the access delays to `network`. Gives the entity of each direction, and the routes of all flows one behind the other; the
-    /// flows know where theirs begin.
-    pub(super) fn add(plan: &'a Plan, network: &mut Network) -> (Vec<Entity>, Vec<Hop>) {
+    /// Adds the access delays to `network`. Gives the entity of each direction, and the routes of all flows one behind the other. The flows
+    /// keep the index at which theirs begin.
+    pub(super) fn add(plan: &'a Plan, network: &mut Network) -> (Vec<u32>, Vec<Hop>) {
         let count = network.directions.len() as u32;
-        let entities = (0..count).map(|first| Entity { first, is_shared: false }).collect();
-        let mut delays = Self { count, entities, known: BTreeMap::new() };
+        let mut delays = Self { count, entities: (0..count).collect(), known: BTreeMap::new() };
         let mut hops = Vec::new();
         for (f, flow) in (0..).zip(&plan.flows) {
             let delay = (flow.extra_delay.0 > 0).then(|| delays.delay(f, flow, &mut network.directions));
@@ -74,13 +57,14 @@ impl<'a> AccessDelays<'a> {
         (delays.entities, hops)
     }
 
-    /// The direction before the path of flow `f`; the one behind that of its acknowledgements follows it.
+    /// The direction before the path of flow `f`. The one behind its `ack_path` has the next index.
     fn delay(&mut self, f: u32, flow: &'a FlowPlan, directions: &mut Vec<Direction>) -> usize {
         let delay = flow.extra_delay;
         let alike = (delay, &*flow.path, &*flow.ack_path);
         if let Some(&there) = self.known.get(&alike) {
-            for (k, entity) in self.entities[there..there + 2].iter_mut().enumerate() {
-                *entity = Entity { first: self.count + k as u32, is_shared: true };
+            for k in 0..2 {
+                directions[there + k].share();
+                self.entities[there + k] = self.count + k as u32;
             }
             return there;
         }
@@ -93,7 +77,7 @@ impl<'a> AccessDelays<'a> {
     /// Adds entity `which` of flow `f`.
     fn push(&mut self, direction: Direction, which: u32, f: u32, directions: &mut Vec<Direction>) -> usize {
         directions.push(direction);
-        self.entities.push(Entity { first: self.count + OF_FLOW * f + which, is_shared: false });
+        self.entities.push(self.count + OF_FLOW * f + which);
         directions.len() - 1
     }
 }

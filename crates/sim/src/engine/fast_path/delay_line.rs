@@ -1,9 +1,8 @@
-//! Delay lines: directions that never make a packet wait.
+//! Delay lines: runs of directions at which no packet waits.
 //!
-//! Packets that come out of a transmitter are as far apart as it takes to send one. A faster direction behind it finds its own
-//! transmitter free each time, and so do the directions behind that one, and those of the acknowledgements. All that they do to a
-//! packet of a given size is to delay it by a constant, as they promise. A run of such directions is passed in one step, and its
-//! packets are counted once.
+//! Packets come out of a transmitter at least as far apart as it takes to send one. A faster direction behind it finds its own transmitter
+//! free each time. So do the directions behind that one, those of the acknowledgements included. They promise a constant time in transit
+//! for packets of a given size. A packet passes a run of them in one step, and is counted once.
 
 use bentpipe_cc::Span;
 
@@ -13,22 +12,22 @@ use crate::link::direction::{Direction, Promises};
 /// A run of constant directions on a route.
 #[derive(Debug)]
 pub(super) struct DelayLine {
-    /// How long it takes, ns.
+    /// Time in transit, ns.
     pub(super) time: u64,
-    /// Packets that have taken it.
+    /// Packets that have passed.
     pub(super) count: u64,
-    /// Its first and its last hop.
+    /// Its first and last hop.
     first: u32,
     pub(super) last: u32,
     /// The direction at the last hop, and its role.
     pub(super) direction: u32,
     pub(super) role: Role,
-    /// Packets of this size take it.
+    /// Only packets of this size pass it in one step.
     pub(super) size: u16,
 }
 
 impl DelayLine {
-    /// The directions that deliver what passes ahead of time, and how long after the entry each does.
+    /// The directions that deliver its packets ahead of time, and how long after the entry each does.
     pub(super) fn delivers(&self, hops: &[Hop], directions: &[Direction]) -> Vec<(usize, Span)> {
         let ahead = self.hops(hops).iter().take_while(|hop| hop.role != Role::Holds);
         let mut time = Span::ZERO;
@@ -40,7 +39,7 @@ impl DelayLine {
         passed.collect()
     }
 
-    /// Enters into the directions' books what has passed.
+    /// Enters the packets that have passed into the books of the directions.
     pub(super) fn settle(&mut self, hops: &[Hop], directions: &mut [Direction]) {
         let count = std::mem::take(&mut self.count);
         for hop in self.hops(hops) {
@@ -54,7 +53,7 @@ impl DelayLine {
     }
 }
 
-/// Which directions are constants, whose packets are of these sizes.
+/// Which directions delay all packets that feed them, of these `sizes`, by a constant time.
 pub(super) fn constants(
     directions: &[Direction],
     feeders: &[Option<Feeder>],
@@ -64,7 +63,7 @@ pub(super) fn constants(
     (0..directions.len()).map(|i| flow_through(i, directions, feeders, sizes, &mut known).constant).collect()
 }
 
-/// What can be said of the packets that come out of a direction.
+/// Bounds on the packets that come out of a direction.
 #[derive(Clone, Copy)]
 struct Through {
     constant: bool,
@@ -92,7 +91,7 @@ fn flow_through(
     let gaps = || promises().map(|p: Promises| p.least_gap);
     let (least, most) = (gaps().min().unwrap_or(Span::ZERO), gaps().max().unwrap_or(Span::ZERO));
     let constant = promises().all(|p| p.constant.is_some()) && (most == Span::ZERO || most <= gap);
-    // A packet that takes longer comes out closer to the next.
+    // A packet that takes longer comes out closer to the packet behind it.
     let behind = if constant { Span(gap.0 - (most.0 - least.0)).max(least) } else { least };
     let through = Through { constant, gap: behind };
     known[i] = Some(through);

@@ -1,6 +1,6 @@
-//! What a plan is eligible for: whether the fast path may work it out at all, and which of its short cuts it may take.
+//! Eligibility of a plan: whether the fast path may work it out at all, and which of its short cuts it may take.
 //!
-//! All answers follow from the plan, from what is recorded, and from the promises of the directions.
+//! All answers follow from the plan, from the traces recorded, and from the promises of the directions.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::host::flow::FlowState;
 use crate::link::direction::{Direction, Promises};
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Plan, Source};
 
-/// The short cuts that hang on more than promises.
+/// The short cuts that need more than promises of directions.
 #[derive(Debug)]
 pub(in crate::engine) struct Eligibility {
-    /// May the receiver of each flow work ahead of time?
+    /// May the receiver of each flow answer ahead of time?
     pub(super) prompt: Vec<bool>,
     /// May parts of the network be worked out one after the other?
     pub(super) partitions: bool,
 }
 
-/// Says what `plan` is eligible for; `None` if the reference loop must work it out.
+/// The short cuts for which `plan` is eligible; `None` if the reference loop must work it out.
 ///
-/// It must if packets are captured, because each is then looked at wherever it passes. It must if some packet may take no time
-/// over a direction: then an instant may give rise to events of the same instant with lower numbers, which come after it although
-/// their order says before. (The fast path would show a direction that two others feed its packets the other way round.) With a trace
-/// of segments no two packets may leave a direction at one instant: a loss is known ahead of time, and waits for its row.
+/// Captured packets need the reference loop, because each is looked at wherever it passes. So does a packet that may take no time over a
+/// direction. An instant may then give rise to an event of the same instant with a lower number. That event comes too late for its order;
+/// the fast path would swap packets that two directions bring to a third. With a trace of segments, so do two packets that leave a
+/// direction at one instant: a loss known ahead of time waits for its row.
 pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<Eligibility> {
     let routes = |f: usize| [&plan.flows[f].path, &plan.flows[f].ack_path].map(|path| ids(path));
     let sizes = sizes(&network.directions, &network.flows, routes);
@@ -38,8 +38,8 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     if captured || !takes_time || network.tap.is_some() && !parts_packets {
         return None;
     }
-    // A sample at a change of the window has to know which data came before the acknowledgement, also of the same instant. The order of
-    // their directions tells, unless both come by one direction and in one nanosecond.
+    // A sample at a change of the window counts the data that came before the acknowledgement, also of the same instant. The order of their
+    // directions decides, unless both come by one direction and in one nanosecond.
     let tells = |flow: &FlowPlan| {
         let last = |path: &[DirectionId]| path.last().map_or(usize::MAX, |id| id.index());
         let [data, acks] = [last(&flow.path), last(&flow.ack_path)];
@@ -50,7 +50,7 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     let prompt = |(host, flow): (&FlowState, &FlowPlan)| {
         host.answers_at_once() && (!recorder.has_changes() || tells(flow))
     };
-    // Rows are in the order of time, and controllers from outside may know of each other.
+    // Rows must be in the order of time, and controllers from outside may know of each other.
     let from_outside =
         |flow: &FlowPlan| matches!(&*flow.source, Source::Tcp { cc: CcPlan::Supplied { .. }, .. });
     let nobody_looks = !recorder.has_changes() && recorder.first_tick().is_none();
@@ -64,7 +64,7 @@ fn ids(path: &[DirectionId]) -> Vec<usize> {
     path.iter().map(|id| id.index()).collect()
 }
 
-/// What direction `i` promises about the packets that it may be offered.
+/// The promises of direction `i` about the packets that it may be offered.
 pub(super) fn promises<'a>(
     i: usize,
     sizes: &'a [Vec<u16>],
@@ -73,7 +73,7 @@ pub(super) fn promises<'a>(
     sizes[i].iter().map(move |&size| network.directions[i].promises(size))
 }
 
-/// The sizes of packets that each direction may be offered. `routes`: the directions that a flow's data and acknowledgements cross.
+/// The sizes of packets that each direction may be offered. `routes`: the directions that each flow's data and acknowledgements cross.
 pub(super) fn sizes(
     directions: &[Direction],
     flows: &[FlowState],
@@ -94,7 +94,7 @@ pub(super) fn sizes(
     sizes
 }
 
-/// How many packets of data a second the directions let through that are the slowest of any flow's.
+/// Data packets a second through the bottlenecks: the directions that are the slowest of some flow.
 pub(super) fn capacity(plan: &Plan, flows: &[FlowState]) -> f64 {
     let mut slowest = BTreeMap::new();
     for (flow, host) in plan.flows.iter().zip(flows) {

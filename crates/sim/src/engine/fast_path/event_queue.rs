@@ -1,55 +1,54 @@
-//! The event queue: arrivals, of which each direction has one at most, and timers.
+//! The event queue: arrivals, at most one for each direction, and timers.
 //!
-//! Arrivals stand in a tournament tree (Knuth, volume 3, section 5.4.1). A direction's next arrival takes the place of the one
-//! before and meets one other at each level. Timers are moved rarely, and are many: a heap.
+//! Arrivals stand in a tournament tree (Knuth, volume 3, section 5.4.1). A direction's next arrival replaces its last one and is compared
+//! with one other at each level. Timers are many and rarely moved, so they stand in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-/// Events in the order of (time, number), apart for each partition. Links have the lowest numbers; arrivals at one instant come in the
-/// order of entities.
+/// Events by (time, number), apart for each partition. Arrivals of one instant come before timers, in the order of entities.
 #[derive(Debug)]
 pub(super) struct EventQueue {
-    /// The partition where something happens now. It is not among the others.
+    /// The present partition. It is not among the others.
     here: Part,
     number: usize,
     others: Vec<Part>,
-    /// Of the directions.
+    /// The seat of each direction.
     seats: Vec<Seat>,
 }
 
 /// The events of one partition.
 #[derive(Debug)]
 struct Part {
-    /// The first of all arrivals.
+    /// The earliest arrival.
     first: ArrivalKey,
-    /// The first timer.
+    /// The earliest timer.
     timer: TimerKey,
     /// The earliest timer is kept outside the heap.
     outside: bool,
-    /// Who came to each seat of the tournament. The winner of those in `2 n` and `2 n + 1` goes to `n`; the first of all needs no
-    /// seat. Links begin in the second half.
+    /// The entrant of each seat of the tournament. The winner of seats `2 n` and `2 n + 1` goes to `n`; the overall winner needs no seat.
+    /// Directions begin in the second half.
     seated: Vec<ArrivalKey>,
     timers: BinaryHeap<Reverse<TimerKey>>,
-    /// How late it was when we left.
+    /// The time that the partition had reached when the loop left it.
     now: Time,
 }
 
-/// Where a direction stands, if it ever holds a packet.
+/// The seat of a direction, if it ever holds a packet.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     partition: u32,
     seat: u32,
-    /// The entity, then the direction.
+    /// The entity in the upper half, the direction in the lower.
     whose: u64,
 }
 
-/// The instant, the entity, the direction: 64 and twice 32 bits, so that the lesser one is first.
+/// The instant, the entity and the direction in 64, 32 and 32 bits, so that the earlier key is less.
 type ArrivalKey = u128;
 
-/// The instant and the number, in the same way.
+/// The instant and the number of the timer, in the same way.
 type TimerKey = u128;
 
 /// No arrival, or no timer.
@@ -65,7 +64,7 @@ pub(super) struct Seated {
     pub(super) partition: u32,
 }
 
-/// Who has set a timer.
+/// The owner of a timer.
 pub(super) enum Timer {
     Sender(usize),
     Receiver(usize),
@@ -74,7 +73,7 @@ pub(super) enum Timer {
 }
 
 impl EventQueue {
-    /// An empty one of so many partitions.
+    /// An empty queue for so many partitions.
     pub(super) fn new(partitions: usize, directions: &[Seated]) -> Self {
         let mut free = vec![0; partitions];
         for direction in directions.iter().filter(|direction| direction.holds) {
@@ -94,14 +93,13 @@ impl EventQueue {
         queue
     }
 
-    /// When the next event of all is; [`Time::MAX`] if there is none.
+    /// The instant of the earliest event of all partitions; [`Time::MAX`] if there is none.
     pub(super) fn earliest(&self) -> Time {
         let next = |partition: &Part| time(partition.timer.min(partition.first));
         self.others.iter().map(next).fold(next(&self.here), Time::min)
     }
 
-    /// From now on it is the events of this partition that are asked for. Takes how late it is where we were, and returns how late it
-    /// was there.
+    /// Makes `partition` the present one. `now` is the time that the old one has reached; returns the time that the new one had reached.
     pub(super) fn go_to(&mut self, partition: usize, now: Time) -> Time {
         self.here.now = now;
         std::mem::swap(&mut self.here, &mut self.others[self.number]);
@@ -110,30 +108,30 @@ impl EventQueue {
         self.here.now
     }
 
-    /// When the next arrival here is and its direction; at [`Time::MAX`] there is none.
+    /// The earliest arrival in the present partition, and its direction; at [`Time::MAX`] there is none.
     #[inline(always)]
     pub(super) fn arrival(&self) -> (Time, usize) {
         (time(self.here.first), self.here.first as u32 as usize)
     }
 
-    /// When the next timer here expires; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
+    /// The instant of the earliest timer here; [`Time::MAX`] if there is none. Arrivals at the same instant come before.
     #[inline(always)]
     pub(super) fn timer(&self) -> Time {
         time(self.here.timer)
     }
 
-    /// What is expected of direction `i` from now on is an arrival of that entity.
+    /// From now on, arrivals of direction `i` belong to this entity.
     pub(super) fn rename(&mut self, i: usize, entity: u32) {
         self.seats[i].whose = whose(entity, i);
     }
 
-    /// The next arrival of direction `i`, which arrives here, will be at `at`, or there is none.
+    /// Sets the next arrival of direction `i`, which is in the present partition; `None` if there is none.
     #[inline(always)]
     pub(super) fn expect_here(&mut self, i: usize, at: Option<Time>) {
         self.here.expect(&self.seats[i], at);
     }
 
-    /// The next arrival of direction `i`, wherever, will be at `at`, or there is none.
+    /// Sets the next arrival of direction `i`, in whatever partition; `None` if there is none.
     pub(super) fn expect(&mut self, i: usize, at: Option<Time>) {
         let seat = self.seats[i];
         self.partition(seat.partition as usize).expect(&seat, at);
@@ -145,7 +143,7 @@ impl EventQueue {
         self.partition(partition).push(TimerKey::from(at.0) << 64 | TimerKey::from(number));
     }
 
-    /// Removes the next event here, which is a timer. Returns its number.
+    /// Removes the next event here, which is a timer, and returns its number.
     pub(super) fn pop(&mut self) -> Option<u64> {
         self.here.pop()
     }
@@ -208,7 +206,7 @@ impl Part {
         while seat > 1 {
             self.seated[seat] = first;
             let other = self.seated[seat ^ 1];
-            // A branch, which the processor guesses: without, the next event would wait for all levels.
+            // A branch lets the processor predict the winner. Without it, the next event would wait for all levels.
             if other < first {
                 first = other;
             }
@@ -243,7 +241,7 @@ mod tests {
             let entries: Vec<Seated> = (0..).zip(&directions).map(entry).collect();
             let held: Vec<usize> = (0..directions.len()).filter(|&i| directions[i].0).collect();
             let mut queue = EventQueue::new(PARTITIONS, &entries);
-            // Of each partition: when, the entity, and the direction or the timer.
+            // Of each partition: the instant, the entity, and the direction or the timer.
             let mut sorted = vec![Vec::new(); PARTITIONS];
             for (call, at, which, partition) in calls {
                 queue.go_to(partition, Time(0));
@@ -256,7 +254,7 @@ mod tests {
                         let i = held[which.index(held.len())];
                         let there = &mut sorted[directions[i].1 as usize];
                         there.retain(|&(_, _, number)| number != i as u64);
-                        // Whose arrival it is does not follow from the direction alone: twelve a direction.
+                        // The entity does not follow from the direction alone: there are twelve a direction.
                         let entity = 12 * ((5 * i as u32 + at as u32) % 12) + i as u32;
                         let next = (call == 1).then_some(Time(at));
                         there.extend(next.map(|at| (at, entity, i as u64)));

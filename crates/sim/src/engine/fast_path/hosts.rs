@@ -1,4 +1,4 @@
-//! The hosts at both ends of a route: what reaches them, and what they send.
+//! The hosts at both ends of a route: the packets that reach them, and the packets that they send.
 
 use bentpipe_cc::Time;
 
@@ -23,7 +23,7 @@ impl FastPath {
         }
     }
 
-    /// Data reaches its receiver at `at`. True if it is acknowledged now; then `packet` is the acknowledgement.
+    /// Data reaches its receiver at `at`. True if the receiver acknowledges it now; `packet` is then the acknowledgement.
     #[inline(always)]
     pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         self.network.packets += 1;
@@ -64,7 +64,7 @@ impl FastPath {
         }
     }
 
-    /// Sends what the receiving end of flow `f` has to say of the connection and sets its timer.
+    /// Sends the control segment that the receiving end of flow `f` may have to send, and sets its timer.
     #[inline(never)]
     pub(super) fn answer(&mut self, f: usize) {
         let hop = self.network.flows[f].ack_route;
@@ -79,7 +79,7 @@ impl FastPath {
         }
     }
 
-    /// Sends what the sender of flow `f` may send now, because of `cause`, and sets its timer.
+    /// Sends all that the sender of flow `f` may send now, because of `cause`, and sets its timer.
     pub(super) fn send(&mut self, f: usize, cause: Cause) {
         match &self.network.flows[f].kind {
             Kind::Tcp(tcp) if tcp.is_on_fast_path() => self.send_fast(f, cause),
@@ -87,8 +87,8 @@ impl FastPath {
         }
     }
 
-    /// [`Engine::send`] on the fast path of the sender. It is apart from the rest, and its packet is made in one place, so that the
-    /// packet stays in registers.
+    /// [`FastPath::send`] while the sender is on its own fast path. The packet is made in one place, apart from the rest, so that it stays
+    /// in registers.
     #[inline(always)]
     pub(super) fn send_fast(&mut self, f: usize, cause: Cause) {
         loop {
@@ -127,7 +127,7 @@ impl FastPath {
         }
     }
 
-    /// Tells the recorder what the receiver of flow `f` has delivered with what came at `at`.
+    /// Records what the receiver of flow `f` has delivered with the packet that came at `at`.
     #[inline]
     pub(super) fn tell_receiver(&mut self, at: Time, f: usize) {
         if let Kind::Tcp(tcp) = &self.network.flows[f].kind {

@@ -1,13 +1,13 @@
 //! The fast path: the result of the reference loop with far fewer events.
 //!
-//! Four short cuts, each of which rests on what directions promise (`Direction::promises`):
-//! - A packet goes on to the next direction ahead of time, if no other direction feeds that one; and a receiver answers ahead of time
+//! Four short cuts, each of which rests on promises of directions (`Direction::promises`):
+//! - A packet goes on to the next direction ahead of time, if no other direction feeds that one. A receiver may answer ahead of time, too
 //!   (`routes.rs`).
-//! - Directions at which nothing ever waits are a delay line, which a packet passes in one step (`delay_line.rs`).
+//! - A run of directions at which nothing ever waits is a delay line, which a packet passes in one step (`delay_line.rs`).
 //! - Parts of the network that learn of each other only after a delay are worked out one after the other (`partitions.rs`).
 //! - Flows with equal access delays share one direction for them (`access_delays.rs`).
 //!
-//! `eligibility.rs` says which of them a plan may take. Events of one instant come in the order of the reference loop.
+//! `eligibility.rs` says which of the short cuts a plan may take. Events of one instant come in the order of the reference loop.
 
 mod access_delays;
 mod delay_line;
@@ -23,16 +23,26 @@ use bentpipe_cc::{Span, Time};
 use crate::engine::error::RunError;
 use crate::engine::network::{EVENTS_PER_LOOK, Network, Watch};
 use crate::host::flow::NEVER;
-use crate::link::direction::{Fate, Push, Transit};
+use crate::link::direction::{Direction, Fate, Push, Transit};
 use crate::link::packet::{ACK, CONTROL, Packet};
 use crate::resolve::plan::Plan;
-use access_delays::{AccessDelays, Entity};
+use access_delays::AccessDelays;
 use delay_line::DelayLine;
 use eligibility::Eligibility;
 pub(super) use eligibility::eligibility;
 use event_queue::{EventQueue, Seated, Timer};
 use partitions::Partitions;
 use routes::{END, Hop, Role, Ways};
+
+/// Events ahead of time that the recorder must know of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorded {
+    Nothing,
+    /// Deliveries to receivers.
+    Receivers,
+    /// Packets at directions, and deliveries to receivers.
+    Directions,
+}
 
 /// A run in progress.
 #[derive(Debug)]
@@ -41,12 +51,12 @@ pub(super) struct FastPath {
     events: EventQueue,
     partitions: Partitions,
     network: Network,
-    /// Of each direction.
-    entities: Vec<Entity>,
+    /// The entity of each direction; of an access delay that flows share, the entity of flow 0.
+    entities: Vec<u32>,
     hops: Vec<Hop>,
     delay_lines: Vec<DelayLine>,
-    /// The recorder has to be told of some of what happens ahead of time.
-    recorded: bool,
+    /// Events ahead of time that the recorder must know of.
+    recorded: Recorded,
 }
 
 impl FastPath {
@@ -65,7 +75,7 @@ impl FastPath {
         let in_order: Vec<bool> = all.clone().map(|i| promises(i).all(|p| p.in_order)).collect();
         let delay = |i| promises(i).map(|p| p.least_delay).min().unwrap_or(Span::ZERO);
         let delays: Vec<Span> = all.map(delay).collect();
-        let is_shared: Vec<bool> = entities.iter().map(|entity| entity.is_shared).collect();
+        let is_shared: Vec<bool> = network.directions.iter().map(Direction::is_shared).collect();
         let feeders = routes::feeders(&hops, &is_shared, &ways);
         routes::assign(&mut hops, &in_order, &ways, &feeders);
         let constants = delay_line::constants(&network.directions, &feeders, &sizes);
@@ -96,10 +106,10 @@ impl FastPath {
         run
     }
 
-    /// All that happens until the end.
+    /// Works out all events until the end.
     ///
     /// # Errors
-    /// A run that must not go on.
+    /// The run was stopped, or breaks a bound.
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         self.work(watch)?;
         let Network { directions, .. } = &mut self.network;
@@ -117,7 +127,7 @@ impl FastPath {
             }
             let last = end.min(Time(first.0.saturating_add(self.partitions.lookahead.0 - 1)));
             for partition in 0..count {
-                // What happens between the two is done partition by partition.
+                // Until then the partitions are worked out one after the other.
                 let spent = |now: Time| {
                     (last.since(first).secs() * partition as f64 + now.since(first).secs()) / count as f64
                 };
@@ -130,8 +140,8 @@ impl FastPath {
         }
     }
 
-    /// All that happens in the present partition until `last`. `share` says which part of the run is over at an instant. False if the run
-    /// must end because of what it keeps.
+    /// Works out all events in the present partition until `last`. `share` says which part of the run is over at an instant. False if the
+    /// run must end because it keeps too much.
     fn work_until(
         &mut self,
         last: Time,
@@ -164,9 +174,9 @@ impl FastPath {
         }
     }
 
-    /// The head of direction `i` arrives at the far end.
+    /// The first packet under way in direction `i` arrives at the far end.
     fn on_arrival(&mut self, i: usize) {
-        // The direction's next arrival takes the place of this one among the events, or its entry goes.
+        // The direction's next arrival replaces this one among the events, or its entry goes.
         let direction = &mut self.network.directions[i];
         let Some((mut packet, fate)) = direction.pop(self.now) else { return };
         let next = direction.next();
@@ -178,8 +188,10 @@ impl FastPath {
         if self.hops[packet.hop as usize].direction != END {
             return self.go_further(&mut packet);
         }
-        if let Some(tap) = &mut self.network.tap {
-            tap.arrives(self.now, self.entities[i].of_flow(packet.flow), &packet, &mut self.network.sacks);
+        if self.network.tap.is_some() {
+            let entity = self.entity_of(i, packet.flow);
+            let Network { tap, sacks, .. } = &mut self.network;
+            tap.iter_mut().for_each(|tap| tap.arrives(self.now, entity, &packet, sacks));
         }
         if packet.has(CONTROL) {
             self.on_control(&packet);
@@ -193,10 +205,10 @@ impl FastPath {
     /// A packet leaves its host.
     #[inline]
     fn depart(&mut self, packet: &mut Packet) {
-        if self.recorded || self.network.tap.is_some() {
+        if self.recorded != Recorded::Nothing || self.network.tap.is_some() {
             return self.depart_seen(packet);
         }
-        self.forward::<false>(packet);
+        self.forward::<false, false>(packet);
     }
 
     #[inline(never)]
@@ -209,13 +221,17 @@ impl FastPath {
 
     #[inline]
     fn go_further(&mut self, packet: &mut Packet) {
-        if self.recorded { self.forward::<true>(packet) } else { self.forward::<false>(packet) }
+        match self.recorded {
+            Recorded::Nothing => self.forward::<false, false>(packet),
+            Recorded::Receivers => self.forward::<true, false>(packet),
+            Recorded::Directions => self.forward::<true, true>(packet),
+        }
     }
 
-    /// Offers a packet to the direction of its present hop, and goes on with it for as long as that needs no event: then it is the
-    /// acknowledgement. The packet stays in place: a copy costs a store-to-load forwarding stall. `RECORDED` is
-    /// [`FastPath::recorded`].
-    fn forward<const RECORDED: bool>(&mut self, packet: &mut Packet) {
+    /// Offers a packet to the direction of its present hop, and takes it on for as long as it needs no event. On the way it may become its
+    /// own acknowledgement. It stays in place: a copy costs a store-to-load forwarding stall. The recorder's needs are known at compile
+    /// time: 2 % fewer instructions where only receivers are recorded.
+    fn forward<const RECEIVERS: bool, const DIRECTIONS: bool>(&mut self, packet: &mut Packet) {
         let (mut at, mut at_hop) = (self.now, packet.hop);
         loop {
             let Hop { direction, mut role, delay_line } = self.hops[at_hop as usize];
@@ -226,7 +242,7 @@ impl FastPath {
                 // A packet of another size, or one that arrives after the end, goes direction by direction.
                 passes = packet.size == line.size && then <= self.network.end;
                 if passes {
-                    if RECORDED {
+                    if DIRECTIONS {
                         self.network.recorder.passes(at, delay_line as usize);
                     }
                     line.count += 1;
@@ -245,7 +261,7 @@ impl FastPath {
                 return self.push(i, at, packet);
             } else {
                 let direction = &mut self.network.directions[i];
-                if RECORDED {
+                if DIRECTIONS {
                     self.network.recorder.offered(at, i, direction);
                 }
                 let Transit::Arrives(arrival) = direction.transit(at, packet) else {
@@ -262,7 +278,7 @@ impl FastPath {
                 if at > self.network.end {
                     return self.beyond(i, packet);
                 }
-                if RECORDED {
+                if DIRECTIONS {
                     self.network.recorder.handed_on(at, i);
                 }
                 direction.counts.delivered += 1;
@@ -272,7 +288,7 @@ impl FastPath {
                 continue;
             }
             let answers = self.receive(at, packet);
-            if RECORDED {
+            if RECEIVERS {
                 self.tell_receiver(at, packet.flow as usize);
             }
             if !answers {
@@ -287,7 +303,7 @@ impl FastPath {
     fn push(&mut self, i: usize, at: Time, packet: &Packet) {
         let class = self.network.class(i, packet);
         let direction = &mut self.network.directions[i];
-        if self.recorded {
+        if self.recorded == Recorded::Directions {
             self.network.recorder.offered(at, i, direction);
         }
         let before = direction.next();
@@ -305,22 +321,28 @@ impl FastPath {
         self.network.lose_doomed(i, at, brought);
     }
 
+    /// The entity of an arrival by direction `i` of a packet of this flow.
+    fn entity_of(&self, i: usize, flow: u32) -> u32 {
+        let shared = self.network.directions[i].is_shared();
+        self.entities[i] + if shared { access_delays::OF_FLOW * flow } else { 0 }
+    }
+
     /// The entity that has brought a packet to its present hop; `None` if it sets out there.
     fn brought(&self, packet: &Packet) -> Option<u32> {
         let flow = &self.network.flows[packet.flow as usize];
         let sets_out = packet.hop == flow.data_route || packet.hop == flow.ack_route;
         let before = || self.hops[packet.hop as usize - 1].direction as usize;
-        (!sets_out).then(|| self.entities[before()].of_flow(packet.flow))
+        (!sets_out).then(|| self.entity_of(before(), packet.flow))
     }
 
-    /// A packet that is at a direction at `at` will not arrive, and nothing of it is left in the network.
+    /// A packet is lost at a direction at `at`. Frees its SACK blocks.
     fn drop(&mut self, at: Time, packet: &Packet) {
         let brought = self.brought(packet);
         self.network.lose(at, brought, packet);
         self.network.sacks.free(packet.handle);
     }
 
-    /// The packet that direction `i` has handed on will arrive after the end of the run.
+    /// The packet that direction `i` has handed on would arrive after the end of the run.
     #[cold]
     fn beyond(&mut self, i: usize, packet: &Packet) {
         self.network.directions[i].counts.beyond += 1;
@@ -338,14 +360,14 @@ impl FastPath {
     }
 }
 
-/// The empty event queue of directions with these hops.
-fn event_queue(hops: &[Hop], entities: &[Entity], partitions: &Partitions) -> EventQueue {
+/// The empty event queue for the directions of these hops.
+fn event_queue(hops: &[Hop], entities: &[u32], partitions: &Partitions) -> EventQueue {
     let mut holds = vec![false; entities.len()];
     for hop in hops.iter().filter(|hop| hop.direction != END) {
         holds[hop.direction as usize] |= hop.role.is_event();
     }
-    let seated = |(i, entity): (usize, &Entity)| Seated {
-        entity: entity.of_flow(0),
+    let seated = |(i, &entity): (usize, &u32)| Seated {
+        entity,
         holds: holds[i],
         partition: partitions.of_arrivals(i) as u32,
     };
@@ -353,8 +375,8 @@ fn event_queue(hops: &[Hop], entities: &[Entity], partitions: &Partitions) -> Ev
     EventQueue::new(partitions.count, &seated)
 }
 
-/// Tells the recorder what will happen ahead of time. Has it to be told while it happens?
-fn announce(hops: &[Hop], network: &mut Network) -> bool {
+/// Prepares the recorder for events ahead of time. Returns those that it must know of.
+fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
     let last = |first: u32| routes::hops_from(hops, first).last().copied().unwrap_or(Hop::LAST);
     let ends: Vec<_> =
         network.flows.iter().map(|flow| (last(flow.data_route), last(flow.ack_route))).collect();
@@ -364,10 +386,14 @@ fn announce(hops: &[Hop], network: &mut Network) -> bool {
         let acks_first: Vec<bool> = ends.iter().map(|(data, acks)| acks.direction < data.direction).collect();
         recorder.expect_receivers(&acks_first);
     }
-    ahead || recorder.has_links()
+    match (recorder.has_links(), ahead) {
+        (true, _) => Recorded::Directions,
+        (false, true) => Recorded::Receivers,
+        (false, false) => Recorded::Nothing,
+    }
 }
 
-/// Lets flows that are alike share their routes, and finds the delay lines on those.
+/// Lets similar flows share their routes, and finds the delay lines on the routes.
 fn share_routes(hops: &[Hop], constants: &[bool], network: &mut Network) -> (Vec<Hop>, Vec<DelayLine>) {
     let firsts = network.flows.iter_mut().flat_map(|flow| {
         let [data, acks] = flow.usual_sizes();

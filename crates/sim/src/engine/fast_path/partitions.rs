@@ -1,35 +1,35 @@
 //! Partitions: parts of the network that learn of each other only after a delay.
 //!
-//! A packet that comes out of a direction went in at least the direction's least delay before. That is the lookahead of parallel
-//! simulators (Chandy and Misra 1979). From the next event of all on, and for as long as the least delay between two partitions,
-//! each of them is worked out before the next, because nothing of the others reaches it by then. The next event is one of a few, and
-//! the hosts and directions of a partition stay in the nearest cache meanwhile. The result is the same: partitions share nothing but
-//! the directions between them, and packets come out of those in their order.
+//! A packet that comes out of a direction went in at least the direction's least delay before. That delay is the lookahead of parallel
+//! simulators (Chandy and Misra 1979). The loop takes the next event of all, and works out each partition for as long as the least delay
+//! between two. Until then no packet of another partition reaches it. The next event is one of a few, and the hosts and directions of a
+//! partition stay in the nearest cache. The result is the same: partitions share only the directions between them, and packets come out of
+//! those in order.
 
 use bentpipe_cc::Span;
 
 use super::routes::{END, Hop, Role, Ways};
 
-/// Where events happen.
+/// The partitions of a network.
 #[derive(Debug)]
 pub(super) struct Partitions {
     pub(super) count: usize,
     /// The partition of each event: arrivals of directions, senders, receivers. Empty if there is one partition.
     of: Vec<u32>,
-    /// No packet gets from one partition to another in less time.
+    /// The least time in which a packet gets from one partition to another.
     pub(super) lookahead: Span,
 }
 
 impl Partitions {
-    /// All is one partition.
+    /// The whole network as one partition.
     pub(super) fn one() -> Self {
         Self { count: 1, of: Vec::new(), lookahead: Span::MAX }
     }
 
     /// Finds the partitions. `hops`: with their roles; `delays`: the least of each direction; `ways`: of the flows.
     ///
-    /// Partitions that are so near to each other that fewer than one packet each is expected meanwhile, of `rate` a second in all,
-    /// are taken together, the nearest first.
+    /// `rate` is the packets a second of the whole network. Partitions are merged, the nearest first, while fewer than one packet each is
+    /// expected within the lookahead.
     pub(super) fn find(hops: &[Hop], delays: &[Span], ways: &[Ways], rate: f64) -> Self {
         let mut parts = Parts::new(delays.len(), ways.len());
         let mut held = vec![false; delays.len()];
@@ -74,24 +74,24 @@ impl Partitions {
         Self { count, of: of.collect(), lookahead }
     }
 
-    /// Where the arrivals of direction `i` happen.
+    /// The partition of the arrivals of direction `i`.
     pub(super) fn of_arrivals(&self, i: usize) -> usize {
         self.of.get(i).map_or(0, |&partition| partition as usize)
     }
 
-    /// Where the sender of flow `f` is, one of `flows`; `receiver`: its receiver.
+    /// The partition of the sender of flow `f`, one of `flows`, or with `receiver` of its receiver.
     pub(super) fn of_host(&self, f: usize, flows: usize, receiver: bool) -> usize {
-        // Behind the directions, whose number follows.
+        // Hosts stand behind the directions, whose number follows.
         let Some(directions) = self.of.len().checked_sub(2 * flows) else { return 0 };
         self.of_arrivals(directions + f + if receiver { flows } else { 0 })
     }
 }
 
-/// What belongs to some partition: the far ends of directions, the senders and receivers of flows, the near ends of directions.
+/// The parts that belong to some partition: far ends of directions, senders and receivers of flows, near ends of directions.
 struct Parts {
     directions: usize,
     flows: usize,
-    /// Of each part another of the same partition, or itself.
+    /// For each part, another part of the same partition, or itself.
     of: Vec<u32>,
 }
 
@@ -127,8 +127,8 @@ impl Parts {
         self.of[one as usize] = other;
     }
 
-    /// Follows the packets of `source` on the route that begins at `first`. Whoever works at a direction is where its near end is, up to
-    /// the next at which arrivals are events. Returns who works at the end, and notes those directions.
+    /// Follows the packets of `source` on the route that begins at `first`. The near end of a direction joins the part that works at it, up
+    /// to the next direction whose arrivals are events. Notes those in `held`, and returns the last part.
     fn follow(&mut self, hops: &[Hop], first: u32, source: usize, held: &mut [bool]) -> usize {
         let mut by = source;
         for hop in hops[first as usize..].iter().take_while(|hop| hop.direction != END) {
@@ -138,7 +138,7 @@ impl Parts {
                 continue;
             }
             if hop.role == Role::Opaque {
-                self.join(by, direction); // what comes out may depend on all that has gone in
+                self.join(by, direction); // what comes out may depend on all packets that have gone in
             }
             held[direction] = true;
             by = direction;

@@ -1,8 +1,8 @@
-//! Routes, and which packets on them need no event.
+//! Routes, and the packets on them that need no event.
 //!
-//! Two things follow, in order, from what happens at one direction alone, and are worked out at once. A direction that one other
-//! feeds is offered its packets as soon as that one takes them. A receiver that answers each packet when it comes takes its data
-//! ahead of time, if nothing else is offered to the direction that its answers enter first.
+//! Two things follow, in order, from the events at one direction alone, and happen ahead of time. If only one direction feeds another, each
+//! packet that it takes is offered to the next at once. A receiver that answers each packet when it comes takes its data ahead of time, if
+//! nothing else feeds the first direction of its answers.
 
 use std::collections::BTreeMap;
 
@@ -24,16 +24,16 @@ pub(super) struct Hop {
     pub(super) delay_line: u32,
 }
 
-/// What becomes of a packet that is offered to a direction.
+/// The fate of a packet that is offered to a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
-    /// Its arrival at the far end is known, and an event.
+    /// Its arrival at the far end is known, and is an event.
     Holds,
-    /// It is offered to the next direction of its route ahead of time.
+    /// The packet is offered to the next direction of its route ahead of time.
     HandsOn,
-    /// It is given to its receiver ahead of time, and the answer offered to the first direction of its route.
+    /// The packet reaches its receiver ahead of time, and the answer is offered to the first direction of its own route.
     Delivers,
-    /// Its arrival is not known: the direction says when something comes out.
+    /// Its arrival is not known: the direction says when a packet comes out.
     Opaque,
 }
 
@@ -48,7 +48,7 @@ impl Hop {
     /// The end of a route.
     pub(super) const LAST: Self = Self { direction: END, role: Role::Holds, delay_line: NO_DELAY_LINE };
 
-    /// Direction `i` on a route, whose role is to be found.
+    /// Direction `i` on a route, before its role is found.
     pub(super) fn new(i: usize) -> Self {
         Self { direction: i as u32, ..Self::LAST }
     }
@@ -64,26 +64,26 @@ pub(super) fn hops_from(hops: &[Hop], first: u32) -> impl Iterator<Item = &Hop> 
     hops[first as usize..].iter().take_while(|hop| hop.direction != END)
 }
 
-/// The ways of one flow.
+/// The first hops of one flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ways {
     /// First hop of its data.
     pub(super) data: u32,
     /// First hop of its acknowledgements, if it has any.
     pub(super) acks: Option<u32>,
-    /// Its receiver may work ahead of time.
+    /// May its receiver answer ahead of time?
     pub(super) prompt: bool,
 }
 
 impl Ways {
-    /// Those of `flow`.
+    /// The first hops of `flow`.
     pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         Self { data: flow.data_route, acks, prompt }
     }
 }
 
-/// Finds the roles of all directions on all routes. `in_order`: those that promise order.
+/// Finds the roles of all directions on all routes. `in_order`: does each direction promise order?
 pub(super) fn assign(hops: &mut [Hop], in_order: &[bool], ways: &[Ways], feeders: &[Option<Feeder>]) {
     let is_fed_by = |next: u32, feeder: Feeder| feeders[next as usize] == Some(feeder);
     for way in ways {
@@ -112,9 +112,9 @@ pub(super) fn assign(hops: &mut [Hop], in_order: &[bool], ways: &[Ways], feeders
     }
 }
 
-/// Lets flows share routes that are alike and carry packets of the same size, so that the routes of ten thousand flows stay in the
-/// nearest cache. `firsts`: the first hop of each route and its size. Gives the hops that remain and the same of those, and
-/// puts the new first hops into `firsts`.
+/// Lets flows share equal routes with packets of the same size, so that the routes of ten thousand flows stay in the nearest cache.
+/// `firsts`: the first hop and the packet size of each route; gets the new first hop. Gives the hops that remain, and the first hop and
+/// size of each.
 pub(super) fn share<'a>(
     hops: &[Hop],
     firsts: impl Iterator<Item = (&'a mut u32, u16)>,
@@ -138,17 +138,17 @@ pub(super) fn share<'a>(
 pub(super) enum Feeder {
     /// One other direction.
     Direction(u32),
-    /// Receivers of what this direction delivers, all prompt.
+    /// Receivers of the data that this direction delivers; all of them answer at once.
     ReceiversOf(u32),
-    /// Several, or hosts that send when they like.
+    /// Several, or hosts that send at any time.
     Many,
 }
 
-/// Who offers packets to each direction, of which these stand for several; `None`: nobody.
+/// Who offers packets to each direction; `None`: nobody. A direction for which `is_shared` holds stands for several.
 pub(super) fn feeders(hops: &[Hop], is_shared: &[bool], ways: &[Ways]) -> Vec<Option<Feeder>> {
     let mut feeders = vec![None; is_shared.len()];
     let mut meet = |direction: u32, feeder: Feeder| {
-        // A delay that flows share is one for each of them.
+        // A direction that flows share stands for one access delay each.
         let several = matches!(feeder, Feeder::Direction(from) if is_shared[from as usize]);
         let feeder = if several { Feeder::Many } else { feeder };
         let known = &mut feeders[direction as usize];
@@ -164,7 +164,7 @@ pub(super) fn feeders(hops: &[Hop], is_shared: &[bool], ways: &[Ways]) -> Vec<Op
     feeders
 }
 
-/// Tells `meet` who feeds each direction of the route that begins at `first`. Returns the last.
+/// Calls `meet` with the feeder of each direction of the route that begins at `first`. Returns the last direction.
 fn follow(hops: &[Hop], first: u32, source: Feeder, meet: &mut impl FnMut(u32, Feeder)) -> u32 {
     let mut last = END;
     for Hop { direction, .. } in hops_from(hops, first) {

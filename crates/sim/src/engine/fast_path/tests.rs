@@ -1,4 +1,4 @@
-//! The stores after a run, what is said of a law that is broken, and which short cuts are found.
+//! The SACK store after a run, the message about a broken law, and the short cuts found.
 
 use super::*;
 use crate::Scenario;
@@ -12,7 +12,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
     Scenario::from_toml(text, "x.toml", &set).and_then(|s| s.resolve()).unwrap()
 }
 
-/// The run of a plan that is eligible, before anything has happened.
+/// The run of an eligible plan, before anything has happened.
 fn fast_path(plan: &Plan) -> FastPath {
     let network = Network::new(plan, None, &mut no_supply).unwrap();
     let eligible = eligibility(plan, &network).unwrap();
@@ -42,13 +42,13 @@ fn sack_blocks_of_dropped_acknowledgements_are_freed() {
         let network = network(&plan(&text, &[]));
         let back = network.directions[1].counts;
         assert!(back.dropped_queue > 20 && back.dropped_error > 20, "{queue}: {back:?}");
-        // What is still taken belongs to ACKs under way or waiting, of which there are few.
+        // The blocks still stored belong to the few ACKs that are under way or waiting.
         let taken = network.sacks.taken();
         assert!(taken <= 20 + 10, "{queue}: {taken}");
     }
 }
 
-/// The times of the delay lines of a scenario, all of which are taken.
+/// The times of the delay lines of a scenario. All lines are in use.
 fn delay_lines(text: &str) -> Vec<u64> {
     let mut run = fast_path(&plan(text, &[]));
     run.work(&mut |_| true).unwrap();
@@ -56,8 +56,8 @@ fn delay_lines(text: &str) -> Vec<u64> {
     run.delay_lines.iter().map(|line| line.time).collect()
 }
 
-/// Selective acknowledgements of 52 to 80 bytes take 41.6 to 64 us at 10 Mbit/s, so some of them are closer behind that link than
-/// the 640 us between two segments at 18.75 Mbit/s, which is just what 80 bytes take at 1 Mbit/s.
+/// Selective acknowledgements of 52 to 80 bytes take 41.6 to 64 us at 10 Mbit/s. So some are closer behind that link than 640 us, the gap
+/// of two segments at 18.75 Mbit/s. The longest, 80 bytes, take just 640 us at 1 Mbit/s.
 #[test]
 fn packets_of_several_sizes_come_closer_behind_a_constant() {
     let text = |acks: &str| {
@@ -88,12 +88,12 @@ fn links_behind_slower_ones_are_constants() {
     };
     for (reverse, back, times) in [
         ("", "", &[2_012_000, 2_000_320 + 20_003_200 + 1_000_320][..]),
-        // Too slow for acknowledgements that come every 120 us: those behind it come every 320 us and wait nowhere.
+        // Too slow for acknowledgements 120 us apart. Behind this link they are 320 us apart and wait nowhere.
         ("rate = \"1 Mbit/s\"", "", &[2_012_000, 2_000_320, 1_000_320]),
         // 40 bytes take no whole number of nanoseconds.
         ("rate = \"300 Mbit/s\"", "", &[2_012_000, 2_000_320, 1_000_320]),
         ("loss = { kind = \"packet-error\", rate = 0.01 }", "", &[2_012_000, 2_000_320, 1_000_320]),
-        // Receivers that answer later decide themselves how far apart answers are.
+        // Receivers with delayed acknowledgements decide themselves how far apart their answers are.
         ("", "delayed_ack = true\n", &[2_012_000, 1_000_320]),
         (
             "",
@@ -105,7 +105,7 @@ fn links_behind_slower_ones_are_constants() {
     }
 }
 
-/// A chain with access delays, two ways of acknowledgements, losses and a probe; any of its directions may promise less than it could.
+/// A chain with access delays, two paths of acknowledgements, losses and a probe. Any of its directions may promise less than it could.
 #[test]
 fn directions_that_promise_little_give_the_same_result() {
     let text = "duration = \"20 s\"\n[link.a]\nrate = \"20 Mbit/s\"\ndelay = \"3 ms\"\n\
@@ -132,7 +132,7 @@ fn directions_that_promise_little_give_the_same_result() {
 
 type Spoil = fn(&mut Network, &mut Plan);
 
-/// A run to its end over a link with this queue, with something put wrong: what is said of it?
+/// The result of a run over a link with this queue, after `spoil` has broken something.
 fn spoilt(queue: &str, spoil: Spoil) -> Result<Outcome, RunError> {
     let text = format!(
         "duration = \"5 s\"\nseed = 77\n[link.x]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ {queue} }}\n\
@@ -239,7 +239,7 @@ fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
     let found = (run.partitions.count, run.partitions.lookahead.0 / 1_000_000);
     let of = |timer| run.partition(&timer);
     if found.0 == 3 {
-        // Behind the first link are the receiver of its own flow, its answers, and the sender of the second's.
+        // Behind the first link stand its own flow's receiver, its answers, and the sender of the second link's flow.
         assert_eq!(of(Timer::Receiver(1)), of(Timer::Sender(2)));
         assert_ne!(of(Timer::Receiver(1)), of(Timer::Sender(1)));
         assert_eq!(of(Timer::Stop(3)), of(Timer::Sender(3)));
@@ -247,12 +247,12 @@ fn partitions(set: &[(&str, &str)]) -> (usize, u64) {
     found
 }
 
-/// Behind the last link there are only receivers, which answer ahead of time: they are where its senders are.
+/// Behind the last link there are only receivers. They answer ahead of time, in the partition of its senders.
 #[test]
 fn partitions_are_what_lies_between_links() {
     assert_eq!(partitions(&[]), (3, 20));
     assert_eq!(partitions(&[("link.y.delay", "\"0 s\"")]), (2, 20));
-    // What decides at departure is asked again when its last packet arrives: both its ends are one partition.
+    // A direction that decides at departure is looked at again when its last packet arrives, so both its ends are one partition.
     assert_eq!(partitions(&[("link.y.queue", "{ kind = \"codel\", limit = \"9 packets\" }")]), (2, 20));
     // Three links with 100 packets a second each: six in 20 ms, one in 3 ms, nine in 30 ms.
     let slow = |rate, delay| {
@@ -262,12 +262,12 @@ fn partitions_are_what_lies_between_links() {
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"20 ms\""), (3, 20));
     assert_eq!(slow("\"1.2 Mbit/s\"", "\"3 ms\""), (2, 30));
     assert_eq!(slow("\"0.12 Mbit/s\"", "\"20 ms\"").0, 1);
-    // Where somebody looks, all is one.
+    // Rows are recorded in the order of time, so all is one partition.
     assert_eq!(partitions(&[("record", "{ interval = \"change\" }")]).0, 1);
     assert_eq!(partitions(&[("record", "{ interval = \"1 s\", links = true }")]).0, 1);
 }
 
-/// What is said of 120 s of this scenario, of which a run may keep so much at once.
+/// The message about 120 s of this scenario, if a run may keep at most `most`.
 fn kept(most: u64, link: &str, flow: &str) -> Option<String> {
     let text = format!(
         "duration = \"120 s\"\n[link.x]\nrate = \"10 Mbit/s\"\ndelay = \"250 ms\"\n{link}\n[[flow]]\nname = \"fat\"\npath = [\"x\"]\n{flow}\n"
@@ -284,15 +284,15 @@ fn a_run_that_keeps_too_much_at_once_ends_in_an_error_that_names_where_that_is()
     // Of 2500 packets a second the link sends 833, so by 18 s 30,000 wait.
     let cbr = "traffic = { kind = \"cbr\", rate = \"30 Mbit/s\", packet = \"1500 bytes\" }";
     for queue in ["drop-tail\"", "codel\", target = \"99 s\", interval = \"100 s\"", "priority\""] {
-        // A queue of packets that take whole nanoseconds keeps nothing, one in bytes does.
+        // A queue of packets that take whole nanoseconds keeps nothing; a queue counted in bytes does.
         let unit = if queue.starts_with("drop") { "kB" } else { "packets" };
         let link = format!("queue = {{ kind = \"{queue}, limit = \"1000000 {unit}\" }}");
         let said = kept(30_000, &link, cbr).expect(queue);
         assert!(said.contains("on link x/forward; a run may keep 30000, and a flow have 4194304"), "{said}");
         assert_eq!(kept(30_000, &link.replace("1000000", "10000"), cbr), None);
     }
-    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait, of which nothing more is kept. All 700 are under way, there
-    // or back, and the sender has room for 1024, the next power of two.
+    // Of a window of 700 segments of 1500 bytes 417 fill the path and 283 wait. Nothing more is kept of those that wait. All 700 are under
+    // way, there or back, and the sender has room for 1024, the next power of two.
     let tcp = "cc = \"reno\"\nprofile = \"paper\"\nreceive_window = \"700 segments\"";
     let link = "queue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
     assert_eq!(kept(1_024 + 700 + 3, link, tcp), None);

@@ -1,4 +1,4 @@
-//! Events that are no arrivals: timers of both ends of flows, and the recorder's ticks.
+//! Events other than arrivals: timers of both ends of flows, and the recorder's ticks.
 
 use bentpipe_cc::Time;
 
@@ -30,7 +30,7 @@ impl FastPath {
         }
     }
 
-    /// Where a timer expires. A flow's end is its sender's affair.
+    /// The partition where a timer expires. The stop of a flow is its sender's.
     #[inline]
     pub(super) fn partition(&self, timer: &Timer) -> usize {
         if self.partitions.count == 1 {
@@ -50,24 +50,24 @@ impl FastPath {
         self.events.push(partition, at, number);
     }
 
-    /// The next arrival of direction `i` will be at `at`, or there is none.
+    /// Sets the next arrival of direction `i`; `None` if there is none.
     #[inline(always)]
     pub(super) fn expect_here(&mut self, i: usize, at: Option<Time>) {
-        if self.entities[i].is_shared {
+        if self.network.directions[i].is_shared() {
             return self.expect_of_flow(i, at);
         }
         self.events.expect_here(i, at);
     }
 
-    /// The same where flows share an access delay: the next arrival is one of another flow.
+    /// The same for an access delay that flows share: the next arrival may belong to another flow.
     #[inline(never)]
     pub(super) fn expect_of_flow(&mut self, i: usize, at: Option<Time>) {
         let flow = self.network.directions[i].first().map_or(0, |packet| packet.flow);
-        self.events.rename(i, self.entities[i].of_flow(flow));
+        self.events.rename(i, self.entity_of(i, flow));
         self.events.expect(i, at);
     }
 
-    /// The same for a direction that held nothing, wherever its packets arrive.
+    /// The same for a direction that held nothing, in whatever partition its packets arrive.
     #[inline(never)]
     pub(super) fn expect_first(&mut self, i: usize, at: Time) {
         self.expect_of_flow(i, Some(at));
@@ -122,7 +122,7 @@ impl FastPath {
                     tcp.start(now);
                 }
                 tcp.on_deadline(now);
-                // Sent from here without a call: 2 % fewer instructions with BBR.
+                // Sends from here without a call: 2 % fewer instructions with BBR.
                 if tcp.is_on_fast_path() {
                     self.send_fast(f, Cause::Timer)
                 } else {
@@ -145,7 +145,7 @@ impl FastPath {
         self.answer(f);
     }
 
-    /// Makes sure that an entry for the sender's timer stands at `at` or before; later deadlines wait for that entry.
+    /// Makes sure that the sender's timer has an entry at `at` or before. Later deadlines wait for this entry.
     pub(super) fn arm_sender(&mut self, f: usize, at: Time) {
         if at < self.network.flows[f].sender_armed {
             self.network.flows[f].sender_armed = at;

@@ -34,7 +34,7 @@ fn a_full_queue_drops_and_the_packet_in_transmission_is_not_counted() {
     let mut l = link(12_000_000, 0, QueueLimit::Packets(2));
     let taken = (0..5).filter(|_| push(&mut l, Time(0), 1500)).count();
     assert_eq!((taken, l.counts.dropped_queue, l.queue_max()), (3, 2, 2));
-    // After 1.5 ms one has left, so one more fits.
+    // After 1.5 ms one packet has left, so one more fits.
     assert_eq!(l.waiting(Time(1_500_000)), 1);
     assert!(push(&mut l, Time(1_500_000), 1500));
     assert!(!push(&mut l, Time(1_500_000), 1500));
@@ -61,14 +61,14 @@ fn rounding_does_not_add_up() {
 
 #[test]
 fn what_would_be_sent_beyond_the_end_of_the_clock_waits() {
-    // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 of them, ten years of 3.15e8 s for 630.
+    // 62,500 bytes at 1 bit/s take 500,000 s. 2^64 ns have time for 36,893 packets, ten years of 3.15e8 s for 630.
     let mut l = link(1, 1_000, QueueLimit::Packets(50_000));
     for _ in 0..50_000 {
         assert!(push(&mut l, Time(0), 62_500));
     }
     let end = Time(315_000_000_000_000_000);
     assert_eq!((l.waiting(end), l.utilisation(end)), (49_369, 1.0));
-    // 49,999 at first, 49,370 when the 630th begins, each for as long.
+    // 49,999 packets wait at first, 49,370 when the 630th begins, each number for as long.
     let mean = l.queue_mean(end);
     assert!((mean - (49_999.0 + 49_370.0) / 2.0).abs() < 1e-6, "{mean}");
     let mut last = Time(0);
@@ -106,7 +106,7 @@ fn random_delays_are_uniform_unless_that_would_change_the_order() {
         l.pop(now + held);
     }
     assert!((sum as f64 / 10_000.0 - 5e6).abs() < 4.0 * 28_900.0, "{sum}");
-    // Close to each other they would overtake: they come out in order, not late, and some together.
+    // Close to each other they would overtake. They come out in order, in time, and some at one instant.
     let (mut last, mut together) = (Time(0), 0);
     for i in 0..10_000 {
         let now = Time(1_000_000_000_000 + i * 1_000_000);

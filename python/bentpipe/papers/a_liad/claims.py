@@ -1,0 +1,243 @@
+"""The claims of the A-LIAD paper, A1 to A10, as checks on measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bentpipe import registry
+from bentpipe.analysis import a_liad as analysis
+from bentpipe.papers.a_liad import setup
+from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
+from bentpipe.studies.claim import ALIKE_RATIO, Check, above, alike, highest, interval, number, ratio_at_least
+from bentpipe.studies.judge import sentences
+from bentpipe.studies.rows import Groups, column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: The names of the algorithms in tables and figures: the paper's.
+LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS} | {"reno": "NewReno"}
+A_LIAD, LIAD, NEWRENO, WESTWOOD, CUBIC, BIC, STCP, HSTCP = LABELS.values()
+#: Those that section 4 of the paper compares by name; LIAD, which it does not, is left out of the orders.
+RANKED = tuple(cc for cc in ALGORITHMS if cc != "liad")
+FAST = (CUBIC, BIC, STCP, HSTCP)
+
+#: Numbers printed in the paper.
+START_UP_SHARE, CUBIC_LEAD = 80.0, 3.0
+FAIRNESS = 0.995
+LOSS_SHARE = 60.0
+REDUCTION = {"scalable": 45.0, "a-liad": 38.0, "cubic": 11.0}
+EPOCH_S, ALPHA_REF, RTT_REF_S = 1.5787, 2.0, 0.075
+
+#: Tolerances that the framework leaves open: per cent of the bandwidth of "about 3 %"; fairness index.
+LEAD_WITHIN, FAIRNESS_WITHIN = 3.0, 0.05
+#: A straight line explains at least this share of the variance of what falls "almost linearly".
+LINEAR = 0.9
+#: A window "near" the BDP is at least this share of it, one "much below" is at most this share.
+NEAR = 0.5
+#: Largest relative error of the fit of alpha over 25 to 600 ms.
+FIT_WITHIN = 2e-4
+
+
+def values(
+    runs: pl.DataFrame, experiment: str, cc: str, name: str, rtt_s: float = GEO_S, per: float = NONE
+) -> list[float]:
+    """A measure of one set of runs, ordered by seed."""
+    return column(runs, name, experiment=experiment, cc=cc, rtt_ms=round(rtt_s * 1e3), per=per)
+
+
+def groups(
+    runs: pl.DataFrame, experiment: str, name: str, *, per: float = NONE, of: Iterable[str] = RANKED
+) -> Groups:
+    """A measure over GEO by the algorithms' labels."""
+    return {LABELS[cc]: values(runs, experiment, cc, name, per=per) for cc in of}
+
+
+def reductions(runs: pl.DataFrame, rtt_s: float, of: Iterable[str] = RANKED) -> Groups:
+    """Per cent that five NewReno flows lose to one flow of each algorithm, against a sixth NewReno flow."""
+    beside = {cc: values(runs, "friend", cc, "newreno_mbps", rtt_s) for cc in ("reno", *of)}
+    return {
+        LABELS[cc]: [(1 - a / b) * 100 for a, b in zip(beside[cc], beside["reno"], strict=True)] for cc in of
+    }
+
+
+def at_least(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
+    """The mean is at least ``bound``; ``paper`` is the paper's word for it, if it has one."""
+    got, rule = interval(samples), f"at least {bound:g}"
+    return Check(what, "trend", paper or rule, got, "", got.mean >= bound, rule)
+
+
+def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "") -> Check:
+    """The mean is at most ``bound``; ``paper`` as in `at_least`."""
+    got, rule = interval(samples), f"at most {bound:g}"
+    return Check(what, "trend", paper or rule, got, "", got.mean <= bound, rule)
+
+
+def linearity(x: Sequence[float], y: Sequence[float]) -> float:
+    """The share of the variance of ``y`` that a straight line in ``x`` explains; 1 if ``y`` is constant."""
+    if float(np.ptp(y)) == 0:
+        return 1.0
+    return float(np.corrcoef(x, y)[0, 1] ** 2)
+
+
+def _a1(runs: pl.DataFrame) -> list[Check]:
+    by_rtt = [values(runs, "fig1", "liad", "mbps", rtt, setup.RARE) for rtt in RTTS_S]
+    straight = [linearity(RTTS_S, one) for one in zip(*by_rtt, strict=True)]
+    ratio = [a / b for a, b in zip(by_rtt[0], by_rtt[-1], strict=True)]
+    return [
+        at_least("rate of LIAD at 50 ms over that at 600 ms", ratio, ALIKE_RATIO, paper="falls"),
+        at_least("share of the variance that a line explains", straight, LINEAR, paper="almost linear"),
+        above("rate of LIAD: higher at 50 ms than at 600 ms", by_rtt[0], by_rtt[-1], unit="Mbit/s"),
+    ]
+
+
+def _a2(runs: pl.DataFrame) -> list[Check]:
+    share = groups(runs, "start-up", "at_30")
+    mine = share[A_LIAD]
+    lead = [c - a for c, a in zip(share[CUBIC], mine, strict=True)]
+    return [
+        number("A-LIAD, share of the bandwidth in 30 s", mine, START_UP_SHARE, unit="%"),
+        number("CUBIC minus A-LIAD", lead, CUBIC_LEAD, unit="% of bandwidth", within=LEAD_WITHIN),
+        *(above(f"{x} above A-LIAD", share[x], mine, unit="%") for x in FAST),
+        *(above(f"A-LIAD above {x}", mine, share[x], unit="%") for x in (NEWRENO, WESTWOOD)),
+    ]
+
+
+def _a3(runs: pl.DataFrame) -> list[Check]:
+    reached, drops, cuts = (values(runs, "no-sack", "a-liad", name) for name in ("exit", "drops", "cuts"))
+    west, cubic = (values(runs, "no-sack", cc, "cuts") for cc in ("westwood", "cubic"))
+    return [
+        number("A-LIAD's window at the end of slow start, in BDPs", [w / BDP for w in reached], 1.0),
+        at_most("packets that A-LIAD loses in 30 s", drops, 0),
+        at_most("reductions of A-LIAD's window in 30 s", cuts, 1),
+        at_least("reductions of Westwood's window", west, 2, paper="multiple"),
+        at_least("reductions of CUBIC's window", cubic, 2, paper="multiple"),
+    ]
+
+
+def _a4(runs: pl.DataFrame) -> list[Check]:
+    what, per_cent = "Jain's index at a packet error rate of", {NONE: "0 %", LOW: "0.1 %", HIGH: "1 %"}
+    index = {name: values(runs, "intra", "a-liad", "jain", INTRA_S, per) for per, name in per_cent.items()}
+    return [number(f"{what} {at}", j, FAIRNESS, within=FAIRNESS_WITHIN) for at, j in index.items()]
+
+
+def _a5(runs: pl.DataFrame) -> list[Check]:
+    mine, cubic = (
+        {f"{rtt * 1e3:g} ms": values(runs, "rtt", cc, "mbps", rtt) for rtt in RTTS_S}
+        for cc in ("a-liad", "cubic")
+    )
+    first, *_, last = cubic
+    return [
+        alike("A-LIAD alike at all RTTs", mine),
+        ratio_at_least("CUBIC at 50 ms over CUBIC at 600 ms", cubic[first], cubic[last], ALIKE_RATIO),
+        above("A-LIAD above CUBIC at 600 ms", mine[last], cubic[last], unit="Mbit/s"),
+    ]
+
+
+def _a6(runs: pl.DataFrame) -> list[Check]:
+    low, high = (groups(runs, "loss", "share", per=per) for per in (LOW, HIGH))
+    return [
+        number("A-LIAD, share of the bandwidth at 0.1 %", low[A_LIAD], LOSS_SHARE, unit="%"),
+        # "Dramatically increased for a very high PER (e.g., 1 %)": so the 60 % are those at 0.1 %.
+        above("A-LIAD, share at 0.1 % above that at 1 %", low[A_LIAD], high[A_LIAD], unit="%"),
+        highest("share at 0.1 %: A-LIAD above", low, A_LIAD, unit="%"),
+        highest("share at 1 %: A-LIAD above", high, A_LIAD, unit="%"),
+    ]
+
+
+def _a7(runs: pl.DataFrame) -> list[Check]:
+    low, high = (
+        {name: [w / BDP for w in found] for name, found in groups(runs, "loss", "cwnd", per=per).items()}
+        for per in (LOW, HIGH)
+    )
+    rival = max((name for name in low if name != A_LIAD), key=lambda name: fmean(low[name]))
+    return [
+        at_least("A-LIAD's mean window at 0.1 %, in BDPs", low[A_LIAD], NEAR, paper="higher"),
+        at_most(f"the largest other ({rival}) at 0.1 %, in BDPs", low[rival], NEAR, paper="much below"),
+        highest("window at 0.1 %: A-LIAD above", low, A_LIAD, unit="BDP"),
+        highest("window at 1 %: A-LIAD above", high, A_LIAD, unit="BDP"),
+    ]
+
+
+def _a8(runs: pl.DataFrame) -> list[Check]:
+    cut = reductions(runs, SHORT_S)
+    worst, best = (STCP, A_LIAD), (HSTCP, CUBIC)
+    between = [n for n in cut if n not in (*worst, *best, NEWRENO)]
+    top, bottom = (end(between, key=lambda n: fmean(cut[n])) for end in (max, min))
+    return [
+        *(
+            number(f"NewReno loses to {LABELS[cc]}", cut[LABELS[cc]], p, unit="%")
+            for cc, p in REDUCTION.items()
+        ),
+        *(above(f"{n} takes more than {top}", cut[n], cut[top], unit="%") for n in worst),
+        *(above(f"{n} takes less than {bottom}", cut[bottom], cut[n], unit="%") for n in best),
+    ]
+
+
+def _a9(runs: pl.DataFrame) -> list[Check]:
+    short, cut = (reductions(runs, rtt) for rtt in (SHORT_S, GEO_S))
+    three = (CUBIC, STCP, A_LIAD)
+    top = max((n for n in cut if n not in (*three, NEWRENO)), key=lambda n: fmean(cut[n]))
+    return [
+        # "One of the highest values, along with STCP and A-LIAD": the three lead, no more is said.
+        above("CUBIC takes more at 600 ms than at 25 ms", cut[CUBIC], short[CUBIC], unit="%"),
+        *(above(f"{n} takes more than {top}", cut[n], cut[top], unit="%") for n in three),
+    ]
+
+
+#: Round-trip times at which the fit of alpha is tested against the solution, seconds.
+FIT_RTTS_S = tuple(r / 1000 for r in range(25, 601, 5))
+
+
+def _a10(_: pl.DataFrame) -> list[Check]:
+    rtt = np.array(FIT_RTTS_S)
+    solved = np.asarray(analysis.alpha(rtt))
+    rounds = np.asarray(analysis.rounds(solved, analysis.window_at_loss(solved)))
+    epochs = [float(n) * r for n, r in zip(rounds, FIT_RTTS_S, strict=True)]
+    constant = [float(analysis.epoch_seconds(ALPHA_REF, RTT_REF_S, beta)) for beta in (0.4586, 0.46)]
+    reference = [float(f(RTT_REF_S)) for f in (analysis.alpha, analysis.alpha_fit)]
+    error = [abs(float(e)) for e in np.asarray(analysis.fit_error(rtt))]
+    rule = f"at most {FIT_WITHIN:g} at each of {len(error)} RTTs"
+    fit = "relative error of the fit, mean over 25 to 600 ms"
+    return [
+        number("constant of eq 11 from eq 8 to 10", constant, EPOCH_S, unit="s", within=1e-3),
+        number("alpha at 75 ms, solved and fitted", reference, ALPHA_REF, within=1e-3),
+        number("N(alpha) RTT over 25 to 600 ms, solved", epochs, EPOCH_S, unit="s", within=1e-6),
+        Check(fit, "trend", rule, interval(error), "", max(error) <= FIT_WITHIN, rule),
+    ]
+
+
+CLAIMS = sentences(
+    """
+    - A1 | LIAD depends on the RTT (figure 1) | the average sending rate of LIAD (alpha = 2) falls almost
+      linearly as the RTT grows, at a packet error rate of 1e-8.
+    - A2 | Start-up (figure 5) | in the first 30 s, CUBIC, BIC, STCP and HSTCP have the highest throughput;
+      A-LIAD follows with about 80 % of the bandwidth, about 3 % of the bandwidth below CUBIC.
+    - A3 | No overshoot (figure 7) | without SACK, A-LIAD does not overshoot in slow start and enters
+      congestion avoidance at the proper level, while Westwood and CUBIC reduce their windows several times
+      after slow start.
+    - A4 | Intra-fairness (figure 8) | six A-LIAD flows on 50 Mbit/s at 100 ms share with a Jain's index
+      around 0.995 at packet error rates of 0, 0.1 % and 1 %.
+    - A5 | RTT (figure 9) | one A-LIAD flow on 10 Mbit/s is almost unaffected by RTTs from 50 to 600 ms; CUBIC
+      is affected.
+    - A6 | Packet loss (figure 10) | over GEO, A-LIAD has the highest throughput of all at packet error rates
+      of 0.1 % and 1 %, about 60 % of the bandwidth.
+    - A7 | Window under loss (figure 11) | with losses the others work much below the BDP of 700 packets,
+      A-LIAD at a comparatively higher window.
+    - A8 | Friendliness at 25 ms (figure 12) | five NewReno flows lose 45 % of their throughput to STCP, 38 %
+      to A-LIAD, the worst two, and 11 % to CUBIC; HSTCP and CUBIC are the friendliest.
+    - A9 | Friendliness at 600 ms (figure 13) | over GEO, CUBIC's aggressiveness has one of the highest
+      values, along with STCP and A-LIAD.
+    - A10 | alpha of the RTT (equation 11) | N(alpha) = 1.5787 s / RTT with alpha = 2 at 75 ms; the paper fits
+      a curve to alpha but does not print it.
+    """,
+    {
+        **{"A1": _a1, "A2": _a2, "A3": _a3, "A4": _a4, "A5": _a5},
+        **{"A6": _a6, "A7": _a7, "A8": _a8, "A9": _a9, "A10": _a10},
+    },
+    fixed=("A10",),
+)

@@ -1,0 +1,333 @@
+"""Figures 1 and 5 to 13 of the A-LIAD paper and the curve of alpha, and the tables of what the runs did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bentpipe.analysis import a_liad as analysis
+from bentpipe.papers.a_liad import claims, setup
+from bentpipe.papers.a_liad.claims import LABELS, values
+from bentpipe.papers.a_liad.measure import ELAPSED_S
+from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
+from bentpipe.studies import draw
+from bentpipe.studies.captions import Captions
+from bentpipe.studies.claim import interval
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.study import Figure, Section, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+    from bentpipe.stats import Mean
+
+RTT_MS = [rtt * 1e3 for rtt in RTTS_S]
+PERS = (NONE, LOW, HIGH)
+THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
+
+
+Row = dict[str, object]
+
+CAPTIONS = Captions("""
+    - figure-1 | Figure 1. Average sending rate of LIAD over the RTT. | (a) Equation 9 with alpha = 2 and the
+      window of {window:,.0f} packets at which one in 1e8 is lost. (b) One LIAD flow on 10 Mbit/s at three
+      packet error rates (the paper's is 1e-8). {seeds} Grey: the law of equation 9 at a constant loss rate,
+      1/RTT, through the value for 1 % at 600 ms. | Two line charts over the round-trip time: a hyperbola, and
+      throughputs that are flat at low loss and fall like a hyperbola at 1 %.
+    - figure-5 | Figure 5. Throughput at the start-up of a GEO satellite connection. | One flow, 10 Mbit/s,
+      600 ms, SACK, no random loss: what has been delivered by then over what the link could carry, headers
+      counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. | A line chart of
+      the share of the bandwidth used up to 5, 10, ... 30 seconds, for eight algorithms.
+    - figure-6 | Figure 6. Windows at the start-up, with SACK. | {one} The panels differ only in the
+      algorithms that they show; A-LIAD and LIAD begin alike and coincide. | Line charts of the congestion
+      window over time, one line for each algorithm.
+    - figure-7 | Figure 7. Windows at the start-up, without SACK. | {one} Packets lost in 30 s, mean over the
+      seeds: {lost}. | Line charts of the congestion window over time, one line for each algorithm.
+    - figure-8 | Figure 8. Six competing A-LIAD flows. | 50 Mbit/s, 100 ms. {seeds} Flows are ranked within
+      each run, since the mean of one flow over runs would hide unfairness. Jain's index in the mean: {index};
+      the paper has about 0.995 in each. | A bar chart of the throughput of six flows at three packet error
+      rates.
+    - figure-9 | Figure 9. Throughput over the RTT. | One flow on 10 Mbit/s for 300 s, no random loss, buffer
+      1 BDP. {seeds} The lines nearly coincide. | A line chart of throughput over round-trip time for A-LIAD
+      and CUBIC, both nearly flat.
+    - figure-10 | Figure 10. Packet loss and throughput over GEO. | One flow, 10 Mbit/s, 600 ms, 300 s.
+      {seeds} Black marks: about 60 %, which the paper says of A-LIAD without naming the packet error rate. |
+      Two bar charts of the share of the bandwidth that eight algorithms use at two packet error rates.
+    - figure-11 | Figure 11. Windows under packet loss. | {one} The first slow start is cut off. Mean windows
+      over the seeds: {means}. | Line charts of the congestion window over time, one line for each algorithm.
+    - figure-12 | Figure 12. Friendliness with NewReno at 25 ms. | One flow of each algorithm beside five
+      NewReno flows, 10 Mbit/s, 300 s. {seeds} Group B loses to {taken}, against a sixth NewReno flow. Black
+      marks: what group B's loss of 45 % (STCP), 38 % (A-LIAD) and 11 % (CUBIC) in the paper would leave of
+      its throughput here. | A bar chart of the throughput of one flow of eight algorithms and of the NewReno
+      flows beside it.
+    - figure-13 | Figure 13. Friendliness with NewReno at 600 ms. | One flow of each algorithm beside five
+      NewReno flows, 10 Mbit/s, 300 s. {seeds} Group B loses to {taken}, against a sixth NewReno flow. | A bar
+      chart of the throughput of one flow of eight algorithms and of the NewReno flows beside it.
+    - alpha | Equation 11: alpha over the RTT. | The increase factor for which an epoch lasts 1.5787 s at any
+      RTT (beta 0.46, packet error rate 1e-8), solved numerically, and the fit exp(R (10.8606 + 0.6194 ln R -
+      0.165 R)), R in seconds, that the controller uses; largest error {error:.3f} % from 25 to 600 ms. | A
+      line chart of alpha over round-trip time on a logarithmic axis, and the relative error of the fit.
+""")
+
+
+def figures(found: Findings) -> list[Figure]:
+    """All figures in the paper's order."""
+    first = [liad(found), start_up(found), windows_with_sack(found), windows_without_sack(found)]
+    middle = [intra(found), rtts(found), loss(found), windows_under_loss(found)]
+    return [*first, *middle, friendliness(found, 12, SHORT_S), friendliness(found, 13, GEO_S), alpha()]
+
+
+def look(cc: str, size: float = 4.0) -> dict[str, Any]:
+    """Colour, marker and label of an algorithm as options of a line."""
+    return draw.look(cc, size, LABELS[cc])
+
+
+def _figure(found: Findings, name: str, fig: MplFigure, rows: list[Row], **said: object) -> Figure:
+    seeds = f"Mean and 95 % interval over {found.seeds} seeds (Student's t)."
+    return CAPTIONS.figure(name, fig, pl.DataFrame(rows), seeds=seeds, **said)
+
+
+def liad(found: Findings) -> Figure:
+    """Figure 1: LIAD's rate over the RTT, by eq 9 and in simulation."""
+    fig, (law, ax) = draw.figure(4.0, rows=2, sharex=True)
+    many = np.linspace(RTTS_S[0], RTTS_S[-1], 100)
+    window = float(analysis.window_at_loss(2.0))
+    rate = np.asarray(analysis.rate(2.0, window, many)) * setup.BASE.wire_bytes * 8 / 1e9
+    rows = [
+        draw.row({"series": "eq 9", "rtt_ms": float(r * 1e3)}, interval([v * 1e3] * 2))
+        for r, v in zip(many, rate, strict=True)
+    ]
+    law.plot(many * 1e3, rate, color="#777777")
+    law.set_ylim(bottom=0)
+    law.set_ylabel("sending rate (Gbit/s)")
+    draw.panel_title(law, "(a) equation 9, PER 1e-8")
+    draw.panel_title(ax, "(b) simulated, 10 Mbit/s")
+    for per, dash, name in ((setup.RARE, "-", "PER 1e-8"), (LOW, "--", "PER 0.1 %"), (HIGH, ":", "PER 1 %")):
+        got = [interval(values(found.base, "fig1", "liad", "mbps", r, per)) for r in RTTS_S]
+        rows += [draw.row({"series": name, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
+        draw.curve(ax, RTT_MS, got, **(look("liad") | {"linestyle": dash, "label": name}), **THIN)
+    last = got[-1].mean
+    x = np.linspace(last * RTTS_S[-1] / 10, RTTS_S[-1], 100)
+    ax.plot(x * 1e3, last * RTTS_S[-1] / x, color="#777777", linewidth=0.8, label="eq 9: 1/RTT")
+    ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
+    fig.legend(loc="outside upper center", ncols=2, columnspacing=1.5, handlelength=3.2)
+    return _figure(found, "figure-1", fig, rows, window=window)
+
+
+def start_up(found: Findings) -> Figure:
+    """Figure 5: throughput up to several elapsed times."""
+    rows, fig, (ax,) = [], *draw.figure(3.0)
+    for i, cc in enumerate(ALGORITHMS):
+        got = [interval(values(found.base, "start-up", cc, f"at_{t}")) for t in ELAPSED_S]
+        rows += [draw.row({"cc": cc, "until_s": t}, m) for t, m in zip(ELAPSED_S, got, strict=True)]
+        draw.curve(ax, [t + 0.12 * (i - 3.5) for t in ELAPSED_S], got, **look(cc), **THIN)
+    ax.plot([30], [claims.START_UP_SHARE], marker="_", markersize=14, color="black", linestyle="none")
+    ax.set(ylim=(0, 100), xlabel="elapsed time (s)", ylabel="share of the bandwidth (%)")
+    fig.legend(loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
+    return _figure(found, "figure-5", fig, rows)
+
+
+def intra(found: Findings) -> Figure:
+    """Figure 8: throughput of six competing A-LIAD flows."""
+    rows, fig, (ax,) = [], *draw.figure(2.3)
+    ranks = range(1, setup.INTRA_FLOWS + 1)
+    ends = {"elinewidth": 0.8, "capsize": 2.0, "capthick": 0.8, "ecolor": "black"}
+    for i, (per, shade) in enumerate(zip(PERS, ("#cc3311", "#dd7766", "#f0bbb0"), strict=True)):
+        flows = [values(found.base, "intra", "a-liad", f"flow_{k}", INTRA_S, per) for k in ranks]
+        got = [interval(flow) for flow in flows]
+        rows += [draw.row({"per": per, "rank": k}, m) for k, m in zip(ranks, got, strict=True)]
+        half, name = [m.half_width for m in got], f"PER {per * 100:g} %"
+        at, height = [k + 0.27 * (i - 1) for k in ranks], [m.mean for m in got]
+        ax.bar(at, height, 0.25, yerr=half, color=shade, error_kw=ends, label=name)
+    ax.grid(axis="x", visible=False)
+    ax.set(xlabel="flow, from the slowest to the fastest of its run", ylabel="throughput (Mbit/s)")
+    fig.legend(loc="outside upper center", ncols=3)
+    fair = {per: values(found.base, "intra", "a-liad", "jain", INTRA_S, per) for per in PERS}
+    index = "; ".join(f"{per * 100:g} %: {np.mean(j):.3f}" for per, j in fair.items())
+    return _figure(found, "figure-8", fig, rows, index=index)
+
+
+def rtts(found: Findings) -> Figure:
+    """Figure 9: throughput of A-LIAD and CUBIC over the RTT."""
+    rows, fig, (ax,) = [], *draw.figure(2.3)
+    for cc in ("a-liad", "cubic"):
+        got = [interval(values(found.base, "rtt", cc, "mbps", rtt)) for rtt in RTTS_S]
+        rows += [draw.row({"cc": cc, "rtt_ms": r}, m) for r, m in zip(RTT_MS, got, strict=True)]
+        draw.curve(ax, RTT_MS, got, **look(cc, 5.0), **THIN)
+    ax.set(ylim=(0, 10.5), xlim=(0, 620), xlabel="RTT (ms)", ylabel="throughput (Mbit/s)")
+    fig.legend(loc="outside upper center", ncols=2)
+    return _figure(found, "figure-9", fig, rows)
+
+
+def loss(found: Findings) -> Figure:
+    """Figure 10: utilisation under random loss."""
+    rows, fig, axes = [], *draw.figure(4.0, rows=2, sharex=True)
+    for ax, per in zip(axes, (LOW, HIGH), strict=True):
+        for i, cc in enumerate(ALGORITHMS):
+            got = interval(values(found.base, "loss", cc, "share", per=per))
+            rows.append(draw.row({"per": per, "cc": cc}, got))
+            draw.bar(ax, i, got, 0.65, color=look(cc)["color"])
+        _mark(ax, 0, 0.8, claims.LOSS_SHARE)
+        ax.set(ylim=(0, 105), ylabel="share of the bandwidth (%)")
+        ax.grid(axis="x", visible=False)
+        draw.panel_title(ax, f"PER {per * 100:g} %")
+    draw.names(axes[-1], list(LABELS.values()), slanted=True)
+    return _figure(found, "figure-10", fig, rows)
+
+
+def friendliness(found: Findings, number: int, rtt_s: float) -> Figure:
+    """Figures 12 and 13: one flow of each algorithm against five of NewReno."""
+    rows, fig, (ax,) = [], *draw.figure(2.7)
+    alone = interval(values(found.base, "friend", "reno", "newreno_mbps", rtt_s)).mean / setup.NEWRENO_FLOWS
+    for i, cc in enumerate(ALGORITHMS):
+        x = interval(values(found.base, "friend", cc, "mbps", rtt_s))
+        each = interval(
+            v / setup.NEWRENO_FLOWS for v in values(found.base, "friend", cc, "newreno_mbps", rtt_s)
+        )
+        rows += [draw.row({"cc": cc, "flow": "A"}, x), draw.row({"cc": cc, "flow": "B"}, each)]
+        draw.bar(ax, i - 0.19, x, 0.36, color=look(cc)["color"])
+        draw.bar(ax, i + 0.19, each, 0.36, **draw.hatched("reno"))
+        if rtt_s == SHORT_S and cc in claims.REDUCTION:
+            _mark(ax, i + 0.19, 0.4, alone * (1 - claims.REDUCTION[cc] / 100))
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel("throughput (Mbit/s)")
+    draw.names(ax, list(LABELS.values()), slanted=True)
+    group_a = Patch(facecolor="#777777", label="group A, one flow")
+    hatched = draw.hatched("reno") | {"linewidth": None}
+    group_b = Patch(**hatched, label="group B, NewReno, mean of 5")
+    fig.legend(handles=[group_a, group_b], loc="outside upper center", ncols=2)
+    cut = claims.reductions(found.base, rtt_s, ALGORITHMS)
+    taken = ", ".join(f"{x} {np.mean(v):.0f} %" for x, v in cut.items() if x != claims.NEWRENO)
+    return _figure(found, f"figure-{number}", fig, rows, taken=taken)
+
+
+def _mark(ax: Axes, at: float, width: float, value: float) -> None:
+    draw.printed(ax, at, width, value, thick=1.4, dash=1.2, ends="projecting")
+
+
+def alpha() -> Figure:
+    """The curve of alpha over the RTT: solution, fit and its error."""
+    rtt = np.array(claims.FIT_RTTS_S)
+    solved, fitted = np.asarray(analysis.alpha(rtt)), np.asarray(analysis.alpha_fit(rtt))
+    error = (fitted / solved - 1) * 100
+    colour = look("a-liad")["color"]
+    fig, (top, bottom) = draw.figure(3.4, rows=2, sharex=True, height_ratios=(2, 1))
+    top.semilogy(rtt * 1e3, fitted, color=colour, label="fit")
+    rings: dict[str, Any] = {"color": "black", "markersize": 3.5, "fillstyle": "none"}
+    top.semilogy(rtt[::10] * 1e3, solved[::10], "o", label="eq 11, solved", **rings)
+    top.semilogy([75], [2], "+", color="#4477aa", markersize=10, label="reference: 2 at 75 ms")
+    top.set_ylabel(r"$\alpha$")
+    bottom.plot(rtt * 1e3, error, color=colour)
+    bottom.set(xlim=(0, 620), xlabel="RTT (ms)", ylabel="error (%)")
+    fig.legend(loc="outside upper center", ncols=3, columnspacing=1.0)
+    data = pl.DataFrame({"rtt_s": rtt, "solved": solved, "fitted": fitted})
+    return CAPTIONS.figure("alpha", fig, data, error=float(np.max(np.abs(error))))
+
+
+def windows_with_sack(found: Findings) -> Figure:
+    """Figure 6: all algorithms at the start-up, with SACK."""
+    data = _pick(found, "start-up")
+    fig, axes = draw.figure(4.4, rows=2, sharex=True, sharey=True)
+    for ax, some in zip(axes, (ALGORITHMS[:4], ALGORITHMS[4:]), strict=True):
+        _windows(ax, data, some)
+    return _of_windows("figure-6", fig, data, ALGORITHMS)
+
+
+def windows_without_sack(found: Findings) -> Figure:
+    """Figure 7: A-LIAD and two others at the start-up, without SACK."""
+    data, some = _pick(found, "no-sack"), setup.WITHOUT_SACK
+    fig, axes = draw.figure(3.9, rows=2, sharex=True)
+    for ax, shown, name in zip(axes, (some[:1], some[1:]), ("(a) A-LIAD", "(b) others"), strict=True):
+        _windows(ax, data, shown)
+        draw.panel_title(ax, name)
+    drops = {LABELS[cc]: interval(values(found.base, "no-sack", cc, "drops")).mean for cc in some}
+    lost = ", ".join(f"{x} {n:,.0f}" for x, n in drops.items())
+    return _of_windows("figure-7", fig, data, some, lost=lost)
+
+
+def windows_under_loss(found: Findings) -> Figure:
+    """Figure 11: windows under random loss."""
+    data = _pick(found, "loss")
+    fig, axes = draw.figure(4.6, rows=2, sharex=True)
+    each = []
+    for ax, per in zip(axes, (LOW, HIGH), strict=True):
+        at = data.filter(pl.col("per") == per)
+        _windows(ax, at, [*ALGORITHMS[1:], "a-liad"], every=100, linewidth=0.8)
+        ax.set_ylim(0, 1.05 * max(at.filter(pl.col("t_s") > 20)["cwnd"].to_list(), default=1.0))
+        draw.panel_title(ax, f"PER {per * 100:g} %")
+        means = claims.groups(found.base, "loss", "cwnd", per=per, of=ALGORITHMS)
+        told = ", ".join(f"{x} {plus_minus(interval(v))}" for x, v in means.items())
+        each.append(f"{per * 100:g} %: {told}")
+    return _of_windows("figure-11", fig, data, ALGORITHMS, means="; ".join(each))
+
+
+def _pick(found: Findings, experiment: str) -> pl.DataFrame:
+    at = found.traces.filter((pl.col("experiment") == experiment) & (pl.col("flow") == "x-1"))
+    return at.select("per", "cc", "seed", "t_s", "cwnd").sort("per", "cc", "t_s")
+
+
+def _windows(
+    ax: Axes, data: pl.DataFrame, some: Sequence[str], every: int = 40, linewidth: float = 1.0
+) -> None:
+    for i, cc in enumerate(some):
+        one = data.filter(pl.col("cc") == cc)
+        mark = (i * every // len(some), every)
+        ax.plot(one["t_s"], one["cwnd"], linewidth=linewidth, markevery=mark, **look(cc, 3.5))
+    ax.axhline(BDP, color="black", linewidth=0.7, linestyle="--", zorder=1.5)
+    ax.set_ylim(bottom=0)
+    ax.set(xlim=(0, max(data["t_s"].to_list(), default=1.0)), ylabel="cwnd (packets)")
+
+
+def _of_windows(name: str, fig: MplFigure, data: pl.DataFrame, some: Sequence[str], **said: object) -> Figure:
+    fig.axes[-1].set_xlabel("time (s)")
+    handles = [Line2D([], [], **look(cc, 3.5)) for cc in some]
+    handles.append(Line2D([], [], color="black", linewidth=0.7, linestyle="--", label="BDP"))
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=0.9, handlelength=1.6)
+    one = (
+        f"One flow, 10 Mbit/s, 600 ms; one run each (seed {setup.TRACE_SEED}). Dashed: the BDP, {BDP:.0f} "
+        f"packets; with the buffer the path holds {2 * BDP:.0f}."
+    )
+    return CAPTIONS.figure(name, fig, data, one=one, **said)
+
+
+def runs_section(base: pl.DataFrame) -> Section:
+    """What happened in the runs, by algorithm."""
+
+    def got(experiment: str, cc: str, name: str, rtt_s: float = GEO_S, per: float = NONE) -> Mean:
+        return interval(values(base, experiment, cc, name, rtt_s, per))
+
+    rows = []
+    for cc in ALGORITHMS:
+        lost = [(got("loss", cc, "share", per=p), got("loss", cc, "timeouts", per=p)) for p in (LOW, HIGH)]
+        taken = [interval(claims.reductions(base, rtt, [cc])[LABELS[cc]]) for rtt in (SHORT_S, GEO_S)]
+        share, used, overflow, timeouts = (
+            got("start-up", cc, name) for name in ("at_30", "used", "overflow", "timeouts")
+        )
+        start = [plus_minus(share), plain(used.mean), f"{overflow.mean:,.0f}", plain(timeouts.mean)]
+        under_loss = [f"{plus_minus(share)} ({plain(waits.mean)})" for share, waits in lost]
+        rows.append(
+            [LABELS[cc], *start, *under_loss, *(plus_minus(m) if cc != "reno" else "-" for m in taken)]
+        )
+    head = ["Algorithm", "Share in 30 s, %", "link in use, %", "packets dropped", "timeouts"]
+    head += ["Share at 0.1 %, % (timeouts)", "at 1 %", "NewReno loses at 25 ms, %", "at 600 ms, %"]
+    caption = (
+        "Means over the seeds, with the half-width of the 95 % interval. The link in use counts "
+        "retransmissions and headers, the share only what arrived in order."
+    )
+    fair = []
+    for per in PERS:
+        jain, used, overflow = (
+            got("intra", "a-liad", name, INTRA_S, per) for name in ("jain", "used", "overflow")
+        )
+        fair.append([f"{per * 100:g} %", plus_minus(jain), plain(used.mean), f"{overflow.mean:,.0f}"])
+    intra_head = ["PER", "Jain's index", "Link in use, %", "Packets dropped by the queue"]
+    return Section(
+        "What the runs did", [], [Table(head, rows, caption), Table(intra_head, fair, "Six A-LIAD flows")]
+    )

@@ -1,0 +1,275 @@
+"""The set-up of the A-LIAD paper as scenarios: what it gives, and what had to be chosen.
+
+The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
+BDP in packets, and SACK. It does not give the buffer, the initial window, delayed ACKs, most durations, or
+how its comparison algorithms are parametrised; `Setup` holds one choice of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, Variant, where
+
+#: The algorithms of the comparison, in the order of the figures. "reno" is NewReno: it recovers without SACK.
+ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
+#: Those of figure 7, without SACK.
+WITHOUT_SACK = ("a-liad", "westwood", "cubic")
+
+GEO_S, SHORT_S, INTRA_S = 0.6, 0.025, 0.1
+#: Round-trip times of the sweeps of figures 1 and 9, seconds.
+RTTS_S = (0.05, 0.1, 0.2, 0.4, 0.6)
+LINK_MBPS, INTRA_MBPS = 10.0, 50.0
+#: Packet error rates of figures 8, 10 and 11.
+NONE, LOW, HIGH = 0.0, 1e-3, 1e-2
+#: The one of figure 1, where no packet of a run this long is lost.
+RARE = 1e-8
+#: Lengths of the runs: the two durations that the paper names.
+START_UP_S, LONG_S = 30.0, 300.0
+INTRA_FLOWS, NEWRENO_FLOWS = 6, 5
+HEADER_BYTES = 40
+#: Payload for which a BDP of 10 Mbit/s and 600 ms is 701 packets; the paper says 700.
+MSS_BYTES = 1030
+#: The experiments in which flows compete.
+COMPETING = ("intra", "friend")
+#: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
+TRACE_SEED = 1
+DRAWN = ("start-up", "no-sack", "loss")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run is of: the experiment, the algorithm under test, the path's RTT and loss."""
+
+    experiment: str
+    cc: str
+    rtt_s: float
+    per: float
+
+    @property
+    def rate_mbps(self) -> float:
+        """Rate of the bottleneck."""
+        return INTRA_MBPS if self.experiment == "intra" else LINK_MBPS
+
+
+def experiments() -> list[Run]:
+    """Every run of one seed."""
+    runs = [Run("fig1", "liad", rtt, per) for per in (RARE, LOW, HIGH) for rtt in RTTS_S]
+    runs += [Run("start-up", cc, GEO_S, NONE) for cc in ALGORITHMS]
+    runs += [Run("no-sack", cc, GEO_S, NONE) for cc in WITHOUT_SACK]
+    runs += [Run("intra", "a-liad", INTRA_S, per) for per in (NONE, LOW, HIGH)]
+    runs += [Run("rtt", cc, rtt, NONE) for cc in ("a-liad", "cubic") for rtt in RTTS_S]
+    runs += [Run("loss", cc, GEO_S, per) for per in (LOW, HIGH) for cc in ALGORITHMS]
+    runs += [Run("friend", cc, rtt, NONE) for rtt in (SHORT_S, GEO_S) for cc in ALGORITHMS]
+    return runs
+
+
+@dataclass(frozen=True)
+class Setup(Choices):
+    """One choice of everything that the paper leaves open."""
+
+    #: Length of the bottleneck's queue in BDPs of the run, or in packets.
+    buffer_bdp: float = 1.0
+    buffer_packets: int | None = None
+    mss_bytes: int = MSS_BYTES
+    initial_window: int = 1
+    delayed_ack: bool = False
+    #: Recovery of all flows except NewReno's, and of NewReno's.
+    recovery: str = "sack"
+    newreno_recovery: str = "newreno"
+    #: ACKs are lost at random as data is.
+    acks_lost: bool = False
+    #: Length of the runs for which the paper gives none.
+    long_s: float = LONG_S
+    #: Packet error rate of the RTT sweep of figure 9.
+    sweep_per: float = NONE
+    #: The RTT of a run is drawn between this share below the nominal one and that.
+    spread: float = 0.04
+    #: Each flow of a run draws its own.
+    own_rtts: bool = False
+    #: ssthresh at the start, by algorithm; none means unlimited.
+    initial_ssthresh: Mapping[str, int] = field(default_factory=dict)
+    #: Name (where another stands in) and parameters of algorithms that are not the registry's defaults.
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {"scalable": KELLY})
+
+    @property
+    def wire_bytes(self) -> int:
+        """Length of a data packet on the link."""
+        return self.mss_bytes + HEADER_BYTES
+
+    def bdp(self, rate_mbps: float, rtt_s: float) -> float:
+        """The bandwidth-delay product in packets."""
+        return rate_mbps * 1e6 * rtt_s / (8 * self.wire_bytes)
+
+    def queue_packets(self, run: Run) -> int:
+        """Length of the bottleneck's queue in the run."""
+        if self.buffer_packets is not None:
+            return self.buffer_packets
+        return max(2, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
+
+    def duration_s(self, run: Run) -> float:
+        """Length of the run."""
+        if run.experiment in ("start-up", "no-sack"):
+            return START_UP_S
+        return LONG_S if run.experiment == "friend" else self.long_s
+
+    def scenario(self, run: Run, seed: int, *, trace: bool) -> dict[str, Any]:
+        """The run as a scenario; ``trace`` records windows."""
+        per = self.sweep_per if run.experiment == "rtt" else run.per
+        link: dict[str, Any] = {
+            "rate": f"{run.rate_mbps:g} Mbit/s",
+            "delay": f"{run.rtt_s / 2 * (1 - self.spread) * 1e3:.6f} ms",
+            "queue": {"kind": "drop-tail", "limit": f"{self.queue_packets(run)} packets"},
+        }
+        if per > 0:
+            link["loss"] = {"kind": "packet-error", "rate": per}
+            if self.acks_lost:
+                link["reverse"] = {"loss": {"kind": "packet-error", "rate": per}}
+        named = {f"x-{i + 1}": run.cc for i in range(INTRA_FLOWS if run.experiment == "intra" else 1)}
+        if run.experiment == "friend":
+            named |= {f"newreno-{i + 1}": "reno" for i in range(NEWRENO_FLOWS)}
+        # The same for every algorithm, so that differences can be paired by seed.
+        draw = Random(f"{run.experiment} {run.rtt_s:g} {seed}")
+        extra = [draw.uniform(0, run.rtt_s / 2 * self.spread) for _ in named]
+        extra = extra if self.own_rtts else [extra[0]] * len(named)
+        scenario = {
+            "title": f"{run.experiment}: {run.cc}, RTT {run.rtt_s:g} s, packet error rate {per:g}",
+            "duration": f"{self.duration_s(run):g} s",
+            "seed": seed,
+            "link": {"bottleneck": link},
+            "flow": [self._flow(*of, run, own) for of, own in zip(named.items(), extra, strict=True)],
+        }
+        if trace:
+            scenario["record"] = {"interval": "100 ms" if run.experiment != "loss" else "500 ms"}
+        return scenario
+
+    def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
+        options = self.options.get(cc)
+        recovery = self.newreno_recovery if cc == "reno" else self.recovery
+        flow: dict[str, Any] = {
+            "name": name,
+            "cc": {"name": cc, **options} if options else cc,
+            "path": ["bottleneck"],
+            "profile": "paper",
+            "mss": f"{self.mss_bytes} bytes",
+            "header": f"{HEADER_BYTES} bytes",
+            "ack_size": f"{HEADER_BYTES} bytes",
+            "initial_window": self.initial_window,
+            "delayed_ack": self.delayed_ack,
+            "recovery": "newreno" if run.experiment == "no-sack" else recovery,
+            "extra_delay": f"{extra_s * 1e3:.6f} ms",
+        }
+        if cc in self.initial_ssthresh:
+            flow["initial_ssthresh"] = self.initial_ssthresh[cc]
+        return flow | ({"start_jitter": "1 s"} if run.experiment in COMPETING else {})
+
+
+#: Scalable TCP is Reno up to this window, in its own paper.
+KELLY: Mapping[str, Any] = {"legacy_window": 16}
+
+BASE = Setup()
+#: The bandwidth-delay product over GEO, packets.
+BDP = BASE.bdp(LINK_MBPS, GEO_S)
+
+
+def _tuned(
+    name: str, choice: str, algorithms: tuple[str, ...], /, *, quick: bool = False, **options: Any
+) -> Variant[Setup]:
+    """The base with parameters of some algorithms set."""
+    changed = {**BASE.options, **dict.fromkeys(algorithms, options)}
+    return BASE.variant(name, choice, where(cc=algorithms), quick=quick, options=changed)
+
+
+def _has_newreno(keys: Keys) -> bool:
+    # NewReno's flows are in every run of the comparison with it.
+    return keys["cc"] == "reno" or keys["experiment"] == "friend"
+
+
+LIADS, WESTWOOD, SCALABLE = ("a-liad", "liad"), ("westwood",), ("scalable",)
+#: The experiments with random loss, those whose length the paper does not give, and others.
+LOSSY, UNSAID = (
+    where(experiment=("fig1", "intra", "loss")),
+    where(experiment=("fig1", "intra", "rtt", "loss")),
+)
+SWEEP, RIVALS = where(experiment="rtt"), where(experiment=COMPETING)
+
+VARIANTS = (
+    _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True, ack_mode="eq6"),
+    _tuned("lifetime", "A-LIAD: RTTmax of eq 7 is the largest ever", LIADS, quick=True, decrease="lifetime"),
+    _tuned("literal", "A-LIAD: both, the most literal reading", LIADS, ack_mode="eq6", decrease="lifetime"),
+    _tuned("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS, probe="eq3"),
+    _tuned("standard", "A-LIAD: standard slow start", LIADS, start="standard"),
+    _tuned(
+        "westwood-ns2",
+        "Westwood: the constant filter of ns-2's module",
+        WESTWOOD,
+        quick=True,
+        filter="constant",
+    ),
+    _tuned("westwood-plus", "Westwood+ for Westwood", WESTWOOD, name="westwood-plus"),
+    BASE.variant(
+        "old-cubic",
+        "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start",
+        where(cc=("cubic", "bic")),
+        quick=True,
+        options={**BASE.options, "cubic": {"beta": 0.8}},
+        initial_ssthresh={"cubic": 100, "bic": 100},
+    ),
+    _tuned("stcp-pure", "Scalable without Reno at small windows", SCALABLE, legacy_window=0),
+    _tuned(
+        "stcp-linux",
+        "Scalable of 2006 Linux: a = 0.02, never slower than Reno",
+        SCALABLE,
+        a=0.02,
+        at_least_reno=True,
+    ),
+    BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5),
+    BASE.variant("buffer-two", "buffer two BDPs", buffer_bdp=2.0),
+    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", buffer_packets=50),
+    BASE.variant("mss-1000", "1000-byte packets (ns-2's default)", mss_bytes=1000),
+    BASE.variant("window-10", "initial window 10", initial_window=10),
+    BASE.variant("delayed-ack", "delayed ACKs", delayed_ack=True),
+    BASE.variant("no-sack", "no SACK in any run", recovery="newreno"),
+    BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
+    BASE.variant("acks-lost", "ACKs lost at the same rate", LOSSY, acks_lost=True),
+    BASE.variant("length-100", "100 s where no length is given", UNSAID, long_s=100.0),
+    BASE.variant(
+        "sweep-loss", "packet error rate 0.1 % in the RTT sweep of figure 9", SWEEP, quick=True, sweep_per=LOW
+    ),
+    BASE.variant("own-rtts", "competing flows differ in RTT by up to 4 %", RIVALS, own_rtts=True),
+)
+
+
+def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Experiment, algorithm, RTT, error rate and payload of every run of one seed."""
+    for run in experiments():
+        keys: Keys = {"experiment": run.experiment, "cc": run.cc, "rtt_ms": round(run.rtt_s * 1e3)}
+        yield {**keys, "per": run.per, "mss": of.setup.mss_bytes}
+
+
+def scenario(
+    of: Replication[Setup, Size], experiment: str, cc: str, rtt_ms: int, per: float, mss: int
+) -> dict[str, Any]:
+    """One run."""
+    drawn = of.variant.is_base and of.seed == TRACE_SEED and experiment in DRAWN
+    run = Run(experiment, cc, rtt_ms / 1e3, per)
+    return of.setup.scenario(run, of.seed, trace=drawn or experiment in DRAWN[:2])
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(3, 3), "full": Size(10, 4)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each changed "
+        "choice. A seed draws the round-trip time (up to 4 % below the nominal one), the start of "
+        "flows that compete, and the packets that are lost."
+    ),
+    keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] in DRAWN,
+    identity=("experiment", "cc", "rtt_ms", "per", "seed"),
+)

@@ -1,0 +1,220 @@
+"""Figures 1, 3 and 4 of the HSWA-TCP paper, drawn from our runs, and the tables of what the runs did."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from bentpipe import registry
+from bentpipe.papers.hswa import claims, setup
+from bentpipe.papers.hswa.claims import LABELS, power
+from bentpipe.papers.hswa.setup import BERS, BESIDE, RATE_BPS, RTT_S
+from bentpipe.studies import draw
+from bentpipe.studies.captions import Captions
+from bentpipe.studies.claim import interval
+from bentpipe.studies.design import BASE, where
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.rows import column
+from bentpipe.studies.study import Figure, Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+PANELS = {BASE: "(a) error rate per bit, as printed", BESIDE: "(b) error rate per byte (ns-2, unit byte)"}
+#: Line of each orbit in figure 4.
+ORBIT_LINE: dict[str, Any] = {"LEO": "-", "MEO": (0, (5, 1.5)), "GEO": (0, (1, 1.2))}
+#: Figure 1 is drawn up to here; what lies beyond is 0.
+LARGEST_RATIO = 3.0
+PAPER_MARK: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
+PAPER_MARK |= {"linestyle": "none", "zorder": 5}
+
+CAPTIONS = Captions("""
+    - figure-1 | Figure 1. Increment of the congestion window. | The controller in the simulator: what its
+      window grew by in one round trip, against the delay of the round trip before ({trips} round trips,
+      {inside} of them between 1 and 2; {seeds} seeds for each BER). The path is {rate:g} Mbit/s and {rtt:g}
+      ms without loss; cross traffic, 6 s on and 6 s off, makes the queue rise and fall. Dashed: eq. 4, not
+      fitted. A line fitted to the points between 1 and 2, by BER: increment at TD = BaseTD, and TD / BaseTD
+      at which it is 0, with half-widths of 95 % intervals: {fits}. | A scatter plot: for each of four bit
+      error rates the increment falls on a straight line from S at a ratio of 1 to 0 at a ratio of 2.
+    - figure-3 | Figure 3. Throughput over GEO. | Mean and 95 % interval over {seeds} seeds. Black, open: the
+      values that the paper prints (6.3 and 44 Mbit/s at 1e-8, 0.034 and 2.3 Mbit/s at 1e-5); cross: SCPS-TP
+      in the NASA report that it quotes (0.27 Mbit/s). (a) A packet of 1000 bytes is lost with probability 1 -
+      (1 - BER) to the power 8000; (b) to the power 1000. | Two line charts of throughput against bit error
+      rate on logarithmic axes, HSWA-TCP above SCPS-TP.
+    - figure-4 | Figure 4. Throughput of HSWA-TCP by orbit. | Mean and 95 % interval over {seeds} seeds;
+      round-trip propagation 10, 250 and 500 ms. Black, open: the values that the paper prints (LEO about 99
+      Mbit/s over the better BERs and 81 at 1e-5, GEO 44 Mbit/s at 1e-8, GEO and MEO 2 to 4 Mbit/s at 1e-5).
+      Error rates as in figure 3. | Two line charts of the throughput of HSWA-TCP against bit error rate on
+      logarithmic axes, LEO above MEO above GEO.
+""")
+
+
+def figures(found: Findings) -> list[Figure]:
+    """The three figures."""
+    return [increments(found), geo(found), orbits(found)]
+
+
+def increments(found: Findings) -> Figure:
+    """Figure 1: the growth of the window per round trip against TD / BaseTD, one point per round trip."""
+    runs = found.runs.filter(pl.col("variant") == setup.INCREMENT.name)
+    rows = [
+        {"ber": run["ber"], "seed": run["seed"], "td_over_base": x, "increment": y}
+        for run in runs.iter_rows(named=True)
+        for x, y in json.loads(run["rounds"])
+    ]
+    data = pl.DataFrame(rows, schema_overrides={"td_over_base": pl.Float64, "increment": pl.Float64})
+    near = data.filter(pl.col("td_over_base") <= LARGEST_RATIO)
+    look = draw.look("hswa", 2.6, f"{registry.style('hswa')['label']}, one round trip")
+    dots: dict[str, Any] = {"markeredgewidth": 0, "alpha": 0.6, "linestyle": "none", "zorder": 2}
+    fig, (ax,) = draw.figure(2.4)
+    ax.plot(near["td_over_base"], near["increment"], **look, **dots)
+    for ber, s in claims.S.items():
+        law = ax.plot([1.0, 2.0, LARGEST_RATIO], [s, 0.0, 0.0], color="black", linewidth=0.7, linestyle="--")
+        law[0].set(zorder=3, label="eq. 4" if ber == BERS[0] else "_")
+        name, at = f"BER $10^{{{round(np.log10(ber))}}}$", (-4, 0)
+        ax.annotate(name, (1.0, s), at, textcoords="offset points", ha="right", va="center", fontsize=7)
+    ax.set(xlim=(0.5, LARGEST_RATIO), ylim=(-3, 88), xticks=[1.0, 1.5, 2.0, 2.5, 3.0])
+    ax.set(xlabel="TD / BaseTD of the round trip before", ylabel="increment (packets per RTT)")
+    ax.legend(loc="upper right")
+    ends = {ber: [interval(column(runs, name, ber=ber)) for name in ("at_base", "zero")] for ber in BERS}
+    return CAPTIONS.figure(
+        "figure-1",
+        fig,
+        data,
+        trips=data.height,
+        inside=data.filter((pl.col("td_over_base") > 1) & (pl.col("td_over_base") < 2)).height,
+        seeds=found.seeds,
+        rate=setup.INCREMENT_RATE_BPS / 1e6,
+        rtt=setup.INCREMENT_RTT_S * 1e3,
+        fits="; ".join(
+            f"{power(b)}: {plus_minus(s)} and {plus_minus(zero)}" for b, (s, zero) in ends.items()
+        ),
+    )
+
+
+def geo(found: Findings) -> Figure:
+    """Figure 3: throughput over GEO against the BER, SCPS-TP and HSWA."""
+    both = ("hswa", "scps")
+    fig, axes, rows = _panels(found, [(cc, "GEO", registry.style(cc)["marker"], "-") for cc in both])
+    for ax in axes:
+        ax.plot([1e-6], [claims.QUOTED], marker="x", markersize=5, **PAPER_MARK)
+    handles = [Line2D([], [], **draw.look(cc)) for cc in both]
+    handles.append(Line2D([], [], marker="D", markersize=6, label="paper", **PAPER_MARK))
+    handles.append(Line2D([], [], marker="x", markersize=5, label="NASA", **PAPER_MARK))
+    spaced = {"ncols": 4, "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5}
+    fig.legend(handles=handles, loc="outside upper center", **spaced)
+    return CAPTIONS.figure("figure-3", fig, pl.DataFrame(rows), seeds=found.seeds)
+
+
+def orbits(found: Findings) -> Figure:
+    """Figure 4: throughput of HSWA over LEO, MEO and GEO against the BER."""
+    markers = {"LEO": "^", "MEO": "v", "GEO": registry.style("hswa")["marker"]}
+    lines = [("hswa", orbit, marker, ORBIT_LINE[orbit]) for orbit, marker in markers.items()]
+    fig, _, rows = _panels(found, lines)
+    handles = [Line2D([], [], **_line(*line), label=line[1]) for line in lines]
+    handles.append(Line2D([], [], marker="^", markersize=6, label="paper", **PAPER_MARK))
+    spaced = {"ncols": 4, "columnspacing": 1.2, "handlelength": 2.6}
+    fig.legend(handles=handles, loc="outside upper center", **spaced)
+    return CAPTIONS.figure("figure-4", fig, pl.DataFrame(rows), seeds=found.seeds)
+
+
+#: A line of figures 3 and 4: algorithm, orbit, marker and style.
+Line = tuple[str, str, str, Any]
+
+
+def _panels(
+    found: Findings, lines: Sequence[Line]
+) -> tuple[MplFigure, Sequence[Axes], list[dict[str, object]]]:
+    """Throughput against the BER, with what the paper prints; in each panel, errors of another kind."""
+    rows: list[dict[str, object]] = []
+    fig, axes = draw.figure(4.3, rows=2, sharex=True, sharey=True)
+    for ax, (variant, title) in zip(axes, PANELS.items(), strict=True):
+        runs = found.runs.filter(pl.col("variant") == variant)
+        kind = "bit" if variant == BASE else "byte"
+        for cc, orbit, marker, style in lines:
+            bers = sorted(set(where(cc=cc, orbit=orbit).rows(runs)["ber"]))
+            got = [interval(claims.rate(runs, cc, orbit, ber)) for ber in bers]
+            draw.curve(ax, bers, got, **_line(cc, orbit, marker, style))
+            keys = {"error_rate_per": kind, "cc": cc, "orbit": orbit}
+            for ber, mean in zip(bers, got, strict=True):
+                printed = claims.PRINTED.get((cc, orbit, ber))
+                rows.append(draw.row({**keys, "ber": ber}, mean, paper=printed))
+                if printed is not None:
+                    ax.plot([ber], [printed], marker=marker, markersize=6.5, **PAPER_MARK)
+        ax.set(xscale="log", yscale="log", xlim=(7e-9, 1.4e-5), ylim=(0.02, 200))
+        ax.set_ylabel("throughput (Mbit/s)")
+        ax.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+        ax.minorticks_off()
+        draw.panel_title(ax, title)
+    axes[-1].set_xlabel("error rate")
+    return fig, axes, rows
+
+
+def _line(cc: str, orbit: str, marker: str, style: Any) -> dict[str, Any]:
+    return {"color": registry.style(cc)["colour"], "marker": marker, "markersize": 3.5, "linestyle": style}
+
+
+class Implied(NamedTuple):
+    """What a printed throughput says about the channel, if the window is a square root of the loss rate.
+
+    The window, packets; the loss rate of packets that gives it; the error rates per byte and per bit that
+    give this loss rate, in units of the paper's BER.
+    """
+
+    window: float
+    loss: float
+    per_byte: float
+    per_bit: float
+
+
+def growth(cc: str, ber: float) -> float:
+    """Packets by which the window grows per round trip while no queue stands: S of eq. 5, or 1."""
+    return claims.S[ber] if cc == "hswa" else 1.0
+
+
+def law_window(growth: float, loss: float) -> float:
+    """Mean window of a rule that adds ``growth`` per round trip and halves at a loss, packets."""
+    return math.sqrt(1.5 * growth / loss)
+
+
+def implied(cc: str, orbit: str, ber: float, mbps: float) -> Implied:
+    """The loss rate at which the square-root law gives ``mbps``, Mbit/s."""
+    window = mbps * 1e6 * RTT_S[orbit] / 8 / setup.PACKET_BYTES
+    loss = 1.5 * growth(cc, ber) / window**2
+    per_byte = loss / setup.PACKET_BYTES / ber
+    return Implied(window, loss, per_byte, per_byte / 8)
+
+
+def runs_section(found: Findings) -> Section:
+    """Tables of the main measures per algorithm, orbit and error rate, errors per bit and per byte."""
+    head = ["Run", "Packet loss rate", "Mbit/s ± half of the 95 % interval", "Square-root law"]
+    head += ["cwnd, packets", "RTT, ms", "Lost by errors", "Lost at the queue", "Timeouts"]
+    rest = {"cwnd": 1, "rtt_s": 1e3, "lost_error": 1, "lost_queue": 1, "timeouts": 1}
+    tables = []
+    for variant, of in ((BASE, setup.BASE), (BESIDE, setup.BYTES)):
+        runs = found.runs.filter(pl.col("variant") == variant)
+        rows = []
+        for cc, orbit, ber in ((*pair, ber) for pair in setup.PAIRS for ber in BERS):
+            loss = of.packet_loss(ber)
+            law = law_window(growth(cc, ber), loss) * of.packet_bytes * 8 / RTT_S[orbit] / 1e6
+            rate = plus_minus(interval(claims.rate(runs, cc, orbit, ber)))
+            got = {name: interval(claims.rate(runs, cc, orbit, ber, name)).mean for name in rest}
+            means = (mean * rest[name] for name, mean in got.items())
+            cells = [f"{loss:.2g}", rate, plain(law) if law < RATE_BPS / 1e6 else "full", *map(plain, means)]
+            rows.append([f"{LABELS[cc]}, {orbit}, {power(ber)}", *cells])
+        tables.append(Table(head, rows, f"Errors per {of.unit}"))
+    spans = "; ".join(f"{LABELS[cc]} over {to} {length:g} s" for (cc, to), length in setup.SPAN_S.items())
+    lengths = (
+        f"Lengths: {spans}. Throughput is measured after {setup.WARM_UP:.0%} of that; the rest is per run, "
+        "warm-up included. The square-root law knows no queue and no timeout."
+    )
+    return Section("What the runs did", [lengths], tables)

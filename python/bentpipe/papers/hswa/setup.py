@@ -1,0 +1,204 @@
+"""The set-up of the HSWA-TCP paper as scenarios: what it gives, and what had to be chosen.
+
+The paper gives ns-2 with its default TCP settings, 100 Mbit/s, three round-trip propagation delays, one FTP
+flow and the bit error rates. It gives neither packet size, buffer, receive window, loss recovery nor run
+length; `Setup` holds one choice of each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bentpipe.studies import design, parts
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
+
+RATE_BPS = 100e6
+#: Round-trip propagation delay of each orbit, s (section IV-A).
+RTT_S = {"LEO": 0.010, "MEO": 0.250, "GEO": 0.500}
+#: The ends of the paper's range, and the decades between: the claims are checked at these.
+BERS = (1e-8, 1e-7, 1e-6, 1e-5)
+#: Also drawn in the figures of the full study.
+BETWEEN = (3e-8, 3e-7, 3e-6)
+#: (algorithm, orbit) of the throughput runs: figure 3 compares over GEO, figure 4 shows HSWA over all three.
+PAIRS = (("scps", "GEO"), ("hswa", "GEO"), ("hswa", "MEO"), ("hswa", "LEO"))
+#: What a run lasts, s. SCPS-TP grows by one packet per round trip and at a BER of 1e-8 loses one in about a
+#: minute, so it takes the longest to forget its start.
+SPAN_S = {("scps", "GEO"): 1000.0, ("hswa", "GEO"): 300.0, ("hswa", "MEO"): 300.0, ("hswa", "LEO"): 60.0}
+#: The share of a run that is warm-up: throughput is measured after it.
+WARM_UP = 0.4
+#: A packet on the wire: ns-2's packetSize_, of which its native Vegas, the kin of SCPS-TP, takes the header.
+PACKET_BYTES, HEADER_BYTES = 1000, 40
+
+#: The run that drives the controller's increment through all of figure 1 (H7).
+INCREMENT_RATE_BPS, INCREMENT_RTT_S, INCREMENT_SPAN_S = 5e6, 0.5, 60.0
+#: Rows of its trace come more often than packets do (1.6 ms), so that each ACK is seen.
+INCREMENT_SAMPLE_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Setup(Choices):
+    """One choice of everything that the paper leaves open."""
+
+    #: Is the error rate one per bit, as the paper says, or one per byte, as an ns-2 ErrorModel of unit byte?
+    unit: Literal["bit", "byte"] = "bit"
+    #: Bytes of a data packet on the wire, header included.
+    packet_bytes: int = PACKET_BYTES
+    #: Length of the queue, as a scenario gives it.
+    buffer: str = "1 bdp"
+    #: Receive window, the cwnd_lim of eq. 4, in bandwidth-delay products; None: it never binds.
+    window_bdp: float | None = None
+    #: The channel also loses ACKs, by the same error rate.
+    lossy_acks: bool = False
+    #: Throughput of the whole run, slow start included, instead of that after the warm-up.
+    from_start: bool = False
+    #: Options of the flow that differ from profile paper.
+    flow: Mapping[str, Any] = field(default_factory=dict)
+
+    def packet_loss(self, ber: float) -> float:
+        """Probability that a data packet is lost at the error rate ``ber``."""
+        trials = self.packet_bytes * (8 if self.unit == "bit" else 1)
+        return 1.0 - (1.0 - ber) ** trials
+
+    def scenario(self, cc: str, orbit: str, ber: float, seed: int) -> dict[str, Any]:
+        """One run: a bulk flow of ``cc`` alone on the link of ``orbit``."""
+        loss: dict[str, Any] = {"kind": "bit-error", "rate": ber}
+        options = dict(self.options.get(cc, {}))
+        if self.unit == "byte":
+            loss = {"kind": "packet-error", "rate": self.packet_loss(ber)}
+            if cc == "hswa":
+                options["ber"] = ber  # else it is told the bit error rate of its path
+        more: dict[str, Any] = {}
+        if self.lossy_acks:
+            share = 1.0 - (1.0 - ber) ** (HEADER_BYTES * (8 if self.unit == "bit" else 1))
+            more["reverse"] = {"loss": {"kind": "packet-error", "rate": share}}
+        controller = {"name": cc, **options} if options else cc
+        payload = self.packet_bytes - HEADER_BYTES
+        flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
+        if self.window_bdp is not None:
+            flow["receive_window"] = f"{round(self.window_bdp * bdp_packets(orbit, self))} segments"
+        title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
+        link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
+        record = {"interval": "1 s"}
+        return parts.scenario(title, SPAN_S[cc, orbit], seed, {"sat": link}, [flow], record=record)
+
+
+def bdp_packets(orbit: str, setup: Setup) -> float:
+    """Bandwidth-delay product of the path of ``orbit``, packets."""
+    return RATE_BPS * RTT_S[orbit] / 8 / setup.packet_bytes
+
+
+def increment_scenario(ber: float, seed: int) -> dict[str, Any]:
+    """A run in which the RTT rises and falls: HSWA, told ``ber``, beside a source that comes and goes.
+
+    No packet is lost: the buffer is long. The reverse direction is fast, so that an ACK takes half the
+    propagation delay to within a microsecond.
+    """
+    traffic = {"kind": "cbr", "rate": f"{(2 + seed % 3) * 1.0:g} Mbit/s", "packet": f"{PACKET_BYTES} bytes"}
+    traffic |= {"on": "6 s", "off": "6 s"}
+    title = f"the increment of HSWA at a bit error rate of {ber:g}"
+    delay = _one_way(INCREMENT_RTT_S)
+    link = parts.link(INCREMENT_RATE_BPS, delay, "50 bdp", reverse={"rate": "10 Gbit/s"})
+    told, payload = {"name": "hswa", "ber": ber}, PACKET_BYTES - HEADER_BYTES
+    flow = parts.flow("x", told, ["sat"], payload, HEADER_BYTES, initial_ssthresh=100)
+    cross = {"name": "cross", "path": ["sat"], "start": "2 s", "start_jitter": "8 s", "traffic": traffic}
+    record = {"interval": f"{INCREMENT_SAMPLE_S * 1e3:g} ms"}
+    return parts.scenario(title, INCREMENT_SPAN_S, seed, {"sat": link}, [flow, cross], record=record)
+
+
+def _one_way(rtt_s: float) -> str:
+    return f"{rtt_s / 2 * 1e3:g} ms"
+
+
+BASE = Setup()
+#: The reading under which most of the paper's numbers are near; drawn beside the base in the figures.
+BYTES = BASE.changed(unit="byte")
+#: The variant of this reading, which has as many seeds as the base.
+BESIDE = "byte"
+
+#: Eq. 4 once per ACK adds S for each ACK: S times the window in a round trip. With A = 1000, S is 5000 to
+#: 8000 packets per round trip at any window. Where the window is small that is more, and an upper bound; a
+#: large one is back at its limit within a round trip either way.
+PER_ACK = {"hswa": {"a": 1000.0}}
+EQ_4 = "eq. 4 per ACK at most (A = 1000), receive window 1 BDP"
+#: Eq. 5 with the natural logarithm: S is ln 10 times larger.
+NATURAL = {"hswa": {"a": 10.0 * math.log(10.0)}}
+AVERAGE = {"scps": {"average": "connection"}}
+
+VARIANTS = (
+    BASE.variant(BESIDE, "error rate per byte (ns-2's unit byte)", quick=True, unit="byte"),
+    BASE.variant("packet-1500", "packets of 1500 bytes", quick=True, packet_bytes=1500),
+    BYTES.variant("byte-1500", "error rate per byte, packets of 1500 bytes", packet_bytes=1500),
+    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", quick=True, buffer="50 packets"),
+    BYTES.variant("byte-buffer-50", "error rate per byte, buffer 50 packets", buffer="50 packets"),
+    BASE.variant("window-1", "receive window 1 BDP", window_bdp=1.0),
+    BASE.variant("window-2", "receive window 2 BDP", window_bdp=2.0),
+    BASE.variant("newreno", "NewReno recovery, no SACK", quick=True, flow={"recovery": "newreno"}),
+    BASE.variant("reno", "Reno recovery, no SACK", flow={"recovery": "reno"}),
+    BASE.variant("prr", "SACK with proportional rate reduction", flow={"prr": True}),
+    BYTES.variant("byte-prr", "error rate per byte, PRR", flow={"prr": True}),
+    BASE.variant("delayed-ack", "delayed ACKs", flow={"delayed_ack": True}),
+    BASE.variant("initial-10", "initial window 10", flow={"initial_window": 10}),
+    BASE.variant("min-rto", "least timeout 1 s", flow={"min_rto": "1 s"}),
+    BASE.variant("lossy-acks", "ACKs lost too", lossy_acks=True),
+    BASE.variant("from-start", "whole run, slow start included", from_start=True),
+    BASE.variant("average-connection", "AvgRTT of SCPS-TP over the whole connection", options=AVERAGE),
+    BASE.variant("per-ack", EQ_4, quick=True, options=PER_ACK, window_bdp=1.0),
+    BYTES.variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", options=NATURAL),
+    BYTES.variant("byte-per-ack", f"error rate per byte, {EQ_4}", options=PER_ACK, window_bdp=1.0),
+)
+
+#: The runs of figure 1, which no choice of the set-up touches.
+INCREMENT = Variant("increment", "", BASE)
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and the error rates of the base and of `BESIDE`."""
+
+    bers: tuple[float, ...] = BERS
+
+
+def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Algorithm, orbit and error rate of every run of one seed."""
+    name = of.variant.name
+    pairs = (("hswa", "GEO"),) if name == INCREMENT.name else PAIRS
+    for ber in of.size.bers if of.variant.is_base or name == BESIDE else BERS:
+        for cc, orbit in pairs:
+            yield {"cc": cc, "orbit": orbit, "ber": ber}
+
+
+def scenario(of: Replication[Setup, Size], cc: str, orbit: str, ber: float) -> dict[str, Any]:
+    """One run."""
+    if of.variant.name == INCREMENT.name:
+        return increment_scenario(ber, of.seed)
+    return of.setup.scenario(cc, orbit, ber, of.seed)
+
+
+def order(
+    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
+) -> Iterator[tuple[Variant[Setup], int]]:
+    """The runs of figure 1, the base, then the variants; `BESIDE` has all seeds too."""
+    yield INCREMENT, size.seeds
+    yield base, size.seeds
+    for variant in variants:
+        yield variant, size.seeds if variant.name == BESIDE else size.sensitivity_seeds
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(6, 3), "full": Size(12, 5, tuple(sorted(BERS + BETWEEN)))},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value; {size.sensitivity_seeds} seeds for each "
+        "other choice. A seed draws the packets that are lost, and in the runs of figure 1 when the cross "
+        "traffic begins."
+    ),
+    keeps=lambda keys, seed: False,
+    order=order,
+    always=(INCREMENT.name,),
+)

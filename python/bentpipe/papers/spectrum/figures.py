@@ -1,0 +1,585 @@
+"""Figures 2 to 22 of the spectrum paper, from closed forms and from our runs, and its tables beside ours."""
+
+from __future__ import annotations
+
+from itertools import product
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.colors import ListedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bentpipe.analysis import convergence, convergence_time, spectrum, tradeoffs
+from bentpipe.analysis.traces import columns, cuts
+from bentpipe.papers.spectrum import claims, setup
+from bentpipe.papers.spectrum.measure import AHEAD_S, LAST_S, SHORT_S, rates
+from bentpipe.papers.spectrum.setup import BETA, CHAIN, FIVE, FRIENDLY, LABELS, QUEUES, SMOOTH, SUBTRACT
+from bentpipe.studies import draw
+from bentpipe.studies.claim import interval
+from bentpipe.studies.design import where
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.prose import text
+from bentpipe.studies.rows import column
+from bentpipe.studies.study import Figure, Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+    from bentpipe.analysis._values import Array
+    from bentpipe.stats import Mean
+    from bentpipe.studies.study import Key
+
+#: Figures 5 and 6: the window before the change.
+WINDOW = 20.0
+#: A start of figure 4a, shares of the two users, and one of figure 4b, windows of 100 packets in all.
+START, WINDOWS, TOTAL, EPOCHS = (0.15, 0.45), (15.0, 50.0), 100.0, 25
+#: Length of the stretch that figures 14 to 17 show.
+STRETCH_S = 20.0
+
+LOOKS = {name: draw.look(of.cc, label=of.label) for name, of in setup.ALGORITHMS.items()}
+COLOURS = {name: look["color"] for name, look in LOOKS.items()}
+#: Options of intervals: thin.
+THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.5}
+DASHED = (0, (4, 2))
+
+
+def figures(found: Findings) -> list[Figure]:
+    """All but figures 1 and 3, which are sketches, and 20, the topology of the chain."""
+    shares, throughputs = product(("simd", "aiad"), QUEUES), product((60.0, 15.0), ("red-ecn", "red"))
+    return [
+        family(),
+        crossing(),
+        trajectories(),
+        region(),
+        tradeoff(5, 2.0),
+        tradeoff(6, 5.0),
+        friendliness(found),
+        *(compatibility(found, i, *of) for i, of in enumerate(shares, start=8)),
+        *(throughput(found, i, *of) for i, of in enumerate(throughputs, start=14)),
+        variation(found),
+        steps(found),
+        impulse(found),
+        converging(found, 1, "t2", "round trips until they differ by less than 10 packets", claims.TO_FAIR),
+        converging(found, 2, "t1", "round trips until they fill the link", claims.TO_FULL),
+    ]
+
+
+def _legend(fig: MplFigure, *handles: Artist, **options: Any) -> None:
+    fig.legend(handles=handles, loc="outside upper center", ncols=len(handles), **options)
+
+
+def _line(label: str, colour: str, **look: Any) -> Line2D:
+    return Line2D([], [], color=colour, label=label, **look)
+
+
+def _said(values: Sequence[float]) -> str:
+    """Mean and half-width of the 95 % interval."""
+    return plus_minus(interval(values))
+
+
+def _row(keys: Mapping[str, Key], name: str, got: Mean) -> dict[str, Key]:
+    return {**keys, name: got.mean, "low": got.low, "high": got.high}
+
+
+def _figure(fig: MplFigure, data: pl.DataFrame, block: str) -> Figure:
+    """A figure whose name, title, caption and text alternative are a row of cells as in `prose.rows`."""
+    name, title, caption, alt = text(block).split(" | ")
+    return Figure(name, title, caption, alt, fig, data)
+
+
+def family() -> Figure:
+    """Figure 2: the spectrum in the (k, l) plane."""
+    k = np.linspace(-0.75, 2, 276)
+    top = np.asarray(spectrum.exponent(k))
+    high, low = np.minimum(top, 1), top - 1
+    inside, always = low <= 1, COLOURS["simd"]
+    fig, (ax,) = draw.figure(2.6)
+    ax.fill_between(k, np.maximum(low, 0), high, where=inside, color="#b9cde0", linewidth=0)
+    ax.fill_between(k, low, 0, where=low < 0, color="#ece7f2", linewidth=0)
+    ax.plot(k[inside], high[inside], color=always, linewidth=2.0, clip_on=False)
+    for cc, at in (("simd", (-0.5, 1)), ("aimd", (0, 1)), ("aiad", (0, 0))):
+        ax.plot(*at, LOOKS[cc]["marker"], color=COLOURS[cc], markersize=6, clip_on=False, zorder=5)
+        ax.annotate(cc.upper(), at, xytext=(6, 4), textcoords="offset points", fontsize=8)
+    ax.set(xlim=(-1, 2), ylim=(-1, 1.15), yticks=[-1, -0.5, 0, 0.5, 1])
+    ax.set(xlabel="k (increase)", ylabel="l (decrease)")
+    treated = Patch(color="#b9cde0", label="if eq. 14 holds"), Patch(color="#ece7f2", label="not treated")
+    _legend(fig, _line("always fair", always, linewidth=2.0), *treated, columnspacing=1.2)
+    said = """
+        figure-2 | Figure 2. The spectrum of controls. | The window grows by alpha / (w - w0)^k per round trip
+        and falls by beta w^l at a loss. Shaded: -1 <= l - 1/(k+1) <= 0, where two users come nearer to equal
+        shares (section 4.1): always on the lines l = 1 and l = 1/(k+1), below them if over- and undershoot
+        are bounded (equation 14); the paper does not treat l < 0. | A map of the plane of the two exponents
+        with the region of the spectrum shaded and three controls marked.
+    """
+    return _figure(fig, pl.DataFrame({"k": k, "l_least": low, "l_most": high}), said)
+
+
+def crossing() -> Figure:
+    """Figure 4a: from which shares SIMD reaches the efficiency line at a fairer point than AIMD does."""
+    axis = (np.arange(200) + 0.5) / 200
+    x1, x2 = np.meshgrid(axis, axis, indexing="ij")
+    inside = x1 + x2 < 1 - 1e-9
+    fairer = np.full(x1.shape, np.nan)
+    fairer[inside] = claims.crosses_fairer(x1[inside], x2[inside])
+    fig, (ax,) = draw.figure(2.9)
+    colours = ListedColormap(["#dddddd", COLOURS["simd"]])
+    ax.pcolormesh(axis, axis, fairer.T, cmap=colours, vmin=0, vmax=1, alpha=0.35, rasterized=True)
+    ax.plot([0, 1], [1, 0], color="black", linewidth=0.9)
+    ax.plot([0, 1], [0, 1], color="black", linewidth=0.7, linestyle=DASHED)
+    ax.text(0.78, 0.28, "efficiency", rotation=-45, ha="center", va="center", fontsize=7)
+    ax.text(0.79, 0.86, "fairness", rotation=45, ha="center", va="center", fontsize=7)
+    arrow = {"arrowstyle": "-|>", "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
+    for cc, k in (("aimd", 0.0), ("simd", -0.5)):
+        a, b = convergence.increase(*START, 1.0, k, 1.0)
+        ax.annotate("", (float(a), float(b)), xytext=START, arrowprops=arrow | {"color": COLOURS[cc]})
+    ax.plot(*START, "o", color="black", markersize=4)
+    ax.text(0.52, 0.10, "(1)", fontsize=8, ha="center")
+    ax.text(0.19, 0.04, "(2)", fontsize=8, ha="center")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="share of user 1", ylabel="share of user 2")
+    ax.grid(visible=False)
+    _legend(fig, *(_line(cc.upper(), COLOURS[cc]) for cc in ("simd", "aimd")))
+    said = f"""
+        figure-4a | Figure 4a. Where SIMD crosses the efficiency line nearer to fairness than AIMD. | Arrows:
+        the way of both from shares of {START[0]:g} and {START[1]:g} to the line where the link is full. Area
+        (1), {float(np.mean(fairer[inside])):.1%} of the starts: SIMD's crossing is the fairer one; the paper
+        gives it as x1 + x2 > 1/3. Area (2): AIMD's is. | A map of the shares of two users, with the lines of
+        equal shares and of a full link and two arrows.
+    """
+    return _figure(
+        fig, pl.DataFrame({"x1": x1[inside], "x2": x2[inside], "simd_fairer": fairer[inside] > 0.5}), said
+    )
+
+
+def trajectories() -> Figure:
+    """Figure 4b: the way of two windows to efficiency (T1) and to fairness (T2)."""
+    fig, axes = draw.figure(1.6, columns=3, sharex=True, sharey=True)
+    rows, corners = [], []
+    iiad = convergence.binomial_trajectory(*WINDOWS, TOTAL, 1, 0, SUBTRACT, epochs=EPOCHS)
+    paths = (
+        ("aimd", "AIMD(1/16)", convergence.trajectory(*WINDOWS, TOTAL, 0, 1, BETA, epochs=EPOCHS)),
+        ("iiad", "IIAD(1,2/3)", iiad),
+        ("simd", "SIMD(1/16)", convergence.trajectory(*WINDOWS, TOTAL, -0.5, 1, BETA, epochs=EPOCHS)),
+    )
+    for ax, (cc, name, path) in zip(axes, paths, strict=True):
+        ax.plot([0, TOTAL], [TOTAL, 0], color="black", linewidth=0.7)
+        ax.plot([0, TOTAL], [0, TOTAL], color="black", linewidth=0.7, linestyle=DASHED)
+        ax.plot(path.w[:, 0], path.w[:, 1], color=COLOURS[cc], linewidth=0.9)
+        ax.plot(path.w[1::2, 0], path.w[1::2, 1], ".", color=COLOURS[cc], markersize=3)
+        ax.plot(*WINDOWS, "o", color="black", markersize=3)
+        draw.panel_title(ax, name)
+        ax.set(aspect="equal", xlim=(5, 65), ylim=(35, 95), xticks=[20, 40, 60], yticks=[40, 60, 80])
+        first, last = (f"{path.t[i]:.0f} ({path.gap[i]:.1f})" for i in (1, -1))
+        corners.append(f"{name} {first} and {last}")
+        rows += [
+            {"control": name, "t_rtt": float(t), "w1": float(a), "w2": float(b)}
+            for t, (a, b) in zip(path.t, path.w, strict=True)
+        ]
+    axes[0].set_ylabel("window 2 (packets)")
+    axes[1].set_xlabel("window 1 (packets)")
+    said = f"""
+        figure-4b | Figure 4b. Two windows on the way to fairness. | From {WINDOWS[0]:g} and {WINDOWS[1]:g}
+        packets (black dot) to the efficiency line W = {TOTAL:g} (T1), and {EPOCHS - 1} synchronised losses on
+        from there. Round trips to the line and to the last loss, with the difference of the windows:
+        {"; ".join(corners)}. Dashed: equal windows. | Three phase plots of two congestion windows, one per
+        control, with the lines of a full link and of equal windows.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
+
+
+def region() -> Figure:
+    """Figure 4c: which of SIMD and AIMD converges faster, by the windows at the start."""
+    found = convergence_time.region()
+    inside = np.isfinite(found.ratio)
+    fig, (ax,) = draw.figure(2.9)
+    faster = np.where(inside, np.where(found.ratio > 1, 1.0, 0.0), np.nan)
+    colours = ListedColormap(["#dddddd", COLOURS["simd"]])
+    ax.pcolormesh(found.w1, found.w2, faster.T, cmap=colours, vmin=0, vmax=1, alpha=0.75, rasterized=True)
+    ax.set(xlabel="window of flow 1 (packets)", ylabel="window of flow 2 (packets)", aspect="equal")
+    ax.grid(visible=False)
+    simd = Patch(color=colours(1.0), alpha=0.75, label="SIMD faster")
+    _legend(fig, simd, Patch(color=colours(0.0), label="AIMD faster"))
+    w1, w2 = np.meshgrid(found.w1, found.w2, indexing="ij")
+    said = f"""
+        figure-4c | Figure 4c. Where SIMD(1/16) converges faster than AIMD(1/16). | Closed forms of T1 + T2
+        (table 2) for each pair of windows at the start, W = 100 and epsilon = 1 packet. SIMD is faster from
+        {float(np.mean(found.ratio[inside] > 1)):.1%} of the starts. | A map of the two windows at the start,
+        coloured by which control converges faster.
+    """
+    return _figure(
+        fig, pl.DataFrame({"w1": w1[inside], "w2": w2[inside], "ratio": found.ratio[inside]}), said
+    )
+
+
+def tradeoff(number: int, m: float) -> Figure:
+    """Figures 5 and 6: round trips to grow and losses to shrink over the coefficient of variation."""
+    fig, axes = draw.figure(2.6, columns=2)
+    rows: list[dict[str, object]] = []
+    betas = np.geomspace(1 / 64, 0.5, 60)
+    for ax, panel in zip(axes, ("grow", "shrink"), strict=True):
+        for cc in ("aimd", "iiad", "simd"):
+            x, y = _traded(claims.TIMED[cc][0], betas, m, panel)
+            ax.loglog(x, y, color=COLOURS[cc], label=cc.upper())
+            rows += [
+                {"panel": panel, "control": cc.upper(), "beta": float(b), "cov": float(a), "value": float(v)}
+                for b, a, v in zip(betas, x, y, strict=True)
+            ]
+        for cc in ("tcp", "aimd-8", "aimd", "iiad", "simd"):
+            control, beta = claims.TIMED.get(cc, ("aimd", 1 / 8))
+            x, y = _traded(control, np.array([beta]), m, panel)
+            fill = "white" if cc == "aimd-8" else COLOURS[cc]
+            look = LOOKS[cc] | {"markersize": 5, "label": f"{LABELS[cc]} "}
+            ax.plot(x, y, linestyle="none", markerfacecolor=fill, **look)
+        ax.set(xlabel="coefficient of variation", xticks=[1e-3, 1e-2, 1e-1, 1])
+        ax.set_xlim(right=1.2)
+        ax.minorticks_off()
+    axes[0].set_ylabel("1 / aggressiveness (RTT)")
+    axes[1].set_ylabel("1 / responsiveness (losses)")
+    draw.panel_title(axes[0], f"(a) window times {m:g}")
+    draw.panel_title(axes[1], f"(b) window over {m:g}")
+    shown = axes[0].get_legend_handles_labels()
+    fig.legend(*shown, loc="outside upper center", ncols=3, columnspacing=0.9, handlelength=1.4)
+    said = f"""
+        figure-{number} | Figure {number}. Smoothness against aggressiveness and responsiveness. | Closed
+        forms of table 3 for a window of {WINDOW:g} packets that must become {m:g} times as large (a) or small
+        (b). Lines: beta from 1/64 to 1/2. For IIAD the variation is the geometric mean of its values before
+        and after. | Two charts on logarithmic axes: round trips to grow, and losses to shrink, over the
+        coefficient of variation, for AIMD, IIAD and SIMD.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
+
+
+def _traded(control: tradeoffs.Control, betas: Array, m: float, panel: str) -> tuple[Array, Array]:
+    """Coefficient of variation, and round trips to grow or losses to shrink, for each beta."""
+    after = WINDOW * m if panel == "grow" else WINDOW / m
+    early, late = (np.asarray(tradeoffs.smoothness(control, betas, w)) for w in (WINDOW, after))
+    of = tradeoffs.rounds_to_grow if panel == "grow" else tradeoffs.losses_to_shrink
+    return np.sqrt(early * late), np.asarray(of(control, betas, WINDOW, m))
+
+
+def friendliness(found: Findings) -> Figure:
+    """Figure 7: throughput over TCP's, by loss rate."""
+    every = claims.present(found.base, "p", experiment="friendly")
+    fig, (ax,) = draw.figure(2.7)
+    rows = []
+    for name in FRIENDLY[1:]:
+        got = [interval(claims.relative(found.base, name, p)) for p in every]
+        rows += [_row({"control": LABELS[name], "p": p}, "ratio", k) for p, k in zip(every, got, strict=True)]
+        style = {"simd-8": "--", "simd-4": ":"}.get(name, "-")
+        draw.curve(ax, every, got, linestyle=style, capthick=None, **THIN, **LOOKS[name])
+    ax.axhline(1, color=COLOURS["tcp"], linewidth=0.8, linestyle="-.")
+    ax.axhline(claims.LEAST_FRIENDLY, color="black", linewidth=0.8, linestyle=(0, (1, 1)))
+    ax.set(xscale="log", ylim=(0.5, 1.35), xlabel="loss rate p", ylabel="throughput / TCP's")
+    fig.legend(loc="outside upper center", ncols=2)
+    said = f"""
+        figure-7 | Figure 7. TCP-friendliness under random losses. | One flow, infinite link,
+        {found.plan.settings["rounds"]} round trips ({setup.LONGER} times as many from a loss rate of
+        {setup.OFTEN_LOST:g} on, where a run is mostly timeouts); mean and 95 % interval over {found.seeds}
+        seeds of the ratio to TCP under the same seed. Dotted: the 75 % that the paper gives as the least, at
+        about 15 % loss. | A line chart of throughput relative to TCP over the loss rate, one line per
+        control.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
+
+
+def compatibility(found: Findings, number: int, cc: str, queue: str) -> Figure:
+    """Figures 8 to 13: shares by the number of flows."""
+    runs = where(experiment="share", cc=cc, queue=queue).rows(found.base).sort("seed")
+    links = claims.present(runs, "mbps")
+    fig, axes = draw.figure(3.4, rows=2, columns=len(links), sharex="col", sharey="row")
+    rows: list[dict[str, Key]] = []
+    end = float(found.plan.settings["share_s"])
+    last, highest = min(LAST_S, end / 2), 2.0
+    for i, mbps in enumerate(links):
+        top, bottom = axes[i], axes[len(links) + i]
+        counts = claims.present(runs, "n", mbps=mbps)
+        for who, name, shift in (("x", cc, 0.94), ("tcp", "tcp", 1.06)):
+            means, look = [], LOOKS[name] | {"label": None}
+            for n in counts:
+                fair = mbps / (2 * n)
+                means.append(interval(v / fair for v in column(runs, f"{who}_mbps", mbps=mbps, n=n)))
+                rows.append(_row({"mbps": mbps, "n": n, "flow": who}, "share", means[-1]))
+                at = where(experiment="share", cc=cc, queue=queue, mbps=mbps, n=n).rows(found.traces)
+                flows = at.filter(pl.col("flow").str.starts_with(f"{who}-"))
+                each = [v / fair for v in rates(flows, end - last, end).values()]
+                highest = max(highest, *each)
+                dots = look | {"markersize": 1.6, "alpha": 0.5, "linestyle": "none"}
+                top.plot([2 * n * shift] * len(each), each, **dots)
+            places = [2 * n * shift for n in counts]
+            draw.curve(top, places, means, capthick=None, **THIN, **look | {"markersize": 4})
+        loss = [interval(100 * v for v in column(runs, "loss", mbps=mbps, n=n)) for n in counts]
+        flows_of = [2 * n for n in counts]
+        draw.curve(bottom, flows_of, loss, capthick=None, **THIN, color="#555555", marker=".")
+        rows += [
+            _row({"mbps": mbps, "n": n, "flow": "loss, %"}, "share", k)
+            for n, k in zip(counts, loss, strict=True)
+        ]
+        top.axhline(1, color="black", linewidth=0.6, linestyle=(0, (1, 1)), zorder=1.5)
+        bottom.set_ylim(bottom=0)
+        bottom.set_xscale("log", base=2)
+        bottom.set(xlim=(flows_of[0] / 1.6, flows_of[-1] * 1.6), xlabel="flows (half TCP)")
+        shown = flows_of if len(flows_of) < 5 else flows_of[::2]
+        bottom.set_xticks(shown, [str(c) for c in shown])
+        bottom.minorticks_off()
+        draw.panel_title(top, f"{mbps:g} Mbit/s")
+    marked = "marked or lost" if queue == "red-ecn" else "lost"
+    axes[0].set(ylim=(0, 1.05 * highest), ylabel="throughput / fair share")
+    axes[len(links)].set_ylabel("lost or marked (%)" if queue == "red-ecn" else "lost (%)")
+    _legend(fig, *(Line2D([], [], **LOOKS[name] | {"markersize": 4}) for name in (cc, "tcp")))
+    seeds = [f"{len(claims.present(runs, 'seed', mbps=m))} at {m:g} Mbit/s" for m in links]
+    said = f"""
+        figure-{number} | Figure {number}. TCP competing with {LABELS[cc]}, {QUEUES[queue]}. | Throughput of a
+        flow in the last {last:g} of {end:g} s over an equal share of the link. Large marks: mean of the group
+        with the 95 % interval over the seeds ({", ".join(seeds)}); small marks: single flows of seed
+        {setup.TRACE_SEED}. Below: share of the packets {marked} at the bottleneck. | Charts of the flows'
+        throughput over the number of flows, and of the loss rate below.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
+
+
+def _kept(found: Findings, experiment: str, cc: str, **keys: Key) -> pl.DataFrame:
+    """The trace of the run of a control that is kept."""
+    return where(experiment=experiment, cc=cc, **keys).rows(found.traces).sort("t_s")
+
+
+def throughput(found: Findings, number: int, mbps: float, queue: str) -> Figure:
+    """Figures 14 to 17: throughput of one flow of each kind over 20 s."""
+    end = float(found.plan.settings["smooth_s"])
+    start = end - STRETCH_S
+    edges = np.arange(start, end, SHORT_S)
+    fig, axes = draw.figure(5.0, rows=4, sharex=True, sharey=True)
+    rows = []
+    for ax, cc in zip(axes, SMOOTH, strict=True):
+        trace = _kept(found, "smooth", cc, mbps=mbps, queue=queue)
+        for flow, name, height in (("tcp-1", "tcp", 0.03), ("x-1", cc, 0.11)):
+            t, delivered, cwnd = columns(trace, flow, "delivered_bytes", "cwnd")
+            rate = np.diff(np.interp(edges, t, delivered)) * 8 / SHORT_S / 1e6
+            look = {"color": COLOURS[name], "linewidth": 0.8, "label": LABELS[name]}
+            ax.step(edges[:-1], rate, where="post", **look)
+            part = (t >= start) & (t <= start + STRETCH_S)
+            hit = t[part][cuts(cwnd[part], least=0.01).after]
+            place, tick = ax.get_xaxis_transform(), {"color": COLOURS[name], "markersize": 4}
+            ax.plot(hit, np.full(hit.size, height), "|", transform=place, **tick)
+            rows += [
+                {"control": LABELS[cc], "flow": flow, "t_s": float(a), "mbps": float(b)}
+                for a, b in zip(edges[:-1], rate, strict=True)
+            ]
+        cov = column(found.base, "x_cov", experiment="smooth", cc=cc, mbps=mbps, queue=queue)
+        draw.panel_title(ax, f"{LABELS[cc]}: variation {_said(cov)}")
+        ax.set_ylabel("Mbit/s")
+    # Room below zero for the marks.
+    top = axes[-1].get_ylim()[1]
+    axes[-1].set(ylim=(-0.22 * top, top), xlim=(start, start + STRETCH_S), xlabel="time (s)")
+    axes[-1].set_xticks(np.arange(start, start + STRETCH_S + 1, 5))
+    marks = {"marker": "|", "linestyle": "none", "markersize": 5}
+    tcp = COLOURS["tcp"]
+    _legend(fig, _line("a TCP flow", tcp, linewidth=0.9), _line("cuts of the window", tcp, **marks))
+    said = f"""
+        figure-{number} | Figure {number}. Throughput over 0.2 s, 16 + 16 flows, {mbps:g} Mbit/s,
+        {QUEUES[queue]}. | One flow of the control (colour) and one of TCP (grey) in the last {STRETCH_S:g} s
+        of {end:g} s, seed {setup.TRACE_SEED}. Ticks: where the flow's window was cut, within {SHORT_S:g} s
+        (the paper has the packets {"marked" if queue == "red-ecn" else "dropped"}). Above each panel: the
+        coefficient of variation of a flow, mean over the 16 and over {found.plan.settings["load_seeds"]}
+        seeds with its 95 % interval. | Four line charts of throughput over time, one per control, each with a
+        TCP flow.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
+
+
+def variation(found: Findings) -> Figure:
+    """The coefficients of variation behind figures 14 to 17."""
+    links = claims.present(found.base, "mbps", experiment="smooth")[::-1]
+    fig, axes = draw.figure(1.75 * len(links), rows=len(links), columns=2, sharex=True, sharey="row")
+    rows = []
+    for ax, (mbps, queue) in zip(axes, product(links, ("red-ecn", "red")), strict=True):
+        at = where(experiment="smooth", mbps=mbps, queue=queue).rows(found.base)
+        for i, cc in enumerate(SMOOTH):
+            for who, name, shift in (("x", cc, -0.2), ("tcp", "tcp", 0.2)):
+                got = interval(column(at, f"{who}_cov", cc=cc))
+                rows.append(_row({"mbps": mbps, "queue": queue, "control": cc, "flow": who}, "cov", got))
+                look = {"color": COLOURS[name], "error_kw": THIN}
+                ax.bar(i + shift, got.mean, 0.38, yerr=got.half_width, **look)
+        draw.names(ax, [LABELS[cc].split("(")[0] for cc in SMOOTH])
+        ecn, loss = ", ECN" if queue == "red-ecn" else "", fmean(at["loss"].to_list())
+        draw.panel_title(ax, f"{mbps:g} Mbit/s{ecn} ({loss:.1%})")
+    for ax in axes[::2]:
+        ax.set_ylabel("coeff. of variation")
+    _legend(fig, Patch(color=COLOURS["tcp"], label="TCP beside it"))
+    said = f"""
+        figure-14-17-variation | Figures 14 to 17 in numbers. Variation of the throughput. | Coefficient of
+        variation of a flow's throughput over 0.2 s under RED, mean over 16 flows of each kind; 95 % interval
+        over {found.plan.settings["load_seeds"]} seeds. In brackets: packets dropped or marked. | Bar charts
+        of the coefficient of variation for four controls and the TCP flows beside them.
+    """
+    return _figure(fig, pl.DataFrame(rows), said)
+
+
+def _window(
+    ax: Axes, t: Array, cwnd: Array, cc: str, names: Mapping[str, str], alpha: float = 1.0
+) -> pl.DataFrame:
+    """Draws a window over time; what is drawn."""
+    ax.plot(t, cwnd, color=COLOURS[cc], alpha=alpha, linewidth=0.8)
+    return pl.DataFrame({"t_s": t, "cwnd": cwnd}).with_columns(**{k: pl.lit(v) for k, v in names.items()})
+
+
+def _thinned(t: Array, values: Array, step: float) -> tuple[Array, Array]:
+    """The first row of each ``step`` seconds: a trace by change has one per ACK."""
+    _, first = np.unique(np.floor(t / step), return_index=True)
+    return t[first], values[first]
+
+
+def steps(found: Findings) -> Figure:
+    """Figure 18: the tagged flow's window as the load doubles and halves."""
+    at = float(found.plan.settings["step_at_s"])
+    fig, axes = draw.figure(4.8, rows=4, columns=2, sharex=True, sharey=True)
+    rows: list[pl.DataFrame] = []
+    for j, (experiment, tag) in enumerate((("load-doubles", "(a)"), ("load-halves", "(b)"))):
+        for ax, cc in zip(axes[j::2], ("tcp", "aimd", "simd", "iiad"), strict=True):
+            t, cwnd = columns(_kept(found, experiment, cc), "x-1", "cwnd")
+            part = (t > at - 20) & (t < at + 40)
+            names = {"experiment": experiment, "control": LABELS[cc]}
+            rows.append(_window(ax, t[part], cwnd[part], cc, names))
+            ax.axvline(at, color="black", linewidth=0.6, linestyle=":")
+            settled = _said(column(found.base, "settle_s", experiment=experiment, cc=cc))
+            draw.panel_title(ax, f"{tag} {LABELS[cc].split('(')[0]}: {settled} s")
+    for ax in axes[::2]:
+        ax.set_ylabel("cwnd (packets)")
+    for ax in axes[-2:]:
+        ax.set_xlabel("time (s)")
+    said = f"""
+        figure-18 | Figure 18. The window as the load doubles (a) and halves (b). | One run each (seed
+        {setup.TRACE_SEED}), 8 flows before {at:g} s and 16 after, and the other way round. Above each panel:
+        the time until the mean window of the next {AHEAD_S:g} s is within a packet of its later mean, with
+        the half-width of the 95 % interval over {found.plan.settings["step_seeds"]} seeds. | Eight line
+        charts of the congestion window over time around the change of the load.
+    """
+    return _figure(fig, pl.concat(rows), said)
+
+
+def impulse(found: Findings) -> Figure:
+    """Figure 19: windows against the square wave."""
+    fig, axes = draw.figure(5.6, rows=5, sharex=True, sharey=True)
+    rows: list[pl.DataFrame] = []
+    for ax, cc in zip(axes, FIVE, strict=True):
+        t, cwnd = columns(_kept(found, "square", cc), "x", "cwnd")
+        part = (t >= 80) & (t <= 200)
+        rows.append(_window(ax, *_thinned(t[part], cwnd[part], 0.1), cc, {"control": LABELS[cc]}))
+        for i in range(1, 4):
+            ax.axvspan(
+                i * 2 * setup.SQUARE_HALF_S, (2 * i + 1) * setup.SQUARE_HALF_S, color="#eeeeee", zorder=0
+            )
+        draw.panel_title(ax, LABELS[cc])
+        ax.set_ylabel("cwnd (packets)")
+    axes[-1].set(xlim=(80, 200), ylim=(0, 32), xlabel="time (s)")
+    _legend(fig, Patch(color="#eeeeee", label="constant-rate traffic"))
+    said = f"""
+        figure-19 | Figure 19. Response to a square wave. | Congestion window, one run each (seed
+        {setup.TRACE_SEED}); grey: constant-rate traffic takes half of the 1.5 Mbit/s. The numbers are in
+        table 5 below. | Five line charts of the congestion window over time, one per control, with grey bands
+        while the other traffic is on.
+    """
+    return _figure(fig, pl.concat(rows), said)
+
+
+def converging(found: Findings, number: int, name: str, what: str, printed: Mapping[str, float]) -> Figure:
+    """Figures 21 and 22: the windows of two flows after the background has ended."""
+    at, experiment = float(found.plan.settings["switch_s"]), f"chain-{number}"
+    flows = (("s1", "flow 1", 1.0), ("s2", "flow 2", 0.45))
+    fig, axes = draw.figure(4.8, rows=4, sharex=True, sharey=True)
+    rows: list[pl.DataFrame] = []
+    for ax, cc in zip(axes, CHAIN, strict=True):
+        for flow, _, alpha in flows:
+            t, cwnd = columns(_kept(found, experiment, cc), flow, "cwnd")
+            part = (t > at - 20) & (t < at + 180)
+            thin = _thinned(t[part] - at, cwnd[part], 0.3)
+            rows.append(_window(ax, *thin, cc, {"control": LABELS[cc], "flow": flow}, alpha))
+        ax.axvline(0, color="black", linewidth=0.6, linestyle=":")
+        said = _said(column(found.base, name, experiment=experiment, cc=cc))
+        draw.panel_title(ax, f"{LABELS[cc]}: {said} (paper {printed[cc]:g})")
+        ax.set(ylabel="cwnd", ylim=(0, 130))
+    axes[-1].set(xlim=(-20, 180), xlabel="time since the background ended (s)")
+    dark = COLOURS["tcp"]
+    _legend(fig, *(_line(label, dark, alpha=alpha, linewidth=1.2) for _, label, alpha in flows))
+    said = f"""
+        figure-{20 + number} | Figure {20 + number}. Two flows converge. | Windows in packets of 500 bytes,
+        one run each (seed {setup.TRACE_SEED}): flow 1 dark, flow 2 light. Above each panel: {what}, with the
+        half-width of the 95 % interval over {found.seeds} seeds, and the paper's number. | Four line charts,
+        one per control, of the congestion windows of two flows over time.
+    """
+    return _figure(fig, pl.concat(rows), said)
+
+
+def runs_section(base: pl.DataFrame) -> Section:
+    """Tables 5 and 6: simulation and analysis from the windows that were measured, and the printed ones."""
+    return Section(
+        "Simulation and analysis",
+        [
+            "Tables 5 and 6 of the paper, and its closed forms evaluated with the windows that our runs had "
+            "before each change."
+        ],
+        [_table_5(base), _table_6(base)],
+    )
+
+
+def _table_5(base: pl.DataFrame) -> Table:
+    rows = []
+    for cc in FIVE:
+        names = ("on", "off", "grow_double", "shrink", "timeouts")
+        on, off, grow, shrink, timeouts = (column(base, c, experiment="square", cc=cc) for c in names)
+        control, beta = claims.INDEXED[cc]
+        form = tradeoffs.rounds_to_grow(control, beta, fmean(on))
+        halve = tradeoffs.losses_to_shrink(control, beta, fmean(off))
+        ranges = [
+            f"{low:g} to {high:g}" for low, high in (claims.GROW_PRINTED[cc], claims.SHRINK_PRINTED[cc])
+        ]
+        rows.append(
+            [
+                LABELS[cc],
+                plain(fmean(on)),
+                plain(fmean(off)),
+                *(_said(grow), ranges[0], plain(float(np.asarray(form))), plain(claims.GROW_FORM[cc])),
+                *(_said(shrink), ranges[1], plain(float(np.asarray(halve))), plain(claims.SHRINK_FORM[cc])),
+                _said(timeouts),
+            ]
+        )
+    head = ["Control", "window against traffic", "window alone"]
+    for what in ("RTT to double", "losses to halve"):
+        head += [f"{what}: measured", "paper", "table 3 with our windows", "paper's analysis"]
+    return Table([*head, "timeouts"], rows, "Table 5 of the paper beside ours")
+
+
+def _table_6(base: pl.DataFrame) -> Table:
+    rows = []
+    for number, what, names, starts, simulated, form in (
+        (1, "T2", ("t2", "t2_stay"), claims.START_FAIR, claims.TO_FAIR, claims.FAIR_FORM),
+        (2, "T1", ("t1", "t1_loss"), claims.START_FULL, claims.TO_FULL, claims.FULL_FORM),
+    ):
+        for cc in CHAIN:
+            at = where(experiment=f"chain-{number}", cc=cc).rows(base)
+            w1, w2, total = (plain(fmean(column(at, c))) for c in ("w1", "w2", "total"))
+            gap = ["-", "-"] if number == 1 else [_said(column(at, "gap")), plain(claims.GAP[cc])]
+            rows.append(
+                [
+                    what,
+                    LABELS[cc],
+                    f"{w1}, {w2} of {total}",
+                    f"{starts[cc][0]:g}, {starts[cc][1]:g} of {claims.TOTAL:g}",
+                    _said(column(at, names[0])),
+                    plain(simulated[cc]),
+                    plain(fmean(claims.analysed(base, number, cc))),
+                    plain(form[cc]),
+                    _said(column(at, names[1])),
+                    *gap,
+                ]
+            )
+    head = ["", "Control", "W1, W2 of W", "paper", "RTT: measured", "paper", "closed form, our windows"]
+    head += ["paper's analysis", "measured otherwise", "difference then", "paper"]
+    otherwise = "Otherwise: T2 until 2 s without a break below 10 packets; T1 until the first loss"
+    return Table(head, rows, f"Table 6 of the paper beside ours. {otherwise}")

@@ -1,0 +1,169 @@
+"""The claims of the TCP-STAR paper, S1 to S7, as checks on measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bentpipe import registry
+from bentpipe.papers.tcp_star.measure import BACK
+from bentpipe.papers.tcp_star.setup import ALGORITHMS, BERS, COUNTS, OFTEN, RARE, SHARERS
+from bentpipe.studies.claim import Check, above, at_least, highest, lowest, near, number, ratio_at_least
+from bentpipe.studies.design import where
+from bentpipe.studies.judge import sentences
+from bentpipe.studies.rows import Groups, by_algorithm, seed_means
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Numbers printed in the paper: end of the others' slow start (section 4.2.1), restart of TCP-STAR (4.2.2).
+SLOW_START_S = 8.0
+RESTART_S = 13.0
+#: Tolerance of the restart, s: a round trip.
+RESTART_WITHIN_S = 0.5
+#: Curves coincide in time if their means differ by at most this, s: a fifth of a round trip.
+COINCIDE_S = 0.1
+#: "Quickly", and "it takes long": by at least this factor.
+MUCH = 2.0
+#: "Almost equal" in a figure whose axis ends at the link's 10 Mbit/s: the curves lie within 5 % of it.
+ALMOST_EQUAL_MBPS = 0.5
+#: A fairness index is near 1 if its mean is within this of it; two are alike if they differ by at most TIED.
+NEAR_ONE = 0.05
+TIED = 0.02
+#: Packets lost at the queue in a run "without congestion": at most.
+NO_CONGESTION = 0.5
+
+#: The names of the protocols in tables and figures; Reno's window with RFC 6582 recovery is NewReno.
+LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS} | {"reno": "NewReno"}
+STAR, J, BR, RENO = LABELS.values()
+
+
+def samples(runs: pl.DataFrame, column: str, part: str, ber: float = 0.0, n: int = 1) -> Groups:
+    """``column`` of the runs of a part: one list per protocol's label, ordered by seed."""
+    names = SHARERS if part in ("mixed", "same") else ALGORITHMS
+    return by_algorithm(runs, column, {cc: LABELS[cc] for cc in names}, part=part, ber=ber, n=n)
+
+
+def over(runs: pl.DataFrame, part: str, ber: float, counts: Iterable[int]) -> Groups:
+    """Jain's index, averaged over numbers of flows, seed by seed."""
+    each = [samples(runs, "jain", part, ber, n) for n in counts]
+    return {name: seed_means(g[name] for g in each) for name in each[0]}
+
+
+def at(ber: float) -> str:
+    """``"BER 1e-8"``."""
+    return f"BER {ber:.0e}".replace("e-0", "e-") if ber else "BER 0"
+
+
+def _s1(runs: pl.DataFrame) -> list[Check]:
+    by_ber = {at(ber): samples(runs, "x_mbps", "loss", ber) for ber in BERS[:-1]}
+    return [highest(f"throughput at {b}: {STAR} above", x, STAR, unit="Mbit/s") for b, x in by_ber.items()]
+
+
+def _s2(runs: pl.DataFrame) -> list[Check]:
+    often, most = BERS[-2:]
+    worst = samples(runs, "x_mbps", "loss", most)
+    fewer, waits = (samples(runs, "timeouts", "loss", ber) for ber in (often, most))
+    apart = f"throughputs at {at(most)}: largest less smallest"
+    top, bottom = ([end(of) for of in zip(*worst.values(), strict=True)] for end in (max, min))
+    return [
+        # Not a ratio: the figure's axis is linear, and on it curves of 0.04 and 0.2 Mbit/s are one.
+        near(apart, top, bottom, ALMOST_EQUAL_MBPS, unit="Mbit/s"),
+        highest(f"throughput at {at(most)}: {STAR} above", worst, STAR, unit="Mbit/s"),
+        *(above(f"timeouts of {x}: {at(most)} above {at(often)}", waits[x], fewer[x]) for x in worst),
+    ]
+
+
+def _s3(runs: pl.DataFrame) -> list[Check]:
+    full = samples(runs, "full_s", "startup")
+    return [
+        number(f"{RENO} reaches 432 segments after", full[RENO], SLOW_START_S, unit="s"),
+        *(
+            near(f"{x} reaches them when {RENO} does", full[x], full[RENO], COINCIDE_S, unit="s")
+            for x in (J, BR)
+        ),
+        ratio_at_least(f"that time of {RENO} over that of {STAR}", full[RENO], full[STAR], MUCH),
+    ]
+
+
+def _s4(runs: pl.DataFrame) -> list[Check]:
+    before, later, restart, window = (
+        samples(runs, c, "outage")[STAR] for c in ("before_mbps", "by_16_mbps", "restart_s", "restart_window")
+    )
+    recovery, timeouts = (samples(runs, c, "outage") for c in ("recovery_s", "timeouts"))
+    rival = min((x for x in recovery if x != STAR), key=lambda x: sum(recovery[x]))
+    return [
+        number(f"{STAR}'s new data arrives again at", restart, RESTART_S, unit="s", within=RESTART_WITHIN_S),
+        at_least(f"{STAR} restarts with its old window: amount in flight over that before", window, BACK),
+        ratio_at_least(f"rate of {STAR} from 15 s to 16 s over that before", later, before, BACK),
+        lowest(f"time from 12 s to full rate: {STAR} below", recovery, STAR, unit="s"),
+        ratio_at_least(f"that time of {rival} over that of {STAR}", recovery[rival], recovery[STAR], MUCH),
+        *(at_least(f"timeouts of {x}, at least one", of, 1) for x, of in timeouts.items() if x != STAR),
+    ]
+
+
+def _crowded(runs: pl.DataFrame, ber: float, counts: Sequence[int], few: str, many: str) -> list[Check]:
+    """Few flows lose nothing at the queue; many are as fair with TCP-STAR as with TCP-J, or less than with BR."""
+    lost = seed_means(samples(runs, "queue_drops", "mixed", ber, COUNTS[0]).values())
+    index = over(runs, "mixed", ber, counts)
+    return [
+        near(f"packets lost at the queue with {few}", lost, [0.0] * len(lost), NO_CONGESTION),
+        near(f"mean J over {many}: {STAR} as {J}", index[STAR], index[J], TIED),
+        *(above(f"the same: {BR} above {x}", index[BR], index[x]) for x in (STAR, J)),
+    ]
+
+
+def _s5(runs: pl.DataFrame) -> list[Check]:
+    first, rest = COUNTS[0], COUNTS[1:]
+    by_n = {n: samples(runs, "jain", "mixed", RARE, n) for n in COUNTS}
+    top = {x: max(rest, key=lambda n: sum(by_n[n][x])) for x in by_n[first]}
+    pairs = [(x, first, n) for x, n in top.items()] + [(x, rest[0], rest[-1]) for x in top]
+    return [
+        *(above(f"J of {x}: N = {few} above N = {n}", by_n[few][x], by_n[n][x]) for x, few, n in pairs),
+        *_crowded(runs, RARE, rest, f"N = {first}", f"N = {rest[0]} to {rest[-1]}"),
+    ]
+
+
+def _s6(runs: pl.DataFrame) -> list[Check]:
+    first = COUNTS[0]
+    rare, often = (samples(runs, "jain", "mixed", ber, first) for ber in (RARE, OFTEN))
+    return [
+        *(above(f"J of {x} at N = {first}: {at(RARE)} above {at(OFTEN)}", rare[x], often[x]) for x in rare),
+        *_crowded(runs, OFTEN, COUNTS, f"N = {first}, {at(OFTEN)}", f"all N, {at(OFTEN)}"),
+    ]
+
+
+def _s7(runs: pl.DataFrame) -> list[Check]:
+    every = over(runs, "same", OFTEN, COUNTS)
+    most = samples(runs, "jain", "same", OFTEN, COUNTS[-1])
+    return [
+        *(number(f"mean J over all N of {x}", every[x], 1.0, within=NEAR_ONE) for x in every),
+        *(number(f"J of {x} at N = {COUNTS[-1]}", most[x], 1.0, within=NEAR_ONE) for x in most),
+        *(near(f"mean J: {STAR} as {x}", every[STAR], every[x], TIED) for x in (J, BR)),
+    ]
+
+
+CLAIMS = sentences(
+    """
+    - S1 | Throughput under bit errors (figure 6) | one flow: TCP-STAR has the highest throughput at every
+      bit error rate below 1e-5, also at 0.
+    - S2 | Throughput at BER 1e-5 (figure 6) | timeouts are frequent and all four are almost equal; TCP-STAR
+      is still the best.
+    - S3 | Start-up without errors (figure 7) | TCP-J, WestwoodBR and NewReno coincide and need slow start
+      from 0 s to 8 s; TCP-STAR's window grows quickly.
+    - S4 | Outage of the ACKs from 10 s to 12 s (figure 8) | TCP-STAR restarts at 13 s with the large
+      window, by AEN, and is back at its throughput by 16 s; the others retransmit needlessly, slow-start,
+      and take long.
+    - S5 | Fairness with NewReno, BER 1e-8 (figure 9) | Jain's index of N/2 flows of a protocol and N/2 of
+      NewReno is best at N = 10, where there is no congestion, and falls as N grows; TCP-STAR and TCP-J
+      overlap, a little below WestwoodBR except at N = 10.
+    - S6 | Fairness with NewReno, BER 1e-6 (figure 10) | at N = 10 the index is lower than at 1e-8 although
+      there is no congestion; TCP-STAR and TCP-J overlap, a little below WestwoodBR.
+    - S7 | Fairness among themselves, BER 1e-6 (figure 11) | with all flows of one protocol the index stays
+      high as N grows, and is almost equal for TCP-STAR, TCP-J and WestwoodBR.
+    """,
+    {"S1": _s1, "S2": _s2, "S3": _s3, "S4": _s4, "S5": _s5, "S6": _s6, "S7": _s7},
+    about=dict.fromkeys(("S1", "S2"), where(part="loss"))
+    | {"S3": where(part="startup"), "S4": where(part="outage"), "S7": where(part="same")}
+    | dict.fromkeys(("S5", "S6"), where(part="mixed")),
+)

@@ -1,0 +1,218 @@
+"""Figures 6 to 11 of the TCP-STAR paper, drawn from our runs, and the tables of what the runs did."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from bentpipe import registry
+from bentpipe.papers.tcp_star import claims, setup
+from bentpipe.papers.tcp_star.claims import LABELS
+from bentpipe.papers.tcp_star.measure import RATE_S
+from bentpipe.papers.tcp_star.setup import ALGORITHMS, BDP, BERS, COUNTS, OFTEN, RARE, SHARERS
+from bentpipe.studies import draw
+from bentpipe.studies.captions import Captions
+from bentpipe.studies.claim import interval
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.page import plus_minus
+from bentpipe.studies.prose import paragraphs
+from bentpipe.studies.rows import column, over_seeds
+from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.tables import MEAN, means
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+#: Ends of the time axes of figures 7 and 8, and start of that of figure 8, s.
+STARTUP_END, OUTAGE_START, OUTAGE_END = 12.0, 8.0, 26.0
+
+LOOKS = {
+    cc: draw.look(cc, 5.0 if registry.style(cc)["marker"] == "*" else 3.5, label)
+    for cc, label in LABELS.items()
+}
+
+CAPTIONS = Captions("""
+    - figure-6 | Figure 6. Throughput of one flow under bit errors. | Goodput over {duration:g} s; mean and 95
+      % interval over {seeds} seeds (Student's t). (b) shows the same on a logarithmic axis: at 1e-5 the
+      curves come close on a linear axis only because all are small. The lines guide the eye; the paper prints
+      no numbers. | Two line charts of throughput in Mbit/s over five bit error rates for four protocols, with
+      error bars.
+    - figure-7 | Figure 7. Sending window at BER 0. | The lesser of the congestion window and the receiver's
+      {bdp} segments (dashed), sampled every {interval:g} ms; mean over {seeds} seeds, which differ in the
+      start of the flow (within 0.1 s). TCP-J, WestwoodBR and NewReno lie on one line, as in the paper. | Line
+      chart of the sending window over the first 12 s for four protocols; three of them coincide.
+    - figure-8 | Figure 8. Throughput when the ACKs sent from 10 s to 12 s are lost. | New data at the
+      receiver per {rate:g} s; mean over {seeds} seeds, which differ in the start of the flow (within 0.1 s).
+      WestwoodBR stays slow because its estimate, and with it ssthresh, falls during the silence, and it then
+      grows by one segment per round trip. | Line chart of throughput over time for four protocols, with the
+      interval of lost ACKs shaded.
+    - figure-9 | Figure 9. Fairness of N/2 flows of a protocol and N/2 of NewReno, BER 1e-8. | {index}; the
+      axis begins at 0.5, where one half of the flows would get everything. {apart} {means}. | Line chart of
+      Jain's fairness index over the number of flows for three protocols, BER 1e-8.
+    - figure-10 | Figure 10. Fairness of N/2 flows of a protocol and N/2 of NewReno, BER 1e-6. | {index}; the
+      axis begins at 0.5, where one half of the flows would get everything. {apart} {means}. | Line chart of
+      Jain's fairness index over the number of flows for three protocols, BER 1e-6.
+    - figure-11 | Figure 11. Fairness of N flows of one protocol, BER 1e-6. | {index}; the axis begins at 0.5.
+      {apart} {means}. | Line chart of Jain's fairness index over the number of flows for three protocols, BER
+      1e-6.
+""")
+
+
+def figures(found: Findings) -> list[Figure]:
+    """The six figures."""
+    shared = (("figure-9", "mixed", RARE), ("figure-10", "mixed", OFTEN), ("figure-11", "same", OFTEN))
+    return [throughput(found), startup(found), outage(found), *(fairness(found, *of) for of in shared)]
+
+
+def throughput(found: Findings) -> Figure:
+    """Figure 6: throughput of one flow over the bit error rate, on a linear and a logarithmic axis."""
+    by_ber = [claims.samples(found.base, "x_mbps", "loss", ber) for ber in BERS]
+    got = {cc: [interval(at[LABELS[cc]]) for at in by_ber] for cc in ALGORITHMS}
+    fig, axes = draw.figure(4.3, rows=2, sharex=True)
+    for ax, title in zip(axes, ("(a) linear axis", "(b) logarithmic axis"), strict=True):
+        for cc in ALGORITHMS:
+            draw.curve(ax, range(len(BERS)), got[cc], **LOOKS[cc])
+        ax.set_ylabel("throughput (Mbit/s)")
+        draw.panel_title(ax, title)
+    axes[0].set_ylim(0, 10)
+    axes[1].set(yscale="log", ylim=(0.02, 15), xlabel="bit error rate")
+    axes[1].set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
+    axes[1].minorticks_off()
+    axes[1].set_xticks(range(len(BERS)), ["0", *(f"$10^{{{round(np.log10(b))}}}$" for b in BERS[1:])])
+    _legend(fig, axes[0])
+    points = [draw.row({"ber": b, "cc": cc}, m) for cc in got for b, m in zip(BERS, got[cc], strict=True)]
+    length = found.plan.settings["duration_s"]
+    return CAPTIONS.figure("figure-6", fig, pl.DataFrame(points), seeds=found.seeds, duration=length)
+
+
+def startup(found: Findings) -> Figure:
+    """Figure 7: the sending window from the start on, without errors."""
+    shown = found.traces.filter((pl.col("part") == "startup") & (pl.col("t_s") <= STARTUP_END))
+    window = pl.min_horizontal("cwnd", pl.lit(float(BDP)))
+    data = over_seeds(shown.with_columns(value=window), "cc", "t_s")
+    fig, (ax,) = draw.figure(2.5)
+    draw.bands(ax, data, LOOKS, every=24)
+    ax.axhline(BDP, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
+    ax.set(ylim=(0, 480), xlim=(0, STARTUP_END), xlabel="time (s)", ylabel="sending window (segments)")
+    _legend(fig, ax)
+    return CAPTIONS.figure("figure-7", fig, data, bdp=BDP, interval=setup.INTERVAL_S * 1e3, seeds=found.seeds)
+
+
+def outage(found: Findings) -> Figure:
+    """Figure 8: throughput over time around an outage of the ACKs."""
+    step = round(RATE_S / setup.INTERVAL_S)
+    rate = pl.col("delivered_bytes").cast(pl.Float64).diff().over("cc", "seed") * 8e-6 / RATE_S
+    bins = (
+        found.traces.filter(pl.col("part") == "outage")
+        .sort("cc", "seed", "t_s")
+        .filter(pl.int_range(pl.len()).over("cc", "seed") % step == 0)
+        .with_columns(value=rate)
+        .filter(pl.col("value").is_not_null() & pl.col("t_s").is_between(OUTAGE_START, OUTAGE_END))
+        .with_columns(pl.col("t_s") - RATE_S / 2)
+    )
+    data = over_seeds(bins, "cc", "t_s")
+    fig, (ax,) = draw.figure(2.5)
+    ax.axvspan(*setup.OUTAGE, color="#ececec", zorder=0.5)
+    ax.text(sum(setup.OUTAGE) / 2, 10.15, "no ACKs", ha="center", va="bottom", fontsize=7)
+    draw.bands(ax, data, LOOKS, every=5)
+    ax.set(ylim=(0, 11.2), xlim=(OUTAGE_START, OUTAGE_END))
+    ax.set(xticks=np.arange(OUTAGE_START, OUTAGE_END + 1, 2), xlabel="time (s)", ylabel="throughput (Mbit/s)")
+    _legend(fig, ax)
+    return CAPTIONS.figure("figure-8", fig, data, rate=RATE_S, seeds=found.seeds)
+
+
+def fairness(found: Findings, name: str, part: str, ber: float) -> Figure:
+    """Figures 9, 10 and 11: Jain's index over the number of flows."""
+    by_n = [claims.samples(found.base, "jain", part, ber, n) for n in COUNTS]
+    got = {cc: [interval(at[LABELS[cc]]) for at in by_n] for cc in SHARERS}
+    fig, (ax,) = draw.figure(2.3)
+    points = pl.DataFrame(draw.family(ax, ("n", COUNTS), got, LOOKS, apart=0.5))
+    ax.set(ylim=(0.5, 1.02), xticks=COUNTS, xlabel="number of flows N", ylabel="Jain's index")
+    _legend(fig, ax, columns=3)
+    every = claims.over(found.base, part, ber, COUNTS)
+    said = {
+        "index": "Jain's index of the throughputs of all flows, mean and 95 % interval over "
+        f"{found.seeds} seeds",
+        "apart": "Points at the same N are set apart a little.",
+        "means": "Mean over all N: " + "; ".join(f"{x} {plus_minus(interval(v))}" for x, v in every.items()),
+    }
+    return CAPTIONS.figure(name, fig, points.select("n", pl.exclude("n")), **said)
+
+
+def _legend(fig: MplFigure, ax: Axes, columns: int = 4) -> None:
+    """The protocols in their own order, in whatever order they were drawn."""
+    handles, labels = ax.get_legend_handles_labels()
+    drawn = dict(zip(labels, handles, strict=True))
+    ordered = {label: drawn[label] for label in LABELS.values() if label in drawn}
+    spaced = {"columnspacing": 0.9, "handlelength": 1.4, "handletextpad": 0.4}
+    fig.legend(ordered.values(), ordered.keys(), loc="outside upper center", ncols=columns, **spaced)
+
+
+#: Measures of one flow and of many: column, what it is, and a factor.
+ALONE = (
+    ("x_mbps", "throughput, Mbit/s", 1),
+    ("timeouts", "timeouts", 1),
+    ("resent", "segments sent again, %", 100),
+    ("rwnd_share", "time held by the receiver's window, %", 100),
+)
+SHARED = (
+    ("x_mbps", "throughput per flow, Mbit/s"),
+    ("reno_mbps", "of NewReno, Mbit/s"),
+    ("queue_drops", "packets lost at the queue"),
+)
+
+
+def runs_section(base: pl.DataFrame) -> Section:
+    """Tables of the main measures."""
+    alone = [
+        [f"{claims.at(ber)}: {what}", *means(claims.samples(base, name, "loss", ber), times)]
+        for ber in BERS
+        for name, what, times in ALONE
+    ]
+    with_newreno = [("mixed", ber, f"with NewReno, {claims.at(ber)}") for ber in (RARE, OFTEN)]
+    shared = [
+        [f"{title}, N = {n}: {what}", *means(claims.samples(base, name, part, ber, n))]
+        for part, ber, title in (*with_newreno, ("same", OFTEN, f"among themselves, {claims.at(OFTEN)}"))
+        for n in (COUNTS[0], COUNTS[len(COUNTS) // 2], COUNTS[-1])
+        for name, what in SHARED
+        if part == "mixed" or name != "reno_mbps"
+    ]
+    one = Table([MEAN, *LABELS.values()], alone, "One flow")
+    many = Table([MEAN, *(LABELS[cc] for cc in SHARERS)], shared, "Many flows")
+    return Section("What the runs did", [], [one, many])
+
+
+def rto_section(found: Findings) -> Section:
+    """What decides claim S4: the least RTO, and AEN."""
+
+    def cells(rto: float, *, aen: bool) -> list[str]:
+        names = ("restart_s", "timeouts", "recovery_s", "restart_window")
+        variant = setup.rto_name(rto, aen=aen)
+        restart, timeouts, back, window = (fmean(column(found.runs, c, variant=variant)) for c in names)
+        return [f"{restart:.2f}", f"{timeouts:.1f}", f"{window:.2f}", f"{back:.2f}"]
+
+    head = ["data again at (s)", "timeouts", "window", "full rate after 12 s +"]
+    table = Table(
+        ["Least RTO", f"AEN: {head[0]}", *head[1:], f"no AEN: {head[0]}", *head[1:]],
+        [[f"{rto:g} s", *cells(rto, aen=True), *cells(rto, aen=False)] for rto in setup.RTOS],
+        f"TCP-STAR around the outage, means over {found.few_seeds} seeds. Window: most in flight in the "
+        "round trip after the restart over that before the outage. Timeouts: those acted on; an answered "
+        "probe is none",
+    )
+    said = """
+        The last ACK sent before the outage reaches the sender at 10.25 s. A probe is answered only if it
+        reaches the receiver after 12 s, so if the retransmission timeout is more than 1.5 s (at 1.5 s the
+        short probe comes a millisecond too early, and a full segment just in time). ns-2.27's least timeout
+        is 1 s, and a steady round trip of 0.52 s gives no more. With a shorter timeout the first probe goes
+        unanswered, and the paper's own rule then calls for slow start.
+
+        TCP-STAR is back at once all the same, and without AEN too: the first cumulative ACK after the outage
+        makes LWC set the window to Reno's plus the estimate, and the estimate, which is smoothed per ACK and
+        not per time, has outlived the silence. What AEN changes is when that ACK comes, because an unanswered
+        probe does not double the timeout, and that no timeout is counted once the timeout is long enough.
+    """
+    return Section("Figure 8: what brings TCP-STAR back", paragraphs(said), [table])

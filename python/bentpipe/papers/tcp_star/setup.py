@@ -1,0 +1,220 @@
+"""The set-up of the TCP-STAR paper as scenarios: what it gives, and what had to be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from bentpipe.studies import design, parts
+from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
+
+#: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
+ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
+#: Those of the fairness runs, which share with NewReno or with their own kind.
+SHARERS = ALGORITHMS[:3]
+
+#: Bit error rates of figure 6, and the two of the fairness runs.
+BERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)
+RARE, OFTEN = 1e-8, 1e-6
+#: Numbers of connections of figures 9 to 11.
+COUNTS = (10, 20, 30, 40, 50)
+
+RATE_BPS = 10e6
+ONE_WAY_S = 0.25
+#: The paper's bandwidth-delay product in segments, and its small buffer.
+BDP, SMALL = 432, 64
+#: The ACKs sent between these times are lost in figure 8.
+OUTAGE = (10.0, 12.0)
+#: Length of the start-up and the outage runs, and the interval of their traces.
+STARTUP_S, OUTAGE_RUN_S, INTERVAL_S = 20.0, 40.0, 0.05
+
+#: The kinds of runs: figure 6, figure 7, figure 8, figures 9 and 10, figure 11.
+PARTS = ("loss", "startup", "outage", "mixed", "same")
+
+
+@dataclass(frozen=True)
+class Setup(Choices):
+    """One choice of everything that the paper leaves open."""
+
+    mss_bytes: int = 1448
+    header_bytes: int = 52
+    #: Sender and receiver buffers of a lone flow and of the flows that share, in segments.
+    sockets: int = BDP
+    shared_sockets: int = SMALL
+    #: The link's queue in the same two cases, in segments.
+    queue: int = BDP
+    shared_queue: int = BDP
+    #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
+    recovery: str = "sack"
+    reno_recovery: str = "newreno"
+    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 1, or with "ssthresh" option 2.
+    newreno_exit: str = "flight-size"
+    initial_window: int = 2
+    delayed_ack: bool = True
+    byte_counting: bool = False
+    min_rto_s: float = 1.0
+    granularity_s: float = 0.01
+    #: Do bit errors also hit ACKs?
+    ack_errors: bool = False
+    #: TCP-STAR's probe after a timeout.
+    aen: bool = True
+    #: Length of the throughput and the fairness runs, as a multiple of the mode's.
+    longer: float = 1.0
+
+    def flow(self, cc: str, name: str, count: int, *, shared: bool) -> dict[str, Any]:
+        """``count`` flows of ``cc``."""
+        recovery = self.reno_recovery if cc == "reno" else self.recovery
+        more: dict[str, Any] = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
+        if self.delayed_ack:
+            more["delayed_ack_timeout"] = "100 ms"
+        if cc == "star":
+            more["aen"] = self.aen
+        return parts.flow(
+            name,
+            self.controller(cc),
+            ["sat"],
+            self.mss_bytes,
+            self.header_bytes,
+            count=count,
+            ack_size="52 bytes",
+            receive_window=f"{self.shared_sockets if shared else self.sockets} segments",
+            initial_window=self.initial_window,
+            recovery=recovery,
+            delayed_ack=self.delayed_ack,
+            byte_counting=self.byte_counting,
+            timestamps=True,
+            min_rto=f"{self.min_rto_s * 1e3:g} ms",
+            granularity=f"{self.granularity_s * 1e3:g} ms",
+            start_jitter="1 s" if shared else "100 ms",
+            **more,
+        )
+
+    def scenario(self, part: str, cc: str, ber: float, n: int, seed: int, length_s: float) -> dict[str, Any]:
+        """One run of a part: ``n`` flows of ``cc``, or half of them and as many of NewReno."""
+        shared = part in ("mixed", "same")
+        seconds = {"startup": STARTUP_S, "outage": OUTAGE_RUN_S}.get(part, length_s * self.longer)
+        queue = self.shared_queue if shared else self.queue
+        link = parts.link(RATE_BPS, f"{ONE_WAY_S * 1e3:g} ms", f"{queue} packets")
+        errors = [{"kind": "bit-error", "rate": ber}] if ber else []
+        outage = [{"kind": "outage", "from": f"{OUTAGE[0]:g} s", "to": f"{OUTAGE[1]:g} s"}]
+        if errors:
+            link["loss"] = errors
+        if back := (errors if self.ack_errors else []) + (outage if part == "outage" else []):
+            link["reverse"] = {"loss": back}
+        flows = [self.flow(cc, "x", n // 2 if part == "mixed" else n, shared=shared)]
+        if part == "mixed":
+            flows.append(self.flow("reno", "newreno", n - n // 2, shared=True))
+        title = f"{n} x {cc}, {part}, bit error rate {ber:g}"
+        traced = part in ("startup", "outage")
+        record = {"record": {"interval": f"{INTERVAL_S * 1e3:g} ms", "links": False}} if traced else {}
+        return parts.scenario(title, seconds, seed, {"sat": link}, flows, **record)
+
+
+BASE = Setup()
+ALONE = where(part=("loss", "startup", "outage"))
+SHARED = where(part=("mixed", "same"))
+#: All but the start-up, in which nothing is lost before the queue is full.
+LOSSY = where(part=("loss", "outage", "mixed", "same"))
+#: Those of which a mode sets the length.
+LONG = where(part=("loss", "mixed", "same"))
+
+#: Choices that have more words than a line.
+EXIT = "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)"
+BOTH_64 = "64 segments in the link's queue and in the sockets of flows that share"
+BURSTS = "NewReno recovery (RFC 6582, with burst avoidance) for all"
+#: Choices that change several values, or an algorithm.
+QUEUE_64 = BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP)
+J_RAISES = BASE.tuned("tcp-j", **{"raise": True})
+BR_REPEATS = BASE.tuned("westwood-br", repeat="always")
+BR_KEEPS = BASE.tuned("westwood-br", keep_w_on_rto=True)
+
+VARIANTS = (
+    BASE.variant("newreno", BURSTS, quick=True, recovery="newreno"),
+    BASE.variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", recovery="reno"),
+    BASE.variant("newreno-exit", EXIT, newreno_exit="ssthresh"),
+    BASE.variant("sack", "SACK for NewReno too", reno_recovery="sack"),
+    BASE.variant("no-delayed-ack", "no delayed ACK", quick=True, delayed_ack=False),
+    BASE.variant("initial-1", "initial window 1", ALONE, initial_window=1),
+    BASE.variant("initial-10", "initial window 10", ALONE, initial_window=10),
+    BASE.variant("byte-counting", "growth counts bytes (RFC 3465)", byte_counting=True),
+    BASE.variant("wire-1448", "1448 bytes on the wire (1396 of data)", mss_bytes=1396),
+    QUEUE_64.variant("queue-64", "64 segments in the link's queue, sockets 432", quick=True),
+    BASE.variant("both-64", BOTH_64, SHARED, shared_queue=SMALL),
+    BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
+    BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
+    BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
+    BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
+    BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
+    BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
+    J_RAISES.variant("j-raise", "TCP-J goes up to its estimate at a loss", LOSSY),
+    BR_REPEATS.variant("br-always", "WestwoodBR repeats all after any error", LOSSY),
+    BR_KEEPS.variant("br-keep", "WestwoodBR keeps its window at an error's timeout", LOSSY),
+    BASE.variant("short", "runs of 30 s", LONG, longer=0.3),
+    BASE.variant("long", "runs of 300 s", LONG, longer=3.0),
+)
+#: Least RTOs tried in figure 8's scenario, s.
+RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
+
+
+def rto_name(rto: float, *, aen: bool) -> str:
+    """The name of one of `RTO_VARIANTS`."""
+    return f"rto-{rto:g}s" + ("" if aen else "-no-aen")
+
+
+#: The runs of the table that asks what decides claim S4: least RTO and AEN, for TCP-STAR alone.
+RTO_VARIANTS = tuple(
+    Variant(rto_name(rto, aen=aen), "", BASE.changed(min_rto_s=rto, aen=aen), where(part="outage", cc="star"))
+    for rto in RTOS
+    for aen in (True, False)
+)
+
+
+@dataclass(frozen=True)
+class Size(design.Size):
+    """How much a mode runs, and how long a run of throughput or fairness is."""
+
+    duration_s: float = 100.0
+
+
+def points(_: Replication[Setup, Size]) -> Iterator[Keys]:
+    """Part, protocol, bit error rate and number of flows of every run of one seed."""
+    shapes: tuple[tuple[str, Sequence[str], Sequence[float], Sequence[int]], ...] = (
+        ("loss", ALGORITHMS, BERS, (1,)),
+        ("startup", ALGORITHMS, (0.0,), (1,)),
+        ("outage", ALGORITHMS, (0.0,), (1,)),
+        ("mixed", SHARERS, (RARE, OFTEN), COUNTS),
+        ("same", SHARERS, (OFTEN,), COUNTS),
+    )
+    for part, protocols, rates, counts in shapes:
+        for cc, ber, n in product(protocols, rates, counts):
+            yield {"part": part, "cc": cc, "ber": ber, "n": n}
+
+
+def scenario(of: Replication[Setup, Size], part: str, cc: str, ber: float, n: int) -> dict[str, Any]:
+    """One run."""
+    return of.setup.scenario(part, cc, ber, n, of.seed, of.size.duration_s)
+
+
+def order(
+    base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
+) -> Iterator[tuple[Variant[Setup], int]]:
+    """Base and variants, and then the runs of `RTO_VARIANTS`."""
+    yield from base_and_variants(base, [*variants, *RTO_VARIANTS], size)
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": Size(12, 4), "full": Size(24, 12)},
+    points,
+    scenario,
+    note=(
+        "{size.seeds} seeds (1 to {size.seeds}) for every value, {size.sensitivity_seeds} for each "
+        "changed choice; throughput and fairness over {size.duration_s:g} s. A seed draws the bit "
+        "errors and the starts of the flows."
+    ),
+    keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
+    order=order,
+)

@@ -1,0 +1,133 @@
+"""The claims of the Vegas-L paper, V1 to V6, as checks on measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from bentpipe import registry
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, HIGH, LOW
+from bentpipe.studies.claim import Check, above, alike, highest, lowest, near, number, ratio_at_least
+from bentpipe.studies.judge import sentences
+from bentpipe.studies.rows import Groups, by_algorithm, seed_means
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Numbers printed in the paper, section IV-B.
+STEADY_WINDOW = 350.0
+WINDOW_OVER_VEGAS = 3.0
+THROUGHPUT = {"vegas": 1.1, "vegas-l": 2.9}
+NEWRENO_AGAINST = {"vegas": 3.2, "vegas-l": 1.5}
+NEWRENO_HIGH = 0.5
+FAIRNESS = {"vegas": 0.8074, "veno": 0.9994}
+#: Windows are "much smaller" at the high error rate if the low rate's is at least this many times larger.
+MUCH_SMALLER = 2.0
+#: Tolerance of a fairness index, absolute.
+FAIRNESS_WITHIN = 0.05
+#: Two fairness indices are tied if their means differ by at most this.
+TIED_WITHIN = 0.02
+
+#: The names of the algorithms in tables and figures.
+LABELS = {cc: registry.style(cc)["label"] for cc in ALGORITHMS}
+VEGAS, VEGAS_A, VENO, VEGAS_L = LABELS.values()
+
+
+def samples(runs: pl.DataFrame, column: str, per: float) -> Groups:
+    """``column`` of the runs at ``per``: one list per algorithm's label, ordered by seed."""
+    return by_algorithm(runs, column, LABELS, per=per)
+
+
+def pick(groups: Groups, names: Iterable[str]) -> Groups:
+    """The named groups only."""
+    return {name: groups[name] for name in names}
+
+
+def _v1(runs: pl.DataFrame) -> list[Check]:
+    window = samples(runs, "cwnd_steady", LOW)
+    ratio = [a / b for a, b in zip(window[VEGAS_L], window[VEGAS], strict=True)]
+    early, variation = (samples(runs, c, LOW) for c in ("cwnd_early", "cwnd_cv"))
+    return [
+        number("steady window of Vegas-L", window[VEGAS_L], STEADY_WINDOW, unit="packets"),
+        number("that over the window of Vegas", ratio, WINDOW_OVER_VEGAS),
+        alike("mean windows of the first 150 s alike", early),
+        highest("steady window of Vegas-L above", window, VEGAS_L, unit="packets"),
+        lowest("steady Vegas-L varies less (coefficient of variation) than", variation, VEGAS_L),
+    ]
+
+
+def _v2(runs: pl.DataFrame) -> list[Check]:
+    x, reno = (samples(runs, c, LOW) for c in ("x_mbps", "newreno_mbps"))
+    less = "NewReno gets less against Vegas-L than against Vegas"
+    return [
+        number("throughput of Vegas-L", x[VEGAS_L], THROUGHPUT["vegas-l"], unit="Mbit/s"),
+        number("throughput of Vegas", x[VEGAS], THROUGHPUT["vegas"], unit="Mbit/s"),
+        number("NewReno against Vegas-L", reno[VEGAS_L], NEWRENO_AGAINST["vegas-l"], unit="Mbit/s"),
+        number("NewReno against Vegas", reno[VEGAS], NEWRENO_AGAINST["vegas"], unit="Mbit/s"),
+        highest("throughput: Vegas-L above", x, VEGAS_L, unit="Mbit/s"),
+        lowest("throughput: Vegas below", x, VEGAS, unit="Mbit/s"),
+        above(less, reno[VEGAS], reno[VEGAS_L], unit="Mbit/s"),
+    ]
+
+
+def _v3(runs: pl.DataFrame) -> list[Check]:
+    fair = samples(runs, "jain", LOW)
+    return [
+        number("fairness of Vegas", fair[VEGAS], FAIRNESS["vegas"], within=FAIRNESS_WITHIN),
+        number("fairness of Veno", fair[VENO], FAIRNESS["veno"], within=FAIRNESS_WITHIN),
+        lowest("fairness: Vegas below", fair, VEGAS),
+    ]
+
+
+def _v4(runs: pl.DataFrame) -> list[Check]:
+    low, high = (samples(runs, "cwnd_steady", per) for per in (LOW, HIGH))
+    rare, often = (samples(runs, "cuts", per) for per in (LOW, HIGH))
+    return [
+        lowest("window at the high error rate: Vegas-A below", high, VEGAS_A, unit="packets"),
+        alike("windows of Vegas, Veno and Vegas-L alike", pick(high, (VEGAS, VENO, VEGAS_L))),
+        *(
+            ratio_at_least(f"window of {x}: low over high error rate", low[x], high[x], MUCH_SMALLER)
+            for x in low
+        ),
+        *(above(f"cuts of {x} per 100 s: more at the high error rate", often[x], rare[x]) for x in low),
+    ]
+
+
+def _v5(runs: pl.DataFrame) -> list[Check]:
+    x, reno = (samples(runs, c, HIGH) for c in ("x_mbps", "newreno_mbps"))
+    return [
+        number("NewReno, mean of all four runs", seed_means(reno.values()), NEWRENO_HIGH, unit="Mbit/s"),
+        alike("NewReno alike against all four", reno),
+        highest("throughput: Veno above", x, VENO, unit="Mbit/s"),
+        lowest("throughput: Vegas-A below", x, VEGAS_A, unit="Mbit/s"),
+    ]
+
+
+def _v6(runs: pl.DataFrame) -> list[Check]:
+    fair = samples(runs, "jain", HIGH)
+    return [
+        lowest("fairness: Vegas-A below", fair, VEGAS_A),
+        above("fairness: Vegas above Veno", fair[VEGAS], fair[VENO]),
+        above("fairness: Vegas-L above Veno", fair[VEGAS_L], fair[VENO]),
+        near("fairness of Vegas and Vegas-L tied", fair[VEGAS], fair[VEGAS_L], TIED_WITHIN),
+    ]
+
+
+CLAIMS = sentences(
+    """
+    - V1 | Window, low error rate (figure 4a) | all windows are alike for the first 150 s; then Vegas-L
+      grows steadily, with little fluctuation, to a steady 350 packets, 200 % above Vegas and above Vegas-A
+      and Veno.
+    - V2 | Throughput, low error rate (figure 5a) | Vegas gets 1.1 Mbit/s and Vegas-L 2.9 Mbit/s, the most;
+      Vegas-A and Veno lie between; NewReno gets 3.2 Mbit/s against Vegas and 1.5 Mbit/s against Vegas-L.
+    - V3 | Fairness, low error rate (figure 6a) | Jain's index is 0.8074 for Vegas, the lowest, and 0.9994
+      for Veno.
+    - V4 | Window, high error rate (figure 4b) | windows are much smaller than at the low error rate and
+      fluctuate more densely; those of Vegas-L, Vegas and Veno are alike, and Vegas-A's is below them.
+    - V5 | Throughput, high error rate (figure 5b) | Veno gets the most, then Vegas and Vegas-L, Vegas-A the
+      least; NewReno always gets about 0.5 Mbit/s.
+    - V6 | Fairness, high error rate (figure 6b) | Vegas and Vegas-L tie for the best, then Veno; Vegas-A is
+      the worst.
+    """,
+    {"V1": _v1, "V2": _v2, "V3": _v3, "V4": _v4, "V5": _v5, "V6": _v6},
+)

@@ -1,0 +1,190 @@
+"""Figures 4, 5 and 6 of the Vegas-L paper, drawn from our runs, and the tables of what the runs did."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bentpipe import registry
+from bentpipe.papers.vegas_l import claims
+from bentpipe.papers.vegas_l.claims import LABELS
+from bentpipe.papers.vegas_l.measure import STEADY
+from bentpipe.papers.vegas_l.setup import ALGORITHMS, BASE, HIGH, LOW, TRACE_SEED
+from bentpipe.studies import draw
+from bentpipe.studies.claim import interval
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.page import plus_minus
+from bentpipe.studies.prose import paragraphs, text
+from bentpipe.studies.study import Figure, Section, Table
+from bentpipe.studies.tables import MEAN, means
+
+PANELS = ((LOW, "(a) PER 10$^{-6}$"), (HIGH, "(b) PER 10$^{-3}$"))
+
+
+def figures(found: Findings) -> list[Figure]:
+    """The three figures."""
+    return [windows(found), throughput(found), fairness(found)]
+
+
+def windows(found: Findings) -> Figure:
+    """Figure 4: the window of flow 1 over time in one run of each algorithm."""
+    data = found.traces.filter(pl.col("flow") == "x").select("per", "cc", "seed", "t_s", "cwnd")
+    fig, axes = draw.figure(3.9, rows=2, sharex=True)
+    for ax, (per, title) in zip(axes, PANELS, strict=True):
+        for cc in ALGORITHMS:
+            one = data.filter((pl.col("per") == per) & (pl.col("cc") == cc)).sort("t_s")
+            every = max(1, one.height // 8)
+            ax.plot(one["t_s"], one["cwnd"], linewidth=0.9, markevery=every, **draw.look(cc))
+        if per == LOW:
+            ax.axhline(claims.STEADY_WINDOW, color="black", linewidth=0.8, linestyle="--", zorder=1.5)
+        ax.set_ylim(bottom=0)
+        ax.set(xlim=(0, float(found.plan.settings["duration_s"])), ylabel="cwnd (packets)")
+        draw.panel_title(ax, title)
+    axes[-1].set_xlabel("time (s)")
+    paper = Line2D([], [], color="black", linewidth=0.8, linestyle="--", label="paper, Vegas-L")
+    handles = [*(Line2D([], [], **draw.look(cc)) for cc in ALGORITHMS), paper]
+    fig.legend(handles=handles, loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.8)
+    steady = {
+        per: "; ".join(
+            f"{name} {plus_minus(interval(x))}"
+            for name, x in claims.samples(found.base, "cwnd_steady", per).items()
+        )
+        for per in (LOW, HIGH)
+    }
+    return Figure(
+        "figure-4",
+        "Figure 4. Congestion window of flow 1.",
+        text(f"""
+            One run each (seed {TRACE_SEED}, satellite at {BASE.longitude(TRACE_SEED):g}E), sampled every
+            second; flow 2 is NewReno. Mean over the last {1 - STEADY:.0%} of the run,
+            {found.seeds} seeds, with the half-width of the 95 % interval: (a) {steady[LOW]};
+            (b) {steady[HIGH]} packets. The paper prints a steady 350 packets for Vegas-L in (a), three times
+            the window of Vegas (dashed line: 350).
+        """),
+        "Two line charts of the congestion window over time, one line for each of four algorithms; the upper "
+        "at the low and the lower at the high packet error rate.",
+        fig,
+        data,
+    )
+
+
+def throughput(found: Findings) -> Figure:
+    """Figure 5: mean throughput of flow 1 and of NewReno beside it."""
+    printed: dict[float, tuple[dict[str, float], dict[str, float]]] = {
+        LOW: (claims.THROUGHPUT, claims.NEWRENO_AGAINST),
+        HIGH: ({}, dict.fromkeys(ALGORITHMS, claims.NEWRENO_HIGH)),
+    }
+    rows = []
+    fig, axes = draw.figure(3.9, rows=2, sharex=True)
+    width = 0.36
+    for ax, (per, title) in zip(axes, PANELS, strict=True):
+        x, newreno = (claims.samples(found.base, c, per) for c in ("x_mbps", "newreno_mbps"))
+        for i, (cc, label) in enumerate(LABELS.items()):
+            colour = registry.style(cc)["colour"]
+            full = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.7}
+            for who, values, at, look, paper in (
+                ("flow 1", x, i - width / 2, full, printed[per][0].get(cc)),
+                ("NewReno", newreno, i + width / 2, draw.hatched("reno"), printed[per][1].get(cc)),
+            ):
+                got = interval(values[label])
+                rows.append(draw.row({"per": per, "cc": cc, "flow": who}, got, paper=paper))
+                draw.bar(ax, at, got, width, **look)
+                if paper is not None:
+                    draw.printed(ax, at, width, paper)
+        ax.set_ylabel("throughput (Mbit/s)")
+        ax.grid(axis="x", visible=False)
+        draw.panel_title(ax, title)
+    draw.names(axes[-1], list(LABELS.values()))
+    fig.legend(
+        handles=[
+            Patch(facecolor="#8a8a8a", label="flow 1"),
+            Patch(**(draw.hatched("reno") | {"linewidth": None}), label="NewReno beside it"),
+            Line2D([], [], color="black", linewidth=1.6, linestyle=(0, (1, 0.6)), label="paper"),
+        ],
+        loc="outside upper center",
+        ncols=3,
+        columnspacing=1.2,
+    )
+    return Figure(
+        "figure-5",
+        "Figure 5. Throughput of flow 1 and of the NewReno flow beside it.",
+        text(f"""
+            Goodput over {found.plan.settings["duration_s"]:g} s; mean and 95 % interval over {found.seeds}
+            seeds (Student's t). Black marks: the values that the paper prints (1.1 and 2.9, NewReno 3.2 and
+            1.5 Mbit/s in (a); NewReno about 0.5 Mbit/s in (b)); it prints no others.
+        """),
+        "Two bar charts of throughput in Mbit/s for four algorithms and the NewReno flow beside each.",
+        fig,
+        pl.DataFrame(rows),
+    )
+
+
+def fairness(found: Findings) -> Figure:
+    """Figure 6: Jain's index of the two flows."""
+    rows = []
+    fig, axes = draw.figure(2.1, columns=2, sharey=True)
+    for ax, (per, title) in zip(axes, PANELS, strict=True):
+        groups = claims.samples(found.base, "jain", per)
+        for i, (cc, label) in enumerate(LABELS.items()):
+            got = interval(groups[label])
+            paper = claims.FAIRNESS.get(cc) if per == LOW else None
+            rows.append(draw.row({"per": per, "cc": cc, "flow": "both flows"}, got, paper=paper))
+            draw.bar(ax, i, got, 0.62, cap=2.5, color=registry.style(cc)["colour"])
+            if paper is not None:
+                draw.printed(ax, i, 0.62, paper)
+        ax.set_ylim(0.5, 1.02)
+        draw.names(ax, list(LABELS.values()), slanted=True)
+        draw.panel_title(ax, title)
+    axes[0].set_ylabel("Jain's index")
+    return Figure(
+        "figure-6",
+        "Figure 6. Fairness between flow 1 and NewReno.",
+        f"Jain's index of the two throughputs, mean and 95 % interval over {found.seeds} "
+        "seeds; the axis begins at 0.5, the least that two flows can have. Black marks: the values that the "
+        "paper prints (Vegas 0.8074, Veno 0.9994).",
+        "Two bar charts of Jain's fairness index for four algorithms, at the low and the high packet error "
+        "rate.",
+        fig,
+        pl.DataFrame(rows),
+    )
+
+
+MEASURES = (
+    ("x_mbps", "throughput of flow 1, Mbit/s"),
+    ("newreno_mbps", "throughput of NewReno, Mbit/s"),
+    ("jain", "Jain's index"),
+    ("cwnd_steady", "window of flow 1, packets"),
+    ("cwnd_cv", "its variation in the second half"),
+    ("cuts", "its cuts per 100 s"),
+    ("x_rtt_s", "RTT of flow 1, s"),
+    ("newreno_rtt_s", "RTT of NewReno, s"),
+    ("queue", "mean queue, packets"),
+    ("utilisation", "share of the downlink used"),
+    ("x_lost", "packets of flow 1 lost"),
+    ("newreno_lost", "packets of NewReno lost"),
+    ("newreno_uplink_lost", "of these at its own uplink"),
+    ("x_timeouts", "timeouts of flow 1"),
+    ("newreno_timeouts", "timeouts of NewReno"),
+)
+
+
+def runs_section(found: Findings) -> Section:
+    """A table of the main measures per algorithm and error rate."""
+    return Section(
+        "What the runs did",
+        paragraphs("""
+            The window and its variation (standard deviation over mean) are those of flow 1 over the second
+            half of a run; a cut is a fall by more than a tenth from one second to the next. RTT and queue are
+            means over the run; queue and share are those of the shared downlink, ACKs included; losses are
+            data packets, wherever they were lost.
+        """),
+        [
+            Table(
+                [MEAN, *LABELS.values()],
+                [[what, *means(claims.samples(found.base, column, per))] for column, what in MEASURES],
+                f"PER {per:g} ({name}), by the algorithm of flow 1",
+            )
+            for per, name in ((LOW, "low"), (HIGH, "high"))
+        ],
+    )

@@ -1,0 +1,111 @@
+"""Why a claim does or does not reproduce, in words: its own reason, and what the other choices do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bentpipe.studies.claim import Check, Claim, Verdict, does_not_hold
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.judge import Sensitivity
+from bentpipe.studies.page import plain
+
+#: A sentence names at most this many choices one by one.
+NAMED = 4
+
+#: A clause for the note of a claim ("" if there is none), and paragraphs for the page.
+Reason = tuple[str, list[str]]
+
+
+def fares(claim: Claim, sensitivity: Sensitivity) -> str:
+    """A sentence: under which other choices a claim fares worse if it reproduces, and better if not."""
+    steps = sensitivity.compared(claim)
+    if claim.verdict == Verdict.REPRODUCED:
+        worse = sensitivity.listed(claim.id, [name for name, step in steps.items() if step < 0])
+        return f"It fares worse with: {worse}." if worse else "It reproduces under every other choice tried."
+    better = sensitivity.listed(claim.id, [name for name, step in steps.items() if step > 0])
+    if better:
+        return f"Of the other choices tried, it fares better with: {better}."
+    return "No other choice tried (last section) gives a better verdict."
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The reasons of a paper's claims, and what is said around them."""
+
+    reasons: Mapping[str, Callable[[Findings], Reason]]
+    #: Is a reason's clause in the note only if some check of the claim fails?
+    clause_if_failing: bool = False
+    #: Do the paragraphs begin with a list of the checks that fail?
+    lists_failing: bool = False
+    #: Does the note of a claim that reproduces say under how many choices it does?
+    counts_choices: bool = False
+    #: The last paragraph: how the claim fares under the other choices.
+    fares: Callable[[Claim, Sensitivity], str] = fares
+
+    def add(self, claim: Claim, found: Findings) -> None:
+        """Write the note (short) and the detail (for the page) of a claim."""
+        clause, paragraphs = self.reasons[claim.id](found)
+        failing = [c.what for c in claim.checks if not c.holds]
+        is_open = claim.id in found.open
+        notes = [claim.tally()]
+        if clause and (failing or not is_open or not self.clause_if_failing):
+            notes.append(clause)
+        if failing and self.lists_failing:
+            claim.detail.append(does_not_hold(failing))
+        claim.detail += paragraphs
+        under = found.sensitivity
+        if is_open and under.variants:
+            if nearest_choice := nearest(claim, under):
+                notes.append(nearest_choice)
+            if self.counts_choices and claim.verdict == Verdict.REPRODUCED:
+                steps = under.compared(claim).values()
+                notes.append(f"also under {sum(s >= 0 for s in steps)} of {len(steps)} other choices")
+            claim.detail += [*told(claim, under), self.fares(claim, under)]
+        claim.note = "; ".join(notes)
+
+
+def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
+    """What each failing check of a claim measures under the other choices, as a paragraph; none if none."""
+    under = sensitivity.under(claim.id)
+    parts = []
+    for position, check in enumerate(claim.checks):
+        values = {name: _same(claim, position, other) for name, other in under.items()}
+        found = {name: c for name, c in values.items() if c is not None}
+        if check.holds or not found:
+            continue
+        means = [c.measured.mean for c in found.values()]
+        met = [name for name, c in found.items() if c.holds]
+        some = "; ".join(sensitivity.choices[n] for n in met[:NAMED])
+        more = f" and {len(met) - NAMED} more" if len(met) > NAMED else ""
+        span = plain(means[0]) if len(means) == 1 else f"{plain(min(means))} to {plain(max(means))}"
+        parts.append(
+            f"{check.what}, paper {check.paper}: {plain(check.measured.mean)} here, {span} under "
+            f"{_choices(len(means))}" + (f" (holds with: {some}{more})" if met else " (holds with none)")
+        )
+    return ["The checks that fail, under the other choices. " + ". ".join(parts) + "."] if parts else []
+
+
+def nearest(claim: Claim, sensitivity: Sensitivity) -> str:
+    """A clause for the note of a claim that does not reproduce: under which choice most checks hold."""
+    under = sensitivity.under(claim.id)
+    base = sensitivity.claim("base", claim.id)
+    if claim.verdict == Verdict.REPRODUCED or not under or base is None:
+        return ""
+    share = {name: sum(c.holds for c in of.checks) / len(of.checks) for name, of in under.items()}
+    best = max(share, key=lambda name: share[name])
+    tried = f"{_choices(len(under))} tried"
+    if share[best] <= sum(c.holds for c in base.checks) / len(base.checks):
+        return f"{tried}, none comes nearer"
+    return f"{tried}, nearest with: {sensitivity.choices[best]} ({under[best].tally()})"
+
+
+def _choices(count: int) -> str:
+    return f"{count} other {'choice' if count == 1 else 'choices'}"
+
+
+def _same(claim: Claim, position: int, other: Claim) -> Check | None:
+    """The check of another evaluation that compares the same: by place, or by name if places differ."""
+    if len(other.checks) == len(claim.checks):
+        return other.checks[position]
+    return next((c for c in other.checks if c.what == claim.checks[position].what), None)

@@ -1,0 +1,157 @@
+"""The claims of a paper, judged by its runs: under the base and under each choice that was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from bentpipe.studies.claim import Check, Claim, Verdict
+from bentpipe.studies.design import BASE, Design, Where
+from bentpipe.studies.prose import rows
+from bentpipe.studies.study import Plan
+
+#: Verdicts from worst to best.
+RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A claim as the paper makes it, and the checks that it is made of."""
+
+    id: str
+    title: str
+    statement: str
+    #: The checks from the runs; two seeds or more.
+    checks: Callable[[pl.DataFrame], list[Check]]
+    #: The runs that it is about: without any of them it is not judged. None: a closed form, without runs.
+    about: Where | None = Where()
+    #: Can no choice of the set-up touch it?
+    fixed: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether a choice may decide its verdict."""
+        return self.about is not None and not self.fixed
+
+
+def sentences(
+    block: str,
+    checks: Mapping[str, Callable[[pl.DataFrame], list[Check]]],
+    *,
+    about: Mapping[str, Where | None] | None = None,
+    fixed: Collection[str] = (),
+) -> list[Sentence]:
+    """The claims of a paper.
+
+    Args:
+        block: a row for each as `bentpipe.studies.prose.rows` reads it: id, title, what the paper says.
+        checks: `Sentence.checks` of each, by id.
+        about: `Sentence.about` of those that are not about all runs.
+        fixed: those that no choice can touch.
+    """
+    runs = about or {}
+    return [
+        Sentence(id, title, statement, checks[id], runs.get(id, Where()), id in fixed)
+        for id, title, statement in rows(block)
+    ]
+
+
+def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:
+    """The claims for one set of runs; those about runs that are not there are left out."""
+    return [
+        Claim(s.id, s.title, s.statement, s.checks(runs))
+        for s in claims
+        if s.about is None or s.about.rows(runs).height
+    ]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The claims under the base and those that each variant touches, over the same seeds."""
+
+    base: Sequence[Claim]
+    variants: Mapping[str, Sequence[Claim]]
+    #: What each variant changes, in words.
+    choices: Mapping[str, str]
+
+    def claim(self, variant: str, claim_id: str) -> Claim | None:
+        """A claim under a variant or ``"base"``; None if it was not run or does not touch the claim."""
+        found = self.base if variant == BASE else self.variants.get(variant, ())
+        return next((c for c in found if c.id == claim_id), None)
+
+    def mean(self, variant: str, claim_id: str, check: int) -> float | None:
+        """The measured mean of one check of `claim`."""
+        found = self.claim(variant, claim_id)
+        return None if found is None else found.checks[check].measured.mean
+
+    def under(self, claim_id: str) -> dict[str, Claim]:
+        """The claim under each variant that touches it."""
+        found = {name: self.claim(name, claim_id) for name in self.variants}
+        return {name: claim for name, claim in found.items() if claim is not None}
+
+    def compared(self, claim: Claim) -> dict[str, int]:
+        """How much better (> 0) or worse (< 0) than ``claim`` it fares, by variant that touches it."""
+        return {name: RANK[c.verdict] - RANK[claim.verdict] for name, c in self.under(claim.id).items()}
+
+    def listed(self, claim_id: str, names: Iterable[str]) -> str:
+        """What some variants change, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
+        under = self.under(claim_id)
+        return "; ".join(f"{self.choices[name]} ({under[name].verdict})" for name in names)
+
+    def frame(self) -> pl.DataFrame:
+        """One row per variant, claim and check."""
+        return pl.DataFrame(
+            [
+                {
+                    "variant": name,
+                    "claim": claim.id,
+                    "verdict": str(claim.verdict),
+                    "check": check.what,
+                    "paper": str(check.paper),
+                    "mean": check.measured.mean,
+                    "low": check.measured.low,
+                    "high": check.measured.high,
+                    "holds": check.holds,
+                    "choice": self.choices.get(name, "as in the set-up (base)"),
+                }
+                for name, found in {BASE: self.base, **self.variants}.items()
+                for claim in found
+                for check in claim.checks
+            ]
+        )
+
+
+def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: Plan) -> pl.DataFrame:
+    """The runs that judge a variant: base runs, but its own where keys are equal, and `Design.always`."""
+    base, mine = (runs.filter(runs["variant"] == name) for name in (BASE, variant))
+    keys = list(design.identity) or [key for key in plan.cases[0].keys if key != "variant"]
+    always = runs.filter(runs["variant"].is_in(list(design.always)))
+    return pl.concat([mine, base.join(mine, on=keys, how="anti"), always])
+
+
+def sensitivity(
+    claims: Sequence[Sentence], design: Design[Any, Any], plan: Plan, few: pl.DataFrame
+) -> Sensitivity:
+    """The claims under the base and under each variant that was run, over the seeds that all variants have.
+
+    A claim is judged under a variant if that has run anew any of the runs that the claim is about.
+
+    Args:
+        claims: of the paper.
+        design: what was run.
+        plan: how much of it.
+        few: the runs, over those seeds.
+    """
+    measured = [s for s in claims if s.about is not None]
+
+    def under(name: str) -> list[Claim]:
+        mine = few.filter(pl.col("variant") == name)
+        touched = [s for s in measured if s.about is not None and s.about.rows(mine).height]
+        return evaluate(touched, judged(few, name, design, plan))
+
+    present = set(few["variant"])
+    choices = {v.name: v.choice for v in design.variants if v.name in present}
+    return Sensitivity(under(BASE), {name: under(name) for name in choices}, choices)

@@ -1,0 +1,146 @@
+"""The tables that the pages of all papers have: means of measures, and how far the open choices decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bentpipe.studies.claim import Claim, interval
+from bentpipe.studies.design import BASE
+from bentpipe.studies.findings import Findings
+from bentpipe.studies.page import plain, plus_minus
+from bentpipe.studies.prose import paragraphs, rows
+from bentpipe.studies.study import Section, Table, Tally
+
+#: The first words of the caption of the table of verdicts.
+MARKS = "Checks that hold, by claim: ✓ reproduced, ~ same order, ✗ not reproduced"
+#: The head of the first column of tables by `means`.
+MEAN = "Mean ± half of the 95 % interval"
+
+
+def means(groups: Mapping[str, Iterable[float]], times: float = 1.0) -> list[str]:
+    """A cell for each group: mean and half-width of the 95 % interval of its values times ``times``."""
+    return [plus_minus(interval(times * value for value in values)) for values in groups.values()]
+
+
+def decided(found: Findings) -> list[str]:
+    """The claims whose verdict some choice changes, over the seeds that all choices have."""
+    changed = {claim_id for name in found.sensitivity.variants for claim_id in _changed(found, name)}
+    return [claim.id for claim in found.sensitivity.base if claim.id in changed]
+
+
+def decision(found: Findings) -> str:
+    """A sentence: which verdicts the choices decide."""
+    if changed := ", ".join(decided(found)):
+        return f"The choices decide {changed}; the other verdicts hold under every choice tried."
+    return "No choice tried changes a verdict."
+
+
+def held(found: Findings) -> dict[str, int]:
+    """How many checks hold under the base and under each choice, of the claims that choices may decide."""
+    under = {BASE: found.sensitivity.base, **found.sensitivity.variants}
+    return {
+        name: sum(check.holds for claim in _open(found, claims) for check in claim.checks)
+        for name, claims in under.items()
+    }
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of the second table of choices: the mean of one check of a claim."""
+
+    heading: str
+    claim: str
+    check: int
+    #: What the paper says of it; the value that the check compares with if empty.
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The second table of choices: what they do to the main quantities."""
+
+    columns: Sequence[Number]
+    caption: str
+    #: Are there a row of the paper's numbers, and a column of how many checks hold?
+    with_paper: bool = True
+
+
+def set_up(given: str, said: str = "") -> Section:
+    """What the paper gives and what was chosen.
+
+    Args:
+        given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: what, its value, the source or
+            the reason.
+        said: the paragraphs above the table, as a block.
+    """
+    return Section("Set-up", paragraphs(said), [Table(["What", "Value", "Source or reason"], rows(given))])
+
+
+def choices_section(
+    found: Findings,
+    text: str,
+    *,
+    untouched: str = "",
+    numbers: Numbers | None = None,
+    title: str = "How far the choices decide",
+    changes: str = "Verdicts it changes",
+    tables: Sequence[Table] = (),
+) -> Section:
+    """Which verdicts each choice decides, and what the choices do to the main numbers.
+
+    Args:
+        found: the claims under each choice.
+        text: the paragraph above the tables.
+        untouched: the end of the first table's caption: what stands where a choice touches no run of a claim.
+        numbers: the second table, if there is one.
+        title: of the section.
+        changes: head of the last column of the first table.
+        tables: further tables.
+    """
+    under = found.sensitivity
+    ids = [claim.id for claim in under.base if claim.id in found.open]
+    verdicts: list[list[str | Tally]] = []
+    for name in (BASE, *(n for n, claims in under.variants.items() if claims)):
+        claims = [under.claim(name, claim_id) for claim_id in ids]
+        last = "-" if name == BASE else ", ".join(_changed(found, name)) or "none"
+        verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
+    second = [_numbers(found, numbers)] if numbers else []
+    return Section(
+        title, [text], [Table(["Choice", *ids, changes], verdicts, MARKS + untouched), *second, *tables]
+    )
+
+
+def _numbers(found: Findings, numbers: Numbers) -> Table:
+    under, holding = found.sensitivity, held(found)
+    lines, last = [], []
+    if numbers.with_paper:
+        last = ["Checks that hold"]
+        lines.append(["the paper", *(_printed(found, n) for n in numbers.columns), ""])
+    for name in (BASE, *under.variants):
+        got = [under.mean(name, n.claim, n.check) for n in numbers.columns]
+        total = sum(len(c.checks) for c in _open(found, under.variants.get(name, under.base)))
+        cells = ["-" if mean is None else plain(mean) for mean in got]
+        share = [f"{holding[name]} / {total}"] if numbers.with_paper else []
+        lines.append([_row_head(found, name), *cells, *share])
+    return Table(["Choice", *(n.heading for n in numbers.columns), *last], lines, numbers.caption)
+
+
+def _printed(found: Findings, number: Number) -> str:
+    claim = found.sensitivity.claim(BASE, number.claim)
+    assert claim is not None
+    return number.paper or plain(float(claim.checks[number.check].paper))
+
+
+def _row_head(found: Findings, name: str) -> str:
+    return "as above (base)" if name == BASE else found.sensitivity.choices[name]
+
+
+def _open(found: Findings, claims: Iterable[Claim]) -> list[Claim]:
+    return [claim for claim in claims if claim.id in found.open]
+
+
+def _changed(found: Findings, variant: str) -> list[str]:
+    """The claims whose verdict a choice changes, over the seeds that all choices have."""
+    steps = {c.id: found.sensitivity.compared(c) for c in _open(found, found.sensitivity.base)}
+    return [claim_id for claim_id, step in steps.items() if step.get(variant)]

@@ -1,0 +1,82 @@
+"""The house: no two files of the simulator import each other, and no two types of a crate share a name."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+CRATES = Path(__file__).parents[2] / "crates"
+
+
+def code(path: Path) -> str:
+    """A Rust file without comments and without its tests."""
+    return re.sub(r"//.*", "", re.split(r"#\[cfg\(test\)\]\nmod ", path.read_text(encoding="utf-8"))[0])
+
+
+def modules(crate: str) -> dict[str, Path]:
+    """The files of a crate by the path of their module, "link::direction"."""
+    source = CRATES / crate / "src"
+    files = {}
+    for path in source.rglob("*.rs"):
+        if path.name not in ("tests.rs", "lib.rs", "main.rs"):
+            files["::".join(path.relative_to(source).with_suffix("").parts).removesuffix("::mod")] = path
+    return files
+
+
+def imported(name: str, text: str, known: Mapping[str, Path]) -> set[str]:
+    """The modules that the module `name` imports."""
+    found = set()
+    path = r"\b(crate::|(?:super::)+)((?:[a-z_]+::)*)(\{[^;]*?\}|[A-Za-z_]+)"
+    for root, head, tail in re.findall(path, text):
+        above = [] if root == "crate::" else name.split("::")[: -root.count("super")]
+        for item in re.findall(r"[A-Za-z_:]+", tail):
+            parts = [*above, *head.split("::"), *item.split("::")]
+            parts = [part for part in parts if part]
+            while parts and "::".join(parts) not in known:
+                parts.pop()
+            found.add("::".join(parts))
+    return found - {name, ""}
+
+
+def circle(files: Mapping[str, str]) -> list[str] | None:
+    """Modules that import each other, the first of them twice; None if there are none."""
+    known = {name: Path(name) for name in files}
+    graph = {name: imported(name, text, known) for name, text in files.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def test_no_files_of_the_simulator_import_each_other() -> None:
+    """Visibility such as `pub(in crate::engine)` is no import."""
+    files = modules("sim")
+    assert len(files) > 50
+    texts = {name: re.sub(r"pub\(in [a-z:]+\)", "", code(path)) for name, path in files.items()}
+    assert circle(texts) is None
+
+
+def test_a_circle_is_found() -> None:
+    """By `crate`, by `super`, and by a detour."""
+    assert circle({"a": "use crate::b::{c::D, E};", "b": "", "b::c": "use crate::b::G;"}) is None
+    assert circle({"a": "use crate::b::{c::D, E};", "b": "", "b::c": "use super::super::a::F;"}) is not None
+    assert circle({"a": "use crate::b::{c::D, E};", "b": "", "b::c": "use crate::a::F;"}) is not None
+    assert circle({"a": "use crate::b::c::D;", "b": "use crate::a::A;", "b::c": "use super::E;"}) is not None
+
+
+@pytest.mark.parametrize("crate", ["cc", "tcp", "sim"])
+def test_no_two_types_of_a_crate_share_a_name(crate: str) -> None:
+    """Types that belong to a trait (`type Err`) are the trait's."""
+    where = defaultdict(list)
+    for name, path in modules(crate).items():
+        declared = r"^(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type) ([A-Z]\w*)"
+        for found in re.findall(declared, code(path), re.MULTILINE):
+            where[found].append(name)
+    assert len(where) > 20
+    assert {name: places for name, places in where.items() if len(places) > 1} == {}
