@@ -386,16 +386,16 @@ impl Direction {
             waiting_packets: self.backlog.packets(),
             waiting_bytes: self.backlog.bytes(),
             free_at: self.free_at(),
-            has_room: self.has_room(now, packet.size),
         }
     }
 
     /// Does the queue take the packet? Marks the packet if the queue's rule says so.
     fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if self.admission.is_none() {
-            return self.has_room(now, packet.size);
+        match self.admission.as_deref() {
+            None => self.has_room(now, packet.size),
+            Some(Admission::OnArrival(_)) => self.judge(now, packet),
+            Some(Admission::Scheduled(_) | Admission::Jitter(_)) => true,
         }
-        self.judge(now, packet)
     }
 
     /// The same with a rule that decides on arrival.

@@ -34,11 +34,14 @@ pub(crate) struct Arrival {
     pub(crate) waiting_bytes: u64,
     /// When the transmitter will have sent all that it has taken, or has done so.
     pub(crate) free_at: Time,
-    /// Drop-tail would take it.
-    pub(crate) has_room: bool,
 }
 
 impl Arrival {
+    /// Would drop-tail take it? What finds the transmitter free needs no room.
+    pub(crate) fn has_room(&self, limit: QueueLimit) -> bool {
+        self.free_at <= self.now || limit.has_room(self.waiting_packets, self.waiting_bytes, self.size)
+    }
+
     /// What waits, in the unit of `limit`, and the limit.
     pub(crate) fn waiting(&self, limit: QueueLimit) -> (u64, u64) {
         match limit {

@@ -117,8 +117,8 @@ impl QueuePlan for PiePlan {
         self.ecn
     }
 
-    fn start(&self, _: QueueLimit, _: u64, stream: Stream) -> Rule {
-        Rule::OnArrival(Box::new(PieState::new(*self, stream)))
+    fn start(&self, limit: QueueLimit, _: u64, stream: Stream) -> Rule {
+        Rule::OnArrival(Box::new(PieState::new(*self, limit, stream)))
     }
 }
 
@@ -126,6 +126,7 @@ impl QueuePlan for PiePlan {
 #[derive(Debug)]
 struct PieState {
     plan: PiePlan,
+    limit: QueueLimit,
     probability: f64,
     /// Sum of the probabilities of the packets since the last drop.
     accumulated: f64,
@@ -140,7 +141,7 @@ struct PieState {
 impl OnArrival for PieState {
     fn judge(&mut self, arrival: &Arrival) -> Verdict {
         self.catch_up(arrival.now, arrival.free_at);
-        if !arrival.has_room {
+        if !arrival.has_room(self.limit) {
             self.accumulated = 0.0;
             return Verdict::Drop;
         }
@@ -160,8 +161,9 @@ impl OnArrival for PieState {
 }
 
 impl PieState {
-    fn new(plan: PiePlan, stream: Stream) -> Self {
+    fn new(plan: PiePlan, limit: QueueLimit, stream: Stream) -> Self {
         Self {
+            limit,
             probability: 0.0,
             accumulated: 0.0,
             delay: Span::ZERO,
@@ -251,7 +253,7 @@ mod tests {
     };
 
     fn pie(plan: PiePlan) -> PieState {
-        PieState::new(plan, Stream::new(1, "pie"))
+        PieState::new(plan, QueueLimit::Packets(101), Stream::new(1, "pie"))
     }
 
     fn ms(ms: u64) -> Time {
@@ -262,7 +264,7 @@ mod tests {
     fn arrival(now: u64, delay: u64) -> Arrival {
         let (size, waiting_packets, waiting_bytes) = (1_000, 100, 100_000);
         let (now, free_at, ecn) = (ms(now), ms(now + delay), Ecn::NotCapable);
-        Arrival { now, size, ecn, waiting_packets, waiting_bytes, free_at, has_room: true }
+        Arrival { now, size, ecn, waiting_packets, waiting_bytes, free_at }
     }
 
     fn close(found: f64, expected: f64) {
@@ -397,7 +399,7 @@ mod tests {
         assert_eq!(strikes(short(0.19), long), 0);
         assert!(strikes(short(0.2), long) > 60);
         assert_eq!(strikes(pie(PLAN), long), 0, "a burst");
-        assert_eq!(strikes(pie(PLAN), Arrival { has_room: false, ..long }), 1_000);
+        assert_eq!(strikes(pie(PLAN), Arrival { waiting_packets: 101, ..long }), 1_000);
     }
 
     #[test]
