@@ -58,9 +58,10 @@ fn sin_cos(degrees: f64) -> (f64, f64) {
 
 /// The geostationary satellite above `longitude` as `station` sees it.
 ///
-/// Both are placed in Earth-centred coordinates, x to longitude 0, z to the north pole. With N = a / sqrt(1 - e^2 sin^2 lat) and e^2 = 2 f
-/// - f^2, the station is at N (cos lat cos lon, cos lat sin lon, (1 - e^2) sin lat). Its vertical is (cos lat cos lon, cos lat sin lon, sin
-/// lat). The elevation is the angle between the ray and the plane across the vertical. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
+/// Both are placed in Earth-centred coordinates, x to longitude 0, z to the north pole. With e^2 = 2 f - f^2 and
+/// N = a / sqrt(1 - e^2 sin^2 lat), the station is at N (cos lat cos lon, cos lat sin lon, (1 - e^2) sin lat).
+/// Its vertical is (cos lat cos lon, cos lat sin lon, sin lat). The elevation is the angle between the ray and the plane across the
+/// vertical. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
 pub fn geo_look(station: &Station, longitude: Longitude) -> Look {
     let (sin_lat, cos_lat) = sin_cos(station.lat);
     let (sin_lon, cos_lon) = sin_cos(station.lon);

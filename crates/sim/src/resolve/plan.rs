@@ -80,12 +80,16 @@ impl DirectionId {
     /// Its plan among those of all links.
     pub fn of(self, links: &[LinkPlan]) -> &DirectionPlan {
         let link = &links[self.link()];
-        if self.0 % 2 == 0 { &link.forward } else { &link.reverse }
+        if self.is_forward() { &link.forward } else { &link.reverse }
+    }
+
+    fn is_forward(self) -> bool {
+        self == Self::forward(self.link())
     }
 
     /// "forward" or "reverse".
     pub fn way(self) -> &'static str {
-        if self.0 % 2 == 0 { "forward" } else { "reverse" }
+        if self.is_forward() { "forward" } else { "reverse" }
     }
 }
 
