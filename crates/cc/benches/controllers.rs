@@ -60,7 +60,7 @@ impl SteadyPath {
                 prior_in_flight: BDP,
             });
         }
-        if self.cc.deadline().is_some_and(|at| at <= flow.now) {
+        if self.cc.decision().deadline <= flow.now {
             self.cc.on_deadline(flow);
         }
         if self.cc.decision().cwnd > 2 * BDP {

@@ -1,12 +1,11 @@
 //! The cost of a packet for links and the event queue, without TCP: `cargo bench -p bentpipe-sim`.
 //!
-//! Links and events have no interface of their own here, so packets at a constant rate cross chains of links, and many flows one link. With
-//! links recorded each hop is noted; without, a packet crosses the chain ahead of time.
+//! Packets at a constant rate cross chains of links, by the fast path and by the reference loop, and many flows cross one link.
 
 use std::fmt::Write;
 
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::{Scenario, no_supply, run};
+use bentpipe_sim::{Scenario, no_supply, run, run_by_reference};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const PACKETS: u64 = 100_000;
@@ -16,12 +15,8 @@ fn plan(text: &str) -> Plan {
 }
 
 /// One flow over so many links in a row.
-fn chain(links: u64, recorded: &str) -> Plan {
+fn chain(links: u64) -> Plan {
     let mut text = String::from("duration = \"10 s\"\n");
-    if !recorded.is_empty() {
-        writeln!(text, "record = {{ flows = false, links = true, interval = \"1 s\", {recorded} }}")
-            .expect("a string");
-    }
     let mut path = Vec::new();
     for i in 0..links {
         writeln!(text, "[link.l{i}]\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"").expect("a string");
@@ -50,13 +45,14 @@ fn crowd(flows: u64) -> Plan {
 fn links(c: &mut Criterion) {
     let mut group = c.benchmark_group("packet over links");
     group.throughput(Throughput::Elements(PACKETS)).sample_size(10);
-    for (name, recorded) in [("followed at once", ""), ("an event each", "segments = false")] {
-        for links in [1, 2, 4, 8] {
-            let plan = chain(links, recorded);
-            group.bench_function(BenchmarkId::new(name, links), |b| {
-                b.iter(|| run(&plan, &mut no_supply, &mut |_| true).expect("it runs"));
-            });
-        }
+    for links in [1, 2, 4, 8] {
+        let plan = chain(links);
+        group.bench_function(BenchmarkId::new("fast path", links), |b| {
+            b.iter(|| run(&plan, &mut no_supply, &mut |_| true).expect("it runs"));
+        });
+        group.bench_function(BenchmarkId::new("reference loop", links), |b| {
+            b.iter(|| run_by_reference(&plan, &mut no_supply, &mut |_| true).expect("it runs"));
+        });
     }
     group.finish();
 }
