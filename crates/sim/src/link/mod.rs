@@ -28,7 +28,7 @@
 //! }
 //! assert_eq!(out, [(251, 10, Fate::Delivered), (252, 11, Fate::Lost), (253, 12, Fate::Delivered)]);
 //!
-//! What a short cut may rely on: nothing comes out earlier or closer; with losses there is no constant time in transit.
+//! // What a short cut may rely on: nothing comes out earlier or closer; with losses there is no constant time in transit.
 //! let promises = direction.promises(1500);
 //! assert!(promises.in_order && promises.constant.is_none());
 //! assert_eq!((promises.least_delay, promises.least_gap), (Span::from_millis(250), Span::from_millis(1)));

@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use bentpipe_cc::registry;
+use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_sim::plan::{Plan, RecordPlan};
 use bentpipe_sim::record::{Outcome, Report};
-use bentpipe_sim::{RunError, Scenario, no_supply, random_scenario, run, run_by_reference, run_many};
+use bentpipe_sim::{
+    RunError, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured, run_many,
+};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -113,6 +116,13 @@ proptest! {
     #[test]
     fn any_valid_scenario_runs_lawfully_and_repeatably(text in scenario(0)) {
         let Some((plan, alone)) = check(&text)? else { return Ok(()) };
+        // A capture looks at each packet and changes nothing. Packets that are none of IPv4 are refused.
+        let path = std::env::temp_dir().join(format!("bentpipe-random-{}.pcapng", std::process::id()));
+        let capture = Capture { path, at: Place::Sender, whole: false };
+        if let Ok(captured) = run_captured(&plan, Some(&capture), &mut no_supply, &mut |_| true) {
+            prop_assert!(format!("{captured:?}") == format!("{alone:?}"), "captured:\n{text}");
+            drop(std::fs::remove_file(&capture.path));
+        }
         let alone = format!("{alone:?}");
         let beside = run_many(3, 3, &AtomicBool::new(false), &|_| run(&plan, &mut no_supply, &mut |_| true));
         for other in beside.map_err(|e| TestCaseError::fail(e.to_string()))? {

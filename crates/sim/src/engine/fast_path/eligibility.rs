@@ -18,12 +18,13 @@ pub(in crate::engine) struct Eligibility {
     pub(super) prompt: Vec<bool>,
     /// May parts of the network be worked out one after the other?
     pub(super) partitions: bool,
+    /// May a packet pass a direction without an event?
+    pub(super) unseen: bool,
 }
 
 /// The short cuts for which `plan` is eligible; `None` if the reference loop must work it out.
 ///
-/// Captured packets need the reference loop, because each is looked at wherever it passes. So does a packet that may take no time over a
-/// direction. An instant may then give rise to an event of the same instant with a lower number. That event comes too late for its order;
+/// A packet that may take no time over a direction needs the reference loop. An instant may then give rise to an event of the same instant with a lower number. That event comes too late for its order;
 /// the fast path would swap packets that two directions bring to a third. With a trace of segments, so do two packets that leave a
 /// direction at one instant: a loss known ahead of time waits for its row.
 pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<Eligibility> {
@@ -35,7 +36,7 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     let takes_time = all(|p| p.least_delay > Span::ZERO || p.least_gap > Span::ZERO);
     let parts_packets = all(|p| p.least_gap > Span::ZERO);
     let captured = network.tap.as_ref().is_some_and(|tap| tap.captures());
-    if captured || !takes_time || network.tap.is_some() && !parts_packets {
+    if !takes_time || network.tap.is_some() && !parts_packets {
         return None;
     }
     // A sample at a change of the window counts the data that came before the acknowledgement, also of the same instant. The order of their
@@ -56,7 +57,8 @@ pub(in crate::engine) fn eligibility(plan: &Plan, network: &Network) -> Option<E
     let nobody_looks = !recorder.has_changes() && recorder.first_tick().is_none();
     Some(Eligibility {
         prompt: network.flows.iter().zip(&plan.flows).map(prompt).collect(),
-        partitions: nobody_looks && !plan.flows.iter().any(from_outside),
+        partitions: nobody_looks && !captured && !plan.flows.iter().any(from_outside),
+        unseen: !captured,
     })
 }
 

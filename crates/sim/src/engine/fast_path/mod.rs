@@ -42,6 +42,8 @@ enum Recorded {
     Receivers,
     /// Packets at directions, and deliveries to receivers.
     Directions,
+    /// Each packet where it enters a direction: every direction is opaque.
+    Packets,
 }
 
 /// A run in progress.
@@ -72,13 +74,15 @@ impl FastPath {
         let sizes = eligibility::sizes(&network.directions, &network.flows, routes);
         let all = 0..sizes.len();
         let promises = |i| eligibility::promises(i, &sizes, &network);
-        let in_order: Vec<bool> = all.clone().map(|i| promises(i).all(|p| p.in_order)).collect();
+        let in_order: Vec<bool> =
+            all.clone().map(|i| eligible.unseen && promises(i).all(|p| p.in_order)).collect();
         let delay = |i| promises(i).map(|p| p.least_delay).min().unwrap_or(Span::ZERO);
         let delays: Vec<Span> = all.map(delay).collect();
         let is_shared: Vec<bool> = network.directions.iter().map(Direction::is_shared).collect();
         let feeders = routes::feeders(&hops, &is_shared, &ways);
         routes::assign(&mut hops, &in_order, &ways, &feeders);
-        let constants = delay_line::constants(&network.directions, &feeders, &sizes);
+        let mut constants = delay_line::constants(&network.directions, &feeders, &sizes);
+        constants.iter_mut().for_each(|constant| *constant &= eligible.unseen);
         for (direction, sizes) in network.directions.iter_mut().zip(&sizes) {
             if let [size] = **sizes {
                 direction.expect_equal_packets(size);
@@ -225,7 +229,18 @@ impl FastPath {
             Recorded::Nothing => self.forward::<false, false>(packet),
             Recorded::Receivers => self.forward::<true, false>(packet),
             Recorded::Directions => self.forward::<true, true>(packet),
+            Recorded::Packets => self.enter(packet),
         }
+    }
+
+    /// A packet enters the direction of its present hop, and is captured there.
+    #[inline(never)]
+    fn enter(&mut self, packet: &Packet) {
+        let i = self.hops[packet.hop as usize].direction as usize;
+        if let Some(tap) = &mut self.network.tap {
+            tap.enters(self.now, i, packet, &self.network.sacks);
+        }
+        self.push(i, self.now, packet);
     }
 
     /// Offers a packet to the direction of its present hop, and takes it on for as long as it needs no event. On the way it may become its
@@ -309,7 +324,8 @@ impl FastPath {
         let before = direction.next();
         let pushed = direction.push(at, *packet, class);
         let next = direction.next();
-        if next != before {
+        // The next packet may be another flow's, of the same instant.
+        if next != before || direction.is_shared() {
             self.expect_of_flow(i, next);
         }
         let brought = self.brought(packet);
@@ -386,10 +402,12 @@ fn announce(hops: &[Hop], network: &mut Network) -> Recorded {
         let acks_first: Vec<bool> = ends.iter().map(|(data, acks)| acks.direction < data.direction).collect();
         recorder.expect_receivers(&acks_first);
     }
-    match (recorder.has_links(), ahead) {
-        (true, _) => Recorded::Directions,
-        (false, true) => Recorded::Receivers,
-        (false, false) => Recorded::Nothing,
+    let captured = network.tap.as_ref().is_some_and(|tap| tap.captures());
+    match (captured, recorder.has_links(), ahead) {
+        (true, ..) => Recorded::Packets,
+        (false, true, _) => Recorded::Directions,
+        (false, false, true) => Recorded::Receivers,
+        (false, false, false) => Recorded::Nothing,
     }
 }
 
