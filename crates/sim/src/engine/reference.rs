@@ -7,7 +7,8 @@
 //! This loop takes no short cut and needs no promise. It works out the runs for which the fast path is not eligible. It is the oracle with
 //! which the fast path is compared, bit for bit.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
@@ -41,7 +42,8 @@ enum Event {
 pub(super) struct Reference {
     network: Network,
     now: Time,
-    events: BTreeSet<(Time, Event)>,
+    /// The earliest event is on top. An event that was moved keeps its old entry.
+    events: BinaryHeap<Reverse<(Time, Event)>>,
     /// The entity of each direction, and the instant at which its event is due.
     arrivals: Vec<(u32, Option<Time>)>,
     /// The instants at which the timers of each flow's sender and receiver are due.
@@ -76,14 +78,14 @@ impl Reference {
         };
         let routes = (0..).zip(&plan.flows).map(&mut route).collect();
         let timers = vec![[NEVER; 2]; plan.flows.len()];
-        let mut run = Self { network, now: Time(0), events: BTreeSet::new(), arrivals, timers, routes };
+        let mut run = Self { network, now: Time(0), events: BinaryHeap::new(), arrivals, timers, routes };
         for f in 0..plan.flows.len() {
             run.arm_sender(f, run.network.flows[f].start);
             if run.network.flows[f].stop < NEVER {
-                run.events.insert((run.network.flows[f].stop, Event::Stop(f as u32)));
+                run.events.push(Reverse((run.network.flows[f].stop, Event::Stop(f as u32))));
             }
         }
-        run.events.extend(run.network.recorder.first_tick().map(|first| (first, Event::Tick)));
+        run.events.extend(run.network.recorder.first_tick().map(|first| Reverse((first, Event::Tick))));
         run
     }
 
@@ -94,7 +96,7 @@ impl Reference {
     pub(super) fn run(mut self, watch: &mut Watch<'_>) -> Result<Network, RunError> {
         let end = self.network.end;
         let mut until_look = EVENTS_PER_LOOK;
-        while let Some((at, event)) = self.events.pop_first().filter(|&(at, _)| at <= end) {
+        while let Some(Reverse((at, event))) = self.events.pop().filter(|&Reverse((at, _))| at <= end) {
             self.now = at;
             if let Some(tap) = &mut self.network.tap
                 && !matches!(event, Event::Arrival { .. })
@@ -102,10 +104,12 @@ impl Reference {
                 tap.expires();
             }
             match event {
-                Event::Arrival { entity, direction } => self.on_arrival(entity, direction as usize),
+                Event::Arrival { entity, direction } if self.is_due(direction) => {
+                    self.on_arrival(entity, direction as usize);
+                }
                 Event::Sender(f) if self.comes_up(f, 0) => self.on_sender_timer(f as usize),
                 Event::Receiver(f) if self.comes_up(f, 1) => self.on_receiver_timer(f as usize),
-                Event::Sender(_) | Event::Receiver(_) => {}
+                Event::Arrival { .. } | Event::Sender(_) | Event::Receiver(_) => {} // it was moved
                 Event::Stop(f) => self.on_stop(f as usize),
                 Event::Tick => self.on_tick(),
             }
@@ -182,10 +186,14 @@ impl Reference {
         let (entity, due) = &mut self.arrivals[i];
         let event = Event::Arrival { entity: *entity, direction: i as u32 };
         if *due != next {
-            due.iter().for_each(|&at| _ = self.events.remove(&(at, event)));
-            self.events.extend(next.map(|at| (at, event)));
+            self.events.extend(next.map(|at| Reverse((at, event))));
             *due = next;
         }
+    }
+
+    /// Is the event of a direction that comes up now the one scheduled last?
+    fn is_due(&self, direction: u32) -> bool {
+        self.arrivals[direction as usize].1 == Some(self.now)
     }
 
     fn on_data(&mut self, mut packet: Packet) {
@@ -298,7 +306,7 @@ impl Reference {
     fn on_tick(&mut self) {
         let Network { recorder, flows, directions, .. } = &mut self.network;
         let next = recorder.tick(self.now, flows, directions);
-        self.events.extend(next.map(|at| (at, Event::Tick)));
+        self.events.extend(next.map(|at| Reverse((at, Event::Tick))));
     }
 
     fn arm_sender(&mut self, f: usize, at: Time) {
@@ -314,7 +322,7 @@ impl Reference {
         let armed = &mut self.timers[f][end];
         if at < *armed {
             *armed = at;
-            self.events.insert((at, timer));
+            self.events.push(Reverse((at, timer)));
         }
     }
 
