@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -38,10 +39,7 @@ def find(name: str) -> dict[str, Any]:
     Raises:
         ScenarioError: there is none; the message gives the nearest names.
     """
-    for entry in _entries():
-        if entry["id"] == name:
-            return dict(entry)
-    raise _core.ScenarioError(unknown("algorithm", name, [e["id"] for e in _entries()]))
+    return _find("algorithm", "id", name, _entries())
 
 
 VALUES = {
@@ -73,10 +71,7 @@ def find_queue(kind: str) -> dict[str, Any]:
     Raises:
         ScenarioError: there is none; the message gives the nearest names.
     """
-    for entry in _kinds():
-        if entry["kind"] == kind:
-            return dict(entry)
-    raise _core.ScenarioError(unknown("queue", kind, [e["kind"] for e in _kinds()]))
+    return _find("queue", "kind", kind, _kinds())
 
 
 def allowed(key: dict[str, Any]) -> str:
@@ -91,6 +86,14 @@ def style(cc: str) -> dict[str, str]:
         if entry["id"] == cc:
             return {key: entry[key] for key in ("label", "colour", "marker")}
     return {"label": cc, "colour": "#000000", "marker": "."}
+
+
+def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The entry whose `key` is `name`, or an error that names `what` was looked for and the nearest names."""
+    known = {entry[key]: entry for entry in entries}
+    if name not in known:
+        raise _core.ScenarioError(unknown(what, name, list(known)))
+    return dict(known[name])
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
