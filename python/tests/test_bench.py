@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -244,7 +245,8 @@ def test_an_ns3_that_fails_costs_its_own_number_and_nothing_else(monkeypatch: py
 def test_the_command_prints_the_table_and_keeps_the_timings(tmp_path: Path) -> None:
     out = tmp_path / "timings.json"
     command = [sys.executable, "-m", "bentpipe.bench", "--only", "e", "--pairs", "1", "--quick"]
-    done = subprocess.run([*command, "--out", out], capture_output=True, text=True, check=True)
+    wide = {**os.environ, "COLUMNS": "120"}  # in a narrow table a number goes over two lines
+    done = subprocess.run([*command, "--out", out], capture_output=True, text=True, check=True, env=wide)
     assert "pair 1 of 1, e:" in done.stderr
     kept = json.loads(out.read_text(encoding="utf-8"))
     assert len(kept["cases"]["e"]["pairs"]) == 1
