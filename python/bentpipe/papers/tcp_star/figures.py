@@ -194,7 +194,7 @@ def runs_section(base: pl.DataFrame) -> Section:
 
 
 def _index_of_means(base: pl.DataFrame, ber: float, n: int) -> list[str]:
-    """Jain's index of the throughputs averaged over seeds: what is left of a mean index without its spread."""
+    """Jain's index of the throughputs averaged over seeds, beside the mean of each seed's index."""
     own, reno = (claims.samples(base, name, "mixed", ber, n) for name in ("x_mbps", "reno_mbps"))
     return [f"{jain([fmean(own[x]), fmean(reno[x])]):.3f}" for x in own]
 

@@ -156,8 +156,8 @@ def _below(crowd: Mapping[str, float]) -> float:
 
 def _little(crowd: Mapping[str, float]) -> str:
     return (
-        f"TCP-STAR and TCP-J are {_below(crowd):.2f} below {BR}, which the paper calls a little. It prints no "
-        f"number; {claims.A_LITTLE:g}, twice the tolerance of an index, is ours."
+        f"TCP-STAR and TCP-J are {_below(crowd):.2f} below {BR}, which the paper calls a little. It prints "
+        f"no number; {claims.A_LITTLE:g}, twice the tolerance of an index, is ours."
     )
 
 
@@ -208,7 +208,9 @@ def _s7(found: Findings) -> Reason:
     again = {x: 100 * v for x, v in resent.items()}
     detail = paragraphs(f"""
         J at N = {most}: {_said(j)}; beside NewReno {_said(beside)}. The text has no number for the better
-        fairness that the flows keep. So the checks of an index of 1 are shown and not counted. Packets lost at the queue in a run: {_said(drops)}; segments sent again:
+        fairness that the flows keep. So the checks of an index of 1 are shown and not counted.
+
+        Packets lost at the queue in a run: {_said(drops)}; segments sent again:
         {_said(again, "%")}. Reno's window plus the estimate is more than a flow's share, so TCP-STAR's flows
         keep overrunning the queue.
     """)
@@ -279,8 +281,8 @@ def setup_section(base: pl.DataFrame) -> Section:
           receiver ({first} x {SMALL} = {first * SMALL} segments fit into the link and
           {first * SMALL - round(on_wire)} places of its queue; here {lost:.1f} packets are lost at the
           queue), and cannot hold for flows of {BDP} segments over a queue of {SMALL} (tried below)
-        - Queue of the link | {BDP} segments | [implied] the paper's start-up at BER 0 is without loss, which a
-          queue of 64 does not allow NewReno's slow start. 64 is tried below
+        - Queue of the link | {BDP} segments | [implied] the paper's start-up at BER 0 is without loss, which
+          a queue of 64 does not allow NewReno's slow start. 64 is tried below
         - Loss recovery of NewReno | RFC 6582, to ssthresh at the end of a recovery (option 2) | [default]
           exit_recovery_fix_ is 0 in ns-2. Option 1 is tried below
         - Loss recovery of the others | SACK | [ours] the paper names none. It speaks once of a TCP-Reno

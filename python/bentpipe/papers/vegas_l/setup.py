@@ -333,7 +333,11 @@ READINGS = (
         ("line-15-unscaled", "rounded-diff"),
         quick=True,
     ),
-    Reading("fitted", "fitted: buffer 40 packets, line 15 unscaled", ("buffer-40", "line-15-unscaled")),
+    Reading(
+        "fitted",
+        "fitted: as the defensible reading, with a buffer of 40 packets",
+        ("line-15-unscaled", "rounded-diff", "buffer-40"),
+    ),
 )
 
 #: The seed whose windows figure 4 draws.
