@@ -29,7 +29,7 @@ pub enum SpuriousTimeout {
 pub enum NewRenoExit {
     /// Option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS), so that no burst follows.
     FlightSize,
-    /// Option 2: ssthresh, as ns-2.
+    /// Option 2: ssthresh, as ns-2.35 (`exit_recovery_fix_` is 0 in its ns-default.tcl).
     Ssthresh,
 }
 
@@ -116,7 +116,7 @@ impl Options {
             rack: false,
             tlp: false,
             dsack: false,
-            newreno_exit: NewRenoExit::FlightSize,
+            newreno_exit: NewRenoExit::Ssthresh,
             prr: false,
             byte_counting: false,
             limited_transmit: true,
@@ -150,6 +150,7 @@ impl Options {
             rack: true,
             tlp: true,
             dsack: true,
+            newreno_exit: NewRenoExit::FlightSize,
             prr: true,
             byte_counting: true,
             delayed_ack: Some(Span::from_millis(200)),

@@ -262,7 +262,7 @@ pub struct Flow {
     /// SACK. Paper no, modern yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
-    /// Window at the end of a recovery without SACK (RFC 6582). Default "flight-size".
+    /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", modern "flight-size".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newreno_exit: Option<FullAck>,
     /// Proportional rate reduction (RFC 9937). Paper no, modern yes.

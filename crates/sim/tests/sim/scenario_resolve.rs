@@ -119,6 +119,12 @@ fn loss_detection_follows_profile_and_recovery() {
         (exit(""), exit("newreno_exit = \"ssthresh\"")),
         (NewRenoExit::FlightSize, NewRenoExit::Ssthresh)
     );
+    // ns-2.35 leaves recovery at ssthresh.
+    let paper = "profile = \"paper\"\n";
+    assert_eq!(
+        (exit(paper), exit(&format!("{paper}newreno_exit = \"flight-size\""))),
+        (NewRenoExit::Ssthresh, NewRenoExit::FlightSize)
+    );
 }
 
 #[test]
