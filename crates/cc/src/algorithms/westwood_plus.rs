@@ -3,15 +3,16 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout. The
 //! filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at the end of slow start comes earlier. On
-//! a long path the estimate is then a fraction of the rate, and so is the window.
+//! a long path the estimate is then a fraction of the rate; by the end of recovery it has had some more round trips.
 //! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and its filter ->
-//! [`RoundRate::observe`]. At congestion T = max(2, bw RTTmin) and W = min(W, T), after a timeout W = 1 -> `backoff`.
-//! Growth is Reno's.
+//! [`RoundRate::observe`]. The estimate is T = max(2, bw RTTmin). A loss halves W, and when its recovery ends W = T ->
+//! [`Retreat::on_life`]. After a timeout W = 1 and slow start leads up to T -> `backoff`. Growth is Reno's.
 //! Decisions where the authorities differ:
 //!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the mean of two
 //!    samples. The first sample sets them.
-//!  * `rules`: `paper` (also ns-3; default) goes to the estimate when the loss is found. `linux` goes to half then, and to the
-//!    estimate, upwards too, when recovery ends. ECN has no recovery to wait for: half, and the estimate at once.
+//!  * `rules`: `linux` (default; `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR) goes to half when the loss is found, and to the
+//!    estimate that it has when recovery ends, upwards too and whatever limits the sender. ECN has no recovery here whose
+//!    end is reported: the estimate at once. `paper` (also ns-3) goes to the estimate when the loss is found, never up.
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 
@@ -47,8 +48,8 @@ pub(crate) const FILTER: Param = Param::choice("filter", &["linux", "paper", "ns
 );
 
 /// See the head of this file.
-pub(crate) const RULES: Param = Param::choice("rules", &["paper", "linux"])
-    .about("when the window goes to the estimate: at the loss (paper), or when its recovery ends, half before (linux)");
+pub(crate) const RULES: Param = Param::choice("rules", &["linux", "paper"])
+    .about("when the window goes to the estimate: when recovery ends, half before (linux), or at the loss (paper)");
 
 /// The shortest interval of a rate sample (Linux).
 const SHORTEST: Span = Span::from_millis(50);
@@ -200,11 +201,10 @@ impl Retreat {
     }
 
     /// See [`Policy::on_life`].
-    pub(crate) fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+    pub(crate) fn on_life(&mut self, w: &mut Window, what: Life) {
         if what == Life::Recovered && core::mem::take(&mut self.due) {
             let target = self.rate.window().max(2.0);
-            w.cwnd = if flow.cwnd_limited { target } else { target.min(w.cwnd) };
-            w.ssthresh = target;
+            *w = Window { cwnd: target, ssthresh: target };
         }
     }
 }
@@ -241,8 +241,8 @@ impl Policy for WestwoodPlus {
         self.retreat.on_undo();
     }
 
-    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        self.retreat.on_life(w, flow, what);
+    fn on_life(&mut self, w: &mut Window, _flow: &Flow, what: Life) {
+        self.retreat.on_life(w, what);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
@@ -300,7 +300,7 @@ mod tests {
                 near(rig.t(), 100.0, 0.02);
             }
         }
-        let mut rig = Rig::new("westwood-plus", &[], 1000.0, 2.0);
+        let mut rig = Rig::new("westwood-plus", &[("rules", text("paper"))], 1000.0, 2.0);
         for _ in 0..20 {
             rig.round(0.5);
         }
@@ -330,6 +330,30 @@ mod tests {
         let mut rig = after_rounds("linux", "linux", 110.0);
         rig.congestion(Congestion::Ecn);
         near(rig.w(), 100.0, 0.02);
+    }
+
+    /// Linux `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR: the estimate is the one at the end of recovery, and nothing but it
+    /// decides. A loss in slow start, when the filter has not yet seen the rate, costs half of what is delivered later.
+    #[test]
+    fn the_estimate_is_taken_when_recovery_ends_whatever_limits_the_sender() {
+        for limited in [true, false] {
+            let mut rig = Rig::new("westwood-plus", &[], 10.0, f64::INFINITY);
+            rig.ack(0.001, 0.5, 0.5, false);
+            for _ in 0..5 {
+                rig.path(100.0, 0.5);
+            }
+            rig.congestion(Congestion::Loss);
+            let at_loss = rig.w();
+            rig.flow.phase = Phase::Recovery;
+            for _ in 0..200 {
+                rig.ack(50.0, 0.25, 0.5, false);
+            }
+            rig.flow.cwnd_limited = limited;
+            rig.cc.on_life(&rig.flow, Life::Recovered);
+            near(rig.w(), 100.0, 0.01);
+            near(rig.t(), 100.0, 0.01);
+            assert!(at_loss > 110.0, "half of {} segments", 2.0 * at_loss);
+        }
     }
 
     /// After a timeout RTTmin is that of the next sample: a path that has become longer is seen.
@@ -365,7 +389,7 @@ mod tests {
     fn the_rate_under_regular_loss() {
         let (p, rtt, min) = (1e-6, 0.5, 0.45);
         let expected = 1.0 / libm::sqrt(rtt * (rtt - min) * p);
-        let mut rig = Rig::new("westwood-plus", &[], expected * rtt, 2.0);
+        let mut rig = Rig::new("westwood-plus", &[("rules", text("paper"))], expected * rtt, 2.0);
         rig.ack(0.001, min, min, false);
         let (mut since, mut sent, mut losses, mut begin) = (0.0, 0.0, 0, 0.0);
         while losses < 12 {
