@@ -34,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("the gap to Wmax over alpha is the growth of a round trip"),
         Param { kind: Kind::Choice(&["eq6", "round"]), ..ACK_MODE },
         FILTER,
-        Param { kind: Kind::Choice(&["paper", "linux"]), ..RULES },
+        Param { kind: Kind::Choice(&["paper", "linux", "ns-2"]), ..RULES },
         BASE_WINDOW,
     ],
     sender: SenderOptions::NONE,
@@ -98,8 +98,8 @@ impl Policy for LogWestwoodPlus {
         self.retreat.on_undo();
     }
 
-    fn on_life(&mut self, w: &mut Window, _flow: &Flow, what: Life) {
-        self.retreat.on_life(w, what);
+    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+        self.retreat.on_life(w, flow, what);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

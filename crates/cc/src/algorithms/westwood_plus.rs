@@ -13,6 +13,8 @@
 //!  * `rules`: `linux` (default; `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR) goes to half when the loss is found, and to the
 //!    estimate that it has when recovery ends, upwards too and whatever limits the sender. ECN has no recovery here whose
 //!    end is reported: the estimate at once. `paper` (also ns-3) goes to the estimate when the loss is found, never up.
+//!    `ns-2` is Linux's module in ns-2.35, whose `Agent/TCP/Linux` does not raise that event: T stays half of the window of
+//!    the loss. The window goes to the estimate that was known then, and from there by slow start to T.
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 
@@ -48,8 +50,10 @@ pub(crate) const FILTER: Param = Param::choice("filter", &["linux", "paper", "ns
 );
 
 /// See the head of this file.
-pub(crate) const RULES: Param = Param::choice("rules", &["linux", "paper"])
-    .about("when the window goes to the estimate: when recovery ends, half before (linux), or at the loss (paper)");
+pub(crate) const RULES: Param = Param::choice("rules", &["linux", "paper", "ns-2"]).about(
+    "when the window goes to the estimate: when recovery ends, half before (linux); at the loss (paper); at the loss, with \
+     ssthresh at half (ns-2)",
+);
 
 /// The shortest interval of a rate sample (Linux).
 const SHORTEST: Span = Span::from_millis(50);
@@ -162,33 +166,52 @@ impl RoundRate {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rules {
+    Linux,
+    Paper,
+    Ns2,
+}
+
+/// Segments that may follow each other at the end of a recovery (ns-2, `tcp_moderate_cwnd`).
+const BURST: f64 = 3.0;
+
 /// Westwood+'s answer to congestion, which LogWestwood+ shares.
 #[derive(Debug)]
 pub(crate) struct Retreat {
     pub(crate) rate: RoundRate,
-    /// `rules = "linux"`.
-    late: bool,
-    /// The window goes to the estimate when the recovery under way ends.
-    due: bool,
+    rules: Rules,
+    /// A recovery is under way, at whose end the window is set: the estimate at its start.
+    due: Option<f64>,
 }
 
 impl Retreat {
     /// With the parameters [`FILTER`], [`RULES`] and [`BASE_WINDOW`] of `args`.
     pub(crate) fn new(args: &Args) -> Self {
-        Self { rate: RoundRate::new(args), late: args.is(RULES.name, "linux"), due: false }
+        let rules = match () {
+            () if args.is(RULES.name, "paper") => Rules::Paper,
+            () if args.is(RULES.name, "ns-2") => Rules::Ns2,
+            () => Rules::Linux,
+        };
+        Self { rate: RoundRate::new(args), rules, due: None }
     }
 
     /// See [`Policy::backoff`].
     pub(crate) fn backoff(&self, w: &Window, why: Congestion) -> Cut {
-        if self.late && why == Congestion::Loss {
-            return Cut::standard(w.cwnd / 2.0, why);
+        let half = w.cwnd / 2.0;
+        match self.rules {
+            Rules::Linux if why == Congestion::Loss => Cut::standard(half, why),
+            Rules::Ns2 if why == Congestion::Loss => {
+                Cut { ssthresh: half, ..to_estimate(w, self.rate.window(), why) }
+            }
+            _ => to_estimate(w, self.rate.window(), why),
         }
-        to_estimate(w, self.rate.window(), why)
     }
 
     /// See [`Policy::on_congestion`].
     pub(crate) fn on_congestion(&mut self, why: Congestion) {
-        self.due = self.late && why == Congestion::Loss;
+        let late = self.rules != Rules::Paper && why == Congestion::Loss;
+        self.due = late.then(|| self.rate.window());
         if why == Congestion::Timeout {
             self.rate.forget_min();
         }
@@ -196,15 +219,25 @@ impl Retreat {
 
     /// See [`Policy::on_undo`].
     pub(crate) fn on_undo(&mut self) {
-        self.due = false;
+        self.due = None;
         self.rate.stale = false;
     }
 
     /// See [`Policy::on_life`].
-    pub(crate) fn on_life(&mut self, w: &mut Window, what: Life) {
-        if what == Life::Recovered && core::mem::take(&mut self.due) {
+    pub(crate) fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+        if what != Life::Recovered {
+            return;
+        }
+        let Some(at_loss) = self.due.take() else { return };
+        if self.rules == Rules::Linux {
             let target = self.rate.window().max(2.0);
             *w = Window { cwnd: target, ssthresh: target };
+            return;
+        }
+        let out = flow.in_flight as f64 / f64::from(flow.mss.max(1));
+        w.cwnd = at_loss.max(2.0);
+        if w.cwnd < w.ssthresh {
+            w.cwnd = w.ssthresh.min(out + BURST);
         }
     }
 }
@@ -241,8 +274,8 @@ impl Policy for WestwoodPlus {
         self.retreat.on_undo();
     }
 
-    fn on_life(&mut self, w: &mut Window, _flow: &Flow, what: Life) {
-        self.retreat.on_life(w, what);
+    fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
+        self.retreat.on_life(w, flow, what);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
@@ -354,6 +387,23 @@ mod tests {
             near(rig.t(), 100.0, 0.01);
             assert!(at_loss > 110.0, "half of {} segments", 2.0 * at_loss);
         }
+    }
+
+    /// ns-2.35 tcp-linux.cc, `tcp_fastretrans_alert`: ssthresh is half of the window of the loss, and the window what is in
+    /// flight and three segments, from which slow start leads back.
+    #[test]
+    fn ns_2_leaves_the_threshold_at_half() {
+        let mut rig = after_rounds("ns-2", "linux", 300.0);
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), 100.0, 0.02);
+        near(rig.t(), before / 2.0, 1e-6);
+        rig.flow.in_flight = 97_000_000;
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        near(rig.w(), 100.0, 1e-6);
+        near(rig.t(), before / 2.0, 1e-6);
+        rig.path(100.0, 0.5);
+        near(rig.w(), before / 2.0, 0.02);
     }
 
     /// After a timeout RTTmin is that of the next sample: a path that has become longer is seen.
