@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "EVENTS_PER_LOOK",
+    "EVENTS_PER_PROGRESS",
     "RawResult",
     "ScenarioError",
     "check",
@@ -19,7 +19,7 @@ __all__ = [
     "version",
 ]
 
-EVENTS_PER_LOOK: int
+EVENTS_PER_PROGRESS: int
 """A run reports its progress once in so many events."""
 
 class ScenarioError(ValueError):

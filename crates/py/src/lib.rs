@@ -1,6 +1,7 @@
 //! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
 
 mod controller;
+mod reminder;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use bentpipe_cc::registry::{self, Kind, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
-use bentpipe_sim::{RunError, Scenario};
+use bentpipe_sim::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -20,6 +21,7 @@ use pyo3::types::PyDict;
 use serde_json::json;
 
 use controller::{Failure, PyController};
+use reminder::Reminder;
 
 pyo3::create_exception!(
     _core,
@@ -233,6 +235,8 @@ fn run(
     let failure = Failure::default();
     let controllers = controllers.unwrap_or_default();
     let began = clock();
+    let reminder = Reminder::every(Duration::from_millis(50));
+    let mut looks = 0_u64;
     let result = py.detach(|| {
         let mut supply = |key: &str, start: bentpipe_cc::Start| {
             let factory =
@@ -241,9 +245,14 @@ fn run(
                 .map_err(|e| failure.set_and_say(e))
         };
         bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
+            looks += 1;
+            let progress = progress.as_ref().filter(|_| looks.is_multiple_of(LOOKS_PER_COUNT));
+            if progress.is_none() && !reminder.is_due() {
+                return true;
+            }
             !failure.is_set()
                 && Python::attach(|py| {
-                    let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
+                    let told = progress.map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
                     py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
                 })
         })
@@ -278,7 +287,8 @@ fn run_many(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RawResult>> {
-    let checked = scenarios.iter().map(|s| plan(s)).collect::<PyResult<Vec<_>>>()?;
+    let checked = scenarios.iter().map(|s| py.check_signals().and_then(|()| plan(s)));
+    let checked = checked.collect::<PyResult<Vec<_>>>()?;
     let (scenarios, plans): (Vec<Scenario>, Vec<Plan>) = checked.into_iter().unzip();
     let total = plans.len();
     let stop = Arc::new(AtomicBool::new(false));
@@ -333,7 +343,7 @@ fn run_many(
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
-    m.add("EVENTS_PER_LOOK", bentpipe_sim::EVENTS_PER_LOOK)?;
+    m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
