@@ -25,6 +25,7 @@ _FIXED = {
     "byte_counting": False,
     "limited_transmit": True,
     "delayed_ack": False,
+    "rto": "rfc6298",
     "spurious": "none",
     "pacing": False,
     "ect1": False,
