@@ -25,8 +25,8 @@ use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 /// How many events pass between two calls of a [`Watch`].
 pub const EVENTS_PER_LOOK: u64 = 1 << 16;
 
-/// Builds the controllers of [`CcPlan::Supplied`] from the key and the start of the connection.
-pub type Supply<'a> = dyn FnMut(&str, Start) -> Result<Box<dyn Controller>, String> + 'a;
+/// Builds the controllers of [`CcPlan::Supplied`] from the key, the name of the flow, and the start of its connection.
+pub type Supply<'a> = dyn FnMut(&str, &str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
 /// Called once in [`EVENTS_PER_LOOK`] events with the share of simulated time that has passed; false stops the run.
 pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
@@ -171,14 +171,19 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
     let cc = match &*flow.source {
         Source::Cbr { .. } => None,
         Source::Tcp { cc, options, .. } => {
-            let built = build(cc, options, supply);
+            let built = build(cc, &flow.name, options, supply);
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
     Ok(FlowState::new(flow, start, cc))
 }
 
-fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {
+fn build(
+    cc: &CcPlan,
+    flow: &str,
+    options: &Options,
+    supply: &mut Supply<'_>,
+) -> Result<Box<dyn Controller>, String> {
     let start = Start {
         mss: options.mss,
         initial_window: options.initial_window,
@@ -186,7 +191,7 @@ fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<
     };
     match cc {
         CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
-        CcPlan::Supplied { key } => supply(key, start),
+        CcPlan::Supplied { key } => supply(key, flow, start),
     }
 }
 
