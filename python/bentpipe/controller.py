@@ -17,7 +17,8 @@ retransmission, the limits of the receiver. Reno, complete:
                 self.cwnd += segments / self.cwnd
 
         def on_congestion(self, flow, why):
-            self.ssthresh = max(self.cwnd / 2, 2)
+            if self.cwnd > 1:  # not at a timeout that follows another
+                self.ssthresh = max(self.cwnd / 2, 2)
             self.cwnd = 1 if why == "timeout" else self.ssthresh
 
 Use the class wherever an algorithm is named: `bp.Flow(MyReno, path=["sat"])`, or on the command line
@@ -130,7 +131,11 @@ class Controller(ABC):
 
     @abstractmethod
     def on_congestion(self, flow: FlowState, why: str) -> None:
-        """A congestion episode began; `why` is "loss", "ecn" or "timeout". Called once per episode."""
+        """A congestion episode began; `why` is "loss", "ecn" or "timeout".
+
+        Called once per episode, and again at each timeout that follows another. There the threshold stays as
+        the first has set it (RFC 5681 section 3.1).
+        """
 
 
 def load_controller(spec: str) -> type[Controller]:
