@@ -1,6 +1,7 @@
 //! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
 
 mod controller;
+mod failure;
 mod reminder;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 
-use controller::{Failure, PyController};
+use controller::PyController;
+use failure::{ControllerError, Failure};
 use reminder::Reminder;
 
 pyo3::create_exception!(
@@ -238,10 +240,10 @@ fn run(
     let reminder = Reminder::every(Duration::from_millis(50));
     let mut looks = 0_u64;
     let result = py.detach(|| {
-        let mut supply = |key: &str, start: bentpipe_cc::Start| {
+        let mut supply = |key: &str, flow: &str, start: bentpipe_cc::Start| {
             let factory =
                 controllers.get(key).ok_or_else(|| format!("no controller was supplied under {key:?}"))?;
-            Python::attach(|py| PyController::build(py, factory, start, failure.clone()))
+            Python::attach(|py| PyController::build(py, factory, flow, start, failure.clone()))
                 .map_err(|e| failure.set_and_say(e))
         };
         bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
@@ -343,6 +345,7 @@ fn run_many(
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
+    m.add("ControllerError", m.py().get_type::<ControllerError>())?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;

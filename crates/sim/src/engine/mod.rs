@@ -64,6 +64,6 @@ pub fn run_by_reference(
 }
 
 /// A [`Supply`] for plans that use only registered controllers.
-pub fn no_supply(key: &str, _start: Start) -> Result<Box<dyn Controller>, String> {
+pub fn no_supply(key: &str, _flow: &str, _start: Start) -> Result<Box<dyn Controller>, String> {
     Err(format!("no controller was supplied under the name {key:?}"))
 }

@@ -29,8 +29,8 @@ pub const LOOKS_PER_COUNT: u64 = 1 << 10;
 /// How many flows are set up between two calls of a [`Watch`].
 const FLOWS_PER_LOOK: usize = 1 << 10;
 
-/// Builds the controllers of [`CcPlan::Supplied`] from the key and the start of the connection.
-pub type Supply<'a> = dyn FnMut(&str, Start) -> Result<Box<dyn Controller>, String> + 'a;
+/// Builds the controllers of [`CcPlan::Supplied`] from the key, the name of the flow, and the start of its connection.
+pub type Supply<'a> = dyn FnMut(&str, &str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
 /// Called once in [`EVENTS_PER_LOOK`] events, and now and then while a run is set up, with the share of simulated time that has passed.
 /// False stops the run. It is called so often that it should do no more than read a flag; what costs more, once in many calls.
@@ -195,14 +195,19 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
     let cc = match &*flow.source {
         Source::Cbr { .. } => None,
         Source::Tcp { cc, options, .. } => {
-            let built = build(cc, options, supply);
+            let built = build(cc, &flow.name, options, supply);
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
     Ok(FlowState::new(flow, start, cc))
 }
 
-fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {
+fn build(
+    cc: &CcPlan,
+    flow: &str,
+    options: &Options,
+    supply: &mut Supply<'_>,
+) -> Result<Box<dyn Controller>, String> {
     let start = Start {
         mss: options.mss,
         initial_window: options.initial_window,
@@ -210,7 +215,7 @@ fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<
     };
     match cc {
         CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
-        CcPlan::Supplied { key } => supply(key, start),
+        CcPlan::Supplied { key } => supply(key, flow, start),
     }
 }
 
