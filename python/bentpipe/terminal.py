@@ -6,9 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from bentpipe.studies.job import State
     from bentpipe.studies.laboratory import Progress
+
+T = TypeVar("T")
 
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
@@ -29,14 +32,10 @@ def console() -> Console:
     """Where tables go: standard output."""
     from rich.console import Console
 
-    class Shown(Console):
-        def on_broken_pipe(self) -> None:
-            """Leaves it to the command line, which is done then; Rich would end the program with status 1."""
-            raise
-
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    shown = sys.stdout is not None and sys.stdout.isatty()
+    width = None if shown or "COLUMNS" in os.environ else PIPED_WIDTH
     # Names come from scenarios: square brackets in them are no markup.
-    return Shown(width=width, highlight=False, soft_wrap=False, markup=False)
+    return Console(width=width, highlight=False, soft_wrap=False, markup=False)
 
 
 def table(title: str, columns: Sequence[str]) -> Table:
@@ -103,6 +102,44 @@ def warn(warnings: Sequence[str]) -> None:
 def answer(value: Any) -> None:
     """A value as JSON on standard output."""
     print(json.dumps(value, indent=2, allow_nan=False))
+
+
+class OutputFailed(Exception):
+    """Standard output takes no more; the cause is the OSError. It is none: Typer makes a status of those."""
+
+
+class _Output:
+    """Standard output, whose failures are told from those of files. After one it swallows the rest."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._do(lambda: self._stream.write(text))
+
+    def flush(self) -> None:
+        self._do(self._stream.flush)
+
+    def _do(self, what: Callable[[], T]) -> T:
+        try:
+            return what()
+        except OSError as failure:
+            # Or Python tries again at its end, and changes the status.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise OutputFailed(f"standard output: {failure.strerror or failure}") from failure
+
+
+@contextmanager
+def guarded_output() -> Iterator[None]:
+    """A block in which what cannot be printed raises `OutputFailed`."""
+    if sys.stdout is None:  # the caller has closed it
+        yield
+        return
+    with redirect_stdout(cast(TextIO, _Output(sys.stdout))):
+        yield
 
 
 class Bar:
