@@ -34,6 +34,7 @@ def test_version(cli):
         ["study"],
         ["study", "list"],
         ["study", "run"],
+        ["study", "fit"],
         ["cc"],
         ["cc", "show"],
         ["queue"],
@@ -191,6 +192,7 @@ def two_studies(monkeypatch):
                 "n": 3,
                 "unit": "",
                 "holds": True,
+                "counted": True,
             }
         ],
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Check, Claim
-from bentpipe.studies.design import BASE, Design
+from bentpipe.studies.design import BASE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
 from bentpipe.studies.study import Plan, Section, Table, Tally
@@ -93,7 +93,8 @@ def read(
             made = [variants[name] for name in reading.variants]
             choices = [(v.choice, str(v.evidence), v.source) for v in made]
             mine = evaluate(claims, judged(runs, reading.name, design, plan))
-            found.append(Read(reading.name, reading.title, choices, design.free(reading.variants), mine))
+            free_of = design.free(reading.variants)
+            found.append(Read(reading.name, _titled(reading), choices, free_of, mine))
     return Readings(found, _never(found, under), free)
 
 
@@ -112,7 +113,7 @@ def section(found: Readings) -> Section | None:
     ids = [claim.id for claim in base.claims]
     rows: list[list[str | Tally]] = [
         [
-            f"{of.name}: {of.title}" if of.name != BASE else of.title,
+            of.title,
             "; ".join(map(choice, of.choices)) or "as in the set-up",
             str(of.free),
             f"{of.held} / {of.checks}",
@@ -136,6 +137,12 @@ def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
         return []
     each = ". ".join(f"{claim}: {'; '.join(checks)}" for claim, checks in never.items())
     return [f"Checks that hold under no reading and no single choice. {each}."]
+
+
+def _titled(reading: Reading) -> str:
+    """The title of a reading, with its name in front unless it begins so: ``"as printed: one hop"``."""
+    name = reading.name.replace("-", " ")
+    return reading.title if reading.title.lower().startswith(name) else f"{name}: {reading.title}"
 
 
 def _never(found: Sequence[Read], under: Sensitivity) -> dict[str, list[str]]:
