@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "EVENTS_PER_LOOK",
+    "EVENTS_PER_PROGRESS",
     "ControllerError",
     "RawResult",
     "ScenarioError",
@@ -20,7 +20,7 @@ __all__ = [
     "version",
 ]
 
-EVENTS_PER_LOOK: int
+EVENTS_PER_PROGRESS: int
 """A run reports its progress once in so many events."""
 
 class ControllerError(RuntimeError):

@@ -367,6 +367,47 @@ def study_run(
         raise typer.Exit(FAILED)
 
 
+@study_app.command("fit")
+def study_fit(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],
+    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
+    minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Search which of a paper's open choices, taken together, make most of its checks hold.
+
+    Tries the base, each choice, each pair, and goes on from the best; then confirms the best over all seeds
+    and over others. An interrupted search goes on where it was when the same command is given again.
+    """
+    from bentpipe import _core, studies
+    from bentpipe.registry import unknown
+    from bentpipe.studies import fit
+    from bentpipe.studies.job import Interrupted
+    from bentpipe.tables import show_fit
+
+    known = studies.available()
+    if name not in known:
+        raise _core.ScenarioError(unknown("study", name, list(known)))
+    place = out or Path("out/fits") / name
+    try:
+        with terminal.FitBar() as bar:
+            limits = fit.Limits(seeds, most, minutes)
+            found = fit.fit(studies.get(name), place, limits, workers=workers, progress=bar.at)
+    except Interrupted as stop:
+        raise Stopped(str(stop)) from None
+    files = fit.write(found, place, keep)
+    if json:
+        terminal.answer(found.as_dict())
+    else:
+        show_fit(found, files)
+
+
 @cc_app.command("list")
 def cc_list(json: Json = False) -> None:
     """Every algorithm."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bentpipe.studies.job import State
+    from bentpipe.studies.laboratory import Progress
 
 T = TypeVar("T")
 
@@ -184,6 +185,21 @@ class Bar:
         )
         self._shown.add_task(plain(self._what), total=total)
         self._shown.start()
+
+
+class FitBar(Bar):
+    """The bar of a search: what is being tried, how many combinations of it, and what is best so far."""
+
+    def __init__(self) -> None:
+        super().__init__("starting")
+
+    def at(self, state: Progress) -> None:
+        """The search has come so far."""
+        best = f", best {state.held} of {state.checks} checks" if state.checks else ""
+        self._what = f"{state.what} ({state.done}/{state.total}), {state.runs:,} runs{best}"
+        self(state.done, max(state.total, 1))
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], description=self._what)
 
 
 class StudiesBar(Bar):

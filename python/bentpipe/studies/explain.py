@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bentpipe.studies.claim import Check, Claim, Verdict, does_not_hold
+from bentpipe.studies.claim import Claim, Verdict, does_not_hold
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.judge import Sensitivity
 from bentpipe.studies.page import plain
@@ -61,9 +61,11 @@ class Explanation:
     def add(self, claim: Claim, found: Findings) -> None:
         """Write the note (short) and the detail (for the page) of a claim."""
         clause, paragraphs = self.reasons[claim.id](found)
-        failing = [c.what for c in claim.checks if not c.holds]
+        failing = [c.what for c in claim.counted if not c.holds]
         is_open = claim.id in found.open
-        notes = [claim.tally()]
+        notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
+        if claim.few_seeds:
+            notes.append(f"too few seeds: with more it may be {claim.with_seeds}")
         if clause and (failing or not is_open or not self.clause_if_failing):
             notes.append(clause)
         if failing and self.lists_failing:
@@ -85,9 +87,9 @@ def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
     under = sensitivity.under(claim.id)
     parts = []
     for position, check in enumerate(claim.checks):
-        values = {name: _same(claim, position, other) for name, other in under.items()}
+        values = {name: other.counterpart(claim, position) for name, other in under.items()}
         found = {name: c for name, c in values.items() if c is not None}
-        if check.holds or not found:
+        if check.holds or not check.counted or not found:
             continue
         means = [c.measured.mean for c in found.values()]
         met = [name for name, c in found.items() if c.holds]
@@ -107,20 +109,13 @@ def nearest(claim: Claim, sensitivity: Sensitivity) -> str:
     base = sensitivity.claim("base", claim.id)
     if claim.verdict == Verdict.REPRODUCED or not under or base is None:
         return ""
-    share = {name: sum(c.holds for c in of.checks) / len(of.checks) for name, of in under.items()}
+    share = {name: of.held / len(of.counted) for name, of in under.items()}
     best = max(share, key=lambda name: share[name])
     tried = f"{_choices(len(under))} tried"
-    if share[best] <= sum(c.holds for c in base.checks) / len(base.checks):
+    if share[best] <= base.held / len(base.counted):
         return f"{tried}, none comes nearer"
     return f"{tried}, nearest with: {sensitivity.choices[best]} ({under[best].tally()})"
 
 
 def _choices(count: int) -> str:
     return f"{count} other {'choice' if count == 1 else 'choices'}"
-
-
-def _same(claim: Claim, position: int, other: Claim) -> Check | None:
-    """The check of another evaluation that compares the same: by place, or by name if places differ."""
-    if len(other.checks) == len(claim.checks):
-        return other.checks[position]
-    return next((c for c in other.checks if c.what == claim.checks[position].what), None)

@@ -14,7 +14,7 @@ from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Plan
 
 #: Verdicts from worst to best.
-RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,13 @@ class Sentence:
     about: Where | None = Where()
     #: Can no choice of the set-up touch it?
     fixed: bool = False
+    #: Does the paper quote it from others? It is shown without a verdict then.
+    reference: bool = False
 
     @property
     def open(self) -> bool:
         """Whether a choice may decide its verdict."""
-        return self.about is not None and not self.fixed
+        return self.about is not None and not self.fixed and not self.reference
 
 
 def sentences(
@@ -43,6 +45,7 @@ def sentences(
     *,
     about: Mapping[str, Where | None] | None = None,
     fixed: Collection[str] = (),
+    reference: Collection[str] = (),
 ) -> list[Sentence]:
     """The claims of a paper.
 
@@ -51,10 +54,11 @@ def sentences(
         checks: `Sentence.checks` of each, by id.
         about: `Sentence.about` of those that are not about all runs.
         fixed: those that no choice can touch.
+        reference: those that the paper quotes from others.
     """
     runs = about or {}
     return [
-        Sentence(id, title, statement, checks[id], runs.get(id, Where()), id in fixed)
+        Sentence(id, title, statement, checks[id], runs.get(id, Where()), id in fixed, id in reference)
         for id, title, statement in rows(block)
     ]
 
@@ -62,7 +66,7 @@ def sentences(
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:
     """The claims for one set of runs; those about runs that are not there are left out."""
     return [
-        Claim(s.id, s.title, s.statement, s.checks(runs))
+        Claim(s.id, s.title, s.statement, s.checks(runs), reference=s.reference)
         for s in claims
         if s.about is None or s.about.rows(runs).height
     ]
@@ -99,7 +103,13 @@ class Sensitivity:
     def listed(self, claim_id: str, names: Iterable[str]) -> str:
         """What some variants change, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
         under = self.under(claim_id)
-        return "; ".join(f"{self.choices[name]} ({under[name].verdict})" for name in names)
+        return "; ".join(f"{self.choices[name]} ({said(under[name])})" for name in names)
+
+    def few_seeds(self, variant: str, claim_id: str) -> bool:
+        """Whether a claim's verdict differs from the base's only because an interval is wide."""
+        pair = [self.claim(name, claim_id) for name in (BASE, variant)]
+        worse, better = sorted((c for c in pair if c is not None), key=lambda c: RANK[c.verdict])
+        return RANK[worse.verdict] < RANK[better.verdict] <= RANK[worse.with_seeds]
 
     def frame(self) -> pl.DataFrame:
         """One row per variant, claim and check."""
@@ -115,6 +125,7 @@ class Sensitivity:
                     "low": check.measured.low,
                     "high": check.measured.high,
                     "holds": check.holds,
+                    "few_seeds": self.few_seeds(name, claim.id),
                     "choice": self.choices.get(name, "as in the set-up (base)"),
                 }
                 for name, found in {BASE: self.base, **self.variants}.items()
@@ -122,6 +133,11 @@ class Sensitivity:
                 for check in claim.checks
             ]
         )
+
+
+def said(claim: Claim) -> str:
+    """A claim's verdict, and whether it is due to too few seeds: ``"same order, too few seeds"``."""
+    return f"{claim.verdict}, too few seeds" if claim.few_seeds else str(claim.verdict)
 
 
 def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: Plan) -> pl.DataFrame:
@@ -145,7 +161,7 @@ def sensitivity(
         plan: how much of it.
         few: the runs, over those seeds.
     """
-    measured = [s for s in claims if s.about is not None]
+    measured = [s for s in claims if s.about is not None and not s.reference]
 
     def under(name: str) -> list[Claim]:
         mine = few.filter(pl.col("variant") == name)
