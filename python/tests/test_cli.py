@@ -193,6 +193,7 @@ def two_studies(monkeypatch):
                 "n": 3,
                 "unit": "",
                 "holds": True,
+                "counted": True,
             }
         ],
     }
