@@ -10,7 +10,7 @@
 //!    add a million segments. Three ACKs in a row within half the smallest RTT give the bottleneck's rate (the data of the
 //!    last two over the time from the first to the third). T is that times the smallest RTT -> [`PacketPair`]. Until then
 //!    slow start is Reno's.
-//!  * `pacing`: segments are spread over the round trip, at cwnd / SRTT times 2 in slow start and 1.2 after it, as in Linux.
+//!  * `pacing`: segments are spread over the round trip, at cwnd / SRTT, times 2 up to half of T and 1.2 beyond, as in Linux.
 //!
 //! Decisions:
 //!  * rho is that of the smallest smoothed RTT so far (Linux), so a queue does not raise it; RTT0 is 25 ms (ns-3: 50 ms).
@@ -184,7 +184,7 @@ impl Controller for Paced {
         if !self.on || self.srtt == Span::ZERO {
             return wanted;
         }
-        let gain = if wanted.cwnd < wanted.ssthresh { 2.0 } else { 1.2 };
+        let gain = if wanted.cwnd < wanted.ssthresh / 2 { 2.0 } else { 1.2 };
         let rate = gain * wanted.cwnd as f64 / self.srtt.secs();
         Decision { pacing: Pacing::Rate(Rate(rate as u64)), ..wanted }
     }
@@ -303,11 +303,13 @@ mod tests {
         near(rig.w() - 1e5, 16.0, 1e-3);
     }
 
-    /// The rate is cwnd / SRTT, times 1.2 in congestion avoidance and 2 in slow start.
+    /// The rate is cwnd / SRTT, times 2 below half of ssthresh and else 1.2 (Linux, `tcp_update_pacing_rate`).
     #[test]
     fn pacing() {
         let on = [("pacing", Value::Flag(true)), LONE[0].clone()];
-        for (given, t, gain) in [(&on, 2.0, 1.2), (&on, f64::INFINITY, 2.0)] {
+        for (given, t, gain) in
+            [(&on, 2.0, 1.2), (&on, 1900.0, 1.2), (&on, 2100.0, 2.0), (&on, f64::INFINITY, 2.0)]
+        {
             let mut rig = Rig::new("hybla", given, 1000.0, t);
             assert_eq!(rig.cc.decision().pacing, Pacing::Window);
             rig.ack(1e-6, 0.025, 0.025, false);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::algorithms::pipe::Pipe;
-use crate::controller::Congestion;
+use crate::controller::{Congestion, Pacing};
 use crate::rig::near;
 
 #[test]
@@ -86,4 +86,19 @@ fn fast_recovery_keeps_the_window_and_a_timeout_gives_it_back() {
     assert_eq!(pipe.w(), 1.0);
     pipe.run(2.2, |_| {});
     near(pipe.w(), before.cwnd as f64 / 1000.0, 0.15);
+}
+
+/// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the gain was, and without ProbeRTT, though
+/// the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
+#[test]
+fn after_a_pause_the_estimated_rate_goes_on() {
+    let mut pipe = Pipe::new("bbr3", &[], 0.1, 0.0);
+    pipe.run(8.0, |_| ());
+    pipe.pause(30.0);
+    let Pacing::Rate(rate) = pipe.cc.decision().pacing else { panic!("it paces") };
+    near(rate.bytes_per_sec(), 0.99 * 1e6, 0.01);
+    let end = pipe.secs() + 1.0;
+    let mut least = f64::INFINITY;
+    pipe.run(end, |p| least = least.min(p.w()));
+    assert!(least > 50.0, "a window of {least} segments");
 }
