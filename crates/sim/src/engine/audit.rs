@@ -29,7 +29,7 @@ pub(crate) fn check(
     for ((flow, flow_plan), found) in flows.iter().zip(&plan.flows).zip(found) {
         balance_flow(flow, flow_plan, found)?;
         goodput(plan, end, flow, flow_plan)?;
-        ends(plan, end, flow, flow_plan)?;
+        ends(end, flow, flow_plan)?;
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ fn balance_flow(flow: &FlowState, plan: &FlowPlan, found: [u64; 2]) -> Result<()
 }
 
 /// Both ends of one flow.
-fn ends(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach> {
+fn ends(end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach> {
     let (Kind::Tcp(tcp), Source::Tcp { cc, bytes, .. }) = (&flow.kind, &*flow_plan.source) else {
         return Ok(());
     };
