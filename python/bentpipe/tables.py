@@ -250,13 +250,15 @@ def show_fit(found: Fit, files: Sequence[Path]) -> None:
     """What a search found, how it was confirmed, what it did not try, and where that is written."""
     shown = terminal.table(found.study.title, ["~choices", "<seeds", "free choices", "checks that hold"])
     searched = f"1 to {found.seeds}"
-    rows = [(searched, of) for of in found.search.front()] + [(of.seeds, of.tried) for of in found.confirmed]
+    rows = [(searched, of) for of in found.search.front()] + [
+        (of.seeds, of.tried) for of in found.confirmed if of.tried
+    ]
     for seeds, of in rows:
         names = ", ".join(of.names) or "the base"
         shown.add_row(names, seeds, str(of.free), f"{of.held} of {of.checks}")
     console = terminal.console()
     console.print(shown)
-    for said in (f"{len(found.search.tried)} combinations were tried.", *found.search.not_tried()):
+    for said in (f"{len(found.search.tried)} combinations were tried.", *found.not_tried()):
         console.print(said, markup=False)
     for path in files:
         console.print(f"written to {path}", markup=False, soft_wrap=True)

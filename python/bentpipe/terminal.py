@@ -192,10 +192,14 @@ class FitBar(Bar):
 
     def __init__(self) -> None:
         super().__init__("starting")
+        self._begun = ("", 0)
 
     def at(self, state: Progress) -> None:
-        """The search has come so far."""
+        """The search has come so far. Without a terminal, a line says what begins."""
         best = f", best {state.held} of {state.checks} checks" if state.checks else ""
+        if not self._wanted and self._begun != (state.what, state.total):
+            self._begun = state.what, state.total
+            note(f"{state.what} ({state.total}); {state.runs:,} runs are done{best}")
         self._what = f"{state.what} ({state.done}/{state.total}), {state.runs:,} runs{best}"
         self(state.done, max(state.total, 1))
         if self._shown is not None:

@@ -167,18 +167,19 @@ def test_a_stopped_search_goes_on_where_it_was(undisturbed, tmp_path, ending):
         process.send_signal(ending)
         asked = time.monotonic()
         said = process.communicate(timeout=20)[1]
-    assert time.monotonic() - asked < 1
+    assert time.monotonic() - asked < 5, "a second, and four for a machine that is busy"
     there = len(rows(out))
     assert there > 0
     if ending == signal.SIGINT:
         assert process.returncode == 130
         kept = "runs are done and kept; the same command goes on from there"
-        assert said == f"bentpipe: interrupted; {there} {kept}\n"
+        first, *_, last = said.splitlines()
+        assert (first, last) == ("the base (1); 0 runs are done", f"bentpipe: interrupted; {there} {kept}")
     log.unlink()
     done = subprocess.run(
         words, env=environment | {"TOY_SLEEP": "0"}, text=True, capture_output=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and "; 38 runs are done, best 3 of 4 checks" in done.stderr, done.stderr
     assert len(log.read_text().splitlines()) == len(rows(undisturbed)) - there
     assert (out / "fit.json").read_bytes() == (undisturbed / "fit.json").read_bytes()
     assert "combinations were tried." in done.stdout and f"written to {out / 'fit.json'}" in done.stdout

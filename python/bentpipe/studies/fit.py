@@ -43,7 +43,9 @@ class Confirmed:
     """A combination over all seeds of the full mode, or over others."""
 
     seeds: str
-    tried: Tried
+    names: Names
+    #: None if the time did not suffice.
+    tried: Tried | None
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,15 @@ class Fit:
     #: The base and the best, over all seeds and over others.
     confirmed: Sequence[Confirmed]
 
+    def not_tried(self) -> list[str]:
+        """Sentences on what was not tried, and why."""
+        late = [
+            f"Seeds {of.seeds} of {' + '.join(of.names) or 'the base'} were not run: the time was over."
+            for of in self.confirmed
+            if of.tried is None
+        ]
+        return [*self.search.not_tried(), *late]
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON. ``tried`` has rows: checks that hold, free choices, names."""
         design = assembly(self.study).design
@@ -67,8 +78,8 @@ class Fit:
             "seeds": self.seeds,
             "choices": {v.name: [v.choice, str(v.evidence), v.source] for v in variants},
             "front": [_plain(of) for of in self.search.front()],
-            "confirmed": [{"seeds": of.seeds, **_plain(of.tried)} for of in self.confirmed],
-            "not_tried": self.search.not_tried(),
+            "confirmed": [{"seeds": of.seeds, **_plain(of.tried)} for of in self.confirmed if of.tried],
+            "not_tried": self.not_tried(),
             "tried": [[of.held, of.free, " + ".join(of.names)] for of in self.search.tried],
         }
 
@@ -112,12 +123,12 @@ def fit(
                     f"study {study.name}: {limits.minutes:g} minutes do not suffice for the base; its runs "
                     "are kept, and the same command goes on from there"
                 )
-            confirmed = _confirm(laboratory, found.best, full)
+            confirmed = _confirm(laboratory, found.best, full, began + 60.0 * limits.minutes)
         except KeyboardInterrupt:
             raise Interrupted(
                 f"{laboratory.runs:,} runs are done and kept; the same command goes on from there"
             ) from None
-        if not found.late:
+        if not found.late and all(of.tried for of in confirmed):
             laboratory.prune()
     return Fit(study, limits.seeds, found, confirmed)
 
@@ -162,24 +173,24 @@ def sections(data: dict[str, Any], found: Fit) -> list[Section]:
         Section(
             "The best over all seeds, and over seeds that the search has not seen",
             ["In the length of the full mode."],
-            [Table(["Seeds", *head], [[of.seeds, *row(of.tried)] for of in found.confirmed])],
+            [Table(["Seeds", *head], [[of.seeds, *row(of.tried)] for of in found.confirmed if of.tried])],
         ),
         Section(
             f"The {len(nearest)} that come nearest, of {len(found.search.tried)}",
             [f"{seeds}. fit.json has all."],
             [Table(head, [row(of) for of in nearest])],
         ),
-        Section("What was not tried", found.search.not_tried()),
+        Section("What was not tried", found.not_tried()),
     ]
 
 
-def _confirm(laboratory: Laboratory, best: Tried, full: Size) -> list[Confirmed]:
+def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> list[Confirmed]:
     wanted = list(dict.fromkeys([(), best.names]))
     found = []
     for after in (0, OTHER_SEEDS):
         seeds = f"{after + 1} to {after + full.seeds}"
-        tried = laboratory.judge(f"seeds {seeds}", wanted, full, after)
-        found += [Confirmed(seeds, of) for of in tried if of is not None]
+        tried = laboratory.judge(f"seeds {seeds}", wanted, full, after, until)
+        found += [Confirmed(seeds, names, of) for names, of in zip(wanted, tried, strict=True)]
     return found
 
 

@@ -87,7 +87,8 @@ class Laboratory:
         self._code = code_version(study)
         self._rows: dict[str, Row] = {}
         self._used: set[Path] = set()
-        self._spent_s = 0.0
+        self._began = time.monotonic()
+        self._measured = 0
         self._best = (0, 0)
         self._held = ExitStack()
         self._pool = Pool(self._workers)
@@ -109,8 +110,8 @@ class Laboratory:
         return len(self._rows)
 
     def expected_s(self, runs: int) -> float:
-        """How long so many runs will take, if they are like those that are done, s."""
-        return self._spent_s / max(1, self.runs) * runs / self._workers
+        """How long so many runs will take, if they are like those that it has done so far, s; 0 if none."""
+        return (time.monotonic() - self._began) / max(1, self._measured) * runs if self._measured else 0.0
 
     def judge(
         self, what: str, wanted: Sequence[Names], size: Size, after: int = 0, until: float | None = None
@@ -169,6 +170,7 @@ class Laboratory:
                 of = tasks.pop(news.task)
                 if isinstance(of, Batch):
                     self._take(of)
+                    self._measured += len(of.cases)
                     ready += self._complete(open_)
                 else:
                     tried = Tried(of.names, self._design.free(of.names), news.value)
@@ -221,9 +223,7 @@ class Laboratory:
         return all(_key(case) in self._rows for case in batch.cases)
 
     def _take(self, batch: Batch) -> None:
-        stored = batch.read(batch.rows)
-        self._spent_s += float(stored["cpu_s"].sum())
-        for case, row in zip(batch.cases, stored["row"], strict=True):
+        for case, row in zip(batch.cases, batch.read(batch.rows)["row"], strict=True):
             self._rows[_key(case)] = json.loads(row)
 
     def _complete(self, wanted: dict[int, _Wanted]) -> list[_Wanted]:
