@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Check, Claim
-from bentpipe.studies.design import BASE, Design, Reading
+from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
 from bentpipe.studies.study import Plan, Section, Table, Tally
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+#: The readings that the base stands for where they are not declared, in words.
+STANDS_FOR = {AS_PRINTED: "as printed", DEFENSIBLE: "best defensible"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,10 @@ def read(
         under: the claims under the single choices.
         free: free choices of the base.
     """
-    found = [Read(BASE, "the base", [], 0, evaluate(claims, judged(runs, BASE, design, plan)))]
+    names = [reading.name for reading in design.readings]
+    also = [words for name, words in STANDS_FOR.items() if name not in names]
+    title = f"the base ({' and '.join(also)})" if also else "the base"
+    found = [Read(BASE, title, [], 0, evaluate(claims, judged(runs, BASE, design, plan)))]
     variants = {v.name: v for v in (*design.variants, *design.only_joint)}
     present = set(runs["variant"])
     for reading in design.readings:
