@@ -2,7 +2,7 @@
 //! by comments of our own, `// bentpipe: cc=reno initial_window=4 prr=off`. What is not understood is refused by name.
 
 use bentpipe_cc::{Span, registry};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use super::Error;
 
@@ -59,10 +59,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// As the RFCs advise (profile `modern`), with Reno's window, whose numbers can be worked out by hand.
+    /// As the RFCs advise (profile `modern` with the timer of RFC 6298), with Reno's window, whose numbers can be worked out by hand.
     pub(crate) fn new() -> Self {
         Self {
-            options: opened(Options::modern()),
+            options: Options { rto: RtoRule::Rfc6298, ..opened(Options::modern()) },
             cc: "reno".to_string(),
             sack_allowed: true,
             ecn_allowed: true,
@@ -73,7 +73,7 @@ impl Settings {
     fn linux(&mut self) {
         let min_rto = Span::from_millis(200);
         let delayed_ack = Some(Span::from_millis(40));
-        self.options = Options { min_rto, delayed_ack, ..opened(Options::modern()) };
+        self.options = Options { min_rto, delayed_ack, ..opened(Options::modern()) }; // and Linux's timer
         self.cc = "cubic".to_string();
         self.ecn_allowed = false;
     }
@@ -258,6 +258,13 @@ impl Settings {
                     _ => return Err(wrong("none, f-rto or eifel")),
                 }
             }
+            "rto" => {
+                options.rto = match value {
+                    "rfc6298" => RtoRule::Rfc6298,
+                    "linux" => RtoRule::Linux,
+                    _ => return Err(wrong("rfc6298 or linux")),
+                }
+            }
             "rack" => options.rack = flag()?,
             "tlp" => options.tlp = flag()?,
             "dsack" => options.dsack = flag()?,
@@ -276,7 +283,7 @@ impl Settings {
                     format!(
                         "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, recovery, \
                          newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, limited_transmit, pacing, \
-                         delayed_ack, initial_rto, min_rto, max_rto and granularity"
+                         delayed_ack, initial_rto, rto, min_rto, max_rto and granularity"
                     ),
                 ));
             }

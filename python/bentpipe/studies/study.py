@@ -110,6 +110,8 @@ class Report:
     figures: list[Figure]
     sections: list[Section]
     data: dict[str, pl.DataFrame] = field(default_factory=dict)
+    #: The joint readings, as `bentpipe.studies.readings.Readings.as_dict` gives them.
+    readings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -206,3 +208,5 @@ class StudyResult:
     previews: list[tuple[str, str, Path]]
     page: Path
     files: list[Path]
+    #: `Report.readings`.
+    readings: dict[str, Any] = field(default_factory=dict)
