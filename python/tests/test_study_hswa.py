@@ -187,7 +187,7 @@ class PerAck:
         self.cwnd = 1 if why == "timeout" else self.ssthresh
 
 
-def test_eq_4_per_ack_is_that_of_a_controller_written_anew():
+def test_eq_4_per_ack_is_near_a_controller_written_anew_that_knows_no_queue():
     within = setup.BASE.changed(window=setup.GEO_BDP)
 
     def rate(of: setup.Setup, cc: str | None = None) -> float:
@@ -202,8 +202,7 @@ def test_eq_4_per_ack_is_that_of_a_controller_written_anew():
 
     mine = next(v.setup for v in setup.VARIANTS if v.name == "per-ack")
     per_round, per_ack = rate(within), rate(within, "python:per-ack")
-    assert 2 * per_round < per_ack
-    assert rate(mine) == pytest.approx(per_ack, rel=0.15)
+    assert 2 * per_round < 0.7 * per_ack < rate(mine) < per_ack
 
 
 def test_what_the_papers_numbers_imply():
@@ -267,13 +266,14 @@ def verdicts(runs: pl.DataFrame, grown: pl.DataFrame) -> dict[str, str]:
 def test_the_papers_own_numbers_reproduce():
     found = verdicts(rows(), increments())
     assert list(found) == ["H1", "H2", "H3", "H4", "H5", "H6", "H7"]
+    assert found.pop("H4") == "reference"  # the paper quotes it
     assert set(found.values()) == {"reproduced"}
 
 
 def test_wrong_numbers_in_the_right_order_are_the_same_order():
     half = {pair: 0.5 for pair in setup.PAIRS}
     found = verdicts(rows(half), increments())
-    assert [k for k, v in found.items() if v == "same order"] == ["H1", "H2", "H4", "H5", "H6"]
+    assert [k for k, v in found.items() if v == "same order"] == ["H1", "H2", "H5", "H6"]
     assert found["H3"] == "reproduced"
 
 
@@ -283,7 +283,14 @@ def test_wrong_orders_are_not_reproduced():
     assert verdicts(rows(), increments(zero=2.1))["H7"] == "same order"
     bent = increments().with_columns(linear=pl.lit(0.9))
     assert verdicts(rows(), bent)["H7"] == "not reproduced"
-    assert verdicts(rows(), increments(scale=0.9))["H7"] == "same order"
+
+
+def test_values_of_s_are_shown_and_not_counted():
+    both = pl.concat([rows(), increments(scale=0.9)], how="diagonal")
+    found = next(c for c in evaluate(claims.CLAIMS, both) if c.id == "H7")
+    assert [c.counted for c in found.checks] == [True] * 3 + [False] * 4
+    assert not any(c.holds for c in found.checks[3:])
+    assert found.verdict == "reproduced"
 
 
 def test_a_small_study_from_end_to_end(tmp_path):
@@ -294,7 +301,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
     assert seen[-1] == (len(plan.cases), len(plan.cases))
     assert [c["id"] for c in result.claims] == ["H1", "H2", "H3", "H4", "H5", "H6", "H7"]
     for row in result.claims:
-        assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
+        assert row["verdict"] in {"reproduced", "same order", "not reproduced", "reference"}
         assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
         assert row["note"]
     assert result.claims[6]["verdict"] == "reproduced"

@@ -47,8 +47,8 @@ class Kind:
 _LINUX = "$tcp set timestamps_ true; $sink set ts_echo_rfc1323_ true"
 _VENO = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", _LINUX, "$flow1 select_ca veno", "veno")
 VEGAS = Kind("Vegas", "Agent/TCP/Vegas", "Agent/TCPSink", "", "", "vegas", "vegas", 36)
-VENO = Kind("Veno", *_VENO, "veno", 12)
-LATEST_VENO = Kind("Veno", *_VENO, {"name": "veno", "rtt": "latest"}, 12, "latest RTT")
+VENO = Kind("Veno", *_VENO, "veno", 36)
+LATEST_VENO = Kind("Veno", *_VENO, {"name": "veno", "rtt": "latest"}, 36, "latest RTT")
 
 # A processing satellite with one downlink transmitter and one uplink per terminal; error models sit at the
 # terminals' receivers. LL/Sat adds 16 bytes to every packet. Agent/TCP/Vegas puts packetSize_ on the wire as

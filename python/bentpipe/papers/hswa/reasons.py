@@ -219,8 +219,8 @@ def setup_section() -> Section:
         - Queue | 1 BDP ({geo}, {meo} and {leo} packets) | [ours] ns-2's default of 50 packets (tried below)
           makes HSWA no faster than SCPS-TP at 1e-8, so the paper's numbers rule it out
         - cwnd_lim, receive window | never binds | [implied] section III has 'a constant, decided by the
-          packet format', and section II window scaling, so up to 1 GB. ns-2's default of 20 packets would allow
-          0.32 Mbit/s over GEO. Constants for all orbits are tried below
+          packet format', and section II window scaling, so up to 1 GB. ns-2's default of 20 packets would
+          allow 0.32 Mbit/s over GEO. Constants for all orbits are tried below
         - Recovery | SACK without PRR | [ours] SCPS-TP reports each gap (SNACK), to which SACK is the nearest;
           others are tried below
         - ACKs | every packet acknowledged; no ACK lost | [default] ns-2's sink does not delay ACKs; ACKs are

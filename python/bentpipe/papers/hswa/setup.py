@@ -156,6 +156,11 @@ VARIANTS = (
         source="Queue limit_ of ns-2",
         buffer="50 packets",
     ),
+    BASE.variant(
+        "buffer-geo",
+        f"buffer {GEO_BDP} packets (1 BDP of GEO) in every orbit",
+        buffer=f"{GEO_BDP} packets",
+    ),
     BYTES.variant("byte-buffer-50", "error rate per byte, buffer 50 packets", buffer="50 packets"),
     BASE.variant("window-geo", f"window of {GEO_BDP} packets (1 BDP of GEO)", window=GEO_BDP),
     BASE.variant(
@@ -200,9 +205,14 @@ READINGS = (
         (BESIDE, "packet-1500", "ln"),
     ),
     Reading(
+        "each-ack",
+        "eq. 4 for each ACK, with a window and a queue of 1 BDP of GEO in every orbit",
+        ("per-ack", "buffer-geo"),
+    ),
+    Reading(
         "fitted",
-        "fitted: errors per byte, packets of 1500 bytes, window of 2000 packets",
-        (BESIDE, "packet-1500", "window-2000"),
+        "fitted: errors per byte, packets of 1500 bytes, natural logarithm, window of 2000 packets",
+        (BESIDE, "packet-1500", "ln", "window-2000"),
     ),
 )
 
