@@ -122,24 +122,24 @@ BESIDE = "byte"
 #: One bandwidth-delay product of GEO, packets: a window that lets one flow fill every orbit.
 GEO_BDP = round(bdp_packets("GEO", BASE))
 
-LONG_PACKETS = {
+LONG_PACKETS: dict[str, Any] = {
     "evidence": Evidence.PAPER,
     "source": "section II, in an example of 1 Gbit/s; the set-up has 'the default values in NS2'",
     "packet_bytes": 1500,
 }
-FROM_BYTES = {
+FROM_BYTES: dict[str, Any] = {
     "evidence": Evidence.IMPLIED,
     "source": "6.3 and 44 Mbit/s at 1e-8 by the square-root law; ns-2's ErrorModel has a unit byte",
 }
 #: Eq. 4 once per ACK: a window is back at its limit within a round trip, so it needs one.
-PER_ACK = {
+PER_ACK: dict[str, Any] = {
     "evidence": Evidence.PAPER,
     "source": "algorithm 1 read as one update for each ACK",
     "options": {"hswa": {"eq4": "ack"}},
     "window": GEO_BDP,
 }
 EQ_4 = f"eq. 4 for each ACK, window of {GEO_BDP} packets"
-NATURAL = {
+NATURAL: dict[str, Any] = {
     "source": "the function log of C++; no printed value of S tells",
     "options": {"hswa": {"lg": "ln"}},
 }

@@ -101,15 +101,12 @@ def _v3(runs: pl.DataFrame) -> list[Check]:
 
 def _v4(runs: pl.DataFrame) -> list[Check]:
     low, high = (samples(runs, "cwnd_steady", per) for per in (LOW, HIGH))
+    all_low, all_high = (seed_means(windows.values()) for windows in (low, high))
     rare, often = (samples(runs, "cuts", per) for per in (LOW, HIGH))
     return [
         lowest("window at the high error rate: Vegas-A below", high, VEGAS_A, unit="packets"),
         alike("windows of Vegas, Veno and Vegas-L alike", pick(high, (VEGAS, VENO, VEGAS_L))),
-        ratio_at_least(
-            "mean window of all four: low over high error rate",
-            *(seed_means(groups.values()) for groups in (low, high)),
-            MUCH_SMALLER,
-        ),
+        ratio_at_least("mean window of all four: low over high error rate", all_low, all_high, MUCH_SMALLER),
         *(above(f"cuts of {x} per 100 s: more at the high error rate", often[x], rare[x]) for x in low),
     ]
 

@@ -284,6 +284,11 @@ def setup_section(base: pl.DataFrame) -> Section:
           which has ns-2's only Veno: they add 40 bytes. The satellite link layer adds 16
         - Veno | the RTT of the latest ACK | [default] ns-2's only Veno, a module of TCP/Linux. The smallest
           of a round trip is tried below
+        - Line 15 of figure 1 in Vegas-L | scaled by the case while the throughput grows | [ours] the cases
+          scale the steps 'as Th(i) > Th(i-1)', and line 15 has no such condition. Unscaled is tried below
+        - Diff of Vegas-A and Vegas-L | a real number; equal to alpha or beta counts as between them | [ours]
+          ns-2's Vegas rounds it; figure 1 prints < on both sides. Both are tried below
+        - alpha at a timeout | back to 1 | [ours] the paper is silent; kept is tried below
         - Where packets are lost | on the shared downlink, data and ACKs alike | [default] in ns-2's satellite
           model an error model sits at a terminal's receiver, where every packet passes it once; losses of
           data only, and on the uplinks too, are tried below
