@@ -192,8 +192,8 @@ VARIANTS = (
 READINGS = (
     Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
     Reading(
-        "fitted",
-        "fitted: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
+        "slow-timer",
+        "for S1 to S4: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
         ("newreno", "min-rto-2s", "tick-500ms"),
     ),
 )
