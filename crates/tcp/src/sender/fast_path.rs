@@ -26,6 +26,7 @@ impl Sender {
             && !self.partial_seen
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
+            && !self.was_idle
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
         if fast {
