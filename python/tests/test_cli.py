@@ -36,6 +36,7 @@ def test_version(cli):
         ["study"],
         ["study", "list"],
         ["study", "run"],
+        ["study", "fit"],
         ["cc"],
         ["cc", "show"],
         ["queue"],
