@@ -1,8 +1,9 @@
 """The set-up of the A-LIAD paper as scenarios: what it gives, and what had to be chosen.
 
 The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
-BDP in packets, and SACK. It does not give the buffer, the initial window, delayed ACKs, most durations, or
-how its comparison algorithms are parametrised; `Setup` holds one choice of each.
+BDP in packets, and SACK. It does not give the buffer, the sender's window, delayed ACKs, most durations, or
+how its comparison algorithms are parametrised; `Setup` holds one choice of each. A choice is what the paper's
+own numbers imply, else what ns-2.35 does, the simulator's last version before 2014.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from bentpipe.ns2.agents import AGENTS
 from bentpipe.studies import parts
 from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, Variant, where
 
@@ -34,6 +36,8 @@ INTRA_FLOWS, NEWRENO_FLOWS = 6, 5
 HEADER_BYTES = 40
 #: Payload for which a BDP of 10 Mbit/s and 600 ms is 701 packets; the paper says 700.
 MSS_BYTES = 1030
+#: The default length of a queue in ns-2, packets (``Queue set limit_``).
+NS2_QUEUE = 50
 #: The experiments in which flows compete.
 COMPETING = ("intra", "friend")
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
@@ -72,9 +76,12 @@ def experiments() -> list[Run]:
 class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
-    #: Length of the bottleneck's queue in BDPs of the run, or in packets.
+    #: Length of the bottleneck's queue in BDPs of the run, and the shortest that it is, packets.
     buffer_bdp: float = 1.0
-    buffer_packets: int | None = None
+    buffer_least: int = NS2_QUEUE
+    #: ns-2's ``window_``, packets: a sender's largest window, where its first slow start ends; 0: no limit, none:
+    #: the smallest that fills link and queue over GEO.
+    window: int | None = None
     mss_bytes: int = MSS_BYTES
     initial_window: int = 1
     delayed_ack: bool = False
@@ -91,7 +98,7 @@ class Setup(Choices):
     spread: float = 0.04
     #: Each flow of a run draws its own.
     own_rtts: bool = False
-    #: ssthresh at the start, by algorithm; none means unlimited.
+    #: ssthresh at the start, by algorithm, where it is not ``window``.
     initial_ssthresh: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -105,9 +112,14 @@ class Setup(Choices):
 
     def queue_packets(self, run: Run) -> int:
         """Length of the bottleneck's queue in the run."""
-        if self.buffer_packets is not None:
-            return self.buffer_packets
-        return max(2, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
+        return max(self.buffer_least, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
+
+    def window_packets(self) -> int:
+        """The sender's window in packets, 0 if it has no limit."""
+        if self.window is not None:
+            return self.window
+        geo = Run("start-up", "a-liad", GEO_S, NONE)
+        return round(self.bdp(geo.rate_mbps, geo.rtt_s)) + self.queue_packets(geo)
 
     def duration_s(self, run: Run) -> float:
         """Length of the run."""
@@ -139,6 +151,8 @@ class Setup(Choices):
     def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
         recovery = self.newreno_recovery if cc == "reno" else self.recovery
         more: dict[str, Any] = {"start_jitter": "1 s"} if run.experiment in COMPETING else {}
+        if window := self.window_packets():
+            more |= {"receive_window": f"{window} segments", "initial_ssthresh": window}
         if cc in self.initial_ssthresh:
             more["initial_ssthresh"] = self.initial_ssthresh[cc]
         return parts.flow(
@@ -156,8 +170,19 @@ class Setup(Choices):
         )
 
 
-#: Scalable TCP is Reno up to a window of 16, in its own paper.
-BASE = Setup().tuned("scalable", legacy_window=16)
+#: The congestion control module of ns-2's ``TCP/Linux`` behind each rival that ns-2 has only there.
+MODULES = {cc: AGENTS[f"linux-{cc}"] for cc in ("westwood", "cubic", "bic", "scalable", "highspeed")}
+
+
+def _base() -> Setup:
+    setup = Setup()
+    for cc, module in MODULES.items():
+        name = {} if module.cc == cc else {"name": module.cc}
+        setup = setup.tuned(cc, **name, **module.args)
+    return setup
+
+
+BASE = _base()
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
 
@@ -180,28 +205,30 @@ LOSSY, UNSAID = (where(experiment=of) for of in (("fig1", "intra", "loss"), ("fi
 SWEEP, RIVALS = where(experiment="rtt"), where(experiment=COMPETING)
 
 #: Choices that have more words than a line.
-NS2_FILTER = "Westwood: the constant filter of ns-2's module"
-OLD_CUBIC = "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start"
-OLD_SCALABLE = "Scalable of 2006 Linux: a = 0.02, never slower than Reno"
+PUBLISHED = "Westwood as published in 2001, not Westwood+"
+NS2_FILTER = "Westwood of 2001 with the filter of its authors' ns-2 module"
+OLD_CUBIC = "CUBIC and BIC of Linux 2.6.16: ssthresh 100 at the start"
+KELLY = "Scalable as published: Reno up to 16 packets, 0.01 per packet above"
 SWEEP_LOSS = "packet error rate 0.1 % in the RTT sweep of figure 9"
-OLD = BASE.tuned("cubic", beta=0.8).changed(initial_ssthresh={"cubic": 100, "bic": 100})
+OLD = BASE.changed(initial_ssthresh={"cubic": 100, "bic": 100})
 
 VARIANTS = (
     _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True, ack_mode="eq6"),
     _tuned("lifetime", "A-LIAD: RTTmax of eq 7 is the largest ever", LIADS, quick=True, decrease="lifetime"),
-    _tuned("literal", "A-LIAD: both, the most literal reading", LIADS, ack_mode="eq6", decrease="lifetime"),
     _tuned("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS, probe="eq3"),
     _tuned("standard", "A-LIAD: standard slow start", LIADS, start="standard"),
-    _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, quick=True, filter="constant"),
-    _tuned("westwood-plus", "Westwood+ for Westwood", WESTWOOD, name="westwood-plus"),
-    OLD.variant("old-cubic", OLD_CUBIC, where(cc=("cubic", "bic")), quick=True),
-    _tuned("stcp-pure", "Scalable without Reno at small windows", SCALABLE, legacy_window=0),
-    _tuned("stcp-linux", OLD_SCALABLE, SCALABLE, a=0.02, at_least_reno=True),
-    BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5),
+    _tuned("westwood", PUBLISHED, WESTWOOD, quick=True),
+    _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, filter="constant"),
+    _tuned("cubic-rfc", "CUBIC of RFC 9438: beta 0.7", ("cubic",)),
+    OLD.variant("old-cubic", OLD_CUBIC, where(cc=("cubic", "bic"))),
+    _tuned("stcp-kelly", KELLY, SCALABLE, legacy_window=16),
+    BASE.variant("window-2000", "window_ of 2000 packets", window=2000),
+    BASE.variant("window-none", "no limit of the sender's window", window=0),
+    BASE.variant("buffer-bdp", "buffer 1 BDP at 25 ms, too", buffer_least=2),
+    BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5, buffer_least=2),
     BASE.variant("buffer-two", "buffer two BDPs", buffer_bdp=2.0),
-    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", buffer_packets=50),
-    BASE.variant("mss-1000", "1000-byte packets (ns-2's default)", mss_bytes=1000),
-    BASE.variant("window-10", "initial window 10", initial_window=10),
+    BASE.variant("buffer-50", "buffer 50 packets in all runs", buffer_bdp=0.0),
+    BASE.variant("mss-1000", "1000-byte packets", mss_bytes=1000),
     BASE.variant("delayed-ack", "delayed ACKs", delayed_ack=True),
     BASE.variant("no-sack", "no SACK in any run", recovery="newreno"),
     BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
