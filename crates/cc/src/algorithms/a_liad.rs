@@ -14,7 +14,9 @@
 //!    literal.
 //!  * RTTmax in eq. 7 is the largest since the last congestion, of ACKs outside recovery. beta is at most 1/2: the largest RTT
 //!    ever would cut at every later random loss by the depth of the buffer. `decrease` also offers that and a constant.
-//!  * Wmax is the window of the loss, also below the last Wmax. Without a loss at Wmax both grow by one segment per round trip.
+//!  * Wmax is the window of the loss, also below the last Wmax. Eq. 4 to 6 never exceed Wmax, and of a window that reaches it
+//!    without a loss the paper says nothing. Both grow by one segment per round trip then. With `at_w_max = "probe"`
+//!    max-probing (eq. 3) begins anew, with the ssthresh that the last loss has set: towards 2 (1 - beta) Wmax.
 //!  * after a timeout T = (1 - beta) W and exponential slow start leads there; Wmax is kept.
 //!  * alpha is that of SRTT when the epoch begins. The reference is the paper's 75 ms with beta = 0.46 and a packet error rate
 //!    of 1e-8, which give its constant 1.5787. Before an RTT sample alpha is 2 and beta 1/2.
@@ -65,6 +67,9 @@ pub(crate) const PARAMS: &[Param] = &[
         .about("delta of eq. 3: max-probing is fast while RTT / RTTmin is less"),
     Param::choice("probe", &["linear", "eq3"])
         .about("slow max-probing: one segment per round trip as in the text, or per ACK as eq. 3 prints"),
+    Param::choice("at_w_max", &["linear", "probe"]).about(
+        "a window that reaches Wmax without a loss: one segment per round trip, or max-probing again (eq. 3)",
+    ),
 ];
 
 /// alpha of eq. 11 for an RTT in seconds, by a fit of its logarithm; clamped to 5 ms .. 1 s.
@@ -89,7 +94,7 @@ enum Decrease {
 enum LiadStage {
     /// Before congestion avoidance.
     Start,
-    /// Max-probing up to twice the ssthresh of slow start.
+    /// Max-probing up to twice the ssthresh: that of slow start, or that of the last loss with `at_w_max = "probe"`.
     Probe { ssthresh: f64 },
     /// Logarithmic increase.
     Log { w_max: f64 },
@@ -112,6 +117,7 @@ pub(crate) struct Liad {
     decrease: Decrease,
     delta: f64,
     literal_probe: bool,
+    probes_at_w_max: bool,
     approach: Approach,
     hoe: Hoe,
     /// A round of slow start has ended with an estimate.
@@ -134,6 +140,7 @@ impl Liad {
             decrease,
             delta: args.number("delta"),
             literal_probe: args.is("probe", "eq3"),
+            probes_at_w_max: args.is("at_w_max", "probe"),
             approach: Approach::new(args),
             hoe: Hoe::default(),
             renewed: false,
@@ -215,7 +222,11 @@ impl Policy for Liad {
             }
             LiadStage::Log { w_max } => {
                 self.approach.grow(w, *w_max, 1.0 - 1.0 / self.epoch.alpha, n); // eq. 5 or 6
-                *w_max = w_max.max(w.cwnd);
+                if self.probes_at_w_max && w.cwnd >= *w_max {
+                    self.begin_probe(w);
+                } else {
+                    *w_max = w_max.max(w.cwnd);
+                }
             }
             LiadStage::Start => {}
         }

@@ -7,12 +7,17 @@
 //! a = 3b / (2 - b) -> [`friendly`].
 //! Decisions:
 //!  * `a` is the friendly one, 3b / (2 - b), unless given. The paper's runs round it: AIMD(1/5, 1/8) and AIMD(1/10, 1/16).
-//!  * a loss in slow start halves (`ss_beta`): a cut by b = 1/16 leaves the queue full, and the next round loses again. The
-//!    paper's simulator used b there too; that is `ss_beta = 0`.
-//!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule (RFC 5681 section 3.1).
+//!  * a loss in slow start halves (`ss_beta`): a cut by b = 1/16 leaves the queue full, and the next round loses again. ns-2
+//!    halves there, too (`TcpAgent::slowdown` in ns-2.35's tcp.cc). With `ss_beta = 0` the cut is b.
+//!  * a timeout sets ssthresh to half of the window (RFC 5681 section 3.1, eq. 4; `slowdown` halves likewise). The paper has
+//!    "the same timeout mechanism as standard TCP" (section 6.1.1). FlightSize is the window here, as in Reno.
+//!  * `slowdown` has two more rules. The first cut of a connection halves (`first_decrease_`): `halve_first`. Without
+//!    `precisionReduce_`, the default until 2006, the window is cut to int(d int(W)): `whole_cuts`. Both are off.
+//!  * ECN is answered as a loss.
 //!  * a report of many segments is applied at once, as Reno's.
 
 use alloc::boxed::Box;
+use core::mem;
 
 use crate::algorithms::reno::additive;
 use crate::controller::Congestion;
@@ -35,6 +40,8 @@ pub(crate) const ENTRY: Entry = Entry {
             .unit("1")
             .about("share of the window that is given up at a loss"),
         SS_BETA,
+        HALVE_FIRST,
+        WHOLE_CUTS,
     ],
     sender: SenderOptions::NONE,
     colour: "#882255",
@@ -45,11 +52,63 @@ pub(crate) const ENTRY: Entry = Entry {
 /// How a loss in slow start is answered, the same parameter for every algorithm of the paper.
 pub(crate) const SS_BETA: Param = Param::number("ss_beta", 0.5, 0.0..=0.99)
     .unit("1")
-    .about("share of the window that is given up at a loss in slow start; 0: as in congestion avoidance, as in the paper's simulator");
+    .about("share of the window that is given up at a loss in slow start; 0: as in congestion avoidance");
 
-/// The window after a cut: `rule` gives it for congestion avoidance, [`SS_BETA`] for slow start.
-pub(crate) fn after_loss(w: &Window, ss_beta: f64, rule: impl FnOnce(f64) -> f64) -> f64 {
-    if w.cwnd < w.ssthresh && ss_beta > 0.0 { w.cwnd * (1.0 - ss_beta) } else { rule(w.cwnd) }
+/// See the head of this file; the same parameter for every algorithm of the paper.
+pub(crate) const HALVE_FIRST: Param = Param::flag("halve_first", false).about(
+    "the first cut of the connection halves, whatever the rule (first_decrease_ of ns-2's TcpAgent::slowdown)",
+);
+
+/// See the head of this file; the same parameter for every algorithm of the paper.
+pub(crate) const WHOLE_CUTS: Param = Param::flag("whole_cuts", false).about(
+    "a cut takes the whole part of the window and leaves a whole number (ns-2 without precisionReduce_)",
+);
+
+/// What the algorithms of the paper share of their answer to congestion, as their parameters say.
+#[derive(Debug)]
+pub(crate) struct Cuts {
+    ss_beta: f64,
+    whole: bool,
+    /// The next congestion is the first, and halves.
+    halves: bool,
+    /// The last congestion was the first.
+    was_first: bool,
+}
+
+impl Cuts {
+    /// As [`SS_BETA`], [`HALVE_FIRST`] and [`WHOLE_CUTS`] in `args` say.
+    pub(crate) fn new(args: &Args) -> Self {
+        Self {
+            ss_beta: args.number(SS_BETA.name),
+            whole: args.flag(WHOLE_CUTS.name),
+            halves: args.flag(HALVE_FIRST.name),
+            was_first: false,
+        }
+    }
+
+    /// The answer to `why`; `rule` gives the window after a loss in congestion avoidance.
+    pub(crate) fn answer(&self, w: &Window, why: Congestion, rule: impl FnOnce(f64) -> f64) -> Cut {
+        let whole = |w| if self.whole { libm::floor(w) } else { w };
+        let from = whole(w.cwnd);
+        let target = if self.halves || why == Congestion::Timeout {
+            from / 2.0 // RFC 5681 eq. 4
+        } else if w.cwnd < w.ssthresh && self.ss_beta > 0.0 {
+            from * (1.0 - self.ss_beta)
+        } else {
+            rule(from)
+        };
+        Cut::standard(whole(target).max(1.0), why)
+    }
+
+    /// As [`Policy::on_congestion`].
+    pub(crate) fn on_congestion(&mut self) {
+        self.was_first = mem::take(&mut self.halves);
+    }
+
+    /// As [`Policy::on_undo`]: a spurious congestion was not the first.
+    pub(crate) fn on_undo(&mut self) {
+        self.halves |= mem::take(&mut self.was_first);
+    }
 }
 
 /// The increase that makes AIMD(a, b) as friendly as Reno: eq. 4 with k = 0 and l = 1.
@@ -62,14 +121,14 @@ fn friendly(b: f64) -> f64 {
 struct Aimd {
     a: f64,
     b: f64,
-    ss_beta: f64,
+    cuts: Cuts,
 }
 
 impl Aimd {
     fn new(args: &Args) -> Self {
         let b = args.number("b");
         let a = if args.given("a") { args.number("a") } else { friendly(b) };
-        Self { a, b, ss_beta: args.number(SS_BETA.name) }
+        Self { a, b, cuts: Cuts::new(args) }
     }
 }
 
@@ -79,7 +138,15 @@ impl Policy for Aimd {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(after_loss(w, self.ss_beta, |cwnd| cwnd * (1.0 - self.b)), why)
+        self.cuts.answer(w, why, |cwnd| cwnd * (1.0 - self.b))
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
+        self.cuts.on_congestion();
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        self.cuts.on_undo();
     }
 }
 
@@ -158,7 +225,7 @@ mod tests {
         assert_eq!(rounds, 343);
     }
 
-    /// A loss in slow start halves; with `ss_beta = 0` it is answered as any other. A timeout sets ssthresh by the same rule.
+    /// A loss in slow start halves; with `ss_beta = 0` it is answered as any other.
     #[test]
     fn a_loss_in_slow_start() {
         for (given, keep) in [(&[][..], 0.5), (&[("ss_beta", Value::Number(0.0))][..], 0.875)] {
@@ -166,8 +233,56 @@ mod tests {
             rig.congestion(Congestion::Loss);
             assert_eq!((rig.w(), rig.t()), (100.0 * keep, 100.0 * keep));
         }
-        let mut rig = Rig::new("aimd", &[], 100.0, 2.0);
-        rig.congestion(Congestion::Timeout);
-        assert_eq!((rig.w(), rig.t()), (1.0, 87.5));
+    }
+
+    /// RFC 5681 eq. 4, in ns-2's `slowdown`, too: a timeout halves ssthresh, whatever the decrease at a loss.
+    #[test]
+    fn a_timeout_halves_the_threshold() {
+        for id in ["aimd", "binomial", "iiad", "sqrt", "kl", "simd", "aiad"] {
+            for (w, t) in [(100.0, 2.0), (100.0, f64::INFINITY)] {
+                let mut rig = Rig::new(id, &[], w, t);
+                rig.congestion(Congestion::Timeout);
+                assert_eq!((rig.w(), rig.t()), (1.0, 50.0), "{id}");
+            }
+        }
+    }
+
+    /// ns-2's `first_decrease_`: the first cut halves, later ones do not; a spurious one was none.
+    #[test]
+    fn the_first_cut_can_halve() {
+        for (id, kept) in [("aimd", 43.75), ("iiad", 50.0 - 2.0 / 3.0), ("simd", 46.875)] {
+            let mut rig = Rig::new(id, &[("halve_first", Value::Flag(true))], 100.0, 2.0);
+            for _ in 0..2 {
+                let before = rig.congestion(Congestion::Loss);
+                assert_eq!(rig.w(), 50.0, "{id}");
+                rig.cc.on_undo(&rig.flow, &before);
+            }
+            rig.congestion(Congestion::Ecn);
+            assert_eq!(rig.w(), 50.0, "{id}");
+            rig.congestion(Congestion::Loss);
+            near(rig.w(), kept, 1e-6);
+        }
+    }
+
+    /// ns-2 without `precisionReduce_`: int(d int(W)). AIMD(1/16) goes from 5.9 to int(15/16 * 5) = 4 segments, IIAD to int(5 - 2/3)
+    /// = 4; half of 5 is 2.
+    #[test]
+    fn cuts_can_be_whole_numbers() {
+        let of = |id, more: &[(&'static str, Value)], t| {
+            let mut given = alloc::vec![("whole_cuts", Value::Flag(true))];
+            given.extend_from_slice(more);
+            Rig::new(id, &given, 5.9, t)
+        };
+        let sixteenth = [("b", Value::Number(0.0625))];
+        for (mut rig, why, t) in [
+            (of("aimd", &sixteenth, 2.0), Congestion::Loss, 4.0),
+            (of("aimd", &sixteenth, 9.0), Congestion::Loss, 2.0),
+            (of("aimd", &sixteenth, 2.0), Congestion::Timeout, 2.0),
+            (of("iiad", &[], 2.0), Congestion::Loss, 4.0),
+            (of("simd", &[], 2.0), Congestion::Ecn, 4.0),
+        ] {
+            rig.congestion(why);
+            assert_eq!(rig.t(), t);
+        }
     }
 }

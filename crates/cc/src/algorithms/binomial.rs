@@ -7,13 +7,13 @@
 //! Decisions:
 //!  * `alpha` is the friendly one, 3 beta / 2, unless given. The papers give no beta for SQRT: it is IIAD's, 2/3.
 //!  * the window stays at one segment or more, ssthresh at two or more.
-//!  * a loss in slow start halves (`ss_beta`; 0 for the paper's reading), as in AIMD.
-//!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule (RFC 5681 section 3.1).
+//!  * a loss in slow start halves (`ss_beta`; 0: by the rule), and so does ssthresh at a timeout; `halve_first` and
+//!    `whole_cuts` are ns-2's other rules of a cut (its windowOption_ 6). All as in AIMD. ECN is answered as a loss.
 //!  * a report of many segments is applied at once, as Reno's.
 
 use alloc::boxed::Box;
 
-use crate::algorithms::aimd::{SS_BETA, after_loss};
+use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
 use crate::controller::{Congestion, Controller};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -48,6 +48,8 @@ pub(crate) const ENTRY: Entry = Entry {
         ALPHA,
         BETA,
         SS_BETA,
+        HALVE_FIRST,
+        WHOLE_CUTS,
     ],
     sender: SenderOptions::NONE,
     colour: "#aa4499",
@@ -63,7 +65,7 @@ pub(crate) const IIAD: Entry = Entry {
     source: SOURCE,
     reference: REFERENCE,
     grade: Grade::A,
-    params: &[ALPHA, BETA, SS_BETA],
+    params: &[ALPHA, BETA, SS_BETA, HALVE_FIRST, WHOLE_CUTS],
     sender: SenderOptions::NONE,
     colour: "#cc6677",
     marker: "h",
@@ -78,7 +80,7 @@ pub(crate) const SQRT: Entry = Entry {
     source: SOURCE,
     reference: REFERENCE,
     grade: Grade::A,
-    params: &[ALPHA, BETA, SS_BETA],
+    params: &[ALPHA, BETA, SS_BETA, HALVE_FIRST, WHOLE_CUTS],
     sender: SenderOptions::NONE,
     colour: "#ddcc77",
     marker: "H",
@@ -88,7 +90,7 @@ pub(crate) const SQRT: Entry = Entry {
 fn hosted(k: f64, l: f64, args: &Args, start: Start) -> Box<dyn Controller> {
     let beta = args.number(BETA.name);
     let alpha = if args.given(ALPHA.name) { args.number(ALPHA.name) } else { 1.5 * beta };
-    Box::new(Windowed::new(Binomial { k, l, alpha, beta, ss_beta: args.number(SS_BETA.name) }, start))
+    Box::new(Windowed::new(Binomial { k, l, alpha, beta, cuts: Cuts::new(args) }, start))
 }
 
 /// The binomial window rules.
@@ -98,17 +100,12 @@ struct Binomial {
     l: f64,
     alpha: f64,
     beta: f64,
-    ss_beta: f64,
+    cuts: Cuts,
 }
 
 /// W - beta W^l, the decrease of every control in the two papers.
 pub(crate) fn decreased(w: f64, beta: f64, l: f64) -> f64 {
     w - beta * libm::pow(w, l)
-}
-
-/// The cut of both: W - beta W^l, or the share `ss_beta` in slow start (eq. 3).
-pub(crate) fn cut(w: &Window, ss_beta: f64, beta: f64, l: f64, why: Congestion) -> Cut {
-    Cut::standard(after_loss(w, ss_beta, |cwnd| decreased(cwnd, beta, l)).max(1.0), why)
 }
 
 impl Policy for Binomial {
@@ -117,7 +114,15 @@ impl Policy for Binomial {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        cut(w, self.ss_beta, self.beta, self.l, why)
+        self.cuts.answer(w, why, |cwnd| decreased(cwnd, self.beta, self.l))
+    }
+
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
+        self.cuts.on_congestion();
+    }
+
+    fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
+        self.cuts.on_undo();
     }
 }
 
@@ -204,7 +209,7 @@ mod tests {
         assert_eq!(rig.w(), 101.0);
     }
 
-    /// A window of one segment cannot shrink; a loss in slow start halves unless the paper's reading is chosen.
+    /// A window of one segment cannot shrink; a loss in slow start halves unless `ss_beta` is 0.
     #[test]
     fn floors_and_slow_start() {
         let mut rig = Rig::new("iiad", &[], 1.2, 1.0);

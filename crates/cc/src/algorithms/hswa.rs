@@ -9,8 +9,11 @@
 //!    soon stop reacting.
 //!  * the test TD = BaseTD is the limit of the second branch of eq. 4, and `cwnd_lim` always caps it.
 //!  * cwnd_lim is the receive window; p_ber is clamped to [1e-12, 0.1], so S lies between 10 and 120.
+//!  * lg is the logarithm to base 10. No printed value of S tells; `lg = "ln"` takes the natural one, 2.3 times as much.
 //!  * a TD that is not positive (the RTT fell below half of the last round's: another path) starts the history anew.
 //!  * eq. 4 is a growth per round trip, spread over the round's ACKs in proportion to the data that they acknowledge.
+//!    Algorithm 1 can be read as one update for each ACK, too: `eq4 = "ack"` adds the increment of the last round for each
+//!    acknowledged segment. The window then reaches cwnd_lim within a round trip, so the flow needs a receive window.
 //!  * slow start, loss and timeout are standard (RFC 5681): the paper changes congestion avoidance only.
 //!
 //! A queue that stands for more than ten rounds enters BaseTD and is no longer seen; so does the paper's rule.
@@ -18,7 +21,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::Congestion;
-use crate::registry::{Entry, Grade, Param, PathFact, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, PathFact, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::round::Round;
 use crate::windowed::{Cut, Policy, Window, Windowed};
@@ -36,11 +39,14 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("p_ber of eq. 5: bit error rate that the link layer reports; clamped to [1e-12, 0.1]")
             .filled_from(PathFact::BitErrorRate),
         Param::number("a", 10.0, 0.0..=1000.0).unit("segments").about("A of eq. 5"),
+        Param::choice("lg", &["log10", "ln"]).about("lg of eq. 5: logarithm to base 10, or natural"),
+        Param::choice("eq4", &["round", "ack"])
+            .about("the increment of eq. 4 is the growth of a round trip, or of each acknowledged segment (Algorithm 1)"),
     ],
     sender: SenderOptions::NONE,
     colour: "#e69f00",
     marker: "D",
-    build: |args, start| Box::new(Windowed::new(Hswa::new(args.number("a"), args.number("ber")), start)),
+    build: |args, start| Box::new(Windowed::new(Hswa::new(args), start)),
 };
 
 /// Rounds that BaseTD looks back (eq. 3).
@@ -50,6 +56,8 @@ const HISTORY: usize = 10;
 struct Hswa {
     /// S of eq. 5, segments per round.
     s: f64,
+    /// The increment is added for each acknowledged segment.
+    per_ack: bool,
     round: Round,
     /// TD of the last rounds, seconds.
     td: [f64; HISTORY],
@@ -65,10 +73,12 @@ struct Hswa {
 }
 
 impl Hswa {
-    fn new(a: f64, ber: f64) -> Self {
-        let s = -a * libm::log10(ber.clamp(1e-12, 0.1)); // eq. 5
+    fn new(args: &Args) -> Self {
+        let lg = if args.is("lg", "ln") { libm::log } else { libm::log10 };
+        let s = -args.number("a") * lg(args.number("ber").clamp(1e-12, 0.1)); // eq. 5
         Self {
             s,
+            per_ack: args.is("eq4", "ack"),
             round: Round::default(),
             td: [f64::INFINITY; HISTORY],
             rounds: 0,
@@ -116,7 +126,8 @@ impl Policy for Hswa {
             self.at_round_start = w.cwnd;
         }
         let limit = flow.rwnd as f64 / f64::from(flow.mss.max(1)); // cwnd_lim of eq. 4
-        let grown = w.cwnd + self.increment * ack.segments(flow) / self.at_round_start;
+        let updates = if self.per_ack { 1.0 } else { self.at_round_start };
+        let grown = w.cwnd + self.increment * ack.segments(flow) / updates;
         w.cwnd = grown.min(limit.max(w.cwnd)); // eq. 4: min(S, cwnd_lim - cwnd)
     }
 
@@ -142,7 +153,11 @@ mod tests {
     use super::Hswa;
     use crate::controller::Congestion;
     use crate::registry::Value;
-    use crate::rig::{Rig, near};
+    use crate::rig::{Rig, args, near, text};
+
+    fn told(ber: f64) -> Hswa {
+        Hswa::new(&args("hswa", &[("ber", Value::Number(ber))]))
+    }
 
     /// Eq. 5 with A = 10; p_ber is clamped to [1e-12, 0.1].
     #[test]
@@ -150,14 +165,36 @@ mod tests {
         for (ber, s) in
             [(1e-8, 80.0), (1e-7, 70.0), (1e-6, 60.0), (1e-5, 50.0), (1e-4, 40.0), (0.0, 120.0), (0.5, 10.0)]
         {
-            near(Hswa::new(10.0, ber).s, s, 1e-12);
+            near(told(ber).s, s, 1e-12);
         }
+    }
+
+    /// Eq. 5 with the natural logarithm: ln 10 times as much.
+    #[test]
+    fn eq_5_by_the_natural_logarithm() {
+        let given = [("ber", Value::Number(1e-8)), ("lg", text("ln"))];
+        near(Hswa::new(&args("hswa", &given)).s, 184.2068, 1e-6);
+    }
+
+    /// Eq. 4 for each ACK: a window of 100 segments adds S = 80 for each of them in a round trip, up to cwnd_lim.
+    #[test]
+    fn eq_4_can_be_applied_at_each_ack() {
+        let mut rig = Rig::new("hswa", &[("eq4", text("ack"))], 100.0, 2.0);
+        rig.flow.rwnd = 2_000_000_000; // 2000 segments of the rig
+        rig.ack(1.0, 0.01, 0.5, false);
+        assert_eq!(rig.w(), 180.0);
+        rig.ack(2.0, 0.01, 0.5, false);
+        assert_eq!(rig.w(), 340.0);
+        for _ in 0..30 {
+            rig.ack(1.0, 0.01, 0.5, false);
+        }
+        assert_eq!(rig.w(), 2000.0);
     }
 
     /// Eq. 2 to 4 at a propagation delay of 0.5 s: TD = 0.25 s at first, and the last minimum stays 0.5 s.
     #[test]
     fn eq_4_falls_linearly_to_zero_at_twice_the_base() {
-        let mut policy = Hswa::new(10.0, 1e-8);
+        let mut policy = told(1e-8);
         for (mean, share) in
             [(0.50, 1.0), (0.52, 0.92), (0.55, 0.8), (0.60, 0.6), (0.74, 0.04), (0.75, 0.0), (0.80, 0.0)]
         {
@@ -169,7 +206,7 @@ mod tests {
     /// Eq. 2 looks back ten rounds: a queue that stands for longer is no longer seen.
     #[test]
     fn the_base_is_the_smallest_of_ten_rounds() {
-        let mut policy = Hswa::new(10.0, 1e-8);
+        let mut policy = told(1e-8);
         policy.close(0.50, 0.5);
         for i in 1..=9 {
             near(policy.close(0.60, 0.5), 48.0, 1e-9);
@@ -181,11 +218,11 @@ mod tests {
     /// A path whose RTT falls to less than half makes eq. 3 negative: its history begins anew.
     #[test]
     fn a_new_path_starts_a_new_history() {
-        let mut policy = Hswa::new(10.0, 1e-8);
+        let mut policy = told(1e-8);
         policy.close(0.5, 0.5);
         assert_eq!(policy.close(0.05, 0.05), 80.0);
         near(policy.close(0.06, 0.05), 80.0 * (1.0 - 0.01 / 0.025), 1e-9);
-        assert_eq!(Hswa::new(10.0, 1e-8).close(0.0, 0.0), 80.0);
+        assert_eq!(told(1e-8).close(0.0, 0.0), 80.0);
     }
 
     /// Eq. 4 per round trip: 4167 segments (100 Mbit/s, 0.5 s) take 52 rounds at S = 80 and 83 at S = 50.

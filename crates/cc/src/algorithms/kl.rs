@@ -14,15 +14,17 @@
 //!    and 1.4 for k = -1/3 since it rounds Gamma(5/2) = 1.329 to 1.3; here it is not rounded.
 //!  * when slow start ends, also one entered by a timeout or a cut below two segments, w0 = W, and wmax solves
 //!    wmax - beta wmax^l = w0.
-//!  * a loss in slow start halves (`ss_beta`; 0 for the paper's reading), as in AIMD. Congestion avoidance then begins with
-//!    w0 = W and wmax as at the end of slow start: the window of that loss does not describe the path.
-//!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule. A spurious loss brings the epoch back.
+//!  * a loss in slow start halves (`ss_beta`; 0: by eq. 3), and so does ssthresh at a timeout; `halve_first` and `whole_cuts`
+//!    are ns-2's other rules of a cut. All as in AIMD.
+//!  * congestion avoidance after a loss in slow start begins with w0 = W and wmax as at the end of slow start: the window of
+//!    that loss does not describe the path.
+//!  * ECN is answered as a loss. A spurious loss brings the epoch back.
 //!  * t stands still while the window does not limit the sender.
 
 use alloc::boxed::Box;
 
-use crate::algorithms::aimd::SS_BETA;
-use crate::algorithms::binomial::{cut, decreased};
+use crate::algorithms::aimd::{Cuts, HALVE_FIRST, SS_BETA, WHOLE_CUTS};
+use crate::algorithms::binomial::decreased;
 use crate::controller::{Congestion, Controller};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -62,6 +64,8 @@ pub(crate) const ENTRY: Entry = Entry {
         MODE,
         ALPHA,
         SS_BETA,
+        HALVE_FIRST,
+        WHOLE_CUTS,
     ],
     sender: SenderOptions::NONE,
     colour: "#999933",
@@ -77,7 +81,7 @@ pub(crate) const SIMD: Entry = Entry {
     source: SOURCE,
     reference: REFERENCE,
     grade: Grade::A,
-    params: &[beta(1.0 / 16.0), MODE, ALPHA, SS_BETA],
+    params: &[beta(1.0 / 16.0), MODE, ALPHA, SS_BETA, HALVE_FIRST, WHOLE_CUTS],
     sender: SenderOptions::NONE,
     colour: "#117733",
     marker: "d",
@@ -92,7 +96,7 @@ pub(crate) const AIAD: Entry = Entry {
     source: SOURCE,
     reference: REFERENCE,
     grade: Grade::A,
-    params: &[beta(2.0 / 3.0), MODE, ALPHA, SS_BETA],
+    params: &[beta(2.0 / 3.0), MODE, ALPHA, SS_BETA, HALVE_FIRST, WHOLE_CUTS],
     sender: SenderOptions::NONE,
     colour: "#44aa99",
     marker: "8",
@@ -103,7 +107,7 @@ fn hosted(k: f64, l: f64, args: &Args, start: Start) -> Box<dyn Controller> {
     let policy = History {
         family: Family::new(k, l, args.number("beta"), args.is("alpha", "eq6")),
         closed: args.is("mode", "closed") || k > 0.0,
-        ss_beta: args.number(SS_BETA.name),
+        cuts: Cuts::new(args),
         epoch: None,
         before: None,
     };
@@ -181,7 +185,7 @@ impl KlEpoch {
 struct History {
     family: Family,
     closed: bool,
-    ss_beta: f64,
+    cuts: Cuts,
     /// `None` in slow start.
     epoch: Option<KlEpoch>,
     /// The epoch that the last congestion ended.
@@ -209,17 +213,20 @@ impl Policy for History {
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        cut(w, self.ss_beta, self.family.beta, self.family.l, why)
+        let Family { beta, l, .. } = self.family;
+        self.cuts.answer(w, why, |cwnd| decreased(cwnd, beta, l))
     }
 
     fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
         let avoids = w.cwnd >= w.ssthresh && why != Congestion::Timeout;
         let kept = self.backoff(w, flow, why).cwnd;
+        self.cuts.on_congestion();
         self.before = self.epoch.take();
         self.epoch = avoids.then(|| self.family.epoch(kept, w.cwnd));
     }
 
     fn on_undo(&mut self, w: &mut Window, _flow: &Flow) {
+        self.cuts.on_undo();
         // The time that would have led to the window that was given back.
         let family = self.family;
         self.epoch =
@@ -432,7 +439,7 @@ mod tests {
             }
             let before = rig.congestion(Congestion::Timeout);
             assert_eq!(rig.w(), 1.0);
-            near(rig.t(), twin.w() * 0.9375, 1e-6);
+            near(rig.t(), twin.w() / 2.0, 1e-6);
             rig.ack(1.0, 0.5, 0.5, false);
             rig.cc.on_undo(&rig.flow, &before);
             near(rig.w(), twin.w(), 1e-6);

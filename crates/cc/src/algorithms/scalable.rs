@@ -9,7 +9,8 @@
 //!  * below `legacy_window` (Kelly: 16) the window is Reno's. It is off (0) unless given, so that the algorithm is the
 //!    multiplicative one at every window.
 //!  * Linux adds 1/min(W, 1/a) per segment, so that it grows no slower than Reno: `at_least_reno`, off unless given.
-//!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule (RFC 5681 section 3.1).
+//!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule, as `tcp_enter_loss` of Linux does
+//!    with every module. (RFC 5681 section 3.1, eq. 4, would halve.)
 
 use alloc::boxed::Box;
 

@@ -14,11 +14,13 @@
 //!    clock. BW and its first sample begin at 0. The filter is per ACK, so merged reports slow it down.
 //!  * ECN is answered as a loss, but W_reno is halved at once: no recovery follows.
 //!  * while the window does not limit the sender, LWC does not raise it.
+//!  * a timeout leaves BW alone: case (I) needs it for T, and no text resets it. `bw_at_timeout = "reset"` sets T from BW and
+//!    then begins the filter anew. A spurious timeout gives BW back.
 
 use alloc::boxed::Box;
 
 use crate::controller::{Congestion, Life};
-use crate::registry::{Entry, Grade, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::time::Time;
 use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
@@ -30,15 +32,16 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method for Satellite Internet, IEICE Trans. Commun., 2006",
     reference: "doi:10.1093/ietcom/e89-b.6.1766",
     grade: Grade::A,
-    params: &[],
+    params: &[Param::choice("bw_at_timeout", &["keep", "reset"])
+        .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it")],
     sender: SenderOptions { aen: true, bulk_repeat: false, fixed_rto: false },
     colour: "#d55e00",
     marker: "*",
-    build: |_, start| Box::new(Windowed::new(Star::new(start), start)),
+    build: |args, start| Box::new(Windowed::new(Star::new(args, start), start)),
 };
 
 /// The available-bandwidth estimate of TCP-J, per ACK and not per time (eq. 2 and 3, alpha = 0.9).
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Abe {
     /// BW, segments per second.
     bw: f64,
@@ -78,15 +81,23 @@ impl Abe {
 struct Star {
     w_reno: f64,
     abe: Abe,
+    /// A timeout begins the estimate anew.
+    resets: bool,
     /// A loss was answered by CWS, and W_reno is halved when its recovery ends.
     halve: bool,
-    /// W_reno when the last episode began.
-    before: Option<f64>,
+    /// W_reno and the estimate when the last episode began.
+    before: Option<(f64, Abe)>,
 }
 
 impl Star {
-    fn new(start: Start) -> Self {
-        Self { w_reno: start.initial_window.max(1.0), abe: Abe::default(), halve: false, before: None }
+    fn new(args: &Args, start: Start) -> Self {
+        Self {
+            w_reno: start.initial_window.max(1.0),
+            abe: Abe::default(),
+            resets: args.is("bw_at_timeout", "reset"),
+            halve: false,
+            before: None,
+        }
     }
 
     /// LWC.
@@ -130,10 +141,15 @@ impl Policy for Star {
     }
 
     fn on_congestion(&mut self, _w: &Window, _flow: &Flow, why: Congestion) {
-        self.before = Some(self.w_reno);
+        self.before = Some((self.w_reno, self.abe));
         self.halve = why == Congestion::Loss;
         match why {
-            Congestion::Timeout => self.w_reno = 1.0,
+            Congestion::Timeout => {
+                self.w_reno = 1.0;
+                if self.resets {
+                    self.abe = Abe::default();
+                }
+            }
             Congestion::Ecn => self.w_reno = (self.w_reno / 2.0).max(1.0),
             Congestion::Loss => {}
         }
@@ -141,7 +157,12 @@ impl Policy for Star {
 
     fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
         self.halve = false;
-        self.w_reno = self.before.take().unwrap_or(0.0).max(self.w_reno);
+        if let Some((w_reno, abe)) = self.before.take() {
+            self.w_reno = self.w_reno.max(w_reno);
+            if self.abe.bw < abe.bw && self.resets {
+                self.abe = Abe { bw: abe.bw, last: abe.last, ..self.abe };
+            }
+        }
     }
 
     fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
@@ -168,7 +189,7 @@ mod tests {
     use super::Abe;
     use crate::controller::{Congestion, Life};
     use crate::report::Phase;
-    use crate::rig::{Rig, near};
+    use crate::rig::{Rig, near, text};
     use crate::time::Time;
 
     /// Eq. 2 and 3 for a constant ACK rate: BW_k = rate (1 - 0.95 * 0.9^(k-1)), whatever the rate.
@@ -318,5 +339,26 @@ mod tests {
         assert_eq!(probe(&rig).0, 2.0);
         rig.cc.on_undo(&rig.flow, &before);
         assert_eq!(probe(&rig).0, w_reno);
+    }
+
+    /// A timeout keeps BW unless it is told to reset it. T is the estimate before the reset, and a spurious timeout gives BW back.
+    #[test]
+    fn a_timeout_resets_the_estimate_if_told_to() {
+        for (choice, kept) in [("keep", true), ("reset", false)] {
+            let mut rig = Rig::new("star", &[("bw_at_timeout", text(choice))], 10.0, 2.0);
+            for _ in 0..50 {
+                rig.ack(1.0, 0.01, 0.5, false);
+            }
+            let bw = probe(&rig).1;
+            let before = rig.congestion(Congestion::Timeout);
+            near(rig.t(), bw * 0.5, 1e-6);
+            assert_eq!(probe(&rig).1, if kept { bw } else { 0.0 }, "{choice}");
+            rig.ack(1.0, 0.5, 0.5, false);
+            // Slow start adds one segment to Reno's window, and LWC the estimate.
+            near(rig.w(), 2.0 + probe(&rig).1 * 0.5, 1e-6);
+            let now = probe(&rig).1;
+            rig.cc.on_undo(&rig.flow, &before);
+            assert_eq!(probe(&rig).1, if kept { now } else { bw }, "{choice}");
+        }
     }
 }

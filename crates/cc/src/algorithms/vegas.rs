@@ -180,7 +180,7 @@ impl AlternatingStart {
 }
 
 /// ns-2's Diff is an integer, rounded to nearest.
-fn whole(diff: f64) -> f64 {
+pub(crate) fn whole(diff: f64) -> f64 {
     libm::floor(diff + 0.5)
 }
 

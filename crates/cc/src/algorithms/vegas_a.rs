@@ -7,15 +7,19 @@
 //! Decisions where the figure is silent:
 //!  * Th is the data acknowledged in the round over the round's mean RTT; before there are two rounds Th counts as not
 //!    having grown.
-//!  * Diff equal to alpha or beta counts as between them.
+//!  * Diff is a real number; `diff = "rounded"` rounds it to nearest, as `VegasTcpAgent::recv` in ns-2.35's tcp-vegas.cc does.
+//!  * Diff equal to alpha or beta counts as between them. Figure 1 prints "<" on both sides, so that no line of it applies:
+//!    `equal_diff = "hold"`, which leaves the window, alpha and beta alone.
 //!  * with Diff > beta and alpha = 1 nothing happens (line 21), so the initial state never backs off on delay; `a1_dec`
 //!    makes it step down instead.
 //!  * every change of Th counts; `dead_band` asks for a relative growth of more than that.
-//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha to 1.
+//!  * a loss keeps 3/4 of the window, as Vegas in ns-2 does; a timeout also resets alpha to 1 (`alpha_at_timeout`).
 
 use alloc::boxed::Box;
 
-use crate::algorithms::vegas::{AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters};
+use crate::algorithms::vegas::{
+    AlternatingStart, BASE_WINDOW, GAMMA, Gauge, step_down, three_quarters, whole,
+};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
@@ -28,7 +32,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. N. Srijith, L. Jacob, A. L. Ananda: TCP Vegas-A: Improving the Performance of TCP Vegas, Computer Communications 28(4), 2005",
     reference: "doi:10.1016/j.comcom.2004.08.016",
     grade: Grade::A,
-    params: &[A1_DEC, DEAD_BAND, GAMMA, BASE_WINDOW],
+    params: &[A1_DEC, DIFF, EQUAL_DIFF, ALPHA_AT_TIMEOUT, DEAD_BAND, GAMMA, BASE_WINDOW],
     sender: SenderOptions::NONE,
     colour: "#009e73",
     marker: "^",
@@ -44,19 +48,44 @@ pub(crate) const DEAD_BAND: Param = Param::number("dead_band", 0.0, 0.0..=1.0)
     .unit("1")
     .about("throughput has grown only if by more than this fraction of the last round's");
 
+/// See the head of this file.
+pub(crate) const DIFF: Param = Param::choice("diff", &["real", "rounded"])
+    .about("Diff of eq. 3 as it is, or rounded to whole segments as in ns-2's Vegas");
+
+/// See the head of this file.
+pub(crate) const EQUAL_DIFF: Param = Param::choice("equal_diff", &["inside", "hold"]).about(
+    "Diff equal to alpha or beta: as between them, or no update, since figure 1 prints < on both sides",
+);
+
+/// See the head of this file.
+pub(crate) const ALPHA_AT_TIMEOUT: Param = Param::choice("alpha_at_timeout", &["reset", "keep"])
+    .about("alpha at a timeout, of which the paper is silent: back to 1, or kept");
+
 /// The moving thresholds: alpha, and beta = alpha + 2.
 #[derive(Debug)]
 pub(crate) struct Thresholds {
     /// alpha, at least 1.
     pub(crate) alpha: f64,
     a1_dec: bool,
+    rounds_diff: bool,
+    /// Figure 1 is read with "<" as printed.
+    strict: bool,
+    /// alpha after a timeout, if one changes it.
+    at_timeout: Option<f64>,
     before_timeout: Option<f64>,
 }
 
 impl Thresholds {
     /// alpha = 1, beta = 3.
     pub(crate) fn new(args: &Args) -> Self {
-        Self { alpha: 1.0, a1_dec: args.flag(A1_DEC.name), before_timeout: None }
+        Self {
+            alpha: 1.0,
+            a1_dec: args.flag(A1_DEC.name),
+            rounds_diff: args.is(DIFF.name, "rounded"),
+            strict: args.is(EQUAL_DIFF.name, "hold"),
+            at_timeout: args.is(ALPHA_AT_TIMEOUT.name, "reset").then_some(1.0),
+            before_timeout: None,
+        }
     }
 
     /// Moves alpha, and beta with it, but not below alpha = 1.
@@ -65,12 +94,16 @@ impl Thresholds {
     }
 
     /// Figure 1 for a round with this Diff whose throughput did or did not grow. Vegas-A's steps are one segment;
-    /// Vegas-L's are `m` wherever the direction of the step is that of the throughput.
-    pub(crate) fn step(&mut self, w: &mut Window, diff: f64, th_grew: bool, m: f64) {
+    /// Vegas-L's are `m` wherever the direction of the step is that of the throughput; `line_15` is its step while Th grows.
+    pub(crate) fn step(&mut self, w: &mut Window, diff: f64, th_grew: bool, m: f64, line_15: f64) {
+        let diff = if self.rounds_diff { whole(diff) } else { diff };
         let fixed = self.alpha <= 1.0;
+        if self.strict && (diff == self.alpha || diff == self.alpha + 2.0) {
+            return;
+        }
         if diff < self.alpha {
             if fixed {
-                w.cwnd += if th_grew { m } else { 1.0 }; // line 15
+                w.cwnd += if th_grew { line_15 } else { 1.0 };
             } else if th_grew {
                 w.cwnd += m; // line 10
             } else {
@@ -93,11 +126,11 @@ impl Thresholds {
         }
     }
 
-    /// A timeout returns alpha to 1.
+    /// A timeout returns alpha to 1, unless `alpha_at_timeout` keeps it.
     pub(crate) fn on_congestion(&mut self, why: Congestion) {
         self.before_timeout = (why == Congestion::Timeout).then_some(self.alpha);
         if why == Congestion::Timeout {
-            self.alpha = 1.0;
+            self.alpha = self.at_timeout.unwrap_or(self.alpha);
         }
     }
 
@@ -189,7 +222,7 @@ impl Policy for VegasA {
     fn avoid(&mut self, w: &mut Window, _flow: &Flow, _ack: &Ack) {
         if let Some(round) = self.frame.gauge.close() {
             let diff = self.frame.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
-            self.frame.thresholds.step(w, diff, self.th_grew, 1.0);
+            self.frame.thresholds.step(w, diff, self.th_grew, 1.0, 1.0);
         }
     }
 
@@ -213,15 +246,16 @@ impl Policy for VegasA {
 #[cfg(test)]
 mod tests {
     use super::Thresholds;
+    use crate::controller::Congestion;
     use crate::registry::Value;
-    use crate::rig::{Rig, args};
+    use crate::rig::{Rig, args, text};
     use crate::windowed::Window;
 
     fn step(alpha: f64, diff: f64, th_grew: bool, given: &[(&str, Value)]) -> (f64, f64) {
         let mut w = Window { cwnd: 50.0, ssthresh: 2.0 };
         let mut thresholds = Thresholds::new(&args("vegas-a", given));
         thresholds.alpha = alpha;
-        thresholds.step(&mut w, diff, th_grew, 1.0);
+        thresholds.step(&mut w, diff, th_grew, 1.0, 1.0);
         (w.cwnd - 50.0, thresholds.alpha - alpha)
     }
 
@@ -248,6 +282,47 @@ mod tests {
             assert_eq!(step(alpha, diff, th_grew, &[]), change, "{alpha} {diff} {th_grew}");
         }
         assert_eq!(step(1.0, 7.0, false, &[("a1_dec", Value::Flag(true))]), (-1.0, 0.0));
+    }
+
+    /// Figure 1 prints alpha < Diff < beta, Diff < alpha and Diff > beta: no line is about Diff = alpha or Diff = beta.
+    #[test]
+    fn diff_equal_to_a_threshold_can_hold_everything() {
+        let strict = [("equal_diff", text("hold"))];
+        for (diff, change) in [(3.99, (1.0, 0.0)), (4.0, (0.0, 0.0)), (4.01, (1.0, 1.0))] {
+            assert_eq!(step(4.0, diff, true, &strict), change, "{diff}");
+        }
+        for (diff, change) in [(5.99, (1.0, 1.0)), (6.0, (0.0, 0.0)), (6.01, (-1.0, -1.0))] {
+            assert_eq!(step(4.0, diff, true, &strict), change, "{diff}");
+        }
+    }
+
+    /// ns-2's Vegas: Diff is int(delta * rate + 0.5).
+    #[test]
+    fn diff_can_be_rounded_to_whole_segments() {
+        let rounded = [("diff", text("rounded"))];
+        for (diff, real, whole) in [(3.6, (1.0, 0.0), (1.0, 1.0)), (6.4, (-1.0, -1.0), (1.0, 1.0))] {
+            assert_eq!(step(4.0, diff, true, &[]), real, "{diff}");
+            assert_eq!(step(4.0, diff, true, &rounded), whole, "{diff}");
+        }
+        // With both, whole numbers of segments that equal a threshold hold the window.
+        assert_eq!(step(4.0, 6.4, true, &[rounded[0].clone(), ("equal_diff", text("hold"))]), (0.0, 0.0));
+    }
+
+    /// A timeout resets alpha unless it is to be kept; a spurious one changes nothing.
+    #[test]
+    fn alpha_at_a_timeout() {
+        for id in ["vegas-a", "vegas-l"] {
+            for (choice, after) in [("reset", 1.0), ("keep", 4.0)] {
+                let mut thresholds = Thresholds::new(&args(id, &[("alpha_at_timeout", text(choice))]));
+                thresholds.alpha = 4.0;
+                thresholds.on_congestion(Congestion::Loss);
+                assert_eq!(thresholds.alpha, 4.0);
+                thresholds.on_congestion(Congestion::Timeout);
+                assert_eq!(thresholds.alpha, after, "{choice}");
+                thresholds.on_undo();
+                assert_eq!(thresholds.alpha, 4.0);
+            }
+        }
     }
 
     /// A constant network with alpha = 1, Diff = 2 and steady throughput leaves the window alone.

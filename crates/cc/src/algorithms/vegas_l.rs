@@ -15,12 +15,14 @@
 //!  * equal changes count as Diff_Now <= Diff_Before, and no change as "not above 0", as printed.
 //!  * a step of Vegas-A against the direction of the throughput (growth at alpha = 1, reduction at Diff > beta) stays one
 //!    segment. The paper defines the factor for the other direction only.
-//!  * loss, timeout, slow start, `a1_dec` and `dead_band` are Vegas-A's.
+//!  * cases 1 to 3 scale "the condition of Th(i) > Th(i-1)". Line 15 of Vegas-A's figure 1 grows without that condition; it
+//!    is scaled, too, while Th grows (`line_15 = "one"`: never).
+//!  * loss, timeout, slow start, `a1_dec`, `diff`, `equal_diff`, `alpha_at_timeout` and `dead_band` are Vegas-A's.
 
 use alloc::boxed::Box;
 
 use crate::algorithms::vegas::{BASE_WINDOW, GAMMA, step_down, three_quarters};
-use crate::algorithms::vegas_a::{A1_DEC, DEAD_BAND, Frame};
+use crate::algorithms::vegas_a::{A1_DEC, ALPHA_AT_TIMEOUT, DEAD_BAND, DIFF, EQUAL_DIFF, Frame};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -36,7 +38,13 @@ pub(crate) const ENTRY: Entry = Entry {
     params: &[
         Param::choice("reading", &["B", "A"])
             .about("figure 2 scales Vegas-A's steps (B), or replaces them (A)"),
+        Param::choice("line_15", &["scaled", "one"]).about(
+            "growth at alpha = 1 and Diff < alpha (figure 1, line 15) while Th grows: by the case's factor, or always one segment",
+        ),
         A1_DEC,
+        DIFF,
+        EQUAL_DIFF,
+        ALPHA_AT_TIMEOUT,
         DEAD_BAND,
         GAMMA,
         BASE_WINDOW,
@@ -62,6 +70,8 @@ fn multiplier(now: f64, before: f64) -> f64 {
 #[derive(Debug)]
 struct VegasL {
     flat: bool,
+    /// The factor of a case holds for line 15 of figure 1, too.
+    scales_line_15: bool,
     frame: Frame,
     /// Diff_Now of the last round (eq. 5), segments per second.
     change: Option<f64>,
@@ -71,7 +81,13 @@ struct VegasL {
 
 impl VegasL {
     fn new(args: &Args) -> Self {
-        Self { flat: args.is("reading", "A"), frame: Frame::new(args), change: None, case: None }
+        Self {
+            flat: args.is("reading", "A"),
+            scales_line_15: args.is("line_15", "scaled"),
+            frame: Frame::new(args),
+            change: None,
+            case: None,
+        }
     }
 
     /// Takes Th of the last round and of this one.
@@ -102,7 +118,9 @@ impl Policy for VegasL {
         if !self.flat {
             let diff = self.frame.gauge.diff(w.cwnd, round.rtt.mean_secs()); // eq. 3
             let th_grew = self.change.is_some_and(|now| now > 0.0);
-            self.frame.thresholds.step(w, diff, th_grew, self.case.map_or(1.0, f64::abs));
+            let factor = self.case.map_or(1.0, f64::abs);
+            let line_15 = if self.scales_line_15 { factor } else { 1.0 };
+            self.frame.thresholds.step(w, diff, th_grew, factor, line_15);
         } else if let Some(m) = self.case {
             self.frame.thresholds.shift(m);
             if m > 0.0 { w.cwnd += m } else { step_down(w, -m) }
@@ -185,6 +203,19 @@ mod tests {
             ([13, 12, 10], 1.5, 0.0),  // Diff = 17
         ] {
             assert_eq!(after(th, rtt, &[]), change, "{th:?} at {rtt} s");
+        }
+    }
+
+    /// The case need not scale line 15: at alpha = 1 and without a queue the step is then Vegas-A's. Line 3 is scaled still.
+    #[test]
+    fn line_15_can_stay_one_segment() {
+        let given = [("line_15", text("one"))];
+        for (th, rtt, change) in [
+            ([10, 11, 13], 1.0, 1.0),
+            ([12, 11, 13], 1.0, 1.0),
+            ([10, 11, 16], 1.04, 2.0), // Diff = 1.9: line 3
+        ] {
+            assert_eq!(after(th, rtt, &given), change, "{th:?} at {rtt} s");
         }
     }
 

@@ -178,6 +178,38 @@ fn max_probing() {
     }
 }
 
+/// A window that comes back to Wmax grows by one segment per round trip, or towards 2 T again: by half of the gap while RTT <
+/// 1.93 RTTmin, then by one segment. T is the ssthresh of the last loss.
+#[test]
+fn at_w_max_the_window_creeps_or_probes_again() {
+    for (choice, grown) in [("linear", 701.0), ("probe", 770.0)] {
+        let given = [
+            ("at_w_max", text(choice)),
+            ("decrease", text("fixed")),
+            ("beta", Value::Number(0.4)),
+            ("ack_mode", text("round")),
+        ];
+        let mut rig = Rig::new("a-liad", &given, 700.0, 2.0);
+        rig.ack(1e-6, 0.6, 0.6, false);
+        rig.congestion(Congestion::Loss);
+        near(rig.t(), 420.0, 1e-6);
+        while rig.w() < 700.0 {
+            rig.ack(1.0, 0.001, 0.6, false);
+        }
+        rig.ack(1e-6, 0.001, 0.6, true);
+        near(rig.w(), 700.0, 2e-3);
+        rig.round(0.6);
+        near(rig.w(), grown, 2e-3); // 2 T = 840: half of 140
+        let before = rig.w();
+        rig.round(0.6 * 1.94);
+        near(rig.w() - before, 1.0, 0.01);
+        // The next loss makes the window that it met Wmax.
+        let lost = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.t(), 0.6 * lost, 1e-6);
+    }
+}
+
 /// Eq. 7 with RTTmin = 0.5 s: RTTmax is the largest since the last congestion, outside recovery, and beta at most 1/2.
 #[test]
 fn adaptive_decrease() {
