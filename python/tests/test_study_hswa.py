@@ -146,8 +146,9 @@ def test_throughput_counts_headers_and_leaves_out_the_warm_up():
     flow = {"cwnd_mean_segments": 9.0, "rtt_mean_s": 0.01, "sent_packets": 10, "timeouts": 2}
     link = {"direction": "forward", "dropped_error": 3, "dropped_queue": 0}
     result = {"simulated_s": 50.0, "flows": [flow], "links": [link]}
-    assert throughput(setup.BASE, result, trace)["mbps"] == pytest.approx(6 * 1000 * 8000 / 30 / 1e6)
-    whole = throughput(setup.BASE.changed(from_start=True), result, trace)
+    late, all_of = (setup.DESIGN.settings(setup.BASE.changed(from_start=x)) for x in (False, True))
+    assert throughput(late, result, trace)["mbps"] == pytest.approx(6 * 1000 * 8000 / 30 / 1e6)
+    whole = throughput(all_of, result, trace)
     assert whole["mbps"] == pytest.approx(8 * 1000 * 8000 / 50 / 1e6)
     assert (whole["timeouts"], whole["lost_error"]) == (2, 3)
 

@@ -17,14 +17,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from bentpipe.stats import Mean, mean
 
+#: Jain's index is met, or two of them are alike, if they differ by at most this.
+INDEX_TOLERANCE = 0.05
 #: A number holds if the mean lies within this share of the printed value.
 RELATIVE_TOLERANCE = 0.20
 #: Several quantities are alike if the largest is at most this many times the smallest.
@@ -32,9 +35,12 @@ ALIKE_RATIO = 1.25
 
 RULE = (
     "A number holds if the mean over the seeds lies within 20 % of the printed value (a fairness index: "
-    "within 0.05 of it). An order holds if the 95 % interval of the difference, paired by seed, lies above "
-    "zero. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks hold: "
-    "reproduced. All orders and trends hold but some number does not: same order. Otherwise: not reproduced."
+    "within 0.05 of it, and two indices are alike if they differ by at most that). An order holds if the 95 "
+    "% interval of the difference, paired by seed, lies above zero; 'too few seeds' is said where only the "
+    "mean does. Quantities are alike if the largest mean is at most 1.25 times the smallest. All checks "
+    "hold: reproduced. All orders and trends hold but some number does not: same order. Otherwise: not "
+    "reproduced. A check of something that the paper does not print is shown and not counted, and so is a "
+    "reference: a sentence that the paper quotes."
 )
 
 
@@ -44,6 +50,12 @@ class Verdict(StrEnum):
     REPRODUCED = "reproduced"
     SAME_ORDER = "same order"
     NOT_REPRODUCED = "not reproduced"
+    #: No verdict: the paper quotes what others found.
+    REFERENCE = "reference"
+
+
+#: The verdicts that are counted, from best to worst.
+COUNTED = (Verdict.REPRODUCED, Verdict.SAME_ORDER, Verdict.NOT_REPRODUCED)
 
 
 def interval(samples: Iterable[float]) -> Mean:
@@ -71,6 +83,16 @@ class Check:
     unit: str
     holds: bool
     rule: str
+    #: Does it fail only because the interval is wide: has the mean the sign that it should have?
+    few_seeds: bool = False
+    #: Does the paper print it? A check that it does not print is shown, but decides nothing.
+    counted: bool = True
+    #: A sentence about what was measured.
+    remark: str = ""
+
+    def unprinted(self) -> Check:
+        """The same as a check that the paper does not print."""
+        return replace(self, counted=False)
 
     def printed(self) -> str:
         """What is compared and what the paper says of it, in words: ``"throughput of Vegas: 1.1 Mbit/s"``."""
@@ -94,17 +116,49 @@ class Check:
             "unit": self.unit,
             "rule": self.rule,
             "holds": self.holds,
+            "few_seeds": self.few_seeds,
+            "counted": self.counted,
+            "remark": self.remark,
         }
 
 
 def number(
-    what: str, samples: Sequence[float], paper: float, *, unit: str = "", within: float | None = None
+    what: str,
+    samples: Sequence[float],
+    paper: float,
+    *,
+    unit: str = "",
+    within: float | None = None,
+    one_run: bool = False,
 ) -> Check:
-    """The mean of ``samples`` is the printed ``paper`` within 20 %, or ``within`` (absolute) if given."""
+    """The mean of ``samples`` is the printed ``paper`` within 20 %, or ``within`` (absolute) if given.
+
+    ``one_run`` says that the paper prints what one run gave; the check then tells the range of ours.
+    """
     got = interval(samples)
     margin = RELATIVE_TOLERANCE * abs(paper) if within is None else within
     rule = f"within {RELATIVE_TOLERANCE:.0%}" if within is None else f"within {within:g}"
-    return Check(what, "number", paper, got, unit, abs(got.mean - paper) <= margin, rule)
+    remark = f"the paper prints one run; ours give {spread(samples, unit)}" if one_run else ""
+    return Check(what, "number", paper, got, unit, abs(got.mean - paper) <= margin, rule, remark=remark)
+
+
+def spread(samples: Iterable[float], unit: str = "") -> str:
+    """The range of one value per seed, and its two groups if a gap parts them: ``"1 to 9 Mbit/s"``.
+
+    There are two groups if the widest gap between neighbours is more than two fifths of the range, and both
+    groups have two seeds or more.
+    """
+    values = sorted(map(float, samples))
+
+    def ends(part: Sequence[float]) -> str:
+        return f"{part[0]:.3g} to {part[-1]:.3g}" + (f" {unit}" if unit else "")
+
+    gaps = [high - low for low, high in pairwise(values)]
+    cut = 1 + gaps.index(max(gaps)) if gaps else 0
+    low, high = values[:cut], values[cut:]
+    if min(len(low), len(high)) < 2 or max(gaps) <= 0.4 * (values[-1] - values[0]):
+        return ends(values)
+    return f"{ends(values)} in two groups: {ends(low)} ({len(low)} seeds) and {ends(high)} ({len(high)})"
 
 
 def above(
@@ -112,7 +166,8 @@ def above(
 ) -> Check:
     """``upper`` exceeds ``lower``: the 95 % interval of the difference, paired by seed, lies above zero."""
     got = interval(np.asarray(upper, dtype=float) - np.asarray(lower, dtype=float))
-    return Check(what, "trend", paper, got, unit, bool(got.low > 0), "interval above 0")
+    few = bool(got.low <= 0 < got.mean)
+    return Check(what, "trend", paper, got, unit, bool(got.low > 0), "interval above 0", few_seeds=few)
 
 
 def highest(what: str, groups: Mapping[str, Sequence[float]], name: str, *, unit: str = "") -> Check:
@@ -165,7 +220,8 @@ def at_most(what: str, samples: Sequence[float], bound: float, *, paper: str = "
 
 
 def verdict(checks: Sequence[Check]) -> Verdict:
-    """The verdict of a claim from its checks (module documentation)."""
+    """The verdict of a claim from those of its checks that count (module documentation)."""
+    checks = [c for c in checks if c.counted]
     if not checks:
         raise ValueError("a claim without checks has no verdict")
     if all(c.holds for c in checks):
@@ -191,15 +247,39 @@ class Claim:
     checks: list[Check]
     note: str = ""
     detail: list[str] = field(default_factory=list)
+    #: Does the paper quote it from others? It has no verdict then.
+    reference: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Computed from the checks each time, never stored."""
-        return verdict(self.checks)
+        return Verdict.REFERENCE if self.reference else verdict(self.checks)
+
+    @property
+    def counted(self) -> list[Check]:
+        """The checks that its verdict follows from."""
+        return [] if self.reference else [c for c in self.checks if c.counted]
+
+    @property
+    def held(self) -> int:
+        """How many of `counted` hold."""
+        return sum(c.holds for c in self.counted)
+
+    @property
+    def with_seeds(self) -> Verdict:
+        """The verdict if each check that fails only for too few seeds held."""
+        if self.reference:
+            return Verdict.REFERENCE
+        return verdict([replace(c, holds=c.holds or c.few_seeds) for c in self.checks])
+
+    @property
+    def few_seeds(self) -> bool:
+        """Whether its verdict is what it is for too few seeds only."""
+        return self.with_seeds != self.verdict
 
     def tally(self) -> str:
         """``"7 of 9 checks hold"``."""
-        return f"{sum(c.holds for c in self.checks)} of {len(self.checks)} checks hold"
+        return f"{self.held} of {len(self.counted)} checks hold"
 
     def as_dict(self) -> dict[str, Any]:
         """The row of ``claims.json``: the headline check, the verdict, and every check."""
@@ -211,6 +291,7 @@ class Claim:
             "measured": head.measured.mean,
             "ci95": [head.measured.low, head.measured.high],
             "verdict": str(self.verdict),
+            "few_seeds": self.few_seeds,
             "note": self.note,
             "statement": self.statement,
             "detail": self.detail,

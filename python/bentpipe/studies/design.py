@@ -1,15 +1,18 @@
 """The runs of a paper: a set-up with its open choices, variants that change one of them, seeds, and sizes.
 
-A paper's `setup` says what a run is (`points` and `scenario`) and which choices are tried (`Variant`); the
-plan of a mode follows from that. Nothing here draws or judges, because what a run measures depends on this.
+A paper's `setup` says what a run is (`points` and `scenario`), which choices are tried (`Variant`), and which
+of them make a whole (`Reading`); the plan of a mode follows from that. Nothing here draws or judges, because
+what a run measures depends on this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from bentpipe.studies import change
 from bentpipe.studies.study import Case, Key, Plan
 
 if TYPE_CHECKING:
@@ -18,7 +21,26 @@ if TYPE_CHECKING:
 #: The name of the variant that changes nothing.
 BASE = "base"
 
+#: Names of readings that every paper's page speaks of: the paper to the letter; what its words, its numbers
+#: and its simulator support best (the base, if no reading has this name); what a search found.
+AS_PRINTED, DEFENSIBLE, FITTED = "as-printed", "defensible", "fitted"
+
 Keys = Mapping[str, Key]
+
+
+class Evidence(StrEnum):
+    """Where the value of a choice comes from."""
+
+    PAPER = "the paper says"
+    IMPLIED = "its own numbers imply"
+    DEFAULT = "default of the simulator it names"
+    OURS = "our choice"
+    FITTED = "found by a search"
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing in the paper or its simulator gives the value."""
+        return self in (Evidence.OURS, Evidence.FITTED)
 
 
 @dataclass(frozen=True)
@@ -72,10 +94,12 @@ class Choices:
         touches: Callable[[Keys], bool] = Where(),
         *,
         quick: bool = False,
+        evidence: Evidence = Evidence.OURS,
+        source: str = "",
         **values: Any,
     ) -> Variant[Self]:
         """A `Variant` of this set-up with some choices changed."""
-        return Variant(name, choice, self.changed(**values), touches, quick)
+        return Variant(name, choice, self.changed(**values), touches, quick, evidence, source)
 
 
 S = TypeVar("S", bound=Choices)
@@ -93,15 +117,47 @@ class Variant(Generic[S]):
     touches: Callable[[Keys], bool] = Where()
     #: Is it also run in quick mode?
     quick: bool = False
+    #: What its value rests on, and a short sentence that says where that is found.
+    evidence: Evidence = Evidence.OURS
+    source: str = ""
+    #: Is it a joint reading, made of several variants?
+    joint: bool = False
 
     @property
     def is_base(self) -> bool:
         """Whether it changes nothing."""
         return self.name == BASE
 
+    @property
+    def whole(self) -> bool:
+        """Whether it runs all that the base runs, over all seeds: the base itself, and joint readings."""
+        return self.is_base or self.joint
+
+    def change(self, base: S) -> dict[change.Path, Any]:
+        """What it changes of ``base``: each field, or entry of a field, with its new value."""
+        return change.change(base, self.setup)
+
     def only(self, **values: Key | Collection[Key]) -> Self:
         """The same, with only the runs whose keys have the given values."""
         return replace(self, touches=where(**values))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A joint reading of a paper: the base with the changes of some variants, one after the other.
+
+    It is run with all seeds of the base and judged by all claims.
+    """
+
+    name: str
+    #: What it is, in words.
+    title: str
+    #: The names of `Design.variants` and `Design.only_joint`.
+    variants: tuple[str, ...]
+    #: The runs that it touches; all that its variants touch if None.
+    touches: Callable[[Keys], bool] | None = None
+    #: Is it also run in quick mode?
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,28 +221,139 @@ class Design(Generic[S, Z]):
     identity: Sequence[str] = ()
     #: Names of variants whose runs are no choice's: the claims are judged by them under every choice.
     always: Sequence[str] = ()
+    #: The declared joint readings.
+    readings: Sequence[Reading] = ()
+    #: Variants that only readings and `bentpipe study fit` use.
+    only_joint: Sequence[Variant[S]] = ()
+    #: What ``measure`` needs of a set-up beside the scenario: `Case.settings`.
+    settings: Callable[[S], Mapping[str, Key]] = lambda _: {}
+
+    def __post_init__(self) -> None:
+        names = [
+            BASE,
+            *(v.name for v in (*self.variants, *self.only_joint)),
+            *(r.name for r in self.readings),
+        ]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two variants or readings are called {name!r}")
+        for reading in self.readings:
+            joined = self.joined(*reading.variants)
+            found = [v.name for v in self._named(reading.variants) if v.evidence == Evidence.FITTED]
+            if found and reading.name in (AS_PRINTED, DEFENSIBLE):
+                raise ValueError(f"{reading.name} cannot rest on {found[0]!r}, which a search found")
+            if not joined.change(self.base):
+                raise ValueError(f"the reading {reading.name!r} changes nothing")
 
     def plan(self, mode: str) -> Plan:
-        """The runs of ``mode``: every variant in full mode, in quick mode those that are marked so."""
-        return self.plan_of(mode, self.sizes[mode], [v for v in self.variants if v.quick or mode == "full"])
+        """The runs of ``mode``: all variants and readings in full mode, in quick mode those marked so."""
+        variants = [v for v in self.variants if v.quick or mode == "full"]
+        readings = [r for r in self.readings if r.quick or mode == "full"]
+        return self.plan_of(mode, self.sizes[mode], variants, readings)
 
-    def plan_of(self, mode: str, size: Z, variants: Sequence[Variant[S]]) -> Plan:
-        """The runs of a given size with given variants; ``mode`` only names it."""
-        base = Variant(BASE, "as in the set-up (base)", self.base)
+    def plan_of(
+        self, mode: str, size: Z, variants: Sequence[Variant[S]], readings: Sequence[Reading] = ()
+    ) -> Plan:
+        """The runs of a given size with given variants and readings; ``mode`` only names it."""
         cases = [
             case
-            for variant, seeds in self.order(base, variants, size)
-            for seed in range(1, seeds + 1)
-            for case in self._cases(Replication(variant, seed, size))
+            for variant, seeds in self.order(self._base(), variants, size)
+            for case in self._cases(variant, seeds, size)
         ]
+        for reading in readings:
+            cases += self.cases(self.read(reading), size)
         numbers = {k: v for k, v in asdict(size).items() if isinstance(v, int | float)}
         return Plan(mode, cases, {**numbers, "note": self.note.format(size=size)})
 
-    def _cases(self, of: Replication[S, Z]) -> Iterator[Case]:
-        for keys in self.points(of):
-            if of.variant.touches(keys):
-                yield Case(
-                    {"variant": of.variant.name, **keys, "seed": of.seed},
-                    self.scenario(of, **keys),
-                    keep_trace=of.variant.is_base and self.keeps(keys, of.seed),
-                )
+    def read(self, reading: Reading) -> Variant[S]:
+        """A joint reading as a variant."""
+        joined = self.joined(*reading.variants)
+        return replace(
+            joined, name=reading.name, choice=reading.title, touches=reading.touches or joined.touches
+        )
+
+    def joined(self, *names: str) -> Variant[S]:
+        """The base with the changes of the named variants; the base itself without any.
+
+        Two variants may agree on a value.
+
+        Raises:
+            ValueError: no variant has such a name, or two of them contradict each other.
+        """
+        if not names:
+            return self._base()
+        made: dict[change.Path, Any] = {}
+        variants = self._named(names)
+        for i, variant in enumerate(variants):
+            mine = variant.change(self.base)
+            for other in variants[:i]:
+                if at := change.clash(other.change(self.base), mine):
+                    both = f"{other.name!r} and {variant.name!r}"
+                    raise ValueError(f"{both} contradict each other: both set {change.place(at)}")
+            made |= mine
+        touch = [variant.touches for variant in variants]
+        return Variant(
+            " + ".join(names),
+            "; ".join(variant.choice for variant in variants),
+            change.changed(self.base, made),
+            lambda keys: any(touches(keys) for touches in touch),
+            joint=True,
+        )
+
+    def free(self, names: Iterable[str]) -> int:
+        """How many of the choices of some variants are free (`Evidence.free`).
+
+        A variant that includes the changes of others counts as those, and as one more if it adds to them.
+        """
+        changes = {v.name: v.change(self.base).items() for v in (*self.variants, *self.only_joint)}
+        single = set()
+        for variant in self._named(names):
+            parts = [n for n, of in changes.items() if of and of < changes[variant.name]]
+            least = [n for n in parts if not any(changes[m] < changes[n] for m in parts)]
+            rest = set(map(str, changes[variant.name])) - {str(one) for n in parts for one in changes[n]}
+            single |= {*least, *([variant.name] if rest else [])}
+        return sum(variant.evidence.free for variant in self._named(sorted(single)))
+
+    def cases(self, variant: Variant[S], size: Z, after: int = 0) -> Iterator[Case]:
+        """The runs of a joint reading, or of the base: wherever and with as many seeds as the base runs.
+
+        Args:
+            variant: a reading, or the base, which comes with the runs of `always`.
+            size: how much.
+            after: the seed before the first.
+        """
+        for part, seeds in self.order(self._base(), (), size):
+            if part.is_base:
+                yield from self._cases(variant, seeds, size, after, part.touches)
+            elif part.name in self.always and variant.is_base:
+                yield from self._cases(part, seeds, size, after)
+
+    def _base(self) -> Variant[S]:
+        return Variant(BASE, "as in the set-up (base)", self.base)
+
+    def _named(self, names: Iterable[str]) -> list[Variant[S]]:
+        known = {variant.name: variant for variant in (*self.variants, *self.only_joint)}
+        for name in (names := list(names)):
+            if name not in known:
+                raise ValueError(f"no variant is called {name!r}; there are: {', '.join(known)}")
+        return [known[name] for name in names]
+
+    def _cases(
+        self,
+        variant: Variant[S],
+        seeds: int,
+        size: Z,
+        after: int = 0,
+        where: Callable[[Keys], bool] = Where(),
+    ) -> Iterator[Case]:
+        """The runs of a variant that meet a condition, with the seeds from ``after`` + 1 on."""
+        for seed in range(1, seeds + 1):
+            of = Replication(variant, seed + after, size)
+            for keys in self.points(replace(of, seed=seed)):
+                if variant.touches(keys) and where(keys):
+                    yield Case(
+                        {"variant": variant.name, **keys, "seed": of.seed},
+                        self.scenario(of, **keys),
+                        keep_trace=variant.is_base and self.keeps(keys, of.seed),
+                        settings=self.settings(variant.setup),
+                    )

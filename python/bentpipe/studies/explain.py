@@ -61,9 +61,11 @@ class Explanation:
     def add(self, claim: Claim, found: Findings) -> None:
         """Write the note (short) and the detail (for the page) of a claim."""
         clause, paragraphs = self.reasons[claim.id](found)
-        failing = [c.what for c in claim.checks if not c.holds]
+        failing = [c.what for c in claim.counted if not c.holds]
         is_open = claim.id in found.open
-        notes = [claim.tally()]
+        notes = ["quoted by the paper, not judged"] if claim.reference else [claim.tally()]
+        if claim.few_seeds:
+            notes.append(f"too few seeds: with more it may be {claim.with_seeds}")
         if clause and (failing or not is_open or not self.clause_if_failing):
             notes.append(clause)
         if failing and self.lists_failing:
@@ -87,7 +89,7 @@ def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
     for position, check in enumerate(claim.checks):
         values = {name: _same(claim, position, other) for name, other in under.items()}
         found = {name: c for name, c in values.items() if c is not None}
-        if check.holds or not found:
+        if check.holds or not check.counted or not found:
             continue
         means = [c.measured.mean for c in found.values()]
         met = [name for name, c in found.items() if c.holds]
@@ -107,10 +109,10 @@ def nearest(claim: Claim, sensitivity: Sensitivity) -> str:
     base = sensitivity.claim("base", claim.id)
     if claim.verdict == Verdict.REPRODUCED or not under or base is None:
         return ""
-    share = {name: sum(c.holds for c in of.checks) / len(of.checks) for name, of in under.items()}
+    share = {name: of.held / len(of.counted) for name, of in under.items()}
     best = max(share, key=lambda name: share[name])
     tried = f"{_choices(len(under))} tried"
-    if share[best] <= sum(c.holds for c in base.checks) / len(base.checks):
+    if share[best] <= base.held / len(base.counted):
         return f"{tried}, none comes nearer"
     return f"{tried}, nearest with: {sensitivity.choices[best]} ({under[best].tally()})"
 

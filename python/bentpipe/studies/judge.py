@@ -14,7 +14,7 @@ from bentpipe.studies.prose import rows
 from bentpipe.studies.study import Plan
 
 #: Verdicts from worst to best.
-RANK = {Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
+RANK = {Verdict.REFERENCE: 0, Verdict.NOT_REPRODUCED: 0, Verdict.SAME_ORDER: 1, Verdict.REPRODUCED: 2}
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,13 @@ class Sentence:
     about: Where | None = Where()
     #: Can no choice of the set-up touch it?
     fixed: bool = False
+    #: Does the paper quote it from others? It is shown without a verdict then.
+    reference: bool = False
 
     @property
     def open(self) -> bool:
         """Whether a choice may decide its verdict."""
-        return self.about is not None and not self.fixed
+        return self.about is not None and not self.fixed and not self.reference
 
 
 def sentences(
@@ -43,6 +45,7 @@ def sentences(
     *,
     about: Mapping[str, Where | None] | None = None,
     fixed: Collection[str] = (),
+    reference: Collection[str] = (),
 ) -> list[Sentence]:
     """The claims of a paper.
 
@@ -51,10 +54,11 @@ def sentences(
         checks: `Sentence.checks` of each, by id.
         about: `Sentence.about` of those that are not about all runs.
         fixed: those that no choice can touch.
+        reference: those that the paper quotes from others.
     """
     runs = about or {}
     return [
-        Sentence(id, title, statement, checks[id], runs.get(id, Where()), id in fixed)
+        Sentence(id, title, statement, checks[id], runs.get(id, Where()), id in fixed, id in reference)
         for id, title, statement in rows(block)
     ]
 
@@ -62,7 +66,7 @@ def sentences(
 def evaluate(claims: Sequence[Sentence], runs: pl.DataFrame) -> list[Claim]:
     """The claims for one set of runs; those about runs that are not there are left out."""
     return [
-        Claim(s.id, s.title, s.statement, s.checks(runs))
+        Claim(s.id, s.title, s.statement, s.checks(runs), reference=s.reference)
         for s in claims
         if s.about is None or s.about.rows(runs).height
     ]
@@ -145,7 +149,7 @@ def sensitivity(
         plan: how much of it.
         few: the runs, over those seeds.
     """
-    measured = [s for s in claims if s.about is not None]
+    measured = [s for s in claims if s.about is not None and not s.reference]
 
     def under(name: str) -> list[Claim]:
         mine = few.filter(pl.col("variant") == name)

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bentpipe.stats import Mean
-from bentpipe.studies.claim import RULE, Claim, Verdict
+from bentpipe.studies.claim import COUNTED, RULE, Claim, Verdict
 from bentpipe.studies.study import Outcome, Plan, Report, Study
 
 #: Class of the badge of each verdict.
@@ -18,6 +18,7 @@ BADGE = {
     str(Verdict.REPRODUCED): "good",
     str(Verdict.SAME_ORDER): "partly",
     str(Verdict.NOT_REPRODUCED): "bad",
+    str(Verdict.REFERENCE): "plain",
 }
 
 
@@ -87,7 +88,7 @@ def embedded(path: Path) -> str:
 
 def count(claims: list[Claim]) -> dict[str, int]:
     """How many claims have each verdict."""
-    return {str(v): sum(c.verdict == v for c in claims) for v in Verdict}
+    return {str(v): sum(c.verdict == v for c in claims) for v in COUNTED}
 
 
 def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> str:

@@ -124,7 +124,7 @@ class Store:
         self.batches = []
         for first in range(0, len(plan.cases), BATCH):
             cases = plan.cases[first : first + BATCH]
-            text = json.dumps([[dict(c.keys), c.scenario, c.keep_trace] for c in cases])
+            text = json.dumps([[dict(c.keys), c.scenario, c.keep_trace, dict(c.settings)] for c in cases])
             key = hashlib.sha256(f"{code} {text}".encode()).hexdigest()[:32]
             self.batches.append(Batch(cases, self.folder / f"{key}.parquet"))
 

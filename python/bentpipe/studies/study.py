@@ -32,6 +32,8 @@ class Case:
     keys: Mapping[str, Key]
     scenario: Mapping[str, Any]
     keep_trace: bool = False
+    #: What the measure depends on beside the scenario.
+    settings: Mapping[str, Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,9 @@ class Tally:
 
     def __str__(self) -> str:
         mark = {Verdict.REPRODUCED: "✓", Verdict.SAME_ORDER: "~", Verdict.NOT_REPRODUCED: "✗"}
-        held = sum(c.holds for c in self.claim.checks)
-        return f"{mark[self.claim.verdict]} {held}/{len(self.claim.checks)}"
+        if self.claim.reference:
+            return "-"
+        return f"{mark[self.claim.verdict]} {self.claim.held}/{len(self.claim.counted)}"
 
 
 @dataclass
@@ -95,6 +98,8 @@ class Section:
     title: str
     paragraphs: Sequence[str] = ()
     tables: Sequence[Table] = ()
+    #: Free choices of the base, if the section lists them.
+    free: int | None = None
 
 
 @dataclass

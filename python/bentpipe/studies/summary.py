@@ -12,7 +12,7 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.stats import Mean
 from bentpipe.studies import page
-from bentpipe.studies.claim import RULE
+from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import save_text
@@ -50,12 +50,13 @@ def row(claim: Mapping[str, Any]) -> Row:
 
 def count(claims: Sequence[Row]) -> dict[str, int]:
     """How many claims have each verdict."""
-    return {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in page.BADGE}
+    return {str(verdict): sum(claim.verdict == verdict for claim in claims) for verdict in COUNTED}
 
 
 def held(claims: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """How many checks of the claims hold, and how many there are."""
-    checks = [check["holds"] for claim in claims for check in claim["checks"]]
+    judged = [claim for claim in claims if claim["verdict"] != Verdict.REFERENCE]
+    checks = [check["holds"] for claim in judged for check in claim["checks"] if check["counted"]]
     return sum(checks), len(checks)
 
 
@@ -81,6 +82,7 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
         .render(
             studies=studies,
             claims=[claim for study in studies for claim in study["claims"]],
+            verdicts=COUNTED,
             failures=failures,
             count=count,
             mode=mode,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bentpipe.studies.claim import Claim, interval
-from bentpipe.studies.design import BASE
+from bentpipe.studies.design import BASE, Evidence
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.page import plain, plus_minus
 from bentpipe.studies.prose import paragraphs, rows
@@ -39,10 +40,7 @@ def decision(found: Findings) -> str:
 def held(found: Findings) -> dict[str, int]:
     """How many checks hold under the base and under each choice, of the claims that choices may decide."""
     under = {BASE: found.sensitivity.base, **found.sensitivity.variants}
-    return {
-        name: sum(check.holds for claim in _open(found, claims) for check in claim.checks)
-        for name, claims in under.items()
-    }
+    return {name: sum(claim.held for claim in _open(found, claims)) for name, claims in under.items()}
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,27 @@ def set_up(given: str, said: str = "") -> Section:
 
     Args:
         given: a row for each thing, as `bentpipe.studies.prose.rows` reads it: what, its value, the source or
-            the reason.
+            the reason. The last begins with the evidence in brackets, by the names of `Evidence`:
+            ``[paper] table 1``, ``[ours] ...``; a row of several values has one for each:
+            ``[paper, default] ...``. Without any, the table has no column of evidence.
         said: the paragraphs above the table, as a block.
     """
-    return Section("Set-up", paragraphs(said), [Table(["What", "Value", "Source or reason"], rows(given))])
+    title, head, lines = "Set-up", ["What", "Value", "Source or reason"], rows(given)
+    tags = [re.match(r"\[([a-z, ]+)\] ", words) for *_, words in lines]
+    if not any(tags):
+        return Section(title, paragraphs(said), [Table(head, lines)])
+    evidence = [[Evidence[name.strip().upper()] for name in tag[1].split(",")] if tag else [] for tag in tags]
+    shown = [
+        [what, value, "; ".join(dict.fromkeys(of)), words[tag.end() if tag else 0 :]]
+        for (what, value, words), of, tag in zip(lines, evidence, tags, strict=True)
+    ]
+    every = [one for of in evidence for one in of]
+    free = sum(one.free for one in every)
+    caption = (
+        f"{free} of {len(every)} values are free choices: neither the paper nor its simulator gives them"
+    )
+    table = Table([*head[:2], "Evidence", head[2]], shown, caption)
+    return Section(title, paragraphs(said), [table], free)
 
 
 def choices_section(
@@ -119,7 +134,7 @@ def _numbers(found: Findings, numbers: Numbers) -> Table:
         lines.append(["the paper", *(_printed(found, n) for n in numbers.columns), ""])
     for name in (BASE, *under.variants):
         got = [under.mean(name, n.claim, n.check) for n in numbers.columns]
-        total = sum(len(c.checks) for c in _open(found, under.variants.get(name, under.base)))
+        total = sum(len(c.counted) for c in _open(found, under.variants.get(name, under.base)))
         cells = ["-" if mean is None else plain(mean) for mean in got]
         share = [f"{holding[name]} / {total}"] if numbers.with_paper else []
         lines.append([_row_head(found, name), *cells, *share])

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bentpipe.papers.hswa import setup
-from bentpipe.papers.hswa.setup import HEADER_BYTES, PACKET_BYTES, Setup
-from bentpipe.studies.study import Case, Measures
+from bentpipe.papers.hswa.setup import HEADER_BYTES, PACKET_BYTES
+from bentpipe.studies.study import Case, Key, Measures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,20 +28,19 @@ NO_INCREMENT: Measures = {**dict.fromkeys(("at_base", "zero", "linear", "beyond"
 
 #: Rounds that BaseTD looks back (eq. 2).
 HISTORY = 10
-#: The set-up of each variant by its name.
-SETUPS = {"base": setup.BASE, **{v.name: v.setup for v in setup.VARIANTS}}
 
 
 def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -> Measures:
     """The scalars of one run: of `throughput` and of `increment`, NaN where it is of the other kind."""
     if trace is None:
         raise ValueError("this study measures what traces show, so its runs record one")
-    variant = str(case.keys["variant"])
-    return increment(trace) if variant == setup.INCREMENT.name else throughput(SETUPS[variant], result, trace)
+    if case.keys["variant"] == setup.INCREMENT.name:
+        return increment(trace)
+    return throughput(case.settings, result, trace)
 
 
-def throughput(of: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
-    """A throughput run.
+def throughput(settings: Mapping[str, Key], result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
+    """A throughput run, with the settings ``from_start`` and ``packet_bytes`` of its set-up.
 
     ``mbps``: rate of in-order packets, headers included, after the warm-up, Mbit/s. Over the whole run:
     ``cwnd``: mean window, segments; ``rtt_s``: mean RTT; ``sent``: data packets; ``lost_error``,
@@ -49,8 +48,9 @@ def throughput(of: Setup, result: Mapping[str, Any], trace: pl.DataFrame) -> Mea
     """
     length = float(result["simulated_s"])
     t, got = (trace[c].to_numpy() for c in ("t_s", "delivered_bytes"))
-    first = 0 if of.from_start else int(np.searchsorted(t, setup.WARM_UP * length - 1e-6))
-    on_wire = of.packet_bytes / (of.packet_bytes - HEADER_BYTES)
+    first = 0 if settings["from_start"] else int(np.searchsorted(t, setup.WARM_UP * length - 1e-6))
+    packet_bytes = int(settings["packet_bytes"])
+    on_wire = packet_bytes / (packet_bytes - HEADER_BYTES)
     rate = (float(got[-1]) - float(got[first])) * 8 / (float(t[-1]) - float(t[first]))
     flow = result["flows"][0]
     link = next(k for k in result["links"] if k["direction"] == "forward")

@@ -165,7 +165,7 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """Algorithm, orbit and error rate of every run of one seed."""
     name = of.variant.name
     pairs = (("hswa", "GEO"),) if name == INCREMENT.name else PAIRS
-    for ber in of.size.bers if of.variant.is_base or name == BESIDE else BERS:
+    for ber in of.size.bers if of.variant.whole or name == BESIDE else BERS:
         for cc, orbit in pairs:
             yield {"cc": cc, "orbit": orbit, "ber": ber}
 
@@ -201,4 +201,5 @@ DESIGN = Design(
     keeps=lambda keys, seed: False,
     order=order,
     always=(INCREMENT.name,),
+    settings=lambda of: {"from_start": of.from_start, "packet_bytes": of.packet_bytes},
 )

@@ -322,7 +322,7 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """The keys of every run of one seed; ``p`` is a loss rate, or the time at which the load changes."""
     choice, size = of.setup, of.size
     shares = size.shares
-    if not of.variant.is_base:  # tried where the paper's statement is made: the smaller link
+    if not of.variant.whole:  # tried where the paper's statement is made: the smaller link
         shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares[:1])
 
     def runs(experiment: str, controls: Iterable[str], queue: str = "red", **more: Key) -> Iterator[Keys]:
