@@ -33,7 +33,7 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = {
-    "tcp": Algorithm("reno", "TCP", {}),
+    "tcp": Algorithm("aimd", "TCP", {"a": 1.0, "b": 0.5}),
     "aimd": Algorithm("aimd", "AIMD(1/10,1/16)", {"a": 0.1, "b": BETA}),
     "aimd-8": Algorithm("aimd", "AIMD(1/5,1/8)", {"a": 0.2, "b": 1 / 8}),
     "iiad": Algorithm("iiad", "IIAD(1,2/3)", {"alpha": 1.0, "beta": SUBTRACT}),
@@ -48,6 +48,8 @@ SMOOTH = ("aimd", "iiad", "simd", "aiad")
 FIVE = ("tcp", *SMOOTH)
 FRIENDLY = ("tcp", "simd", "simd-8", "simd-4", "aimd-8")
 CHAIN = ("tcp", "aimd", "iiad", "simd")
+#: The controls that were ns-2's own senders in 2001; SIMD and AIAD were the authors' code.
+NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
 
 
 class Chain(NamedTuple):
@@ -68,6 +70,7 @@ CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
 #: by a factor, else the ratio of two of them is noise.
 OFTEN_LOST, LONGER = 0.1, 5
 SQUARE_MBPS, SQUARE_HALF_S = 1.5, 30.0
+FAST_MBPS = 60.0
 #: Share of the propagation of the dumbbell that is the bottleneck's.
 MIDDLE = 2 / 3
 
@@ -81,17 +84,23 @@ class Setup(Choices):
 
     #: As in appendix E: per ACK, or by eq 1.
     mode: str = "paper"
-    #: A loss in slow start takes the share of congestion avoidance (0) or this one.
-    ss_beta: float = 0.0
+    #: A loss in slow start takes this share, or that of congestion avoidance if 0; the first loss takes half.
+    ss_beta: float = 0.5
+    halve_first: bool = True
+    #: The controls whose windows are cut to whole numbers.
+    whole: tuple[str, ...] = NS2_CODE
+    limited_transmit: bool = False
     #: ns-2 of 2001 bounds the timeout by two ticks of its timer, which table 4 gives.
     min_rto_s: float = 0.2
     granularity_s: float = 0.1
+    initial_rto_s: float = 6.0
     #: Loss recovery of all flows but those of figure 19; "" leaves the profile's, SACK.
     recovery: str = ""
     #: Round trip of figure 7.
     friendly_rtt_s: float = 0.1
-    #: Propagation of the dumbbell's round trips: mean and half the range of the flows.
-    dumbbell_rtt_s: float = 0.07
+    #: Propagation of the dumbbell's round trips: mean at 60 Mbit/s and at lower rates, half the range of the flows.
+    fast_rtt_s: float = 0.08
+    slow_rtt_s: float = 0.065
     dumbbell_spread_s: float = 0.01
     #: Length of the runs of figures 8 to 13, seconds; the mode's if 0.
     share_s: float = 0.0
@@ -109,13 +118,15 @@ class Setup(Choices):
     #: Link b2-b3 of figure 20, and the propagation of the two flows' round trip.
     middle_mbps: float = 5.0
     chain_rtt_s: float = 0.062
+    #: Propagation of the background flows beside that of their link, in hops of it.
+    background_extra: float = 0.0
 
     def control(self, name: str) -> dict[str, Any]:
         """The scenario's ``cc`` of a control under these choices."""
         of = ALGORITHMS[name]
-        slow_start = {"ss_beta": self.ss_beta} if of.cc != "reno" else {}
+        cuts = {"ss_beta": self.ss_beta, "halve_first": self.halve_first, "whole_cuts": name in self.whole}
         mode = {"mode": self.mode} if of.cc in ("simd", "aiad") else {}
-        return {"name": of.cc, **of.options, **slow_start, **mode}
+        return {"name": of.cc, **of.options, **cuts, **mode}
 
     def common(self, packet: int = PACKET_BYTES, *, ecn: bool = False) -> dict[str, Any]:
         """The options of every TCP flow: table 4."""
@@ -126,6 +137,9 @@ class Setup(Choices):
             "header": f"{HEADER_BYTES} bytes",
             "ack_size": f"{HEADER_BYTES} bytes",
             "receive_window": f"{MAX_WINDOW} segments",
+            "initial_ssthresh": MAX_WINDOW,
+            "limited_transmit": self.limited_transmit,
+            "initial_rto": f"{self.initial_rto_s:g} s",
             "granularity": f"{self.granularity_s:g} s",
             "min_rto": f"{self.min_rto_s:g} s",
             "ecn": ecn,
@@ -157,7 +171,8 @@ class Setup(Choices):
         self, groups: Iterable[Group], queue: str, mbps: float, seed: int, duration_s: float, every: str
     ) -> dict[str, Any]:
         """Flows over one link, and 4 TCP flows over the link back that their ACKs take."""
-        rtt, spread = self.dumbbell_rtt_s, self.dumbbell_spread_s
+        rtt = self.fast_rtt_s if mbps >= FAST_MBPS else self.slow_rtt_s
+        spread = self.dumbbell_spread_s
         link = _link(mbps, rtt / 2 * MIDDLE, self.queue(queue, mbps, rtt))
         common = self.common(ecn=queue == "red-ecn")
         draw = Random(seed)
@@ -193,7 +208,7 @@ class Setup(Choices):
         # Both flows cross two links and have the same propagation; the background crosses one.
         common = {"cc": control, "start_jitter": "1 s", **self.common(packet)}
         near = {**common, "extra_delay": f"{2 * hop:g} s"}
-        far = {**common, "extra_delay": f"{hop:g} s", "stop": f"{switch_s:g} s"}
+        far = {**common, "extra_delay": f"{self.background_extra * hop:g} s", "stop": f"{switch_s:g} s"}
         flows = [
             {"name": "s1", "path": ["b1-b2", "b2-b3"], **near},
             {"name": "s2", "path": ["b2-b3", "b3-b4"], **near},
@@ -248,7 +263,6 @@ VARIANTS = (
     BASE.variant("busy-drop-tail", "15 Mbit/s, drop-tail", _BUSY, busy_queue="drop-tail"),
     BASE.variant("rtt-200ms", "figure 7 with round trips of 200 ms", _runs("friendly"), friendly_rtt_s=0.2),
     BASE.variant("bdp-100ms", "limits of the queues by a round trip of 100 ms", _LIMITS, bdp_rtt_s=0.1),
-    BASE.variant("dumbbell-50ms", "dumbbell with 50 ms of propagation", _ROUNDS, dumbbell_rtt_s=0.05),
     BASE.variant("step-30", "figure 18 with a link of 30 Mbit/s", _runs(*STEPS), step_mbps=30.0),
     BASE.variant(
         "square-drop-tail", "square wave over a drop-tail queue", _SQUARES, square_queue="drop-tail"
