@@ -11,7 +11,6 @@ import numpy as np
 
 from bentpipe import registry
 from bentpipe.analysis import a_liad as analysis
-from bentpipe.papers.a_liad import setup
 from bentpipe.papers.a_liad.setup import ALGORITHMS, BDP, GEO_S, HIGH, INTRA_S, LOW, NONE, RTTS_S, SHORT_S
 from bentpipe.studies.claim import (
     ALIKE_RATIO,
