@@ -9,7 +9,18 @@ from random import Random
 from typing import Any, NamedTuple
 
 from bentpipe.studies import design
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, Where, where
+from bentpipe.studies.design import (
+    AS_PRINTED,
+    Choices,
+    Design,
+    Evidence,
+    Keys,
+    Reading,
+    Replication,
+    Variant,
+    Where,
+    where,
+)
 from bentpipe.studies.study import Key
 
 #: Table 4: packets of 1000 bytes, and 500 bytes in section 6.3, headers included.
@@ -43,13 +54,14 @@ ALGORITHMS = {
     "aiad": Algorithm("aiad", "AIAD(2/3)", {"beta": SUBTRACT}),
 }
 LABELS = {name: of.label for name, of in ALGORITHMS.items()}
-#: The smooth controls that figures 14 to 17 show beside TCP, and all five of figures 18 and 19.
+#: The smooth controls that figures 14 to 17 show beside TCP, and all five of figure 19.
 SMOOTH = ("aimd", "iiad", "simd", "aiad")
 FIVE = ("tcp", *SMOOTH)
 FRIENDLY = ("tcp", "simd", "simd-8", "simd-4", "aimd-8")
 CHAIN = ("tcp", "aimd", "iiad", "simd")
-#: The controls that were ns-2's own senders in 2001; SIMD and AIAD were the authors' code.
+#: The controls that were ns-2's own senders in 2001, and all; SIMD and AIAD were the authors' code.
 NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
+WHOLE_ALL = tuple(ALGORITHMS)
 
 
 class Chain(NamedTuple):
@@ -61,8 +73,8 @@ class Chain(NamedTuple):
     c2: int
 
 
-#: The experiments: figure 7, figures 8 to 17 and claim K5's, figure 18, figure 19, figures 21 and 22.
-LOADS = ("share", "smooth", "busy")
+#: The experiments: figure 7, figures 8 to 17, figure 18, figure 19, figures 21 and 22.
+LOADS = ("share", "smooth")
 STEPS = {"load-doubles": "start", "load-halves": "stop"}
 CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
 
@@ -90,7 +102,7 @@ class Setup(Choices):
     #: The controls whose windows are cut to whole numbers.
     whole: tuple[str, ...] = NS2_CODE
     limited_transmit: bool = False
-    #: ns-2 of 2001 bounds the timeout by two ticks of its timer, which table 4 gives.
+    #: ns-2 of 2001 bounds the timeout by two ticks of its timer, which table 4 gives; it begins with 6 s.
     min_rto_s: float = 0.2
     granularity_s: float = 0.1
     initial_rto_s: float = 6.0
@@ -98,15 +110,12 @@ class Setup(Choices):
     recovery: str = ""
     #: Round trip of figure 7.
     friendly_rtt_s: float = 0.1
-    #: Propagation of the dumbbell's round trips: mean at 60 Mbit/s and at lower rates, half the range of the flows.
+    #: Propagation of the dumbbell: mean at 60 Mbit/s and at lower rates, half the range of the flows.
     fast_rtt_s: float = 0.08
     slow_rtt_s: float = 0.065
     dumbbell_spread_s: float = 0.01
     #: Length of the runs of figures 8 to 13, seconds; the mode's if 0.
     share_s: float = 0.0
-    #: Link, Mbit/s, and queue of the runs that ask where AIMD loses its share (claim K5).
-    busy_mbps: float = 15.0
-    busy_queue: str = "red"
     #: The round trip by which the limits of table 4 are computed; the propagation of the bottleneck if 0.
     bdp_rtt_s: float = 0.0
     #: Link of figures 18a and 18b, Mbit/s.
@@ -243,34 +252,106 @@ def _runs(*experiments: str) -> Where:
     return where(experiment=experiments)
 
 
-_SHARES, _BUSY, _SQUARES = (_runs(of) for of in ("share", "busy", "square"))
-_CHAINS, _ALONE = _runs(*CHAINS), _runs("friendly", "busy")
-_CUTS = _runs("friendly", "share", "busy", *STEPS, "square", *CHAINS)
+PAPER, IMPLIED, DEFAULT, OURS = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAULT, Evidence.OURS
+
+_FRIENDLY, _SHARES, _SQUARES, _STEPS = (_runs(of) for of in ("friendly", "share", "square", STEPS))
+_CHAINS, _CUTS = _runs(*CHAINS), _runs("friendly", "smooth", *STEPS, "square", *CHAINS)
 _GROWTH = _runs("friendly", "share", "square", *CHAINS)
-_ROUNDS = _runs("share", "busy", *STEPS)
-_LIMITS = _runs("square", *CHAINS)
+_SLOW = _runs("share", "smooth")
+_LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
+
+#: Choices and sources that have more words than a line.
+OWN_CUTS = "a loss in slow start and the first loss cut as any other"
+ONE_RULE = "appendix E has one rule of decrease and no exception"
+SLOWDOWN = "TcpAgent::slowdown without precisionReduce_, ns-2's default until 2006"
+SIMILAR = 'section 6: "similar results for other mechanisms (e.g. Reno, newReno)"'
+PROBED = "ns-2 since November 2001 (singledup_)"
+FIVE_PER_CENT = "nearly 5 % lost at 15 Mbit/s, at the price of the 0.1 s"
+SACK_TOO = 'section 6.2.4: SACK "does not qualitatively change the conclusion"'
+
+
+def _variant(
+    name: str,
+    choice: str,
+    touches: Where,
+    evidence: Evidence,
+    source: str,
+    *,
+    quick: bool = False,
+    **values: Any,
+) -> Variant[Setup]:
+    return BASE.variant(name, choice, touches, quick=quick, evidence=evidence, source=source, **values)
+
 
 VARIANTS = (
-    BASE.variant("ss-half", "a loss in slow start halves the window", _CUTS, ss_beta=0.5),
-    BASE.variant("closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, mode="closed"),
-    BASE.variant("share-160s", "figures 8 to 13 from runs of 160 s", _SHARES, quick=True, share_s=160.0),
-    BASE.variant("min-rto-1s", "least timeout 1 s", _runs("friendly", "busy", "square"), min_rto_s=1.0),
-    BASE.variant("tick-500ms", "timer of 0.5 s", _ALONE, granularity_s=0.5, min_rto_s=1.0),
-    BASE.variant("newreno", "NewReno recovery", _ALONE, quick=True, recovery="newreno"),
-    BASE.variant("reno", "Reno recovery", _ALONE, recovery="reno"),
-    BASE.variant("busy-8", "a link of 8 Mbit/s in place of 15", _BUSY, quick=True, busy_mbps=8.0),
-    BASE.variant("busy-ecn", "15 Mbit/s, RED with ECN", _BUSY, busy_queue="red-ecn"),
-    BASE.variant("busy-drop-tail", "15 Mbit/s, drop-tail", _BUSY, busy_queue="drop-tail"),
-    BASE.variant("rtt-200ms", "figure 7 with round trips of 200 ms", _runs("friendly"), friendly_rtt_s=0.2),
-    BASE.variant("bdp-100ms", "limits of the queues by a round trip of 100 ms", _LIMITS, bdp_rtt_s=0.1),
-    BASE.variant("step-30", "figure 18 with a link of 30 Mbit/s", _runs(*STEPS), step_mbps=30.0),
-    BASE.variant(
-        "square-drop-tail", "square wave over a drop-tail queue", _SQUARES, square_queue="drop-tail"
+    _variant("own-cuts", OWN_CUTS, _CUTS, PAPER, ONE_RULE, ss_beta=0.0, halve_first=False),
+    _variant("real-cuts", "no cut to whole numbers", _CUTS, OURS, "ns-2 since 2006", whole=()),
+    _variant(
+        "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
     ),
-    BASE.variant("square-sack", "square wave with SACK", _SQUARES, square_recovery="sack"),
-    BASE.variant("square-90ms", "square wave with 90 ms of propagation", _SQUARES, square_rtt_s=0.09),
-    BASE.variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, chain_rtt_s=0.05),
-    BASE.variant("chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, middle_mbps=5.5),
+    _variant("limited-transmit", "limited transmit", _LOSSY, OURS, PROBED, limited_transmit=True),
+    _variant(
+        "closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, PAPER, "section 2", mode="closed"
+    ),
+    _variant(
+        "share-160s",
+        "figures 8 to 13 from runs of 160 s",
+        _SHARES,
+        OURS,
+        "shorter",
+        quick=True,
+        share_s=160.0,
+    ),
+    _variant("min-rto-1s", "least timeout 1 s", _LOSSY, OURS, "RFC 2988, of 2000", min_rto_s=1.0),
+    _variant("newreno", "NewReno recovery", _FRIENDLY, PAPER, SIMILAR, quick=True, recovery="newreno"),
+    _variant("reno", "Reno recovery", _FRIENDLY, PAPER, SIMILAR, recovery="reno"),
+    _variant(
+        "rtt-200ms", "figure 7 with round trips of 200 ms", _FRIENDLY, OURS, "longer", friendly_rtt_s=0.2
+    ),
+    _variant(
+        "slow-40ms", "15 Mbit/s with 40 ms of propagation", _SLOW, IMPLIED, FIVE_PER_CENT, slow_rtt_s=0.04
+    ),
+    _variant(
+        "bdp-100ms",
+        "limits of the queues by a round trip of 100 ms",
+        _LIMITS,
+        OURS,
+        "the measured one",
+        bdp_rtt_s=0.1,
+    ),
+    _variant(
+        "step-30",
+        "figure 18 with a link of 30 Mbit/s",
+        _STEPS,
+        OURS,
+        "the text gives no rate",
+        step_mbps=30.0,
+    ),
+    _variant(
+        "square-drop-tail",
+        "square wave over a drop-tail queue",
+        _SQUARES,
+        OURS,
+        "ns-2's queue",
+        square_queue="drop-tail",
+    ),
+    _variant(
+        "square-sack", "square wave with SACK", _SQUARES, PAPER, SACK_TOO, quick=True, square_recovery="sack"
+    ),
+    _variant(
+        "square-90ms", "square wave with 90 ms of propagation", _SQUARES, OURS, "longer", square_rtt_s=0.09
+    ),
+    _variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, OURS, "shorter", chain_rtt_s=0.05),
+    _variant(
+        "chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, OURS, "below the 6 beside it", middle_mbps=5.5
+    ),
+    _variant(
+        "chain-far", "background with a hop of its own", _CHAINS, OURS, "an access link", background_extra=1.0
+    ),
+)
+
+READINGS = (
+    Reading(AS_PRINTED, "one rule of decrease, and equation 1 for SIMD and AIAD", ("own-cuts", "closed")),
 )
 
 #: The seed whose runs the figures of single runs draw.
@@ -282,7 +363,7 @@ class Size(design.Size):
     """How much a mode runs. Times in seconds of simulated time."""
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
-    step_seeds: int = 20
+    step_seeds: int = 40
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 6
     #: Figure 7: loss rates, and length in round trips.
@@ -297,8 +378,6 @@ class Size(design.Size):
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
     smooth_s: float = 200.0
-    #: The runs that ask where AIMD loses its share: length.
-    busy_s: float = 80.0
     #: Figure 18: when the load changes, and how long the run goes on.
     step_at_s: float = 200.0
     step_after_s: float = 100.0
@@ -323,7 +402,6 @@ QUICK = Size(
     shares=((15.0, (2, 8, 32), 6),),
     share_s=180.0,
     smooth_s=100.0,
-    busy_s=40.0,
     step_at_s=120.0,
     step_after_s=60.0,
     cycles=11,
@@ -351,9 +429,8 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
             yield from runs("share", ("simd", "aiad"), queue, mbps=mbps, n=n)
     for mbps, queue in product(size.smooth_mbps, ("red-ecn", "red")):
         yield from runs("smooth", SMOOTH, queue, mbps=mbps, n=16)
-    yield from runs("busy", ("aimd", "simd"), choice.busy_queue, mbps=choice.busy_mbps, n=16)
     for experiment in STEPS:
-        yield from runs(experiment, FIVE, mbps=choice.step_mbps, n=8, p=size.step_at_s)
+        yield from runs(experiment, CHAIN, mbps=choice.step_mbps, n=8, p=size.step_at_s)
     yield from runs("square", FIVE, choice.square_queue, mbps=SQUARE_MBPS)
     for experiment in CHAINS:
         yield from runs(experiment, CHAIN, mbps=choice.middle_mbps, p=size.switch_s)
@@ -379,7 +456,6 @@ def scenario(
     length, every = {
         "share": (share_s, f"{min(20.0, share_s / 2):g} s"),
         "smooth": (size.smooth_s, "200 ms"),
-        "busy": (size.busy_s, f"{size.busy_s / 2:g} s"),
     }[experiment]
     return choice.dumbbell(groups, queue, mbps, seed, length, every)
 
@@ -409,4 +485,5 @@ DESIGN = Design(
     order=order,
     # A variant repeats the whole of an experiment, at fewer loads or over another link.
     identity=("experiment",),
+    readings=READINGS,
 )
