@@ -1,7 +1,7 @@
 """Writes docs/reproducing.md from a run of all studies: `scripts/reproducing_md.py OUT [--to FILE]`.
 
 OUT is the folder that `bentpipe study run all --full --out OUT` wrote. Every number, verdict and reason of
-the page comes from there.
+the page comes from there, and from what `bentpipe study fit NAME --keep docs/fits` wrote.
 """
 
 import argparse
@@ -14,13 +14,22 @@ from typing import Any
 
 import polars as pl
 
-from bentpipe.studies import page
-from bentpipe.studies.claim import RULE, Verdict, does_not_hold
+from bentpipe.studies.claim import COUNTED, RULE, Verdict, does_not_hold
+from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, FITTED
+from bentpipe.studies.readings import choice
 from bentpipe.studies.summary import count, held, row
 
 PAGE = Path(__file__).parent.parent / "docs" / "reproducing.md"
+FITS = PAGE.parent / "fits"
 WIDTH = 126
 
+HEADED = (
+    "Each paper is read three ways. As printed: its words to the letter. Defensible, which is the base: what "
+    "it says, then what its own numbers imply, then the defaults of the simulator that it names, and only "
+    "then our choice. Fitted: with what a search found. A choice is free if it is ours or found by a search. "
+    "Each cell has the claims that are reproduced / of the same order / not reproduced, and the checks that "
+    "hold."
+)
 HEAD = """\
 <!-- Written from a {mode} run of all studies by scripts/reproducing_md.py. Use `make reproducing`. -->
 
@@ -29,9 +38,9 @@ HEAD = """\
 """
 INTRO = (
     "{claims} claims of {papers} papers, checked by repeating the papers' experiments in simulation: "
-    "{counts}. A claim is one checkable sentence of a paper; it is made of one or more checks, and its "
-    "verdict follows from them by rule. Verdicts and numbers on this page come from the runs, none is "
-    "typed in."
+    "{counts}, each paper read by its base. A claim is one checkable sentence of a paper; it is made of one "
+    "or more checks, and its verdict follows from them by rule. Verdicts and numbers on this page come from "
+    "the runs, none is typed in."
 )
 MADE = (
     "Bentpipe {version}, `bentpipe study run all --{mode}`, seeds as given with each paper: equal seeds give "
@@ -59,12 +68,99 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
     return [lines[0], "|" + "---|" * len(head), *lines[1:], ""]
 
 
-def counted(study: dict[str, Any]) -> list[str]:
-    """The line of a study in the first table."""
-    verdicts = count([row(claim) for claim in study["claims"]])
-    holding, checks = held(study["claims"])
+def counted(study: dict[str, Any], fit: dict[str, Any] | None) -> list[str]:
+    """The line of a study in the first table: as printed, defensible, fitted, and the base's free choices."""
     title = f"[{safe(study['title'])}](#{study['name']})"
-    return [title, *map(str, verdicts.values()), f"{holding} of {checks}"]
+    declared = {of["name"]: of for of in read(study)}
+    base = declared[BASE]
+    fitted = declared.get(FITTED) or (fit["confirmed"][-1] if fit and fit["confirmed"] else None)
+    free = study["readings"].get("free")
+    return [
+        title,
+        standing(declared[AS_PRINTED]) if AS_PRINTED in declared else "the base",
+        standing(declared.get(DEFENSIBLE, base)),
+        f"{standing(fitted)}; {fitted['free']} free" if fitted else "no search",
+        "-" if free is None else str(free),
+    ]
+
+
+def read(study: dict[str, Any]) -> list[dict[str, Any]]:
+    """The readings of a study, the base first, which is all that a study without readings has."""
+    if declared := study["readings"].get("readings"):
+        return list(declared)
+    holding, checks = held(study["claims"])
+    claims = {claim["id"]: {"verdict": claim["verdict"]} for claim in study["claims"]}
+    return [{"name": BASE, "free": 0, "held": holding, "checks": checks, "claims": claims}]
+
+
+def standing(of: dict[str, Any]) -> str:
+    """How a reading fares: ``"3 / 2 / 2; 31 of 44"``."""
+    verdicts = [claim["verdict"] for claim in of["claims"].values()]
+    counts = " / ".join(str(verdicts.count(verdict)) for verdict in COUNTED)
+    return f"{counts}; {of['held']} of {of['checks']}"
+
+
+def each_claim(of: dict[str, Any]) -> str:
+    """The claims of a reading with their marks: ``"S1 ✓ 5/5, S2 ✗ 2/6"``."""
+    return ", ".join(f"{claim} {found['tally']}" for claim, found in of["claims"].items())
+
+
+def readings(study: dict[str, Any]) -> list[str]:
+    """The declared joint readings, and what none of them gives."""
+    found = study["readings"]
+    if not found:
+        return []
+    lines = ["### The paper read as a whole", ""]
+    rows = [
+        [
+            safe("the base" if of["name"] == BASE else f"{of['name']}: {of['title']}"),
+            safe("; ".join(map(choice, of["choices"])) or "as in the set-up"),
+            str(of["free"]),
+            f"{of['held']} of {of['checks']}",
+            each_claim(of),
+        ]
+        for of in found["readings"]
+    ]
+    if len(rows) > 1:
+        lines += table(["reading", "choices (evidence)", "free choices", "checks that hold", "claims"], rows)
+    else:
+        lines += [paragraph("No reading but the base is declared."), ""]
+    if found["free"] is not None:
+        said = f"The base itself has {found['free']} free choices; those of the table come on top of them."
+        lines += [paragraph(said), ""]
+    if never := found["never"]:
+        lines += ["What no reading and no single choice gives, and why:", ""]
+        notes = {claim["id"]: (claim["title"], claim["note"]) for claim in study["claims"]}
+        for claim, checks in never.items():
+            title, note = notes[claim]
+            text = f"- **{claim} {safe(title)}**: {safe('; '.join(checks))}. Why: {safe(note)}."
+            lines.append(paragraph(text, "  "))
+        lines.append("")
+    return lines
+
+
+def searched(fit: dict[str, Any] | None) -> list[str]:
+    """What a search over the choices of a study found; nothing if there was none."""
+    if fit is None:
+        return []
+
+    def words(of: dict[str, Any]) -> str:
+        return safe("; ".join(choice(fit["choices"][name]) for name in of["variants"]) or "the base")
+
+    head = (
+        f"`bentpipe study fit {fit['study']}` tried {len(fit['tried'])} combinations of choices with "
+        f"{fit['seeds']} seeds each, bentpipe {fit['version']}. {' '.join(fit['not_tried'])} Each row makes "
+        "more checks hold than any with fewer free choices. The last rows confirm the best over all seeds "
+        "and over others that the search has not seen."
+    )
+    few = [[words(of), f"1 to {fit['seeds']}", *_numbers(of)] for of in fit["front"]]
+    confirmed = [[words(of), of["seeds"], *_numbers(of)] for of in fit["confirmed"]]
+    titles = ["choices (evidence)", "seeds", "free choices", "checks that hold", "claims"]
+    return ["### What a search finds", "", paragraph(head), "", *table(titles, few + confirmed)]
+
+
+def _numbers(of: dict[str, Any]) -> list[str]:
+    return [str(of["free"]), f"{of['held']} of {of['checks']}", each_claim(of)]
 
 
 def claims_table(study: dict[str, Any]) -> list[str]:
@@ -86,7 +182,8 @@ def reasons(study: dict[str, Any]) -> list[str]:
         text = f"- **{claim['id']} {safe(claim['title'])}.** {safe(claim['note'])}."
         lines.append(paragraph(text, "  "))
     lines += [""] if good else []
-    rest = [c for c in study["claims"] if c["verdict"] != Verdict.REPRODUCED]
+    other = (Verdict.REPRODUCED, Verdict.REFERENCE)
+    rest = [c for c in study["claims"] if c["verdict"] not in other]
     if rest:
         lines += ["### What did not, and why", ""]
     for claim in rest:
@@ -95,7 +192,9 @@ def reasons(study: dict[str, Any]) -> list[str]:
             f"{safe(claim['statement'])}"),
             "",
         ]  # fmt: skip
-        failing = does_not_hold(check["what"] for check in claim["checks"] if not check["holds"])
+        failing = does_not_hold(
+            check["what"] for check in claim["checks"] if check["counted"] and not check["holds"]
+        )
         # The page of a study has a table of the checks, so not every study lists the failing ones again.
         listed = failing in claim["detail"]
         for text in claim["detail"] if listed else [failing, *claim["detail"]]:
@@ -106,27 +205,29 @@ def reasons(study: dict[str, Any]) -> list[str]:
 def sensitivities(under: pl.DataFrame) -> list[str]:
     """Which choices that a paper leaves open change a verdict, from the study's table of sensitivity."""
     verdicts = under.unique(["variant", "claim"], maintain_order=True)
-    base = dict(verdicts.filter(variant="base").select("claim", "verdict").iter_rows())
-    tried = [v for v in under["variant"].unique(maintain_order=True) if v != "base"]
-    rows, decided = [], set()
+    base = dict(verdicts.filter(variant=BASE).select("claim", "verdict").iter_rows())
+    tried = [v for v in under["variant"].unique(maintain_order=True) if v != BASE]
+    rows, decided, deciding = [], set(), 0
     for variant in tried:
         mine = verdicts.filter(variant=variant)
         changes = [
-            (claim, f"{claim} {base[claim]} -> {verdict}")
-            for claim, verdict in mine.select("claim", "verdict").iter_rows()
+            (claim, few, f"{claim} {base[claim]} -> {verdict}{' (too few seeds)' if few else ''}")
+            for claim, verdict, few in mine.select("claim", "verdict", "few_seeds").iter_rows()
             if claim in base and base[claim] != verdict
         ]
         if changes:
-            decided |= {claim for claim, _ in changes}
-            rows.append([safe(mine["choice"][0]), safe("; ".join(text for _, text in changes))])
+            surely = {claim for claim, few, _ in changes if not few}
+            decided |= surely
+            deciding += bool(surely)
+            rows.append([safe(mine["choice"][0]), safe("; ".join(text for *_, text in changes))])
     lines = ["### What the open choices decide", ""]
     order = [claim for claim in base if claim in decided]
     lines.append(
         paragraph(
             f"{len(tried)} choices were tried beside the base, over the same (fewer) seeds. "
             + (
-                f"{len(rows)} of them change a verdict: of {', '.join(order)}."
-                if rows
+                f"{deciding} of them change a verdict: of {', '.join(order)}."
+                if order
                 else "None changes a verdict."
             )
         )
@@ -134,22 +235,26 @@ def sensitivities(under: pl.DataFrame) -> list[str]:
     return [*lines, "", *(table(["choice", "verdicts, base and with it"], rows) if rows else [])]
 
 
-def whole(out: Path) -> str:
-    """The page about the run in ``out``."""
+def whole(out: Path, fits: Path) -> str:
+    """The page about the run in ``out``, and the searches in ``fits``."""
     found = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     if found["failed"]:
         raise ValueError(f"the run is not complete: {', '.join(f['name'] for f in found['failed'])} failed")
     studies = found["studies"]
     every = [row(claim) for study in studies for claim in study["claims"]]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in count(every).items())
+    found_by = {study["name"]: kept(fits / f"{study['name']}.json") for study in studies}
+    titles = ["paper", "as printed", "defensible", "fitted", "free choices of the base"]
     lines = [
-        paragraph(INTRO.format(claims=len(every), papers=len(studies), counts=counts)),
+        paragraph(INTRO.format(claims=sum(count(every).values()), papers=len(studies), counts=counts)),
         "",
         paragraph(MADE.format(version=found["version"], mode=found["mode"])),
         "",
         paragraph(RULE),
         "",
-        *table(["paper", *page.BADGE, "checks that hold"], [counted(study) for study in studies]),
+        paragraph(HEADED),
+        "",
+        *table(titles, [counted(study, found_by[study["name"]]) for study in studies]),
     ]
     for study in studies:
         size = (
@@ -168,9 +273,17 @@ def whole(out: Path) -> str:
             "",
             *claims_table(study),
             *reasons(study),
+            *readings(study),
+            *searched(found_by[study["name"]]),
             *sensitivities(under),
         ]
     return HEAD.format(mode=found["mode"]) + "\n".join(lines).rstrip("\n") + "\n"
+
+
+def kept(path: Path) -> dict[str, Any] | None:
+    """What a search left; None if there was none."""
+    found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return found
 
 
 def main() -> int:
@@ -178,9 +291,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--to", type=Path, metavar="FILE", default=PAGE)
+    parser.add_argument("--fits", type=Path, metavar="DIR", default=FITS)
     given = parser.parse_args()
     try:
-        text = whole(given.out)
+        text = whole(given.out, given.fits)
     except (OSError, ValueError) as wrong:
         print(f"{given.out}: {wrong}", file=sys.stderr)
         return 1

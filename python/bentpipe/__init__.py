@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bentpipe import analysis, plot, stats, studies
-    from bentpipe._core import ScenarioError
+    from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState
     from bentpipe.models import (
@@ -50,6 +50,7 @@ _HOME = {
     "Cbr": "bentpipe.models",
     "Codel": "bentpipe.models",
     "Controller": "bentpipe.controller",
+    "ControllerError": "bentpipe._core",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
     "Flow": "bentpipe.scenario",
@@ -83,6 +84,7 @@ __all__ = [
     "Cbr",
     "Codel",
     "Controller",
+    "ControllerError",
     "DropTail",
     "DualPi2",
     "Flow",

@@ -5,7 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "EVENTS_PER_LOOK",
+    "EVENTS_PER_PROGRESS",
+    "ControllerError",
     "RawResult",
     "ScenarioError",
     "check",
@@ -19,8 +20,11 @@ __all__ = [
     "version",
 ]
 
-EVENTS_PER_LOOK: int
+EVENTS_PER_PROGRESS: int
 """A run reports its progress once in so many events."""
+
+class ControllerError(RuntimeError):
+    """A controller written in Python failed; the message says which, where and when."""
 
 class ScenarioError(ValueError):
     """A scenario, or a request to do with one, is wrong; the message is one line."""

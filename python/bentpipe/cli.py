@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,16 +31,19 @@ class Verbs(TyperGroup):
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
         given["standalone_mode"] = False
-        sys.exit(_status(lambda: super(Verbs, self).main(*args, **given)))
+        with terminal.guarded_output():
+            status = _status(lambda: super(Verbs, self).main(*args, **given))
+        sys.exit(status)
 
 
 def _status(work: Callable[[], Any]) -> int:
     """Does the work; says what went wrong; gives the exit status."""
-    from bentpipe._core import ScenarioError
+    from bentpipe._core import ControllerError, ScenarioError
 
     try:
         said = work()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         said = INTERRUPTED
     except Stopped as stop:
@@ -52,9 +56,11 @@ def _status(work: Callable[[], Any]) -> int:
         if wrong.format_message():  # empty if a verb is missing and the help was shown
             terminal.error(wrong.format_message())
         return WRONG
-    except BrokenPipeError:  # the reader, head for example, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+    except terminal.OutputFailed as failure:
+        if isinstance(failure.__cause__, BrokenPipeError):  # the reader, head for example, has seen enough
+            return DONE
+        terminal.error(str(failure))
+        return FAILED
     except OSError as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
@@ -64,11 +70,24 @@ def _status(work: Callable[[], Any]) -> int:
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
-        terminal.error(f"{type(failure).__name__}: {failure} (set BENTPIPE_TRACEBACK=1 for details)")
+        kind = "" if isinstance(failure, ControllerError) else f"{type(failure).__name__}: "
+        terminal.error(f"{kind}{failure} (set BENTPIPE_TRACEBACK=1 for details)")
         return FAILED
     if said == INTERRUPTED:
         terminal.error("interrupted")
     return said if isinstance(said, int) else DONE
+
+
+def _write_and_show(write: Callable[[], object], show: Callable[[], None]) -> None:
+    """Does both: a file is not lost with the reader of a table, nor a table with the disk."""
+    try:
+        write()
+    except Exception:
+        with suppress(terminal.OutputFailed):
+            show()
+            sys.stdout.flush()
+        raise
+    show()
 
 
 app = typer.Typer(
@@ -149,19 +168,25 @@ def run_verb(
     capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
     scenario = _scenario(file, set_ or [], cc)
     if out is not None:
+        if pcap is not None and pcap.resolve().is_relative_to(out.resolve()):
+            raise _core.ScenarioError(
+                f"--pcap {pcap} lies in --out {out}, which holds a result and nothing else; "
+                f"write it beside that, for example --pcap {out}.pcapng"
+            )
         check_place(out)  # before the run, which may be long
     with terminal.Bar(scenario.title or file) as bar:
         result = run(scenario, seed, pcap=capture, progress=bar)
-    terminal.warn(result.json["warnings"])
-    # Shown first: the disk may be full.
-    if json:
-        terminal.answer(result.json)
-    else:
-        from bentpipe.tables import show_run
 
-        show_run(result)
-    if out is not None:
-        result.save(out)
+    def show() -> None:
+        terminal.warn(result.json["warnings"])
+        if json:
+            terminal.answer(result.json)
+        else:
+            from bentpipe.tables import show_run
+
+            show_run(result)
+
+    _write_and_show(lambda: None if out is None else result.save(out), show)
     for written in (out, pcap):
         if written is not None and not json:
             terminal.line(f"written to {terminal.plain(str(written))}")
@@ -226,32 +251,36 @@ def compare_verb(
     """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
     from bentpipe import _core
     from bentpipe.comparison import compare_rows
+    from bentpipe.files import TABLES, check_kind, try_place
 
-    if out is not None and out.suffix not in (".parquet", ".csv"):
-        raise _core.ScenarioError(f"--out {out}: the name must end in .parquet or .csv")
+    if out is not None:
+        if out.suffix not in (".parquet", ".csv"):
+            raise _core.ScenarioError(f"--out {out}: the name must end in .parquet or .csv")
+        check_kind(out, TABLES[out.suffix])
+        try_place(out)  # before the runs, which may be long
     names = [name.strip() for name in cc.split(",") if name.strip()]
     with terminal.Bar(f"comparing on {link}") as bar:
         rows = compare_rows(
             link, names, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=for_,
             seeds=seeds, seed=seed, threads=threads, progress=bar,
         )  # fmt: skip
-    if out is not None:
-        _write_rows(rows, out)
-    if json:
-        terminal.answer({"schema": 1, "link": link, "seeds": seeds, "seed": seed, "rows": rows})
-        return
-    from bentpipe.tables import show_comparison
 
-    show_comparison(rows, link)
+    def write() -> None:
+        from bentpipe.comparison import to_frame
+        from bentpipe.files import replace_frame
 
+        if out is not None:
+            replace_frame(out, to_frame(rows))
 
-def _write_rows(rows: list[dict[str, Any]], out: Path) -> None:
-    """Writes a comparison; the file appears complete or not at all."""
-    from bentpipe.comparison import to_frame
-    from bentpipe.files import replace_frame
+    def show() -> None:
+        from bentpipe.tables import show_comparison
 
-    out.parent.mkdir(parents=True, exist_ok=True)
-    replace_frame(out, to_frame(rows))
+        if json:
+            terminal.answer({"schema": 1, "link": link, "seeds": seeds, "seed": seed, "rows": rows})
+        else:
+            show_comparison(rows, link)
+
+    _write_and_show(write, show)
 
 
 @study_app.command("list")
@@ -336,6 +365,47 @@ def study_run(
         raise typer.Exit(FAILED)
 
 
+@study_app.command("fit")
+def study_fit(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],
+    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
+    minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Search which of a paper's open choices, taken together, make most of its checks hold.
+
+    Tries the base, each choice, each pair, and goes on from the best; then confirms the best over all seeds
+    and over others. An interrupted search goes on where it was when the same command is given again.
+    """
+    from bentpipe import _core, studies
+    from bentpipe.registry import unknown
+    from bentpipe.studies import fit
+    from bentpipe.studies.job import Interrupted
+    from bentpipe.tables import show_fit
+
+    known = studies.available()
+    if name not in known:
+        raise _core.ScenarioError(unknown("study", name, list(known)))
+    place = out or Path("out/fits") / name
+    try:
+        with terminal.FitBar() as bar:
+            limits = fit.Limits(seeds, most, minutes)
+            found = fit.fit(studies.get(name), place, limits, workers=workers, progress=bar.at)
+    except Interrupted as stop:
+        raise Stopped(str(stop)) from None
+    files = fit.write(found, place, keep)
+    if json:
+        terminal.answer(found.as_dict())
+    else:
+        show_fit(found, files)
+
+
 @cc_app.command("list")
 def cc_list(json: Json = False) -> None:
     """Every algorithm."""
@@ -405,10 +475,12 @@ def plot_sequence(
 ) -> None:
     """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
     from bentpipe import _core, plot
+    from bentpipe.files import FIGURES, check_kind
     from bentpipe.result import Result
 
-    if out.suffix not in (".svg", ".pdf", ".png"):
+    if out.suffix not in FIGURES:
         raise _core.ScenarioError(f"-o {out}: the name must end in .svg, .pdf or .png")
+    check_kind(out, FIGURES[out.suffix])
     drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
     terminal.line(f"written to {terminal.plain(str(plot.save(drawn, out)))}")
 
@@ -432,18 +504,20 @@ def bench_verb(
 
     from bentpipe import bench
     from bentpipe.bench.cases import chosen
+    from bentpipe.files import TIMINGS, check_kind
 
     names = [name.strip() for name in (only or "").split(",") if name.strip()]
     cases = chosen(names)
     if out is not None:
-        out.touch()  # before the runs, which take long
+        check_kind(out, TIMINGS)  # before the runs, which take long
+        out.touch()
     found = bench.measure(cases, pairs=pairs, quick=quick, more=not names, tell=terminal.note)
-    if out is not None:
-        out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
-    if json:
-        terminal.answer(found)
-    else:
-        bench.show(found)
+
+    def write() -> None:
+        if out is not None:
+            out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
+
+    _write_and_show(write, lambda: terminal.answer(found) if json else bench.show(found))
 
 
 @app.command("doctor")

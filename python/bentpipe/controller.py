@@ -8,7 +8,7 @@ retransmission, the limits of the receiver. Reno, complete:
 
     class MyReno(bp.Controller):
         def on_ack(self, flow, ack):
-            if flow["phase"] != "open" or not flow["cwnd_limited"]:
+            if flow["phase"] == "recovery" or not flow["cwnd_limited"]:
                 return
             segments = (ack["acked"] - ack["uncounted"]) / flow["mss"]
             if self.cwnd < self.ssthresh:
@@ -17,16 +17,22 @@ retransmission, the limits of the receiver. Reno, complete:
                 self.cwnd += segments / self.cwnd
 
         def on_congestion(self, flow, why):
-            self.ssthresh = max(self.cwnd / 2, 2)
+            if self.cwnd > 1:  # not at a timeout that follows another
+                self.ssthresh = max(self.cwnd / 2, 2)
             self.cwnd = 1 if why == "timeout" else self.ssthresh
 
 Use the class wherever an algorithm is named: `bp.Flow(MyReno, path=["sat"])`, or on the command line
 `bentpipe compare --link geo --cc reno,my.py:MyReno`.
+
+A window grows in the phase "loss", too: that is the slow start after a timeout. An exception of a controller,
+or a window that is no number, ends the run in a `ControllerError`. It names class, method, file and line,
+simulated time and flow.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
@@ -108,11 +114,11 @@ class Controller(ABC):
     """
 
     cwnd: float
-    """Congestion window in segments, at least 1."""
+    """Congestion window in segments, finite and not negative; below 1 it counts as 1."""
     ssthresh: float
-    """Slow-start threshold in segments; at first infinite, or the `initial_ssthresh` of the flow."""
+    """Slow-start threshold in segments, not negative; first `math.inf`, or the flow's `initial_ssthresh`."""
     pacing_rate: float | None = None
-    """Rate to send at, in bytes per second; None leaves pacing to the sender."""
+    """Rate to send at, in bytes per second, finite and not negative; None leaves pacing to the sender."""
 
     def __init__(self, mss: int, initial_window: float) -> None:
         self.mss = mss
@@ -125,7 +131,11 @@ class Controller(ABC):
 
     @abstractmethod
     def on_congestion(self, flow: FlowState, why: str) -> None:
-        """A congestion episode began; `why` is "loss", "ecn" or "timeout". Called once per episode."""
+        """A congestion episode began; `why` is "loss", "ecn" or "timeout".
+
+        Called once per episode, and again at each timeout that follows another. There the threshold stays as
+        the first has set it (RFC 5681 section 3.1).
+        """
 
 
 def load_controller(spec: str) -> type[Controller]:
@@ -156,7 +166,7 @@ def load_controller(spec: str) -> type[Controller]:
 
 
 def check_controller(found: Any, spec: str) -> None:
-    """Checks that `found` is a class with the methods of a controller.
+    """Checks that `found` is a class with the methods of a controller, each of which runs when it is called.
 
     Raises:
         ScenarioError: it is not; `spec` names it in the message.
@@ -167,6 +177,15 @@ def check_controller(found: Any, spec: str) -> None:
     missing |= getattr(found, "__abstractmethods__", frozenset())
     if missing:
         raise _core.ScenarioError(f"{spec}: the class does not define {' and '.join(sorted(missing))}")
+    for name in _METHODS:
+        if any(is_so(getattr(found, name, None)) for is_so in _LAZY):
+            raise _core.ScenarioError(
+                f"{spec}: {name} has a yield or is an async def, so a call would not run it; write it without"
+            )
+
+
+_METHODS = ("__init__", "on_ack", "on_congestion", "on_undo", "on_life", "backoff")
+_LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 def _one_line(error: BaseException) -> str:

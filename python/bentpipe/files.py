@@ -6,6 +6,7 @@ process leaves under such a name is removed when the same place is written to ag
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import os
@@ -13,13 +14,58 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bentpipe import _core
 
 if TYPE_CHECKING:
     import polars as pl
 
 _numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: what messages call it, and how its content begins."""
+
+    name: str
+    begins: tuple[bytes, ...]
+
+
+CAPTURE = Kind(
+    "a capture in the format pcapng or pcap",
+    # The block type of a section header, and the magic number in either byte order, of micro- or nanoseconds.
+    (b"\n\r\r\n", b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
+)
+TABLES = {
+    ".csv": Kind("the table of a comparison", (b"label,cc,",)),
+    ".parquet": Kind("a Parquet table", (b"PAR1",)),
+}
+FIGURES = {
+    ".pdf": Kind("a figure in the format PDF", (b"%PDF",)),
+    ".png": Kind("a figure in the format PNG", (b"\x89PNG",)),
+    ".svg": Kind("a figure in the format SVG", (b"<?xml", b"<svg")),
+}
+TIMINGS = Kind("a file of timings", (b'{\n "schema": ',))
+
+
+def check_kind(path: Path, kind: Kind) -> None:
+    """Makes sure that writing to `path` replaces nothing, an empty file, or one of the same kind.
+
+    Raises:
+        ScenarioError: `path` is a file of another kind.
+        OSError: it is a directory, or cannot be read.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not path.is_file():  # nothing, or a device
+        return
+    with path.open("rb") as stream:
+        begins = stream.read(16)
+    if begins and not begins.startswith(kind.begins):
+        raise _core.ScenarioError(f"{path} exists and is not {kind.name}; choose another")
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:

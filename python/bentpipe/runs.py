@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core
-from bentpipe.files import sweep
+from bentpipe.files import CAPTURE, check_kind, sweep
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
 
@@ -45,7 +45,9 @@ def run(
         progress: called now and then with the simulated share of the duration, 0 to 1.
 
     Raises:
-        ScenarioError: the scenario is not correct, or its packets cannot be captured as asked for.
+        ScenarioError: the scenario is not correct, or its packets cannot be captured as asked for; the file
+            for them exists and is no capture.
+        ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
         OSError: the capture cannot be written; nothing is left of it.
     """
     if isinstance(pcap, str | Path):
@@ -55,6 +57,8 @@ def run(
     text = scenario.to_json()
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
+        if not Path(pcap.path).is_dir():  # the engine says that
+            check_kind(Path(pcap.path), CAPTURE)
         sweep(Path(pcap.path))
     return Result(_core.run(text, scenario.controllers() or None, progress, capture))
 
@@ -74,6 +78,7 @@ def run_many(
 
     Raises:
         ScenarioError: a scenario is not correct.
+        ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
     """
     texts = [scenario.to_json() for scenario in scenarios]
     classes = [scenario.controllers() for scenario in scenarios]

@@ -106,6 +106,7 @@ class Flow:
     ect1: bool | None = None
     handshake: bool | None = None
     initial_rto: str | None = None
+    rto: str | None = None
     min_rto: str | None = None
     max_rto: str | None = None
     granularity: str | None = None

@@ -12,6 +12,7 @@ from bentpipe.registry import GRADES, allowed
 from bentpipe.result import LIMITS, Result
 
 if TYPE_CHECKING:
+    from bentpipe.studies.fit import Fit
     from bentpipe.studies.study import StudyResult
 
 _WORDS = {
@@ -243,6 +244,24 @@ def show_counts(results: Sequence[StudyResult], page: Path) -> None:
     console = terminal.console()
     console.print(shown)
     console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def show_fit(found: Fit, files: Sequence[Path]) -> None:
+    """What a search found, how it was confirmed, what it did not try, and where that is written."""
+    shown = terminal.table(found.study.title, ["~choices", "<seeds", "free choices", "checks that hold"])
+    searched = f"1 to {found.seeds}"
+    rows = [(searched, of) for of in found.search.front()] + [
+        (of.seeds, of.tried) for of in found.confirmed if of.tried
+    ]
+    for seeds, of in rows:
+        names = ", ".join(of.names) or "the base"
+        shown.add_row(names, seeds, str(of.free), f"{of.held} of {of.checks}")
+    console = terminal.console()
+    console.print(shown)
+    for said in (f"{len(found.search.tried)} combinations were tried.", *found.not_tried()):
+        console.print(said, markup=False)
+    for path in files:
+        console.print(f"written to {path}", markup=False, soft_wrap=True)
 
 
 def _cell(value: Any) -> str:

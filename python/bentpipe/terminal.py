@@ -6,15 +6,19 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from bentpipe.studies.job import State
+    from bentpipe.studies.laboratory import Progress
+
+T = TypeVar("T")
 
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
@@ -28,14 +32,10 @@ def console() -> Console:
     """Where tables go: standard output."""
     from rich.console import Console
 
-    class Shown(Console):
-        def on_broken_pipe(self) -> None:
-            """Leaves it to the command line, which is done then; Rich would end the program with status 1."""
-            raise
-
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    shown = sys.stdout is not None and sys.stdout.isatty()
+    width = None if shown or "COLUMNS" in os.environ else PIPED_WIDTH
     # Names come from scenarios: square brackets in them are no markup.
-    return Shown(width=width, highlight=False, soft_wrap=False, markup=False)
+    return Console(width=width, highlight=False, soft_wrap=False, markup=False)
 
 
 def table(title: str, columns: Sequence[str]) -> Table:
@@ -104,6 +104,44 @@ def answer(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
+class OutputFailed(Exception):
+    """Standard output takes no more; the cause is the OSError. It is none: Typer makes a status of those."""
+
+
+class _Output:
+    """Standard output, whose failures are told from those of files. After one it swallows the rest."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._do(lambda: self._stream.write(text))
+
+    def flush(self) -> None:
+        self._do(self._stream.flush)
+
+    def _do(self, what: Callable[[], T]) -> T:
+        try:
+            return what()
+        except OSError as failure:
+            # Or Python tries again at its end, and changes the status.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise OutputFailed(f"standard output: {failure.strerror or failure}") from failure
+
+
+@contextmanager
+def guarded_output() -> Iterator[None]:
+    """A block in which what cannot be printed raises `OutputFailed`."""
+    if sys.stdout is None:  # the caller has closed it
+        yield
+        return
+    with redirect_stdout(cast(TextIO, _Output(sys.stdout))):
+        yield
+
+
 class Bar:
     """A progress bar on standard error, if that is a terminal and the work lasts more than half a second."""
 
@@ -147,6 +185,25 @@ class Bar:
         )
         self._shown.add_task(plain(self._what), total=total)
         self._shown.start()
+
+
+class FitBar(Bar):
+    """The bar of a search: what is being tried, how many combinations of it, and what is best so far."""
+
+    def __init__(self) -> None:
+        super().__init__("starting")
+        self._begun = ("", 0)
+
+    def at(self, state: Progress) -> None:
+        """The search has come so far. Without a terminal, a line says what begins."""
+        best = f", best {state.held} of {state.checks} checks" if state.checks else ""
+        if not self._wanted and self._begun != (state.what, state.total):
+            self._begun = state.what, state.total
+            note(f"{state.what} ({state.total}); {state.runs:,} runs are done{best}")
+        self._what = f"{state.what} ({state.done}/{state.total}), {state.runs:,} runs{best}"
+        self(state.done, max(state.total, 1))
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], description=self._what)
 
 
 class StudiesBar(Bar):

@@ -1,8 +1,16 @@
 """Controllers written in Python."""
 
+import decimal
+import math
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import bentpipe as bp
+from bentpipe import controller
 from bentpipe.controller import load_controller
 
 RENO = '''
@@ -13,7 +21,7 @@ class MyReno(bp.Controller):
     """Additive increase, halving."""
 
     def on_ack(self, flow, ack):
-        if flow["phase"] != "open" or not flow["cwnd_limited"]:
+        if flow["phase"] == "recovery" or not flow["cwnd_limited"]:
             return
         segments = (ack["acked"] - ack["uncounted"]) / flow["mss"]
         if self.cwnd < self.ssthresh:
@@ -113,8 +121,180 @@ def test_run_many_takes_it_too(my):
 
 def test_its_exceptions_reach_the_caller(my):
     flow = bp.Flow(load_controller(f"{my}:Broken"), path=["sat"])
-    with pytest.raises(KeyError, match="no such key"):
+    with pytest.raises(bp.ControllerError) as caught:
         bp.run(bp.Scenario(links={"sat": LINK}, flows=[flow], duration="5 s"))
+    line = 1 + RENO.splitlines().index('        self.cwnd = flow["no such key"]')
+    place = rf"\({re.escape(str(my))}, line {line}\)"
+    said = rf"Broken\.on_ack raised KeyError: 'no such key' {place} at 0\.\d+ s in flow Broken"
+    assert re.fullmatch(said, str(caught.value))
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(bp.ControllerError, match="Broken.on_ack raised KeyError"):
+        bp.run_many([bp.Scenario(links={"sat": LINK}, flows=[flow], duration="5 s")])
+
+
+def run_with(duration="5 s", **methods):
+    """A run of a controller that does nothing, with these methods in place of its own."""
+    mine = {"on_ack": lambda self, flow, ack: None, "on_congestion": lambda self, flow, why: None, **methods}
+    flow = bp.Flow(type("Mine", (bp.Controller,), mine), path=["sat"], name="f", initial_window=10)
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms", loss=bp.PacketError(0.05))
+    return bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration=duration))
+
+
+def setting(name, value):
+    return lambda self, *_: setattr(self, name, value)
+
+
+@pytest.mark.parametrize("method", ["__init__", "on_ack", "on_congestion", "on_life", "backoff"])
+def test_an_exception_names_its_method_and_the_line_that_it_came_from(method):
+    def helper():
+        int("x")  # the deepest line in this file
+
+    def fail(*_):
+        helper()
+
+    with pytest.raises(bp.ControllerError) as caught:
+        run_with("60 s", **{method: fail})
+    line = helper.__code__.co_firstlineno + 1
+    assert f"Mine.{method} raised ValueError: invalid literal" in str(caught.value)
+    assert f"({__file__}, line {line}) at " in str(caught.value) and " s in flow f" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_method_with_other_parameters_is_named_with_the_line_of_its_definition():
+    def on_ack(self, flow):
+        pass
+
+    line = on_ack.__code__.co_firstlineno
+    with pytest.raises(bp.ControllerError, match=rf"TypeError.*takes 2.*, line {line}\) at 0"):
+        run_with(on_ack=on_ack)
+
+
+def test_a_controller_without_a_window_is_named():
+    with pytest.raises(
+        bp.ControllerError, match="Mine.__init__ raised .*no attribute 'cwnd'.* at 0 s in flow f"
+    ):
+        run_with(__init__=lambda self, mss, initial_window: None)
+
+
+def test_an_interrupt_in_a_controller_stays_an_interrupt():
+    def on_ack(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_with(on_ack=on_ack)
+
+
+NEVER = [math.nan, -math.inf, -1, -1e-9, "5", b"5", 5j, True, np.True_, [5], 10**400, 10**5000]
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("cwnd", [math.inf, 1e300, None]), ("ssthresh", [None]), ("pacing_rate", [math.inf])],
+)
+def test_what_is_no_window_is_refused(name, more):
+    for value in [*NEVER, *more]:
+        with pytest.raises(bp.ControllerError) as caught:
+            run_with(on_ack=setting(name, value))
+        said = str(caught.value)
+        assert re.match(rf"Mine\.{name} is .+ after on_ack at 0\.\d+ s in flow f; it must be ", said)
+        if not (isinstance(value, int) and value > 10**50):
+            assert f"{name} is {value!r} after" in said
+        assert len(said) < 300
+
+
+def test_an_infinite_threshold_and_no_pacing_are_legal():
+    for name, value in (("ssthresh", math.inf), ("ssthresh", 1e300), ("pacing_rate", None)):
+        assert run_with(on_ack=setting(name, value)).flows.equals(run_with().flows)
+
+
+@pytest.mark.parametrize("value", [0, 0.5, 5, 5.0, np.float32(5), np.int64(5), decimal.Decimal(5)])
+def test_numbers_of_any_kind_are_windows(value):
+    def run(cwnd, rate):
+        def on_ack(self, flow, ack):
+            self.cwnd, self.ssthresh, self.pacing_rate = cwnd, math.inf, rate
+
+        return run_with(on_ack=on_ack).flows
+
+    assert run(value, np.float32(1e6)).equals(run(max(1.0, float(value)), 1e6))
+
+
+@pytest.mark.parametrize("method", ["__init__", "on_congestion", "on_life"])
+def test_a_window_is_looked_at_after_each_method(method):
+    def spoil(self, *_):
+        self.ssthresh = math.inf
+        self.cwnd = math.nan
+
+    with pytest.raises(bp.ControllerError, match=rf"Mine.cwnd is nan after {method} at "):
+        run_with("60 s", **{method: spoil})
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (5, r"backoff\(\) is 5 after"),
+        ((math.nan, 5), r"backoff\(\)\[0\] is nan after"),
+        ((5, -1), r"backoff\(\)\[1\] is -1 after"),
+    ],
+)
+def test_what_a_controller_announces_is_looked_at(answer, said):
+    with pytest.raises(bp.ControllerError, match=said):
+        run_with("60 s", backoff=lambda *_: answer)
+
+
+def test_a_method_that_would_not_run_is_refused():
+    def generator(*_):
+        yield
+
+    async def coroutine(*_):
+        pass
+
+    async def both(*_):
+        yield
+
+    for lazy in (generator, coroutine, both):
+        for method in ("on_ack", "on_congestion", "on_life", "on_undo", "backoff"):
+            # When the controller is named, before the run.
+            with pytest.raises(bp.ScenarioError, match=f"Mine: {method} has a yield or is an async def"):
+                run_with(**{method: lazy})
+            if method == "on_undo":
+                continue  # needs a spurious timeout
+            # When it is hidden until it is called.
+            with pytest.raises(
+                bp.ControllerError, match=rf"Mine\.{method} gave a .*, so its body did not run"
+            ):
+                run_with("60 s", **{method: lambda *given, lazy=lazy: lazy(*given)})
+
+
+def example(text):
+    space = {}
+    exec(textwrap.dedent(text), space)
+    return space
+
+
+def test_the_examples_do_what_reno_does():
+    """With many timeouts, after which slow start must go on although segments are still repaired."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    mine = re.search(r"```python\n(# mine\.py\n.*?)```", readme, re.S)[1]
+    assert mine.count("0.9") == 1
+    doc = re.search(r"    import bentpipe as bp\n.*?\n\n(?=Use the class)", controller.__doc__, re.S)[0]
+    losses = [bp.PacketError(0.001), bp.Outage(every="40 s", length="2 s")]
+    link = bp.Link(rate="4 Mbit/s", delay="250 ms", loss=losses)
+
+    def goodput(cc, profile):
+        def scenario(seed):
+            flow = bp.Flow(cc, path=["sat"], profile=profile)
+            return bp.Scenario(links={"sat": link}, flows=[flow], duration="300 s", seed=seed)
+
+        flows = [run.json["flows"][0] for run in bp.run_many([scenario(seed) for seed in range(1, 7)])]
+        assert sum(flow["timeouts"] for flow in flows) > 50
+        return sum(flow["goodput_bps"] for flow in flows)
+
+    for profile in ("paper", "modern"):
+        reno = goodput("reno", profile)
+        # README's takes back less where no queue builds; by half at each loss it is Reno.
+        for same in (example(mine.replace("0.9", "0.5"))["Mine"], example(doc)["MyReno"]):
+            assert goodput(same, profile) == pytest.approx(reno, rel=0.03)
+        assert goodput(example(mine)["Mine"], profile) > 1.1 * reno
 
 
 def test_on_the_command_line(my, scenario_file, cli):
@@ -129,7 +309,11 @@ def test_on_the_command_line(my, scenario_file, cli):
 def test_its_failure_is_one_line(my, scenario_file, cli):
     ran = cli("run", scenario_file, "--cc", f"{my}:Broken")
     assert ran.exit_code == 1
-    assert ran.stderr.count("\n") == 1 and "no such key" in ran.stderr and "Traceback" not in ran.stderr
+    assert ran.stderr.startswith("bentpipe: Broken.on_ack raised KeyError: 'no such key' (")
+    assert ran.stderr.count("\n") == 1 and "Traceback" not in ran.stderr
+    compared = cli("compare", "--link", scenario_file, "--cc", f"{my}:Broken", "--seeds", 1)
+    assert (compared.exit_code, compared.stderr.count("\n")) == (1, 1)
+    assert "Broken.on_ack raised KeyError" in compared.stderr and "in flow compared" in compared.stderr
 
 
 @pytest.mark.parametrize(

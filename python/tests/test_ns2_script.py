@@ -100,6 +100,11 @@ def test_a_flow_may_cross_a_link_the_other_way() -> None:
         ({"cc": "bic"}, {}, r"flow\.0\.timestamps: Agent/TCP/Linux needs true"),
         ({"prr": True}, {}, r"flow\.0\.prr: ns-2 has false here, not true"),
         ({"delayed_ack": True}, {}, r"flow\.0\.delayed_ack"),
+        (
+            {"cc": "reno", "recovery": "newreno", "newreno_exit": "flight-size"},
+            {},
+            r'flow\.0\.newreno_exit: ns-2 has "ssthresh" here',
+        ),
         ({"traffic": bp.Bulk("1 MB")}, {}, r"flow\.0\.traffic"),
         (
             {"cc": None, "traffic": bp.Cbr("1 Mbit/s")},

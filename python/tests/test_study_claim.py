@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bentpipe.studies import claim
+from bentpipe.studies import claim, summary
 from bentpipe.studies.claim import Claim, Verdict, verdict
 
 NEAR_TWO = [1.9, 2.0, 2.1, 2.0]
@@ -116,3 +116,56 @@ def test_a_claim_as_a_row_shows_its_first_check_and_keeps_all():
     assert (row["paper"], row["verdict"]) == ("rate: 2.6 Mbit/s", "same order")
     assert row["ci95"][0] < row["measured"] < row["ci95"][1]
     assert [c["holds"] for c in row["checks"]] == [False, True]
+
+
+def test_an_order_that_fails_only_for_a_wide_interval_says_too_few_seeds():
+    wide = claim.above("order", [1.0, 2.0, 3.0], [0.5, 2.2, 2.5])
+    wrong = claim.above("order", [1.0, 2.0, 3.0], [1.5, 2.2, 3.5])
+    assert (wide.holds, wide.few_seeds) == (False, True)
+    assert (wrong.holds, wrong.few_seeds) == (False, False)
+    assert not claim.above("order", NEAR_THREE, NEAR_TWO).few_seeds
+    assert (made(wide).verdict, made(wide).with_seeds) == (Verdict.NOT_REPRODUCED, Verdict.REPRODUCED)
+    assert made(wide).few_seeds and not made(wide, wrong).few_seeds
+    assert made(wide).as_dict()["few_seeds"] is True
+
+
+def test_a_check_that_the_paper_does_not_print_is_shown_and_not_counted():
+    off = claim.number("rate", NEAR_TWO, 4.0).unprinted()
+    found = made(claim.above("order", NEAR_THREE, NEAR_TWO), off)
+    assert found.verdict == Verdict.REPRODUCED
+    assert found.tally() == "1 of 1 checks hold"
+    assert [c["counted"] for c in found.as_dict()["checks"]] == [True, False]
+    with pytest.raises(ValueError, match="without checks"):
+        made(off).verdict  # noqa: B018
+
+
+def test_a_quotation_has_no_verdict_and_counts_nowhere():
+    found = Claim("X1", "title", "statement", [claim.number("rate", NEAR_TWO, 4.0)], reference=True)
+    assert found.verdict == Verdict.REFERENCE
+    assert (found.held, found.counted, found.few_seeds) == (0, [], False)
+    rows = [found.as_dict(), made(claim.number("rate", NEAR_TWO, 2.0)).as_dict()]
+    assert summary.held(rows) == (1, 1)
+    assert summary.count([summary.row(of) for of in rows]) == {
+        "reproduced": 1,
+        "same order": 0,
+        "not reproduced": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ([1.0, 1.1, 1.2, 1.3], "1 to 1.3"),
+        ([3.1, 0.9, 3.0, 1.0], "0.9 to 3.1 in two groups: 0.9 to 1 (2 seeds) and 3 to 3.1 (2)"),
+        ([1.0, 1.1, 1.0, 9.0], "1 to 9"),
+        ([2.0, 2.0], "2 to 2"),
+    ],
+)
+def test_the_range_over_seeds_says_whether_there_are_two_groups(samples, said):
+    assert claim.spread(samples) == said
+
+
+def test_a_number_of_one_run_tells_the_range_of_ours():
+    check = claim.number("rate", [1.0, 2.0], 1.5, unit="Mbit/s", one_run=True)
+    assert check.as_dict()["remark"] == "the paper prints one run; ours give 1 to 2 Mbit/s"
+    assert claim.number("rate", [1.0, 2.0], 1.5).remark == ""

@@ -1,11 +1,18 @@
 """Joint readings of a paper: which changes go together, how free they are, and what is run of them."""
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+import polars as pl
 import pytest
+import toy_study
 from test_study_design import DESIGN, points, scenario
 
-from bentpipe.studies import design
+from bentpipe import studies
+from bentpipe.studies import design, tables
 from bentpipe.studies.change import UNSET, change, changed, clash
 from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
 
@@ -83,7 +90,11 @@ def test_a_reading_runs_what_its_variants_touch_with_all_seeds_of_the_base():
     assert {(c.keys["part"], c.keys["seed"]) for c in runs} == {
         (part, seed) for part in ("queue", "loss") for seed in (1, 2, 3, 4, 5)
     }
-    assert all((c.scenario["buffer"], c.scenario["window"]) == (100, 9) for c in runs)
+    # Each of its variants changes the runs that it touches.
+    assert {(c.keys["part"], c.scenario["buffer"], c.scenario["window"]) for c in runs} == {
+        ("queue", 100, None),
+        ("loss", 50, 9),
+    }
     printed = [c for c in of.plan("full").cases if c.keys["variant"] == "as-printed"]
     assert {c.keys["part"] for c in printed} == {"queue"}
     quick = made(Reading("fitted", "both", ("buffer",), quick=True), Reading("as-printed", "q", ("aen",)))
@@ -111,3 +122,81 @@ def test_free_choices_are_counted_once_and_by_their_parts():
 
 def test_a_plan_without_readings_is_as_it_was():
     assert DESIGN.plan("full").cases == replace(DESIGN, readings=()).plan("full").cases
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A quick run of the toy that has readings."""
+    place = tmp_path_factory.mktemp("readings")
+    patched = pytest.MonkeyPatch()
+    patched.setattr(studies, "_all", lambda: toy_study.STUDIES)
+    (result,) = studies.run_all(["choices"], out=place, workers=1).results
+    patched.undo()
+    return place, result
+
+
+def test_the_page_has_a_table_of_the_readings(run):
+    place, result = run
+    base, fitted = result.readings["readings"]
+    assert [(of["name"], of["free"], of["held"], of["checks"]) for of in (base, fitted)] == [
+        ("base", 0, 0, 4),
+        ("fitted", 2, 3, 4),
+    ]
+    assert fitted["choices"] == [["3 Mbit/s", "found by a search", ""], ["counted thrice", "our choice", ""]]
+    assert fitted["claims"]["W"] == {"verdict": "not reproduced", "tally": "✗ 1/2"}
+    assert result.readings["free"] == 2
+    assert result.readings["never"] == {"W": ["never"]}
+    assert json.loads((place / "choices/readings.json").read_text()) == result.readings
+    html = " ".join((place / "choices/index.html").read_text().split())
+    assert "fitted: what a search found" in html
+    assert "The base has 2 free choices" in html or "The base has 2 (table of the set-up)" in html
+    assert "Checks that hold under no reading and no single choice. W: never." in html
+    runs = pl.read_parquet(place / "choices/runs.parquet").filter(variant="fitted")
+    assert sorted(set(runs["seed"])) == [1, 2, 3], "all seeds of the base"
+
+
+def test_the_documentation_sets_printed_defensible_and_fitted_beside_each_other(run, tmp_path):
+    script = Path(__file__).parents[2] / "scripts" / "reproducing_md.py"
+    to = tmp_path / "page.md"
+    found = {
+        "study": "choices",
+        "version": "1",
+        "seeds": 2,
+        "choices": {"rate-2": ["2 Mbit/s", "our choice", ""]},
+        "front": [],
+        "confirmed": [
+            {"variants": ["rate-2"], "free": 1, "seeds": "1001 to 1004", "held": 1, "checks": 4, "claims": {}}
+        ],
+        "not_tried": ["Not all."],
+        "tried": [[0, 0, ""], [1, 1, "rate-2"]],
+    }
+    (tmp_path / "choices.json").write_text(json.dumps(found))
+    ask = [sys.executable, str(script), str(run[0]), "--to", str(to), "--fits", str(tmp_path)]
+    done = subprocess.run(ask, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = to.read_text(encoding="utf-8")
+    assert (
+        "| [A toy with choices](#choices) | the base | 0 / 0 / 2; 0 of 4 | 1 / 0 / 1; 3 of 4; 2 free | 2 |"
+        in text
+    )
+    assert (
+        "| fitted: what a search found | 3 Mbit/s (found by a search); counted thrice (our choice) | 2 "
+        "| 3 of 4 | R ✓ 2/2, W ✗ 1/2 |" in text
+    )
+    assert "- **W Window**: never. Why: 0 of 2 checks hold; a reason" in text
+    assert "| 2 Mbit/s (our choice) | 1001 to 1004 | 1 | 1 of 4 |" in text
+    assert "tried 2 combinations of choices" in " ".join(text.split())
+
+
+def test_the_set_up_shows_the_evidence_of_each_value_and_counts_the_free_ones():
+    section = tables.set_up("""
+        - Buffer | 50 | [default] ns-2's
+        - Rate, length | 2 Mbit/s, 9 s | [paper, ours] table 1; the length is not given
+    """)
+    (table,) = section.tables
+    assert [list(row) for row in table.rows] == [
+        ["Buffer", "50", "default of the simulator it names", "ns-2's"],
+        ["Rate, length", "2 Mbit/s, 9 s", "the paper says; our choice", "table 1; the length is not given"],
+    ]
+    assert section.free == 1 and table.caption.startswith("1 of 3 values are free choices")
+    assert tables.set_up("- Buffer | 50 | ns-2's").tables[0].header == ["What", "Value", "Source or reason"]

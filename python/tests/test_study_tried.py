@@ -1,7 +1,7 @@
 """What a study says of the choices that were tried for a claim."""
 
 from bentpipe.studies.claim import Claim, above, number
-from bentpipe.studies.explain import nearest, told
+from bentpipe.studies.explain import fares, nearest, told
 from bentpipe.studies.judge import Sensitivity
 
 
@@ -54,3 +54,23 @@ def test_the_note_names_the_choice_that_comes_nearest():
     )
     worse = under([claim(5, 1)], {"short": claims(5, -1)})
     assert nearest(claim(5, 1), worse) == "1 other choice tried, none comes nearer"
+
+
+def test_a_verdict_that_an_interval_decides_is_told_from_one_that_a_choice_decides():
+    wide = Claim("X1", "title", "statement", [above("order", [3.0, 1.0], [0.0, 0.9])])
+    wrong = Claim("X1", "title", "statement", [above("order", [0.0, 0.0], [1.0, 1.0])])
+    good = Claim("X1", "title", "statement", [above("order", [1.0, 1.0], [0.0, 0.0])])
+    found = under([good], {"long": [wide], "short": [wrong]})
+    assert (found.few_seeds("long", "X1"), found.few_seeds("short", "X1")) == (True, False)
+    assert fares(good, found) == (
+        "It fares worse with: the long buffer (not reproduced, too few seeds); the short buffer "
+        "(not reproduced)."
+    )
+    assert dict(found.frame().select("variant", "few_seeds").iter_rows()) == {
+        "base": False,
+        "long": True,
+        "short": False,
+    }
+    # The other way round: the base is what the interval decides.
+    found = under([wide], {"long": [good]})
+    assert found.few_seeds("long", "X1")

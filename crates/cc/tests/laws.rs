@@ -286,6 +286,8 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
             let recovers = run.flow.phase == Phase::Recovery && run.cc.recovery() == Recovery::Sender;
             let held = match op {
                 Op::Ack { .. } => idle || recovers,
+                // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.
+                Op::Life(Life::Recovered) if entry.id.ends_with("westwood-plus") => false,
                 Op::Life(_) | Op::Deadline => idle,
                 Op::Congestion(_) | Op::Undo(_) | Op::Mss(_) => false,
             };

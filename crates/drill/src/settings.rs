@@ -2,7 +2,7 @@
 //! by comments of our own, `// bentpipe: cc=reno initial_window=4 prr=off`. What is not understood is refused by name.
 
 use bentpipe_cc::{Span, registry};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use super::Error;
 
@@ -258,6 +258,13 @@ impl Settings {
                     _ => return Err(wrong("none, f-rto or eifel")),
                 }
             }
+            "rto" => {
+                options.rto = match value {
+                    "rfc6298" => RtoRule::Rfc6298,
+                    "linux" => RtoRule::Linux,
+                    _ => return Err(wrong("rfc6298 or linux")),
+                }
+            }
             "rack" => options.rack = flag()?,
             "tlp" => options.tlp = flag()?,
             "dsack" => options.dsack = flag()?,
@@ -276,7 +283,7 @@ impl Settings {
                     format!(
                         "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, recovery, \
                          newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, limited_transmit, pacing, \
-                         delayed_ack, initial_rto, min_rto, max_rto and granularity"
+                         delayed_ack, initial_rto, rto, min_rto, max_rto and granularity"
                     ),
                 ));
             }

@@ -1,42 +1,25 @@
 //! A controller written in Python, as a [`Controller`].
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bentpipe_cc::{
     Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Start, Time,
 };
+use pyo3::call::PyCallArgs;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The first exception that a controller or callback of a run raised; the run stops and the caller gets it.
-#[derive(Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
+use crate::failure::{Call, Failure, number};
 
-impl Failure {
-    pub(crate) fn set(&self, error: PyErr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    }
-
-    /// Keeps the exception and returns its text.
-    pub(crate) fn set_and_say(&self, error: PyErr) -> String {
-        let text = error.to_string();
-        self.set(error);
-        text
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
+/// The largest window in segments, as for the registered controllers.
+const LARGEST: f64 = (1_u64 << 40) as f64;
 
 /// Forwards every call to a Python object and reads its `cwnd`, `ssthresh` and `pacing_rate` after each.
 pub(crate) struct PyController {
     object: Py<PyAny>,
+    /// Name of the flow, for messages.
+    flow: String,
     mss: f64,
     decision: Decision,
     failure: Failure,
@@ -52,67 +35,114 @@ impl PyController {
     pub(crate) fn build(
         py: Python<'_>,
         factory: &Py<PyAny>,
+        flow: &str,
         start: Start,
         failure: Failure,
     ) -> PyResult<Box<dyn Controller>> {
-        let object = factory.call1(py, (start.mss, start.initial_window))?;
-        if start.initial_ssthresh.is_finite() {
-            object.setattr(py, "ssthresh", start.initial_ssthresh)?;
-        }
-        let decision = Decision {
-            cwnd: u64::from(start.mss),
-            ssthresh: u64::MAX,
-            pacing: Pacing::Window,
-            deadline: Time::MAX,
-        };
-        let mut built = Self { object, mss: f64::from(start.mss), decision, failure };
-        built.read(py)?;
-        Ok(Box::new(built))
+        let class = factory.bind(py).clone();
+        let call = Call { class, method: "__init__", flow, now: Time(0) };
+        let made = factory.call1(py, (start.mss, start.initial_window)).and_then(|object| {
+            if start.initial_ssthresh.is_finite() {
+                object.setattr(py, "ssthresh", start.initial_ssthresh)?;
+            }
+            Ok(object)
+        });
+        let object = made.map_err(|error| call.raised(error))?;
+        let mss = f64::from(start.mss);
+        let decision = read(object.bind(py), mss, &call)?;
+        Ok(Box::new(Self { object, flow: flow.to_owned(), mss, decision, failure }))
     }
 
-    fn bytes(&self, segments: f64) -> u64 {
-        (segments * self.mss) as u64
+    fn told<'py>(&'py self, py: Python<'py>, method: &'static str, flow: &Flow) -> Call<'py> {
+        let class = self.object.bind(py).get_type().into_any();
+        Call { class, method, flow: &self.flow, now: flow.now }
     }
 
-    fn read(&mut self, py: Python<'_>) -> PyResult<()> {
-        let object = self.object.bind(py);
-        let cwnd: f64 = object.getattr("cwnd")?.extract()?;
-        let ssthresh: f64 = object.getattr("ssthresh")?.extract()?;
-        let pacing = match object.getattr_opt("pacing_rate")? {
-            Some(rate) => rate.extract::<Option<f64>>()?,
-            None => None,
-        };
-        self.decision = Decision {
-            cwnd: self.bytes(cwnd.max(1.0)),
-            ssthresh: self.bytes(ssthresh),
-            pacing: pacing.map_or(Pacing::Window, |r| Pacing::Rate(Rate(r as u64))),
-            deadline: Time::MAX,
-        };
-        Ok(())
-    }
-
-    /// Calls into Python and reads the new decision; an exception is kept and ends the run.
-    fn call(&mut self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>) {
+    /// Lets `act` call `method`, and reads the new decision; an exception is kept and ends the run.
+    fn call<F>(&mut self, method: &'static str, flow: &Flow, act: F)
+    where
+        F: for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    {
         if self.failure.is_set() {
             return;
         }
-        Python::attach(|py| {
-            let done = call(py, self.object.bind(py)).and_then(|()| self.read(py));
-            done.unwrap_or_else(|error| self.failure.set(error));
+        let done = Python::attach(|py| {
+            let (object, call) = (self.object.bind(py), self.told(py, method, flow));
+            act(object).map_err(|error| call.raised(error)).and_then(|answer| call.ran(&answer))?;
+            read(object, self.mss, &call)
         });
+        match done {
+            Ok(decision) => self.decision = decision,
+            Err(error) => self.failure.set(error),
+        }
     }
 
-    /// Calls a method that a subclass may leave out.
-    fn call_optional(&mut self, name: &str, flow: &Flow, more: Option<&str>) {
-        self.call(|py, object| {
-            if let Some(method) = object.getattr_opt(name)? {
-                match more {
-                    Some(word) => method.call1((flow_dict(py, flow)?, word))?,
-                    None => method.call1((flow_dict(py, flow)?,))?,
-                };
+    /// The window and the threshold that `backoff` announces, if the class has it.
+    fn announced(&self, py: Python<'_>, flow: &Flow, why: Congestion) -> PyResult<Option<(u64, u64)>> {
+        let call = self.told(py, "backoff", flow);
+        let ask = || match self.object.bind(py).getattr_opt("backoff")? {
+            Some(method) => method.call1((flow_dict(py, flow)?, word(why))).map(Some),
+            None => Ok(None),
+        };
+        let Some(answer) = ask().map_err(|error| call.raised(error))? else {
+            return Ok(None);
+        };
+        call.ran(&answer)?;
+        let (cwnd, ssthresh): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            answer.extract().map_err(|_| call.wrong("backoff()", &answer, "a pair (cwnd, ssthresh)"))?;
+        Ok(Some((
+            window("backoff()[0]", &cwnd, self.mss, &call)?,
+            threshold("backoff()[1]", &ssthresh, self.mss, &call)?,
+        )))
+    }
+}
+
+fn read(object: &Bound<'_, PyAny>, mss: f64, call: &Call<'_>) -> PyResult<Decision> {
+    let py = object.py();
+    let get = |name| object.getattr(name).map_err(|error| call.raised(error));
+    let cwnd = window("cwnd", &get(intern!(py, "cwnd"))?, mss, call)?;
+    let ssthresh = threshold("ssthresh", &get(intern!(py, "ssthresh"))?, mss, call)?;
+    let rate = object.getattr_opt(intern!(py, "pacing_rate")).map_err(|error| call.raised(error))?;
+    let pacing = match rate.filter(|rate| !rate.is_none()) {
+        Some(rate) => match number(&rate) {
+            Some(r) if r >= 0.0 && r.is_finite() => Pacing::Rate(Rate(r as u64)),
+            _ => {
+                let right = "None, or a finite number of bytes per second, 0 or more";
+                return Err(call.wrong("pacing_rate", &rate, right));
             }
-            Ok(())
-        });
+        },
+        None => Pacing::Window,
+    };
+    Ok(Decision { cwnd, ssthresh, pacing, deadline: Time::MAX })
+}
+
+/// The bytes of a window in segments.
+fn window(name: &str, value: &Bound<'_, PyAny>, mss: f64, call: &Call<'_>) -> PyResult<u64> {
+    match number(value) {
+        Some(segments) if (0.0..=LARGEST).contains(&segments) => Ok((segments.max(1.0) * mss) as u64),
+        _ => Err(call.wrong(name, value, "a number of segments from 0 to 2**40")),
+    }
+}
+
+/// The bytes of a slow-start threshold in segments.
+fn threshold(name: &str, value: &Bound<'_, PyAny>, mss: f64, call: &Call<'_>) -> PyResult<u64> {
+    match number(value) {
+        Some(segments) if segments >= 0.0 => Ok((segments * mss) as u64),
+        _ => {
+            Err(call.wrong(name, value, "a number of segments, 0 or more; math.inf stands for no threshold"))
+        }
+    }
+}
+
+/// Calls a method that a subclass may leave out.
+fn call_optional<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match object.getattr_opt(name)? {
+        Some(method) => method.call1(arguments),
+        None => Ok(object.py().None().into_bound(object.py())),
     }
 }
 
@@ -126,53 +156,54 @@ fn word(why: Congestion) -> &'static str {
 
 fn flow_dict<'py>(py: Python<'py>, flow: &Flow) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
-    d.set_item("now_s", flow.now.secs())?;
-    d.set_item("mss", flow.mss)?;
-    d.set_item("in_flight", flow.in_flight)?;
-    d.set_item("delivered", flow.delivered)?;
-    d.set_item("lost", flow.lost)?;
-    d.set_item("rtt_s", flow.rtt.map(|r| r.latest.secs()))?;
-    d.set_item("rtt_min_s", flow.rtt.map(|r| r.min.secs()))?;
-    d.set_item("srtt_s", flow.rtt.map(|r| r.smoothed.secs()))?;
-    d.set_item("rttvar_s", flow.rtt.map(|r| r.var.secs()))?;
-    d.set_item("round", flow.round)?;
+    d.set_item(intern!(py, "now_s"), flow.now.secs())?;
+    d.set_item(intern!(py, "mss"), flow.mss)?;
+    d.set_item(intern!(py, "in_flight"), flow.in_flight)?;
+    d.set_item(intern!(py, "delivered"), flow.delivered)?;
+    d.set_item(intern!(py, "lost"), flow.lost)?;
+    d.set_item(intern!(py, "rtt_s"), flow.rtt.map(|r| r.latest.secs()))?;
+    d.set_item(intern!(py, "rtt_min_s"), flow.rtt.map(|r| r.min.secs()))?;
+    d.set_item(intern!(py, "srtt_s"), flow.rtt.map(|r| r.smoothed.secs()))?;
+    d.set_item(intern!(py, "rttvar_s"), flow.rtt.map(|r| r.var.secs()))?;
+    d.set_item(intern!(py, "round"), flow.round)?;
     let phase = match flow.phase {
         Phase::Open => "open",
         Phase::Recovery => "recovery",
         Phase::Loss => "loss",
     };
-    d.set_item("phase", phase)?;
-    d.set_item("cwnd_limited", flow.cwnd_limited)?;
-    d.set_item("rwnd", (flow.rwnd < u64::MAX).then_some(flow.rwnd))?;
+    d.set_item(intern!(py, "phase"), phase)?;
+    d.set_item(intern!(py, "cwnd_limited"), flow.cwnd_limited)?;
+    d.set_item(intern!(py, "rwnd"), (flow.rwnd < u64::MAX).then_some(flow.rwnd))?;
     Ok(d)
 }
 
 fn ack_dict<'py>(py: Python<'py>, ack: &Ack) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
-    d.set_item("acks", ack.acks)?;
-    d.set_item("acked", ack.acked)?;
-    d.set_item("uncounted", ack.uncounted)?;
-    d.set_item("lost", ack.lost)?;
-    d.set_item("ce", ack.ce)?;
-    d.set_item("round_end", ack.round_end)?;
-    d.set_item("rtt_s", ack.rtt.map(|r| r.mean_secs()))?;
-    d.set_item("rtt_min_s", ack.rtt.map(|r| r.min.secs()))?;
-    d.set_item("rtt_max_s", ack.rtt.map(|r| r.max.secs()))?;
-    d.set_item("rate", ack.rate.map(|r| r.rate.0))?;
-    d.set_item("app_limited", ack.rate.is_some_and(|r| r.app_limited))?;
+    d.set_item(intern!(py, "acks"), ack.acks)?;
+    d.set_item(intern!(py, "acked"), ack.acked)?;
+    d.set_item(intern!(py, "uncounted"), ack.uncounted)?;
+    d.set_item(intern!(py, "lost"), ack.lost)?;
+    d.set_item(intern!(py, "ce"), ack.ce)?;
+    d.set_item(intern!(py, "round_end"), ack.round_end)?;
+    d.set_item(intern!(py, "rtt_s"), ack.rtt.map(|r| r.mean_secs()))?;
+    d.set_item(intern!(py, "rtt_min_s"), ack.rtt.map(|r| r.min.secs()))?;
+    d.set_item(intern!(py, "rtt_max_s"), ack.rtt.map(|r| r.max.secs()))?;
+    d.set_item(intern!(py, "rate"), ack.rate.map(|r| r.rate.0))?;
+    d.set_item(intern!(py, "app_limited"), ack.rate.is_some_and(|r| r.app_limited))?;
     Ok(d)
 }
 
 impl Controller for PyController {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.call(|py, object| {
-            object.call_method1("on_ack", (flow_dict(py, flow)?, ack_dict(py, ack)?)).map(drop)
+        self.call("on_ack", flow, |object| {
+            let py = object.py();
+            object.call_method1(intern!(py, "on_ack"), (flow_dict(py, flow)?, ack_dict(py, ack)?))
         });
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        self.call(|py, object| {
-            object.call_method1("on_congestion", (flow_dict(py, flow)?, word(why))).map(drop)
+        self.call("on_congestion", flow, |object| {
+            object.call_method1("on_congestion", (flow_dict(object.py(), flow)?, word(why)))
         });
     }
 
@@ -180,11 +211,11 @@ impl Controller for PyController {
         let restored = self.decision.cwnd.max(before.cwnd) as f64 / self.mss;
         let threshold = self.decision.ssthresh.max(before.ssthresh);
         let threshold = if threshold == u64::MAX { f64::INFINITY } else { threshold as f64 / self.mss };
-        self.call(|_, object| {
+        self.call("on_undo", flow, |object| {
             object.setattr("cwnd", restored)?;
-            object.setattr("ssthresh", threshold)
+            object.setattr("ssthresh", threshold)?;
+            call_optional(object, "on_undo", (flow_dict(object.py(), flow)?,))
         });
-        self.call_optional("on_undo", flow, None);
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -193,7 +224,9 @@ impl Controller for PyController {
             Life::Recovered => "recovered",
             Life::MssChanged => "mss_changed",
         };
-        self.call_optional("on_life", flow, Some(what));
+        self.call("on_life", flow, |object| {
+            call_optional(object, "on_life", (flow_dict(object.py(), flow)?, what))
+        });
     }
 
     fn decision(&self) -> Decision {
@@ -201,25 +234,17 @@ impl Controller for PyController {
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
-        let asked = Python::attach(|py| -> PyResult<Option<(f64, f64)>> {
-            match self.object.bind(py).getattr_opt("backoff")? {
-                Some(method) => method.call1((flow_dict(py, flow)?, word(why)))?.extract().map(Some),
-                None => Ok(None),
-            }
-        });
-        match asked {
-            Ok(Some((cwnd, ssthresh))) => {
-                Backoff { cwnd: self.bytes(cwnd), ssthresh: self.bytes(ssthresh), repeat: false }
-            }
-            // Without a word from the controller a datapath that cannot ask halves, as Reno does.
-            Ok(None) => {
-                Backoff { cwnd: self.decision.cwnd / 2, ssthresh: self.decision.cwnd / 2, repeat: false }
-            }
-            Err(error) => {
+        let asked = if self.failure.is_set() {
+            None
+        } else {
+            Python::attach(|py| self.announced(py, flow, why)).unwrap_or_else(|error| {
                 self.failure.set(error);
-                Backoff { cwnd: self.decision.cwnd, ssthresh: self.decision.ssthresh, repeat: false }
-            }
-        }
+                None
+            })
+        };
+        // Without a word from the controller a datapath that cannot ask halves, as Reno does.
+        let (cwnd, ssthresh) = asked.unwrap_or((self.decision.cwnd / 2, self.decision.cwnd / 2));
+        Backoff { cwnd, ssthresh, repeat: false }
     }
 
     fn wants_rate(&self) -> bool {

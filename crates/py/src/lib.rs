@@ -1,6 +1,8 @@
 //! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
 
 mod controller;
+mod failure;
+mod reminder;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,14 +14,16 @@ use bentpipe_cc::registry::{self, Kind, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
-use bentpipe_sim::{RunError, Scenario};
+use bentpipe_sim::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 
-use controller::{Failure, PyController};
+use controller::PyController;
+use failure::{ControllerError, Failure};
+use reminder::Reminder;
 
 pyo3::create_exception!(
     _core,
@@ -233,17 +237,24 @@ fn run(
     let failure = Failure::default();
     let controllers = controllers.unwrap_or_default();
     let began = clock();
+    let reminder = Reminder::every(Duration::from_millis(50));
+    let mut looks = 0_u64;
     let result = py.detach(|| {
-        let mut supply = |key: &str, start: bentpipe_cc::Start| {
+        let mut supply = |key: &str, flow: &str, start: bentpipe_cc::Start| {
             let factory =
                 controllers.get(key).ok_or_else(|| format!("no controller was supplied under {key:?}"))?;
-            Python::attach(|py| PyController::build(py, factory, start, failure.clone()))
+            Python::attach(|py| PyController::build(py, factory, flow, start, failure.clone()))
                 .map_err(|e| failure.set_and_say(e))
         };
         bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
+            looks += 1;
+            let progress = progress.as_ref().filter(|_| looks.is_multiple_of(LOOKS_PER_COUNT));
+            if progress.is_none() && !reminder.is_due() {
+                return true;
+            }
             !failure.is_set()
                 && Python::attach(|py| {
-                    let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
+                    let told = progress.map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
                     py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
                 })
         })
@@ -278,7 +289,8 @@ fn run_many(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RawResult>> {
-    let checked = scenarios.iter().map(|s| plan(s)).collect::<PyResult<Vec<_>>>()?;
+    let checked = scenarios.iter().map(|s| py.check_signals().and_then(|()| plan(s)));
+    let checked = checked.collect::<PyResult<Vec<_>>>()?;
     let (scenarios, plans): (Vec<Scenario>, Vec<Plan>) = checked.into_iter().unzip();
     let total = plans.len();
     let stop = Arc::new(AtomicBool::new(false));
@@ -333,7 +345,8 @@ fn run_many(
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
-    m.add("EVENTS_PER_LOOK", bentpipe_sim::EVENTS_PER_LOOK)?;
+    m.add("ControllerError", m.py().get_type::<ControllerError>())?;
+    m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;

@@ -16,7 +16,7 @@ pub use capture::pcap;
 pub use engine::many::run_many;
 #[doc(hidden)]
 pub use engine::run_by_reference;
-pub use engine::{EVENTS_PER_LOOK, RunError, Supply, Watch, no_supply, run, run_captured};
+pub use engine::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use resolve::plan;
 pub use scenario::error::{self, Error};
 #[doc(hidden)]

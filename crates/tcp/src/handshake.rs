@@ -243,7 +243,7 @@ impl Passive {
         self.state = PassiveState::Established;
         self.pending = None;
         if let Some(rtt) = self.repeated.answered(now) {
-            self.repeated.rto.sample(rtt);
+            self.repeated.rto.sample(rtt, 0, 0);
         }
         self.repeated.repeats = 0;
     }

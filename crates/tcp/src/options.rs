@@ -24,12 +24,22 @@ pub enum SpuriousTimeout {
     Eifel,
 }
 
+/// How the retransmission timeout follows from the measured round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// RFC 6298: the timeout is SRTT + 4 RTTVAR, and at least `min_rto`. RTTVAR takes a quarter of every sample.
+    Rfc6298,
+    /// Linux (`tcp_rtt_estimator`): RTTVAR is the largest deviation of a round trip and decays once per round trip. `min_rto` is its
+    /// least value, so the timeout is at least SRTT + `min_rto`.
+    Linux,
+}
+
 /// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewRenoExit {
     /// Option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS), so that no burst follows.
     FlightSize,
-    /// Option 2: ssthresh, as ns-2.
+    /// Option 2: ssthresh, as ns-2.35 (`exit_recovery_fix_` is 0 in its ns-default.tcl).
     Ssthresh,
 }
 
@@ -82,7 +92,10 @@ pub struct Options {
     /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1: 1 s; ns-2.35 and RFC 2988: 3 s). Too short
     /// a value makes the first timeout spurious on a path of two satellite hops.
     pub initial_rto: Span,
-    /// Smallest retransmission timeout (RFC 6298 section 2.4: 1 s; ns-2 and Linux: 0.2 s).
+    /// How the timeout follows from the round-trip times.
+    pub rto: RtoRule,
+    /// Smallest retransmission timeout (RFC 6298 section 2.4: 1 s; ns-2: 0.2 s). With [`RtoRule::Linux`] what the timeout adds
+    /// to SRTT at least (Linux: 0.2 s).
     pub min_rto: Span,
     /// Largest retransmission timeout (RFC 6298 section 2.5: at least 60 s).
     pub max_rto: Span,
@@ -116,7 +129,7 @@ impl Options {
             rack: false,
             tlp: false,
             dsack: false,
-            newreno_exit: NewRenoExit::FlightSize,
+            newreno_exit: NewRenoExit::Ssthresh,
             prr: false,
             byte_counting: false,
             limited_transmit: true,
@@ -126,6 +139,7 @@ impl Options {
             ect1: false,
             handshake: false,
             initial_rto: Span::from_millis(3000),
+            rto: RtoRule::Rfc6298,
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(60_000),
             granularity: Span::from_millis(10),
@@ -139,7 +153,7 @@ impl Options {
 
     /// As the current RFCs advise. Initial window 10 (RFC 6928), SACK with D-SACK (RFC 2883), RACK-TLP (RFC 8985) and
     /// proportional rate reduction (RFC 9937). Byte counting (RFC 3465), delayed ACKs of at most 200 ms, timestamps (RFC 7323),
-    /// minimum RTO 1 s (RFC 6298), F-RTO (RFC 5682). Handshake and teardown (RFC 9293).
+    /// an RTO of at least 1 s (RFC 6298) beyond SRTT (Linux), F-RTO (RFC 5682). Handshake and teardown (RFC 9293).
     pub fn modern() -> Self {
         Self {
             mss: 1448,
@@ -150,12 +164,14 @@ impl Options {
             rack: true,
             tlp: true,
             dsack: true,
+            newreno_exit: NewRenoExit::FlightSize,
             prr: true,
             byte_counting: true,
             delayed_ack: Some(Span::from_millis(200)),
             timestamps: true,
             handshake: true,
             initial_rto: Span::from_millis(1000),
+            rto: RtoRule::Linux,
             min_rto: Span::from_millis(1000),
             granularity: Span::from_millis(1),
             spurious: SpuriousTimeout::FRto,

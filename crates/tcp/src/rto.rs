@@ -1,73 +1,103 @@
-//! Round-trip estimation and the retransmission timeout (RFC 6298).
+//! Round-trip estimation and the retransmission timeout (RFC 6298, or `tcp_rtt_estimator` of Linux's net/ipv4/tcp_input.c).
 
 use bentpipe_cc::{Rtt, Span};
 
-use crate::options::Options;
+use crate::options::{Options, RtoRule};
 
-/// The estimator of one sender.
+/// The estimator of one sender. The state of a sender has room for no more.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator {
-    /// SRTT and RTTVAR in nanoseconds, as the timer's coarse clock sees them.
-    timer: Option<(u64, u64)>,
+    /// SRTT in nanoseconds, as the timer's coarse clock sees it; before the first sample the initial timeout.
+    srtt: u64,
+    /// RTTVAR, likewise. Linux's is four times that of RFC 6298.
+    var: u64,
+    /// Linux's deviations of the present round trip.
+    deviation: Deviation,
     /// The last sample of the timer's clock: most fall on the same tick as the one before, and need no division.
     coarse: u64,
-    /// Another sample on that tick changes nothing: the filter has converged.
-    rests: bool,
     /// The timeout with doublings, worked out when something changes.
     rto: Span,
-    initial: Span,
     min_rto: Span,
     max_rto: Span,
     granularity: Span,
-    /// No timeout is shorter before the next sample.
-    floor: Span,
     /// Doublings (RFC 6298 section 5.5).
     backoff: u32,
+    /// The rule is [`RtoRule::Linux`].
+    linux: bool,
+    /// There has been a sample.
+    measured: bool,
+    /// Another sample on that tick changes nothing: the filter has converged.
+    rests: bool,
+    /// No timeout is shorter than 3 s before the next sample.
+    after_repeated_syn: bool,
+}
+
+/// The state of Linux's estimator beside SRTT and RTTVAR. Deviations are in nanoseconds, times four, as RTTVAR is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Deviation {
+    /// `mdev_us`: smoothed over the samples.
+    mean: u64,
+    /// `mdev_max_us`: the largest mean deviation of this round trip, and at least the least timeout.
+    largest: u64,
+    /// `rtt_seq`: the round trip ends when more than this is acknowledged.
+    round_end: u64,
 }
 
 impl Estimator {
     pub(crate) fn new(options: &Options) -> Self {
         let mut new = Self {
-            timer: None,
+            srtt: options.initial_rto.0,
+            var: 0,
+            deviation: Deviation::default(),
             coarse: 0,
-            rests: false,
             rto: Span::ZERO,
-            initial: options.initial_rto,
             min_rto: options.min_rto,
             max_rto: options.max_rto,
             granularity: options.granularity,
-            floor: Span::ZERO,
             backoff: 0,
+            linux: options.rto == RtoRule::Linux,
+            measured: false,
+            rests: false,
+            after_repeated_syn: false,
         };
         new.changed();
         new
     }
 
-    /// A sample for the timer; with delayed ACKs it is longer than that for the controllers.
+    /// A sample for the timer; with delayed ACKs it is longer than that for the controllers. All before `una` is acknowledged, and
+    /// `next` is the next new segment.
     #[inline]
-    pub(crate) fn sample(&mut self, rtt: Span) {
+    pub(crate) fn sample(&mut self, rtt: Span, una: u64, next: u64) {
         let same_tick = self.coarse.wrapping_sub(rtt.0) < self.granularity.0.max(1);
         if !(same_tick && self.rests) {
-            self.filter(rtt, same_tick);
+            self.filter(rtt, same_tick, una, next);
         }
     }
 
-    fn filter(&mut self, rtt: Span, same_tick: bool) {
+    fn filter(&mut self, rtt: Span, same_tick: bool, una: u64, next: u64) {
         if !same_tick {
             let g = self.granularity.0.max(1);
             self.coarse = rtt.0.div_ceil(g).saturating_mul(g);
         }
         let coarse = self.coarse;
-        let after = Some(match self.timer {
-            None => (coarse, coarse / 2), // RFC 6298 section 2.2
-            Some((srtt, var)) => smooth(srtt, var, coarse),
-        });
-        let rests = after == self.timer;
-        self.timer = after;
-        self.floor = Span::ZERO;
+        let before = (self.measured, self.srtt, self.var, self.deviation);
+        if !core::mem::replace(&mut self.measured, true) {
+            self.srtt = coarse;
+            // RFC 6298 section 2.2
+            self.var = if self.linux { self.deviation.start(coarse, self.min_rto, next) } else { coarse / 2 };
+        } else if self.linux {
+            self.var = self.deviation.follow((self.srtt, self.var), coarse, self.min_rto, (una, next));
+            self.srtt = smooth(self.srtt, 0, coarse).0;
+        } else {
+            (self.srtt, self.var) = smooth(self.srtt, self.var, coarse);
+        }
+        self.after_repeated_syn = false;
         self.backoff = 0; // only a new measurement ends the doubling (RFC 6298 section 5, Karn)
         self.changed();
-        self.rests = rests;
+        // By Linux's rule the end of the round trip must change nothing, either.
+        let floor = self.min_rto.0;
+        let calm = !self.linux || (self.deviation.largest == floor && self.var.saturating_sub(floor) < 4);
+        self.rests = calm && before == (true, self.srtt, self.var, self.deviation);
     }
 
     fn changed(&mut self) {
@@ -81,10 +111,14 @@ impl Estimator {
 
     /// The timeout without doublings (RFC 6298 sections 2.2 to 2.5).
     pub(crate) fn base(&self) -> Span {
-        let rto = self.timer.map_or(self.initial.0, |(srtt, var)| {
-            srtt.saturating_add(self.granularity.0.max(var.saturating_mul(4)))
-        });
-        Span(rto.max(self.min_rto.0).max(self.floor.0).min(self.max_rto.0))
+        let beyond = match (self.measured, self.linux) {
+            (false, _) => 0,
+            (true, false) => self.granularity.0.max(self.var.saturating_mul(4)),
+            (true, true) => self.var,
+        };
+        let floor = if self.after_repeated_syn { Span::from_millis(3000) } else { Span::ZERO };
+        let rto = Span(self.srtt.saturating_add(beyond));
+        rto.max(self.min_rto).max(floor).min(self.max_rto)
     }
 
     /// The timeout with doublings.
@@ -95,7 +129,7 @@ impl Estimator {
     /// Data transmission begins after the timer expired while the SYN was unanswered. Until data gives a sample the timeout is at
     /// least 3 s (RFC 6298 section 5.7), more if a sample of the SYN needs it.
     pub(crate) fn begin_data(&mut self) {
-        self.floor = Span::from_millis(3000);
+        self.after_repeated_syn = true;
         self.backoff = 0;
         self.changed();
     }
@@ -104,6 +138,42 @@ impl Estimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(30);
         self.changed();
+    }
+}
+
+impl Deviation {
+    /// The first sample. Returns RTTVAR, with which the timeout is three times the sample.
+    fn start(&mut self, sample: u64, least: Span, next: u64) -> u64 {
+        let mean = sample.saturating_mul(2);
+        *self = Self { mean, largest: mean.max(least.0), round_end: next };
+        self.largest
+    }
+
+    /// A later sample: SRTT and RTTVAR before it give RTTVAR after it.
+    fn follow(
+        &mut self,
+        (srtt, mut var): (u64, u64),
+        sample: u64,
+        least: Span,
+        (una, next): (u64, u64),
+    ) -> u64 {
+        let (error, quarter) = (srtt.abs_diff(sample), self.mean / 4);
+        if error > quarter {
+            // A falling round trip must not make the timeout grow much.
+            let more = (error - quarter) / if sample < srtt { 8 } else { 1 };
+            self.mean = self.mean.saturating_add(more);
+        } else {
+            self.mean -= quarter - error;
+        }
+        if self.mean > self.largest {
+            self.largest = self.mean;
+            var = var.max(self.largest);
+        }
+        if una > self.round_end {
+            var -= var.saturating_sub(self.largest) / 4;
+            *self = Self { largest: least.0, round_end: next, ..*self };
+        }
+        var
     }
 }
 
@@ -138,16 +208,16 @@ mod tests {
         let mut rto = Estimator::new(&Options::paper());
         let measured = Span::from_millis(510);
         for _ in 0..500 {
-            rto.sample(Span::from_millis(500));
+            rto.sample(Span::from_millis(500), 0, 1);
         }
         assert_eq!(rto.rto(), measured);
         rto.back_off();
         assert_eq!(rto.rto(), Span::from_millis(1020));
-        rto.sample(Span::from_millis(500));
+        rto.sample(Span::from_millis(500), 0, 1);
         assert_eq!(rto.rto(), measured);
         rto.begin_data();
         assert_eq!(rto.rto(), Span::from_millis(3000));
-        rto.sample(Span::from_millis(500));
+        rto.sample(Span::from_millis(500), 0, 1);
         assert_eq!(rto.rto(), measured);
     }
 }

@@ -46,7 +46,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
         "packets": sum(map(delivered, raw)),
         "cpu_s": cpu,
         "wall_s": wall,
-        "events": _core.EVENTS_PER_LOOK * looks if len(texts) == 1 else None,
+        "events": _core.EVENTS_PER_PROGRESS * looks if len(texts) == 1 else None,
         "peak_bytes": peak,
         "grown_bytes": peak - held if peak is not None and held is not None else None,
     }

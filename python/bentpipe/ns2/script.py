@@ -25,6 +25,7 @@ _FIXED = {
     "byte_counting": False,
     "limited_transmit": True,
     "delayed_ack": False,
+    "rto": "rfc6298",
     "spurious": "none",
     "pacing": False,
     "ect1": False,
@@ -286,6 +287,8 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
     for option, wanted in _FIXED.items():
         if flow[option] != wanted:
             _refuse(f"{key}.{option}", f"ns-2 has {json.dumps(wanted)} here, not {json.dumps(flow[option])}")
+    if flow.get("newreno_exit") == "flight-size":
+        _refuse(f"{key}.newreno_exit", 'ns-2 has "ssthresh" here (exit_recovery_fix_ is 0)')
     if "stop" in flow:
         _refuse(f"{key}.stop", "this script lets flows run to the end")
     if agent.timestamps is not None and flow["timestamps"] != agent.timestamps:

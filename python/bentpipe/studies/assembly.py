@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import polars as pl
 
-from bentpipe.studies import draw
+from bentpipe.studies import draw, readings
 from bentpipe.studies.design import BASE, Design
 from bentpipe.studies.explain import Explanation
 from bentpipe.studies.findings import Findings
@@ -53,6 +53,10 @@ class Assembly:
             self.explanation.add(claim, found)
         with mpl.rc_context(draw.STYLE):
             figures = self.figures(found)
-        return Report(
-            found.claims, figures, self.sections(found), data={"sensitivity": found.sensitivity.frame()}
-        )
+        sections = self.sections(found)
+        free = next((s.free for s in sections if s.free is not None), None)
+        whole = readings.read(self.claims, design, plan, runs, found.sensitivity, free)
+        if (table := readings.section(whole)) is not None:
+            sections.append(table)
+        data = {"sensitivity": found.sensitivity.frame()}
+        return Report(found.claims, figures, sections, data, whole.as_dict())

@@ -277,6 +277,15 @@ class Claim:
         """Whether its verdict is what it is for too few seeds only."""
         return self.with_seeds != self.verdict
 
+    def counterpart(self, other: Claim, place: int) -> Check | None:
+        """The check that compares what the check of ``other`` at ``place`` does; None if there is none.
+
+        By place, or by name if the two have not as many checks.
+        """
+        if len(self.checks) == len(other.checks):
+            return self.checks[place]
+        return next((c for c in self.checks if c.what == other.checks[place].what), None)
+
     def tally(self) -> str:
         """``"7 of 9 checks hold"``."""
         return f"{self.held} of {len(self.counted)} checks hold"

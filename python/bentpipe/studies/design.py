@@ -120,8 +120,8 @@ class Variant(Generic[S]):
     #: What its value rests on, and a short sentence that says where that is found.
     evidence: Evidence = Evidence.OURS
     source: str = ""
-    #: Is it a joint reading, made of several variants?
-    joint: bool = False
+    #: The names of the variants that it joins, if it is a joint reading; each changes what it touches.
+    joins: tuple[str, ...] = ()
 
     @property
     def is_base(self) -> bool:
@@ -131,7 +131,7 @@ class Variant(Generic[S]):
     @property
     def whole(self) -> bool:
         """Whether it runs all that the base runs, over all seeds: the base itself, and joint readings."""
-        return self.is_base or self.joint
+        return self.is_base or bool(self.joins)
 
     def change(self, base: S) -> dict[change.Path, Any]:
         """What it changes of ``base``: each field, or entry of a field, with its new value."""
@@ -144,7 +144,7 @@ class Variant(Generic[S]):
 
 @dataclass(frozen=True)
 class Reading:
-    """A joint reading of a paper: the base with the changes of some variants, one after the other.
+    """A joint reading of a paper: the base with the changes of some variants, each where it touches a run.
 
     It is run with all seeds of the base and judged by all claims.
     """
@@ -297,7 +297,7 @@ class Design(Generic[S, Z]):
             "; ".join(variant.choice for variant in variants),
             change.changed(self.base, made),
             lambda keys: any(touches(keys) for touches in touch),
-            joint=True,
+            joins=names,
         )
 
     def free(self, names: Iterable[str]) -> int:
@@ -347,13 +347,18 @@ class Design(Generic[S, Z]):
         where: Callable[[Keys], bool] = Where(),
     ) -> Iterator[Case]:
         """The runs of a variant that meet a condition, with the seeds from ``after`` + 1 on."""
+        joined: dict[tuple[str, ...], Variant[S]] = {} if variant.joins else {(): variant}
+        parts = {part.name: part.touches for part in self._named(variant.joins)}
         for seed in range(1, seeds + 1):
-            of = Replication(variant, seed + after, size)
-            for keys in self.points(replace(of, seed=seed)):
-                if variant.touches(keys) and where(keys):
-                    yield Case(
-                        {"variant": variant.name, **keys, "seed": of.seed},
-                        self.scenario(of, **keys),
-                        keep_trace=variant.is_base and self.keeps(keys, of.seed),
-                        settings=self.settings(variant.setup),
-                    )
+            for keys in self.points(Replication(variant, seed, size)):
+                if not (variant.touches(keys) and where(keys)):
+                    continue
+                if (names := tuple(n for n in parts if parts[n](keys))) not in joined:
+                    joined[names] = replace(variant, setup=self.joined(*names).setup)
+                of = Replication(joined[names], seed + after, size)
+                yield Case(
+                    {"variant": variant.name, **keys, "seed": of.seed},
+                    self.scenario(of, **keys),
+                    keep_trace=variant.is_base and self.keeps(keys, of.seed),
+                    settings=self.settings(of.setup),
+                )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bentpipe.studies.claim import Check, Claim, Verdict, does_not_hold
+from bentpipe.studies.claim import Claim, Verdict, does_not_hold
 from bentpipe.studies.findings import Findings
 from bentpipe.studies.judge import Sensitivity
 from bentpipe.studies.page import plain
@@ -87,7 +87,7 @@ def told(claim: Claim, sensitivity: Sensitivity) -> list[str]:
     under = sensitivity.under(claim.id)
     parts = []
     for position, check in enumerate(claim.checks):
-        values = {name: _same(claim, position, other) for name, other in under.items()}
+        values = {name: other.counterpart(claim, position) for name, other in under.items()}
         found = {name: c for name, c in values.items() if c is not None}
         if check.holds or not check.counted or not found:
             continue
@@ -119,10 +119,3 @@ def nearest(claim: Claim, sensitivity: Sensitivity) -> str:
 
 def _choices(count: int) -> str:
     return f"{count} other {'choice' if count == 1 else 'choices'}"
-
-
-def _same(claim: Claim, position: int, other: Claim) -> Check | None:
-    """The check of another evaluation that compares the same: by place, or by name if places differ."""
-    if len(other.checks) == len(claim.checks):
-        return other.checks[position]
-    return next((c for c in other.checks if c.what == claim.checks[position].what), None)

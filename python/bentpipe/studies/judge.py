@@ -103,7 +103,13 @@ class Sensitivity:
     def listed(self, claim_id: str, names: Iterable[str]) -> str:
         """What some variants change, each with a claim's verdict under it: ``"no ACKs (same order)"``."""
         under = self.under(claim_id)
-        return "; ".join(f"{self.choices[name]} ({under[name].verdict})" for name in names)
+        return "; ".join(f"{self.choices[name]} ({said(under[name])})" for name in names)
+
+    def few_seeds(self, variant: str, claim_id: str) -> bool:
+        """Whether a claim's verdict differs from the base's only because an interval is wide."""
+        pair = [self.claim(name, claim_id) for name in (BASE, variant)]
+        worse, better = sorted((c for c in pair if c is not None), key=lambda c: RANK[c.verdict])
+        return RANK[worse.verdict] < RANK[better.verdict] <= RANK[worse.with_seeds]
 
     def frame(self) -> pl.DataFrame:
         """One row per variant, claim and check."""
@@ -119,6 +125,7 @@ class Sensitivity:
                     "low": check.measured.low,
                     "high": check.measured.high,
                     "holds": check.holds,
+                    "few_seeds": self.few_seeds(name, claim.id),
                     "choice": self.choices.get(name, "as in the set-up (base)"),
                 }
                 for name, found in {BASE: self.base, **self.variants}.items()
@@ -126,6 +133,11 @@ class Sensitivity:
                 for check in claim.checks
             ]
         )
+
+
+def said(claim: Claim) -> str:
+    """A claim's verdict, and whether it is due to too few seeds: ``"same order, too few seeds"``."""
+    return f"{claim.verdict}, too few seeds" if claim.few_seeds else str(claim.verdict)
 
 
 def judged(runs: pl.DataFrame, variant: str, design: Design[Any, Any], plan: Plan) -> pl.DataFrame:

@@ -46,10 +46,15 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends all workers, with what they are working on."""
         for connection, worker in self._workers.items():
             connection.close()
             worker.process.kill()  # what it was writing has another name until it is whole
             worker.process.wait()
+        self._workers.clear()
 
     @property
     def free(self) -> int:
@@ -68,9 +73,9 @@ class Pool:
         self._workers[connection].task = name
         connection.send((task, args))
 
-    def news(self) -> Iterator[News]:
-        """Waits until a worker has something to say."""
-        for connection in wait(list(self._workers)):
+    def news(self, timeout_s: float | None = None) -> Iterator[News]:
+        """Waits until a worker has something to say, or for so long."""
+        for connection in wait(list(self._workers), timeout_s):
             assert isinstance(connection, Connection)
             worker = self._workers[connection]
             name = worker.task

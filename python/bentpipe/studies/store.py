@@ -114,6 +114,23 @@ class Batch:
         replace(self.sums, lambda work: work.write_text(json.dumps(sums), encoding="utf-8"))
 
 
+def hold(folder: Path) -> IO[bytes]:
+    """Makes a folder of batches and keeps other runs out of it until what is returned is closed.
+
+    Raises:
+        RuntimeError: another run uses it.
+        OSError: it cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder.parent / f"{folder.name}.lock").open("wb")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise RuntimeError(f"another run is writing to {folder.parent.parent}") from None
+    return lock
+
+
 class Store:
     """The batches of a plan in ``place/.runs/MODE``; as a context, no other run uses the folder meanwhile."""
 
@@ -130,13 +147,7 @@ class Store:
 
     def __enter__(self) -> Self:
         """Raises RuntimeError if another run uses the folder, OSError if it cannot be made."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder.parent / f"{self.folder.name}.lock").open("wb")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            raise RuntimeError(f"another run is writing to {self.folder.parent.parent}") from None
+        self._lock = hold(self.folder)
         return self
 
     def __exit__(

@@ -110,6 +110,8 @@ class Report:
     figures: list[Figure]
     sections: list[Section]
     data: dict[str, pl.DataFrame] = field(default_factory=dict)
+    #: The joint readings, as `bentpipe.studies.readings.Readings.as_dict` gives them.
+    readings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,8 @@ class StudyResult:
     #: Processor time of the runs, s.
     cpu_s: float
     claims: list[dict[str, Any]]
+    #: `Report.readings`.
+    readings: dict[str, Any]
     #: The figures that stand for the study where it is one of several: title, text alternative, SVG file.
     previews: list[tuple[str, str, Path]]
     page: Path

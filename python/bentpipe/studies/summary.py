@@ -112,6 +112,7 @@ def _data(done: Sequence[StudyResult], failures: Sequence[Failure]) -> dict[str,
                 "runs": result.runs,
                 "packets": result.packets,
                 "claims": result.claims,
+                "readings": result.readings,
             }
             for result in done
         ],

@@ -118,7 +118,7 @@ def choices_section(
     verdicts: list[list[str | Tally]] = []
     for name in (BASE, *(n for n, claims in under.variants.items() if claims)):
         claims = [under.claim(name, claim_id) for claim_id in ids]
-        last = "-" if name == BASE else ", ".join(_changed(found, name)) or "none"
+        last = "-" if name == BASE else ", ".join(_changes(found, name)) or "none"
         verdicts.append([_row_head(found, name), *(Tally(c) if c else "-" for c in claims), last])
     second = [_numbers(found, numbers)] if numbers else []
     return Section(
@@ -156,6 +156,18 @@ def _open(found: Findings, claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _changed(found: Findings, variant: str) -> list[str]:
-    """The claims whose verdict a choice changes, over the seeds that all choices have."""
-    steps = {c.id: found.sensitivity.compared(c) for c in _open(found, found.sensitivity.base)}
-    return [claim_id for claim_id, step in steps.items() if step.get(variant)]
+    """The claims whose verdict a choice changes, over the seeds that all choices have, if these suffice."""
+    return [claim_id for claim_id, few in _steps(found, variant).items() if not few]
+
+
+def _changes(found: Findings, variant: str) -> list[str]:
+    """The claims whose verdict a choice changes, with a word where the seeds do not suffice to say so."""
+    steps = _steps(found, variant).items()
+    return [f"{claim_id} (too few seeds)" if few else claim_id for claim_id, few in steps]
+
+
+def _steps(found: Findings, variant: str) -> dict[str, bool]:
+    """The claims whose verdict differs, and whether only because an interval is wide."""
+    under = found.sensitivity
+    compared = {c.id: under.compared(c).get(variant) for c in _open(found, under.base)}
+    return {claim_id: under.few_seeds(variant, claim_id) for claim_id, step in compared.items() if step}

@@ -27,9 +27,11 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     claims = [claim.as_dict() for claim in report.claims]
     claims_path = out / "claims.json"
     save_text(claims_path, json.dumps(claims, indent=1, ensure_ascii=False) + "\n")
+    readings_path = out / "readings.json"
+    save_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
     index = out / "index.html"
     save_text(index, page.render(study, plan, outcome, report, out))
-    files += [claims_path, index]
+    files += [claims_path, readings_path, index]
     return StudyResult(
         name=study.name,
         title=study.title,
@@ -40,6 +42,7 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
         packets=outcome.packets,
         cpu_s=outcome.cpu_s,
         claims=claims,
+        readings=report.readings,
         previews=[_preview(report, name, out) for name in study.previews],
         page=index,
         files=files,

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from bentpipe.studies.study import Case, Plan, ReportOf, Study
+from bentpipe.studies.study import Case, Plan, PlanOf, ReportOf, Study
+from toy_study import choices
 from toy_study.measure import broken, measure
 
 #: Runs of a study; more than two batches, the last of them not full.
@@ -37,7 +38,18 @@ STUDY = Study(
     report=ReportOf("toy_study.report"),
     previews=("figure-1",),
 )
+CHOICES = Study(
+    name="choices",
+    title="A toy with choices",
+    citation='Nobody: "Nothing".',
+    summary="Runs flows that are told their rate.",
+    plan=PlanOf("toy_study.choices"),
+    measure=choices.measure,
+    report=ReportOf("toy_study.choices"),
+    previews=("figure-1",),
+)
 STUDIES = {
+    "choices": CHOICES,
     "toy": STUDY,
     "other": replace(STUDY, name="other", title="Another"),
     "broken": replace(STUDY, name="broken", title="Broken", measure=broken),

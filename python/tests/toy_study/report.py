@@ -26,6 +26,7 @@ def build(plan, outcome):
             "verdict": [str(found.verdict), "reproduced"],
             "check": ["rate", "rate"],
             "holds": [False, True],
+            "few_seeds": [False, False],
         }
     )
     figure = Figure("figure-1", "Figure 1.", "A caption.", "A <line>", fig, outcome.traces)

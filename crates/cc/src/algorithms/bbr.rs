@@ -4,7 +4,7 @@
 //! Unit: bytes, bytes per second. Valid for RTT from 1 us to 10^3 s and random loss p with (1 - p) probe_gain > 1 (20 %). Reports
 //! must cover much less than a round trip, as their rate samples show the end of a round.
 //! Model: BtlBw = max of the delivery-rate samples of `bw_window` rounds. RTprop = min RTT of `rtprop_window`; BDP = BtlBw
-//! RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta + ACK aggregation.
+//! RTprop. pacing = gain 0.99 BtlBw; cwnd -> gain BDP + 3 quanta (+ 2 segments in the phase of 1.25) + ACK aggregation.
 //!
 //! | mode      | pacing gain           | cwnd gain     | ends when                                                    |
 //! |-----------|-----------------------|---------------|--------------------------------------------------------------|
@@ -132,8 +132,8 @@ pub(crate) struct Bbr {
     last_target: Option<(TargetInputs, u64)>,
 }
 
-/// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop and pacing rate.
-type TargetInputs = (f64, u64, Option<Span>, Rate);
+/// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop, pacing rate, and whether the phase probes.
+type TargetInputs = (f64, u64, Option<Span>, Rate, bool);
 
 impl Bbr {
     fn new(args: &Args, start: Start) -> Self {
@@ -190,11 +190,15 @@ impl Bbr {
         n.saturating_mul(u64::from(self.mss))
     }
 
-    /// `gain` BDPs plus the bytes that the ends hold up.
+    /// `gain` BDPs plus the bytes that the ends hold up, and two segments more in the phase that probes: a gain of 1.25 is no
+    /// whole segment on the smallest paths (Linux, `bbr_quantization_budget`).
     fn inflight(&self, gain: f64) -> u64 {
+        let probe = if self.mode == Mode::ProbeBw(0) { self.segments(2) } else { 0 };
         match self.rtprop {
             None => self.initial,
-            Some(rtt) => times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacer.rate(), self.mss),
+            Some(rtt) => {
+                times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacer.rate(), self.mss) + probe
+            }
         }
     }
 
@@ -206,7 +210,7 @@ impl Bbr {
             _ => self.startup_gain,
         };
         // Most ACKs change none of these. Without this memo `inflight` takes 11 % of the CPU time of a run with BBR, with it 1 %.
-        let of = (gain, self.bw.get(), self.rtprop, self.pacer.rate());
+        let of = (gain, self.bw.get(), self.rtprop, self.pacer.rate(), self.mode == Mode::ProbeBw(0));
         match self.last_target {
             Some((last, target)) if last == of => target,
             _ => self.last_target.insert((of, self.inflight(gain))).1,

@@ -24,7 +24,11 @@
 //!  * a sender reports the amount lost, not the segments. "Lost since the segment was sent" and its flight are those of the
 //!    newest segment that the same ACK delivers. An ACK that reports losses counts as one range of lost segments.
 //!  * no packet conservation: fast recovery keeps the window, within the bounds. A timeout: one segment, and the window
-//!    returns when recovery ends. Undo gives back the bounds and returns to Startup, or to REFILL if it interrupted UP.
+//!    returns when recovery ends. The flight of a timeout counts as lost where the bounds are concerned, inflight_lo follows
+//!    from the window before it, and the search for the plateau begins anew (google/bbr, `bbr_set_state`).
+//!  * a loss that a tail loss probe repaired reaches the bounds as one lost segment (`bbr_run_loss_probe_recovery`).
+//!  * state for an undo is saved when an episode begins (OnEnterFastRecovery, OnEnterRTO), not again in each of its rounds as
+//!    NoteLoss has it. Undo gives back the bounds. It returns to Startup, or to REFILL for UP, if losses had ended that state.
 //!  * samples of segments sent during ProbeRTT count as short of data (recognised by `prior_delivered`).
 //!  * ECN is ignored, as in the draft. Gains of Drain and DOWN are the draft's (code: 0.35, 0.91).
 
@@ -86,14 +90,15 @@ const FULL_LOSSES: u32 = 6;
 const DRAIN_ROUNDS: u64 = 3;
 /// The smallest window in segments (draft, MinPipeCwnd).
 const FLOOR: u64 = 4;
-const AGGREGATION_ROUNDS: f64 = 10.0;
+const AGGREGATION_ROUNDS: u64 = 10;
 /// A bound that does not bind.
 const NONE: u64 = u64::MAX;
 
 /// What an undo gives back.
 #[derive(Clone, Copy, Debug)]
 struct Saved {
-    state: State,
+    /// The probing state that the losses ended (draft, BBR.undo_state).
+    left: Option<State>,
     bw_lo: u64,
     inflight_lo: u64,
     inflight_hi: u64,
@@ -138,6 +143,8 @@ struct Bbr3 {
     /// (delivered, lost) whenever losses were found; the first entry held when the newest delivered segment was sent.
     history: VecDeque<(u64, u64)>,
     saved: Option<Saved>,
+    /// Congestion was reported, and the ACK that follows has yet to say what was lost.
+    signalled: bool,
     // Is the pipe full?
     full_bw: u64,
     full_rounds: u32,
@@ -196,7 +203,7 @@ impl Bbr3 {
             min_rtt_at: Time(0),
             probe_min: None,
             probe_min_at: Time(0),
-            aggregation: Aggregation::new(AGGREGATION_ROUNDS),
+            aggregation: Aggregation::new(1.0),
             bw_latest: 0,
             inflight_latest: 0,
             bw_lo: NONE,
@@ -206,6 +213,7 @@ impl Bbr3 {
             losses_in_round: 0,
             history: VecDeque::from([(0, 0)]),
             saved: None,
+            signalled: false,
             full_bw: 0,
             full_rounds: 0,
             full_now: false,
@@ -215,7 +223,7 @@ impl Bbr3 {
             cycle_at: Time(0),
             wait: Span::ZERO,
             rounds_waited: 0,
-            samples: true,
+            samples: false,
             up_rounds: 0,
             up_acked: 0,
             up_per_segment: NONE,
@@ -269,12 +277,9 @@ impl Bbr3 {
         if !self.short(sample) || sample.rate.0 >= self.max_bw.get() {
             self.max_bw.add(self.cycle, sample.rate.0);
         }
-        // Before the pipe is full, ACK aggregation of one round counts; then of ten.
+        // Before the pipe is full, ACK aggregation of one round counts; then of ten (draft, UpdateACKAggregation).
+        self.aggregation.remember(if self.filled { AGGREGATION_ROUNDS } else { 1 });
         self.aggregation.add(flow, ack, self.round, self.bw, self.cwnd);
-        if !self.filled && self.round_start {
-            self.aggregation = Aggregation::new(AGGREGATION_ROUNDS);
-            self.aggregation.restart(flow.now);
-        }
     }
 
     fn reset_full(&mut self, full_bw: u64) {
@@ -398,10 +403,15 @@ impl Controller for Bbr3 {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.collapsed &= ack.acked == 0;
         (self.round_start, self.loss_round_start) = (false, false);
+        let signalled = core::mem::take(&mut self.signalled);
+        if signalled && ack.lost == 0 {
+            self.note_probe_repair(flow);
+        }
         if let Some(sample) = ack.rate {
+            // The transport marks losses before it hands over the ACK (draft, HandleLostPacket and UpdateOnACK).
+            self.note_losses(flow, ack, &sample);
             self.note_delivery(flow, &sample);
             self.learn_rate(flow, ack, &sample);
-            self.note_losses(flow, ack, &sample);
             if self.loss_round_start {
                 self.lower_bounds();
             }
@@ -424,14 +434,16 @@ impl Controller for Bbr3 {
         self.set_window(flow, ack);
     }
 
-    fn on_congestion(&mut self, _flow: &Flow, why: Congestion) {
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         if self.collapsed || why == Congestion::Ecn {
             return;
         }
-        let Self { state, bw_lo, inflight_lo, inflight_hi, .. } = *self;
-        self.saved = Some(Saved { state, bw_lo, inflight_lo, inflight_hi });
+        let Self { bw_lo, inflight_lo, inflight_hi, .. } = *self;
+        self.saved = Some(Saved { left: None, bw_lo, inflight_lo, inflight_hi });
+        self.signalled = why == Congestion::Loss;
         if why == Congestion::Timeout {
             self.kept.save(self.cwnd, self.state == State::ProbeRtt);
+            self.lose_flight(flow);
             self.cwnd = self.answer(why);
             self.kept.repair();
             self.collapsed = true;

@@ -9,7 +9,8 @@
 //! Decisions:
 //!  * constants are Linux's. The paper's own: b = 2, smax = 32, beta = 0.875; ns-3 has smooth_part = 5.
 //!  * windows and distances are real numbers; Linux rounds them, and halts early at a distance below 2B.
-//!  * growth is per acknowledged segment, so that Linux's factor for delayed ACKs is 1.
+//!  * growth is per acknowledged segment, so that Linux's factor for delayed ACKs is 1. In Linux 2.6.22, and so in ns-2's
+//!    TCP/Linux, the factor sticks at 31/16 where each segment is acknowledged (`bictcp_acked` in tcp_bic.c): `ack_ratio`.
 //!  * before the first loss growth is at least 5 % a round trip, at any time at most one window a round trip (Linux).
 //!  * up to `low_window` growth and cut are Reno's.
 //!  * a timeout sets T by `beta` and forgets M; a spurious congestion brings it back. ECN is answered as a loss.
@@ -47,6 +48,9 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("share of the window that stays after a loss; 0.875 in the paper"),
         Param::flag("fast_convergence", true)
             .about("remember (1 + beta)/2 of the window if a loss comes below that of the last one"),
+        Param::number("ack_ratio", 1.0, 1.0..=16.0).unit("segments").about(
+            "growth is multiplied by this, Linux's estimate of segments per ACK; 31/16 in Linux 2.6.22, where it sticks",
+        ),
     ],
     sender: SenderOptions::NONE,
     colour: "#004488",
@@ -62,6 +66,7 @@ struct Bic {
     low_window: f64,
     beta: f64,
     fast_convergence: bool,
+    ack_ratio: f64,
     /// Window of the last loss, segments; 0 before the first and after a timeout.
     last_max: f64,
     /// What a spurious congestion gives back.
@@ -77,6 +82,7 @@ impl Bic {
             low_window: args.number("low_window"),
             beta: args.number("beta"),
             fast_convergence: args.flag("fast_convergence"),
+            ack_ratio: args.number("ack_ratio"),
             last_max: 0.0,
             before: None,
         }
@@ -102,7 +108,7 @@ impl Bic {
             }
         };
         let least = if self.last_max == 0.0 { w / 20.0 } else { 0.0 };
-        step.max(least).min(w)
+        (step.max(least) * self.ack_ratio).min(w)
     }
 }
 
@@ -164,6 +170,15 @@ mod tests {
         let paper = [("b", 2.0), ("smax", 32.0), ("beta", 0.875)].map(|(name, x)| (name, Value::Number(x)));
         for (w, step) in [(900.0, 32.0), (960.0, 20.0), (1020.0, 20.0), (1060.0, 32.0)] {
             near(growth(w, &paper), step, 1e-12);
+        }
+    }
+
+    /// Linux 2.6.22: 31/16 of the growth, but not up to 14 segments.
+    #[test]
+    fn the_estimate_of_segments_per_ack_multiplies_the_growth() {
+        let old = [("ack_ratio", Value::Number(31.0 / 16.0))];
+        for (w, step) in [(820.0, 31.0), (997.0, 0.3875), (1001.0, 0.3875), (14.0, 1.0)] {
+            near(growth(w, &old), step, 1e-12);
         }
     }
 

@@ -12,6 +12,10 @@
 //!  * slow start is RFC 5681's unless `slow_start = "hystart++"` is given (RFC 9406, a SHOULD of section 4.10): the papers
 //!    compare with CUBIC without it.
 //!  * `beta_ecn` is `beta` unless given; RFC 8511 recommends 0.85 for it.
+//!  * `rules = "linux-2.6.22"` is CUBIC before the RFCs: `bictcp_update` in tcp_cubic.c of that version, which is ns-2.35's
+//!    TCP/Linux, too -> `grow_as_linux`. C is 410/1024 and beta 819/1024; growth is multiplied by 31/16 (`ack_ratio` of BIC). A
+//!    fiftieth of the window per round trip before the first loss and after a timeout; above W_max at most 16 segments in
+//!    100 ms; W_est never grows as fast as Reno. Whole numbers, and RTTmin's reset at a timeout, are left out.
 
 use alloc::boxed::Box;
 
@@ -29,6 +33,9 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "RFC 9438",
     grade: Grade::A,
     params: &[
+        Param::choice("rules", &["rfc9438", "linux-2.6.22"]).about(
+            "the RFC's, or those of Linux 2.6.22 and of ns-2's module, with its c and beta unless given",
+        ),
         Param::number("c", 0.4, 1e-3..=100.0)
             .unit("segments/s^3")
             .about("C of section 4.2: how fast the cubic function rises"),
@@ -47,6 +54,9 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| Box::new(Windowed::new(Cubic::new(args), start)),
 };
 
+/// Linux 2.6.22's estimate of the segments that an ACK is for, which sticks there.
+const LINUX_ACK_RATIO: f64 = 31.0 / 16.0;
+
 /// The variables that section 4.9 saves and restores.
 #[derive(Clone, Copy, Debug, Default)]
 struct CubicEpoch {
@@ -60,10 +70,14 @@ struct CubicEpoch {
     w_est: f64,
     /// cwnd_prior, segments.
     prior: Option<f64>,
+    /// A loss began the epoch, and not the connection or a timeout.
+    lost: bool,
 }
 
 #[derive(Debug)]
 struct Cubic {
+    /// `rules = "linux-2.6.22"`.
+    linux_26: bool,
     c: f64,
     beta: f64,
     beta_ecn: f64,
@@ -77,9 +91,12 @@ struct Cubic {
 
 impl Cubic {
     fn new(args: &Args) -> Self {
-        let beta = args.number("beta");
+        let linux_26 = args.is("rules", "linux-2.6.22");
+        let number = |name, linux| if linux_26 && !args.given(name) { linux } else { args.number(name) };
+        let beta = number("beta", 819.0 / 1024.0);
         Self {
-            c: args.number("c"),
+            linux_26,
+            c: number("c", 410.0 / 1024.0),
             beta,
             beta_ecn: if args.given("beta_ecn") { args.number("beta_ecn") } else { beta },
             fast_convergence: args.flag("fast_convergence"),
@@ -113,6 +130,21 @@ impl Cubic {
         }
     }
 
+    /// `bictcp_update` of Linux 2.6.22: `n` segments were acknowledged `t` seconds after the epoch began.
+    fn grow_as_linux(&mut self, w: &mut Window, n: f64, t: f64, rtt_min: f64) {
+        let t = t + rtt_min;
+        let mut growth = (self.w_cubic(t) - w.cwnd).max(0.01); // per round trip
+        if rtt_min > 0.0 && t >= self.epoch.k {
+            growth = growth.min(160.0 * rtt_min); // max_increment
+        }
+        if !self.epoch.lost {
+            growth = w.cwnd / 50.0;
+        }
+        self.epoch.w_est += self.alpha * n / w.cwnd;
+        growth = growth.max(self.epoch.w_est - w.cwnd);
+        w.cwnd += (growth * LINUX_ACK_RATIO).min(w.cwnd) * n / w.cwnd;
+    }
+
     /// W_cubic(t) of section 4.2, t in seconds.
     fn w_cubic(&self, t: f64) -> f64 {
         let x = t - self.epoch.k;
@@ -131,6 +163,9 @@ impl Policy for Cubic {
         }
         let n = ack.segments(flow);
         let t = self.epoch.start.map_or(Span::ZERO, |start| flow.now.since(start)).secs();
+        if self.linux_26 {
+            return self.grow_as_linux(w, n, t, flow.rtt.map_or(0.0, |rtt| rtt.min.secs()));
+        }
         let srtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
 
         // Section 4.3, and its last paragraph.
@@ -168,6 +203,7 @@ impl Policy for Cubic {
             w_max: (why != Congestion::Timeout).then_some(w_max), // section 4.8
             w_est: 0.0,
             prior: Some(w.cwnd),
+            lost: why != Congestion::Timeout,
         };
     }
 
@@ -196,7 +232,7 @@ impl Policy for Cubic {
 mod tests {
     use crate::controller::{Congestion, Life};
     use crate::registry::Value;
-    use crate::rig::{Rig, near};
+    use crate::rig::{Rig, near, text};
     use crate::time::Span;
 
     fn probe(rig: &Rig, wanted: &str) -> f64 {
@@ -387,5 +423,40 @@ mod tests {
         let mut rig = Rig::new("cubic", &[("beta_ecn", Value::Number(0.85))], 100.0, 2.0);
         rig.congestion(Congestion::Ecn);
         assert_eq!((rig.w(), rig.t()), (85.0, 85.0));
+    }
+
+    /// Growth in one round trip of `rtt` seconds, `after` seconds after a loss at 100 segments, by the rules of Linux 2.6.22.
+    fn old(after: f64, rtt: f64) -> f64 {
+        let mut rig = Rig::new("cubic", &[("rules", text("linux-2.6.22"))], 100.0, 2.0);
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), 100.0 * 819.0 / 1024.0, 1e-6);
+        rig.ack(1e-6, 0.0, rtt, false);
+        rig.ack(1e-6, after, rtt, false);
+        let before = rig.w();
+        rig.ack(before, 0.0, rtt, true);
+        rig.w() - before
+    }
+
+    /// tcp_cubic.c of Linux 2.6.22 after a loss at 100 segments: K = 3.684 s, and growth is 31/16 of what the functions say.
+    #[test]
+    fn linux_2_6_22() {
+        let ratio = 31.0 / 16.0;
+        // At t = 0.1 s: 100 - 0.4004 * 3.584^3 = 81.57, less the window.
+        near(old(0.0, 0.1), ratio * 1.587, 0.01);
+        // 6.3 s after K: 100 + 100.4, of which 160 segments a second are allowed.
+        near(old(9.9, 0.1), ratio * 16.0, 1e-6);
+        // At 1 ms Reno's window leads: a third of a segment, 3 (1 - beta) / (1 + beta).
+        near(old(0.0, 0.001), ratio * 0.3337, 0.01);
+        // Before a loss and after a timeout: a fiftieth of the window.
+        for timeout in [false, true] {
+            let mut rig = Rig::new("cubic", &[("rules", text("linux-2.6.22"))], 1000.0, 2.0);
+            if timeout {
+                rig.congestion(Congestion::Timeout);
+                rig.ack(rig.t(), 0.1, 0.1, true);
+            }
+            let before = rig.w();
+            rig.ack(before, 0.1, 0.1, true);
+            near(rig.w() - before, ratio * before / 50.0, 1e-6);
+        }
     }
 }

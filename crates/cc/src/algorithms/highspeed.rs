@@ -4,8 +4,9 @@
 //! Equations: section 5, b(w) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with p(w) = 0.078 / w^1.2, and Reno up to
 //! Low_Window = 38 -> [`coefficients`]; appendix B, the table of whole a and two-digit b -> [`table`].
 //! Decisions:
-//!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its window on. (Linux
-//!    takes the row above the window, so that it adds 2 segments and keeps 0.56 of them from 39 segments on, not from 118.)
+//!  * `form = "formula"` evaluates a and b at every window; `table` is appendix B: a row holds from its window on. `linux` takes
+//!    the row above the window (`hstcp_cong_avoid` in tcp_highspeed.c, which is ns-2's TCP/Linux, too). So it adds 2 segments
+//!    and keeps 0.56 of them from 39 segments on, not from 118. Linux has b in 256ths, here it is in hundredths.
 //!  * a is never below 1, Reno's (the formula gives 0.955 at 38 segments). Above High_Window b stays 0.1, where the formula
 //!    would go on to fall below zero.
 //!  * ECN is answered as a loss; a timeout sets ssthresh by the same rule.
@@ -25,13 +26,18 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "S. Floyd: HighSpeed TCP for Large Congestion Windows, 2003",
     reference: "RFC 3649",
     grade: Grade::B,
-    params: &[Param::choice("form", &["formula", "table"])
-        .about("a(w) and b(w) as continuous functions (section 5), or the table of appendix B")],
+    params: &[Param::choice("form", &["formula", "table", "linux"]).about(
+        "a(w) and b(w) as continuous functions (section 5), the table of appendix B, or its row above the window (Linux)",
+    )],
     sender: SenderOptions::NONE,
     colour: "#332288",
     marker: "2",
     build: |args, start| {
-        let coefficients = if args.is("form", "table") { table } else { coefficients };
+        let coefficients = match () {
+            () if args.is("form", "table") => table,
+            () if args.is("form", "linux") => row_above,
+            () => coefficients,
+        };
         Box::new(Windowed::new(HighSpeed { coefficients }, start))
     },
 };
@@ -68,7 +74,17 @@ const STEPS: [u32; 72] = [
 
 /// a(w) and b(w) from the table of appendix B; b is that of the row's window, in hundredths.
 fn table(w: f64) -> (f64, f64) {
-    let row = STEPS.partition_point(|step| f64::from(*step) <= w);
+    row(STEPS.partition_point(|step| f64::from(*step) <= w))
+}
+
+/// Linux's reading of the table: the first row whose window is not below `w`.
+fn row_above(w: f64) -> (f64, f64) {
+    let below = STEPS.partition_point(|step| f64::from(*step) < w);
+    row(if w <= LOW { 0 } else { (below + 1).min(STEPS.len()) })
+}
+
+/// a and b of a row of appendix B; row 0 is that of [`LOW`].
+fn row(row: usize) -> (f64, f64) {
     let b = row.checked_sub(1).map_or(0.5, |i| decrease(f64::from(STEPS[i])));
     (row as f64 + 1.0, libm::round(b * 100.0) / 100.0)
 }
@@ -92,7 +108,7 @@ impl Policy for HighSpeed {
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS, coefficients, decrease, table};
+    use super::{STEPS, coefficients, decrease, row_above, table};
     use crate::controller::Congestion;
     use crate::rig::{Rig, near, text};
 
@@ -142,6 +158,26 @@ mod tests {
         }
         assert_eq!(steps.next(), None);
         near(decrease(38.0), 0.5, 1e-12);
+    }
+
+    /// tcp_highspeed.c: its rows are (38, 0.50), (118, 0.44), (221, 0.41), ...; it goes on to the next one while the window is larger.
+    #[test]
+    fn linux_takes_the_row_above_the_window() {
+        for (w, a, b) in [
+            (38.0, 1.0, 0.5),
+            (38.5, 2.0, 0.44),
+            (118.0, 2.0, 0.44),
+            (119.0, 3.0, 0.41),
+            (347.0, 4.0, 0.38),
+            (1e9, 73.0, 0.1),
+        ] {
+            assert_eq!(row_above(w), (a, b), "{w}");
+        }
+        let mut rig = Rig::new("highspeed", &[("form", text("linux"))], 100.0, 2.0);
+        rig.ack(100.0, 0.6, 0.6, true);
+        assert_eq!(rig.w(), 102.0);
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), 0.56 * 102.0, 1e-6);
     }
 
     /// Section 5, w(p) = 0.12 / p^0.835: with losses at regular intervals a and b give that window, within the rounding of

@@ -3,19 +3,22 @@
 //! `rtt0`, at any longer RTT.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, any RTT; a path shorter than `rtt0` gets Reno.
-//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per segment -> `slow_start`. Congestion avoidance W + rho^2
-//! / W per segment -> `avoid`. Half the window stays after a loss -> `backoff`.
+//! Rules, with rho = max(RTT / RTT0, 1): slow start W + 2^rho - 1 per ACK -> `slow_start`. Congestion avoidance W + rho^2 / W
+//! per ACK -> `avoid`. Half the window stays after a loss -> `backoff`.
 //! The paper adds two companions, both on unless turned off:
 //!  * `ssthresh_est`: Hoe's estimate (ACM SIGCOMM 1996) gives slow start its end, without which the first ACK at 500 ms would
 //!    add a million segments. Three ACKs in a row within half the smallest RTT give the bottleneck's rate (the data of the
 //!    last two over the time from the first to the third). T is that times the smallest RTT -> [`PacketPair`]. Until then
 //!    slow start is Reno's.
-//!  * `pacing`: segments are spread over the round trip, at cwnd / SRTT times 2 in slow start and 1.2 after it, as in Linux.
+//!  * `pacing`: segments are spread over the round trip, at max(cwnd, data in flight) / SRTT times 2 below half of T and 1.2
+//!    from there on (Linux, `tcp_update_pacing_rate`).
 //!
 //! Decisions:
+//!  * growth is once for an ACK, however much it acknowledges (the paper; Linux, `hybla_cong_avoid`), so a receiver that
+//!    delays its ACKs halves it. With `per = "segment"` the growth is rho^2 per RTT for every receiver (ns-3).
 //!  * rho is that of the smallest smoothed RTT so far (Linux), so a queue does not raise it; RTT0 is 25 ms (ns-3: 50 ms).
-//!  * the exponent of slow start is at most `exponent_cap` = 16 (Linux); the window stops at T, and the data that is left
-//!    counts for congestion avoidance.
+//!  * the exponent of slow start is at most `exponent_cap` = 16 (Linux); the window stops at T. With `per = "segment"` the
+//!    data that is left counts for congestion avoidance.
 //!  * the initial window is the sender's, not rho.
 //!  * in slow start after a timeout, until all data sent before it is acknowledged, growth is Reno's (Linux).
 //!  * an estimate needs three reports in a round trip. One that stands for a whole round trip is too coarse; slow start then
@@ -44,6 +47,9 @@ pub(crate) const ENTRY: Entry = Entry {
         Param::number("exponent_cap", 16.0, 1.0..=40.0)
             .unit("1")
             .about("largest rho in the exponent of slow start"),
+        Param::choice("per", &["ack", "segment"]).about(
+            "each of which makes the window grow: an ACK, delayed or not (paper, Linux), or a segment that it acknowledges",
+        ),
         Param::flag("ssthresh_est", true).about(
             "end slow start at the bottleneck's rate, told by the spacing of ACKs, times the smallest RTT",
         ),
@@ -55,7 +61,7 @@ pub(crate) const ENTRY: Entry = Entry {
     marker: "4",
     build: |args, start| {
         let host = Windowed::new(Hybla::new(args), start);
-        Box::new(Paced { host, on: args.flag("pacing"), srtt: Span::ZERO })
+        Box::new(Paced { host, on: args.flag("pacing"), srtt: Span::ZERO, in_flight: 0 })
     },
 };
 
@@ -88,6 +94,7 @@ impl PacketPair {
 struct Hybla {
     rtt0: f64,
     exponent_cap: f64,
+    per_ack: bool,
     ssthresh_est: bool,
     /// Normalised RTT.
     rho: f64,
@@ -101,11 +108,18 @@ impl Hybla {
         Self {
             rtt0: args.number("rtt0"),
             exponent_cap: args.number("exponent_cap"),
+            per_ack: args.is("per", "ack"),
             ssthresh_est: args.flag("ssthresh_est"),
             rho: 1.0,
             srtt_min: Span::MAX,
             pair: PacketPair::default(),
         }
+    }
+
+    /// Increments that `ack` brings. The part of a segment that HyStart++ leaves of an ACK counts as that part.
+    fn increments(&self, flow: &Flow, ack: &Ack) -> f64 {
+        let segments = ack.segments(flow);
+        if self.per_ack { segments.min(f64::from(ack.acks)) } else { segments }
     }
 }
 
@@ -130,13 +144,16 @@ impl Policy for Hybla {
             let (Some(rate), Some(rtt)) = (self.pair.rate, flow.rtt) else { return exponential(w, n) };
             w.ssthresh = (rate * rtt.min.secs()).max(2.0);
         }
-        let per_segment = libm::exp2(self.rho.min(self.exponent_cap)) - 1.0;
-        exponential(w, n * per_segment) / per_segment
+        let increment = libm::exp2(self.rho.min(self.exponent_cap)) - 1.0;
+        let left = exponential(w, self.increments(flow, ack) * increment) / increment;
+        if self.per_ack { 0.0 } else { left }
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        let rho = if flow.phase == Phase::Loss { 1.0 } else { self.rho };
-        additive(w, flow, ack, rho * rho);
+        if flow.phase == Phase::Loss {
+            return additive(w, flow, ack, 1.0);
+        }
+        w.cwnd += self.rho * self.rho * self.increments(flow, ack) / w.cwnd;
     }
 
     fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
@@ -155,11 +172,14 @@ struct Paced {
     host: Windowed<Hybla>,
     on: bool,
     srtt: Span,
+    /// Bytes in flight at the last ACK.
+    in_flight: u64,
 }
 
 impl Controller for Paced {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.srtt = flow.rtt.map_or(Span::ZERO, |rtt| rtt.smoothed);
+        self.in_flight = flow.in_flight;
         self.host.on_ack(flow, ack);
     }
 
@@ -184,8 +204,8 @@ impl Controller for Paced {
         if !self.on || self.srtt == Span::ZERO {
             return wanted;
         }
-        let gain = if wanted.cwnd < wanted.ssthresh { 2.0 } else { 1.2 };
-        let rate = gain * wanted.cwnd as f64 / self.srtt.secs();
+        let gain = if wanted.cwnd < wanted.ssthresh / 2 { 2.0 } else { 1.2 };
+        let rate = gain * wanted.cwnd.max(self.in_flight) as f64 / self.srtt.secs();
         Decision { pacing: Pacing::Rate(Rate(rate as u64)), ..wanted }
     }
 
@@ -215,11 +235,19 @@ mod tests {
     use crate::controller::{Congestion, Pacing};
     use crate::registry::Value;
     use crate::report::Phase;
-    use crate::rig::{Rig, near};
+    use crate::rig::{Rig, near, text};
     use crate::time::Rate;
 
     const LONE: [(&str, Value); 2] =
         [("ssthresh_est", Value::Flag(false)), ("exponent_cap", Value::Number(40.0))];
+
+    /// A round trip of ACKs for one segment each.
+    fn whole_window(rig: &mut Rig, rtt: f64) {
+        let acks = rig.w() as u64;
+        for i in 1..=acks {
+            rig.ack(1.0, rtt / acks as f64, rtt, i == acks);
+        }
+    }
 
     /// The paper's rho, and its growth per round trip (rho^2) and per ACK of slow start (2^rho - 1), at six RTTs.
     #[test]
@@ -239,18 +267,39 @@ mod tests {
             near(rig.w() - 10.0, per_ack, 2e-3);
 
             let mut rig = Rig::new("hybla", &LONE, 1e5, 2.0);
-            rig.ack(1e5, rtt, rtt, true);
-            near(rig.w() - 1e5, rho * rho, 1e-3);
+            whole_window(&mut rig, rtt);
+            near(rig.w() - 1e5, rho * rho, 3e-3); // 1 / W falls by rho^2 / W meanwhile
         }
     }
 
-    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T; segments left over count for congestion avoidance.
+    /// Linux `hybla_cong_avoid` and the paper: an ACK counts once, so ACKs for two segments each halve the growth; by segment
+    /// they do not.
+    #[test]
+    fn an_ack_of_two_segments_counts_once_unless_segments_count() {
+        for (per, in_avoidance, in_slow_start) in [("ack", 8.0, 15.0), ("segment", 16.0, 30.0)] {
+            let given = [LONE[0].clone(), LONE[1].clone(), ("per", text(per))];
+            let mut rig = Rig::new("hybla", &given, 1e4, 2.0);
+            for i in 1..=5000 {
+                rig.ack(2.0, 2e-5, 0.1, i == 5000);
+            }
+            near(rig.w() - 1e4, in_avoidance, 1e-3);
+            let mut rig = Rig::new("hybla", &given, 10.0, 1e6);
+            rig.ack(2.0, 0.1, 0.1, false);
+            near(rig.w() - 10.0, in_slow_start, 1e-6);
+        }
+    }
+
+    /// Linux: at most 2^16 - 1 segments per ACK, and never beyond T. By segment, what is left over counts for congestion
+    /// avoidance.
     #[test]
     fn slow_start_is_capped_and_stops_at_ssthresh() {
         let mut rig = Rig::new("hybla", &[("ssthresh_est", Value::Flag(false))], 10.0, f64::INFINITY);
         rig.ack(1.0, 0.6, 0.6, true);
         near(rig.w(), 65_545.0, 1e-6);
         let mut rig = Rig::new("hybla", &[], 10.0, 500.0);
+        rig.ack(1.0, 0.6, 0.6, true);
+        assert_eq!(rig.w(), 500.0);
+        let mut rig = Rig::new("hybla", &[("per", text("segment"))], 10.0, 500.0);
         rig.ack(1.0, 0.6, 0.6, true);
         near(rig.w(), 500.0 + 576.0 / 500.0, 1e-4);
     }
@@ -299,20 +348,27 @@ mod tests {
 
         let mut rig = Rig::new("hybla", &[], 1e5, 2.0);
         rig.ack(1e-6, 0.1, 0.1, false);
-        rig.ack(1e5, 0.2, 0.2, true);
+        whole_window(&mut rig, 0.2);
         near(rig.w() - 1e5, 16.0, 1e-3);
     }
 
-    /// The rate is cwnd / SRTT, times 1.2 in congestion avoidance and 2 in slow start.
+    /// Linux `tcp_update_pacing_rate`: max(cwnd, packets out) / SRTT, times 2 below half of T and 1.2 from there on.
     #[test]
     fn pacing() {
         let on = [("pacing", Value::Flag(true)), LONE[0].clone()];
-        for (given, t, gain) in [(&on, 2.0, 1.2), (&on, f64::INFINITY, 2.0)] {
-            let mut rig = Rig::new("hybla", given, 1000.0, t);
+        for (t, out, rate_of) in [
+            (2.0, 0.0, 1200.0),
+            (f64::INFINITY, 0.0, 2000.0),
+            (2001.0, 0.0, 2000.0),
+            (1999.0, 0.0, 1200.0),
+            (2.0, 1500.0, 1800.0),
+        ] {
+            let mut rig = Rig::new("hybla", &on, 1000.0, t);
             assert_eq!(rig.cc.decision().pacing, Pacing::Window);
+            rig.flow.in_flight = (out * 1e6) as u64;
             rig.ack(1e-6, 0.025, 0.025, false);
             let Pacing::Rate(Rate(rate)) = rig.cc.decision().pacing else { panic!("it paces") };
-            near(rate as f64, gain * 1e9 / 0.025, 1e-6);
+            near(rate as f64, rate_of * 1e6 / 0.025, 1e-6);
         }
         let mut rig = Rig::new("hybla", &[("pacing", Value::Flag(false))], 1000.0, 2.0);
         rig.ack(1.0, 0.5, 0.5, false);

@@ -34,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("the gap to Wmax over alpha is the growth of a round trip"),
         Param { kind: Kind::Choice(&["eq6", "round"]), ..ACK_MODE },
         FILTER,
-        RULES,
+        Param { kind: Kind::Choice(&["paper", "linux", "ns-2"]), ..RULES },
         BASE_WINDOW,
     ],
     sender: SenderOptions::NONE,

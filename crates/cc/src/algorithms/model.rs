@@ -166,6 +166,11 @@ impl Aggregation {
         Self { began: Time(0), acked: 0, extra: RoundMax::new(window) }
     }
 
+    /// From now on the greatest excess of the last `window` rounds counts. The epoch under way goes on.
+    pub(crate) fn remember(&mut self, window: u64) {
+        self.extra.window = window;
+    }
+
     /// A new epoch begins at `now`.
     pub(crate) fn restart(&mut self, now: Time) {
         (self.began, self.acked) = (now, 0);
@@ -241,6 +246,22 @@ mod tests {
         }
         assert_eq!((steady.get(1_000_000), bursts.get(1_000_000)), (1000, 10_000));
         assert_eq!(bursts.get(50_000), 5000, "at most 100 ms");
+    }
+
+    /// Draft, BBR.extra_acked (UpdateACKAggregation): only the filter's length depends on Startup. The interval goes on while
+    /// ACKs come faster than the bandwidth, so two bursts of a round each add up.
+    #[test]
+    fn a_window_of_one_round_does_not_end_the_interval() {
+        let ack = Ack { acks: 1, acked: 1000, ..Ack::default() };
+        let mut aggregation = Aggregation::new(1.0);
+        aggregation.restart(Time(1));
+        for i in 1..=20_u64 {
+            aggregation.remember(1);
+            aggregation.add(&Flow { now: Time(2), ..Flow::default() }, &ack, i / 11, 1_000_000, u64::MAX);
+        }
+        assert_eq!(aggregation.get(1_000_000), 20_000);
+        aggregation.add(&Flow { now: Time(100_000_000), ..Flow::default() }, &ack, 2, 1_000_000, u64::MAX);
+        assert_eq!(aggregation.get(1_000_000), 1000, "but one round is remembered");
     }
 
     #[test]

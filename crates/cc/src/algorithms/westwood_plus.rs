@@ -3,15 +3,18 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us; RTTmin is of the whole connection, or since the last timeout. The
 //! filter needs some 30 round trips of a steady rate (0.91 of a step, Linux). A loss at the end of slow start comes earlier. On
-//! a long path the estimate is then a fraction of the rate, and so is the window.
+//! a long path the estimate is then a fraction of the rate; by the end of recovery it has had some more round trips.
 //! Rules: one sample of the rate per round trip, b = acknowledged / Delta with Delta > max(RTT, 50 ms), and its filter ->
-//! [`RoundRate::observe`]. At congestion T = max(2, bw RTTmin) and W = min(W, T), after a timeout W = 1 -> `backoff`.
-//! Growth is Reno's.
+//! [`RoundRate::observe`]. The estimate is T = max(2, bw RTTmin). A loss halves W, and when its recovery ends W = T ->
+//! [`Retreat::on_life`]. After a timeout W = 1 and slow start leads up to T -> `backoff`. Growth is Reno's.
 //! Decisions where the authorities differ:
 //!  * `filter`: `linux` cascades two low-passes of 7/8 (default), `paper` has one, `ns-3` one of 0.9 over the mean of two
 //!    samples. The first sample sets them.
-//!  * `rules`: `paper` (also ns-3; default) goes to the estimate when the loss is found. `linux` goes to half then, and to the
-//!    estimate, upwards too, when recovery ends. ECN has no recovery to wait for: half, and the estimate at once.
+//!  * `rules`: `linux` (default; `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR) goes to half when the loss is found, and to the
+//!    estimate that it has when recovery ends, upwards too and whatever limits the sender. ECN has no recovery here whose
+//!    end is reported: the estimate at once. `paper` (also ns-3) goes to the estimate when the loss is found, never up.
+//!    `ns-2` is Linux's module in ns-2.35, whose `Agent/TCP/Linux` does not raise that event: T stays half of the window of
+//!    the loss. The window goes to the estimate that was known then, and from there by slow start to T.
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 
@@ -47,8 +50,10 @@ pub(crate) const FILTER: Param = Param::choice("filter", &["linux", "paper", "ns
 );
 
 /// See the head of this file.
-pub(crate) const RULES: Param = Param::choice("rules", &["paper", "linux"])
-    .about("when the window goes to the estimate: at the loss (paper), or when its recovery ends, half before (linux)");
+pub(crate) const RULES: Param = Param::choice("rules", &["linux", "paper", "ns-2"]).about(
+    "when the window goes to the estimate: when recovery ends, half before (linux); at the loss (paper); at the loss, with \
+     ssthresh at half (ns-2)",
+);
 
 /// The shortest interval of a rate sample (Linux).
 const SHORTEST: Span = Span::from_millis(50);
@@ -161,33 +166,52 @@ impl RoundRate {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rules {
+    Linux,
+    Paper,
+    Ns2,
+}
+
+/// Segments that may follow each other at the end of a recovery (ns-2, `tcp_moderate_cwnd`).
+const BURST: f64 = 3.0;
+
 /// Westwood+'s answer to congestion, which LogWestwood+ shares.
 #[derive(Debug)]
 pub(crate) struct Retreat {
     pub(crate) rate: RoundRate,
-    /// `rules = "linux"`.
-    late: bool,
-    /// The window goes to the estimate when the recovery under way ends.
-    due: bool,
+    rules: Rules,
+    /// A recovery is under way, at whose end the window is set: the estimate at its start.
+    due: Option<f64>,
 }
 
 impl Retreat {
     /// With the parameters [`FILTER`], [`RULES`] and [`BASE_WINDOW`] of `args`.
     pub(crate) fn new(args: &Args) -> Self {
-        Self { rate: RoundRate::new(args), late: args.is(RULES.name, "linux"), due: false }
+        let rules = match () {
+            () if args.is(RULES.name, "paper") => Rules::Paper,
+            () if args.is(RULES.name, "ns-2") => Rules::Ns2,
+            () => Rules::Linux,
+        };
+        Self { rate: RoundRate::new(args), rules, due: None }
     }
 
     /// See [`Policy::backoff`].
     pub(crate) fn backoff(&self, w: &Window, why: Congestion) -> Cut {
-        if self.late && why == Congestion::Loss {
-            return Cut::standard(w.cwnd / 2.0, why);
+        let half = w.cwnd / 2.0;
+        match self.rules {
+            Rules::Linux if why == Congestion::Loss => Cut::standard(half, why),
+            Rules::Ns2 if why == Congestion::Loss => {
+                Cut { ssthresh: half, ..to_estimate(w, self.rate.window(), why) }
+            }
+            _ => to_estimate(w, self.rate.window(), why),
         }
-        to_estimate(w, self.rate.window(), why)
     }
 
     /// See [`Policy::on_congestion`].
     pub(crate) fn on_congestion(&mut self, why: Congestion) {
-        self.due = self.late && why == Congestion::Loss;
+        let late = self.rules != Rules::Paper && why == Congestion::Loss;
+        self.due = late.then(|| self.rate.window());
         if why == Congestion::Timeout {
             self.rate.forget_min();
         }
@@ -195,16 +219,25 @@ impl Retreat {
 
     /// See [`Policy::on_undo`].
     pub(crate) fn on_undo(&mut self) {
-        self.due = false;
+        self.due = None;
         self.rate.stale = false;
     }
 
     /// See [`Policy::on_life`].
     pub(crate) fn on_life(&mut self, w: &mut Window, flow: &Flow, what: Life) {
-        if what == Life::Recovered && core::mem::take(&mut self.due) {
+        if what != Life::Recovered {
+            return;
+        }
+        let Some(at_loss) = self.due.take() else { return };
+        if self.rules == Rules::Linux {
             let target = self.rate.window().max(2.0);
-            w.cwnd = if flow.cwnd_limited { target } else { target.min(w.cwnd) };
-            w.ssthresh = target;
+            *w = Window { cwnd: target, ssthresh: target };
+            return;
+        }
+        let out = flow.in_flight as f64 / f64::from(flow.mss.max(1));
+        w.cwnd = at_loss.max(2.0);
+        if w.cwnd < w.ssthresh {
+            w.cwnd = w.ssthresh.min(out + BURST);
         }
     }
 }
@@ -300,7 +333,7 @@ mod tests {
                 near(rig.t(), 100.0, 0.02);
             }
         }
-        let mut rig = Rig::new("westwood-plus", &[], 1000.0, 2.0);
+        let mut rig = Rig::new("westwood-plus", &[("rules", text("paper"))], 1000.0, 2.0);
         for _ in 0..20 {
             rig.round(0.5);
         }
@@ -330,6 +363,47 @@ mod tests {
         let mut rig = after_rounds("linux", "linux", 110.0);
         rig.congestion(Congestion::Ecn);
         near(rig.w(), 100.0, 0.02);
+    }
+
+    /// Linux `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR: the estimate is the one at the end of recovery, and nothing but it
+    /// decides. A loss in slow start, when the filter has not yet seen the rate, costs half of what is delivered later.
+    #[test]
+    fn the_estimate_is_taken_when_recovery_ends_whatever_limits_the_sender() {
+        for limited in [true, false] {
+            let mut rig = Rig::new("westwood-plus", &[], 10.0, f64::INFINITY);
+            rig.ack(0.001, 0.5, 0.5, false);
+            for _ in 0..5 {
+                rig.path(100.0, 0.5);
+            }
+            rig.congestion(Congestion::Loss);
+            let at_loss = rig.w();
+            rig.flow.phase = Phase::Recovery;
+            for _ in 0..200 {
+                rig.ack(50.0, 0.25, 0.5, false);
+            }
+            rig.flow.cwnd_limited = limited;
+            rig.cc.on_life(&rig.flow, Life::Recovered);
+            near(rig.w(), 100.0, 0.01);
+            near(rig.t(), 100.0, 0.01);
+            assert!(at_loss > 110.0, "half of {} segments", 2.0 * at_loss);
+        }
+    }
+
+    /// ns-2.35 tcp-linux.cc, `tcp_fastretrans_alert`: ssthresh is half of the window of the loss, and the window what is in
+    /// flight and three segments, from which slow start leads back.
+    #[test]
+    fn ns_2_leaves_the_threshold_at_half() {
+        let mut rig = after_rounds("ns-2", "linux", 300.0);
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), 100.0, 0.02);
+        near(rig.t(), before / 2.0, 1e-6);
+        rig.flow.in_flight = 97_000_000;
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        near(rig.w(), 100.0, 1e-6);
+        near(rig.t(), before / 2.0, 1e-6);
+        rig.path(100.0, 0.5);
+        near(rig.w(), before / 2.0, 0.02);
     }
 
     /// After a timeout RTTmin is that of the next sample: a path that has become longer is seen.
@@ -365,7 +439,7 @@ mod tests {
     fn the_rate_under_regular_loss() {
         let (p, rtt, min) = (1e-6, 0.5, 0.45);
         let expected = 1.0 / libm::sqrt(rtt * (rtt - min) * p);
-        let mut rig = Rig::new("westwood-plus", &[], expected * rtt, 2.0);
+        let mut rig = Rig::new("westwood-plus", &[("rules", text("paper"))], expected * rtt, 2.0);
         rig.ack(0.001, min, min, false);
         let (mut since, mut sent, mut losses, mut begin) = (0.0, 0.0, 0, 0.0);
         while losses < 12 {

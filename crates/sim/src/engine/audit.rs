@@ -28,6 +28,7 @@ pub(crate) fn check(
     let found = under_way(directions, flows.len());
     for ((flow, flow_plan), found) in flows.iter().zip(&plan.flows).zip(found) {
         balance_flow(flow, flow_plan, found)?;
+        goodput(plan, end, flow, flow_plan)?;
         ends(plan, end, flow, flow_plan)?;
     }
     Ok(())
@@ -60,16 +61,16 @@ fn balance_flow(flow: &FlowState, plan: &FlowPlan, found: [u64; 2]) -> Result<()
         let law = "each packet that a flow sends arrives, is dropped, or is under way";
         let accounted =
             [books.arrived, missing.dropped, missing.beyond, found].into_iter().fold(0, u64::wrapping_add);
-        hold(law, books.sent == accounted, || {
-            format!("flow {}, {kind}: {books:?}, {missing:?}, {found} under way", plan.name)
-        })?;
+        let numbers = || format!("flow {}, {kind}: {books:?}, {missing:?}, {found} under way", plan.name);
+        hold(law, books.sent == accounted, numbers)?;
+        hold("no more packets of a flow are dropped than it sends", missing.dropped <= books.sent, numbers)?;
     }
     Ok(())
 }
 
 /// Both ends of one flow.
 fn ends(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach> {
-    let (Kind::Tcp(tcp), Source::Tcp { cc, options, bytes }) = (&flow.kind, &*flow_plan.source) else {
+    let (Kind::Tcp(tcp), Source::Tcp { cc, bytes, .. }) = (&flow.kind, &*flow_plan.source) else {
         return Ok(());
     };
     let name = &flow_plan.name;
@@ -91,13 +92,24 @@ fn ends(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Resul
         law,
         bytes.is_none_or(|b| tcp.delivered_bytes() <= b && (!done || tcp.delivered_bytes() == b)),
         || format!("flow {name}: {} of {bytes:?}", tcp.delivered_bytes()),
-    )?;
+    )
+}
+
+/// The goodput of one flow, headers included, against the rates of its links.
+fn goodput(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach> {
+    let (packets, wire) = match (&flow.kind, &*flow_plan.source) {
+        (Kind::Tcp(tcp), Source::Tcp { options, .. }) => {
+            (tcp.receiver.delivered(), options.mss + options.header)
+        }
+        (Kind::Cbr(cbr), _) => (flow.data.arrived, u32::from(cbr.size)),
+        (Kind::Tcp(_), Source::Cbr { .. }) => return Ok(()),
+    };
     let slowest = flow_plan.path.iter().map(|d| d.of(&plan.links).rate_bps).min().unwrap_or(u64::MAX);
-    let wire = u128::from(options.mss + options.header) * 8;
     // The last segment may be short, and one may have been sent on the remainder of a nanosecond.
-    let bits = u128::from(got.saturating_sub(2)) * wire;
-    let could = u128::from(slowest) * u128::from(end.since(flow.start).0) / 1_000_000_000;
+    let bits = u128::from(packets.saturating_sub(2)) * u128::from(wire) * 8;
+    let life = flow.life_ends(end).since(flow.start);
+    let could = u128::from(slowest) * u128::from(life.0) / 1_000_000_000;
     hold("no flow is faster than the slowest link of its path", bits <= could, || {
-        format!("flow {name}: {bits} bits where {could} could pass")
+        format!("flow {}: {bits} bits where {could} could pass in its life", flow_plan.name)
     })
 }

@@ -10,16 +10,17 @@ use crate::resolve::plan::Plan;
 
 /// The most packets and segments that a run may keep.
 const MOST: u64 = 1 << 26;
-/// Directions and flows that each look pays for. To count so many costs nothing beside the events between two looks.
-const PER_LOOK: u64 = 1 << 10;
+/// Directions and flows that each call of [`MemoryBound::is_exceeded`] pays for. To count so many costs nothing beside the events between
+/// two calls.
+const PER_CALL: u64 = 1 << 10;
 
 /// Says when to count packets and segments, and how many are too many.
 #[derive(Debug)]
 pub(super) struct MemoryBound {
     /// The most that a run may keep.
     pub(super) most: u64,
-    /// Looks since the last count.
-    looks: u64,
+    /// Calls since the last count.
+    calls: u64,
 }
 
 /// Packets for which directions keep something, and segments for which senders hold memory.
@@ -33,18 +34,18 @@ struct Count {
 
 impl Default for MemoryBound {
     fn default() -> Self {
-        Self { most: MOST, looks: 0 }
+        Self { most: MOST, calls: 0 }
     }
 }
 
 impl MemoryBound {
-    /// Does the run keep too much? Called at each look; counts only if enough has happened since the last count to pay for it.
+    /// Does the run keep too much? Called now and then; counts only if enough has happened since the last count to pay for it.
     pub(super) fn is_exceeded(&mut self, flows: &[FlowState], directions: &mut [Direction]) -> bool {
-        self.looks += 1;
-        if self.looks * PER_LOOK < (directions.len() + flows.len()) as u64 {
+        self.calls += 1;
+        if self.calls * PER_CALL < (directions.len() + flows.len()) as u64 {
             return false;
         }
-        self.looks = 0;
+        self.calls = 0;
         Count::new(flows, directions).exceeds(self.most)
     }
 

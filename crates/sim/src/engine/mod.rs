@@ -18,7 +18,7 @@ use crate::resolve::plan::Plan;
 pub use error::RunError;
 use fast_path::FastPath;
 use network::Network;
-pub use network::{EVENTS_PER_LOOK, Supply, Watch};
+pub use network::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, Supply, Watch};
 use reference::Reference;
 
 /// Runs `plan` to its end.
@@ -39,7 +39,7 @@ pub fn run_captured(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    let network = Network::new(plan, capture, supply)?;
+    let network = Network::new(plan, capture, supply, watch)?;
     let network = match fast_path::eligibility(plan, &network) {
         Some(eligible) => FastPath::new(plan, network, eligible).run(watch)?,
         None => Reference::new(plan, network).run(watch)?,
@@ -60,10 +60,10 @@ pub fn run_by_reference(
     supply: &mut Supply<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, RunError> {
-    Reference::new(plan, Network::new(plan, None, supply)?).run(watch)?.finish(plan)
+    Reference::new(plan, Network::new(plan, None, supply, watch)?).run(watch)?.finish(plan)
 }
 
 /// A [`Supply`] for plans that use only registered controllers.
-pub fn no_supply(key: &str, _start: Start) -> Result<Box<dyn Controller>, String> {
+pub fn no_supply(key: &str, _flow: &str, _start: Start) -> Result<Box<dyn Controller>, String> {
     Err(format!("no controller was supplied under the name {key:?}"))
 }

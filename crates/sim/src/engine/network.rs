@@ -22,13 +22,18 @@ use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
 use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 
-/// How many events pass between two calls of a [`Watch`].
-pub const EVENTS_PER_LOOK: u64 = 1 << 16;
+/// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
+pub const EVENTS_PER_LOOK: u64 = 1 << 6;
+/// How many calls of a [`Watch`] pass between two counts of the rows and the memory that a run keeps.
+pub const LOOKS_PER_COUNT: u64 = 1 << 10;
+/// How many flows are set up between two calls of a [`Watch`].
+const FLOWS_PER_LOOK: usize = 1 << 10;
 
-/// Builds the controllers of [`CcPlan::Supplied`] from the key and the start of the connection.
-pub type Supply<'a> = dyn FnMut(&str, Start) -> Result<Box<dyn Controller>, String> + 'a;
+/// Builds the controllers of [`CcPlan::Supplied`] from the key, the name of the flow, and the start of its connection.
+pub type Supply<'a> = dyn FnMut(&str, &str, Start) -> Result<Box<dyn Controller>, String> + 'a;
 
-/// Called once in [`EVENTS_PER_LOOK`] events with the share of simulated time that has passed; false stops the run.
+/// Called once in [`EVENTS_PER_LOOK`] events, and now and then while a run is set up, with the share of simulated time that has passed.
+/// False stops the run. It is called so often that it should do no more than read a flag; what costs more, once in many calls.
 pub type Watch<'a> = dyn FnMut(f64) -> bool + 'a;
 
 /// The state of a run.
@@ -48,6 +53,8 @@ pub(super) struct Network {
     /// Data packets that have reached receivers.
     pub(super) packets: u64,
     pub(super) memory: MemoryBound,
+    /// Looks so far.
+    looks: u64,
 }
 
 impl Network {
@@ -56,6 +63,7 @@ impl Network {
         plan: &Plan,
         capture: Option<&Capture>,
         supply: &mut Supply<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<Self, RunError> {
         let tap = Tap::new(plan, capture)?;
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
@@ -64,17 +72,27 @@ impl Network {
             directions.push(Direction::new(of, plan.seed, &name));
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
+        let mut flows = Vec::with_capacity(plan.flows.len());
+        for part in plan.flows.chunks(FLOWS_PER_LOOK) {
+            if !watch(0.0) {
+                return Err(RunError::Interrupted);
+            }
+            for flow in part {
+                flows.push(host(plan, flow, supply)?);
+            }
+        }
         Ok(Self {
             seed: plan.seed,
             end: Time(plan.duration.0),
             directions,
             classes,
-            flows: plan.flows.iter().map(|flow| host(plan, flow, supply)).collect::<Result<_, _>>()?,
+            flows,
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
             tap,
             packets: 0,
             memory: MemoryBound::default(),
+            looks: 0,
         })
     }
 
@@ -107,6 +125,15 @@ impl Network {
     /// Looks after the run when `share` of it is over: memory, rows, and whether the caller wants to go on. False if the run must end
     /// because it keeps too much; [`Network::finish`] says so.
     pub(super) fn look(&mut self, share: f64, watch: &mut Watch<'_>) -> Result<bool, RunError> {
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS_PER_COUNT) && !self.count()? {
+            return Ok(false);
+        }
+        if watch(share) { Ok(true) } else { Err(RunError::Interrupted) }
+    }
+
+    /// Counts what the run keeps. False if it is too much.
+    fn count(&mut self) -> Result<bool, RunError> {
         let mut rows = self.recorder.rows();
         if let Some(tap) = &mut self.tap {
             tap.check()?;
@@ -116,10 +143,7 @@ impl Network {
         if rows > most {
             return Err(RunError::Rows { most });
         }
-        if self.memory.is_exceeded(&self.flows, &mut self.directions) {
-            return Ok(false);
-        }
-        if watch(share) { Ok(true) } else { Err(RunError::Interrupted) }
+        Ok(!self.memory.is_exceeded(&self.flows, &mut self.directions))
     }
 
     /// The run is over: balances the books and writes the report.
@@ -171,14 +195,19 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
     let cc = match &*flow.source {
         Source::Cbr { .. } => None,
         Source::Tcp { cc, options, .. } => {
-            let built = build(cc, options, supply);
+            let built = build(cc, &flow.name, options, supply);
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
     Ok(FlowState::new(flow, start, cc))
 }
 
-fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<dyn Controller>, String> {
+fn build(
+    cc: &CcPlan,
+    flow: &str,
+    options: &Options,
+    supply: &mut Supply<'_>,
+) -> Result<Box<dyn Controller>, String> {
     let start = Start {
         mss: options.mss,
         initial_window: options.initial_window,
@@ -186,7 +215,7 @@ fn build(cc: &CcPlan, options: &Options, supply: &mut Supply<'_>) -> Result<Box<
     };
     match cc {
         CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
-        CcPlan::Supplied { key } => supply(key, start),
+        CcPlan::Supplied { key } => supply(key, flow, start),
     }
 }
 

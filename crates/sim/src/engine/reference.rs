@@ -202,7 +202,7 @@ impl Reference {
         let flow = &mut self.network.flows[f];
         flow.data.arrived += 1;
         match &mut flow.kind {
-            Kind::Cbr(cbr) => cbr.delivered(),
+            Kind::Cbr(cbr) => cbr.on_data(self.now),
             Kind::Tcp(tcp) => {
                 let answers = tcp.on_data(self.now, &mut packet, 0, &mut self.network.sacks);
                 let due = tcp.receiver_deadline();

@@ -47,8 +47,8 @@ pub(crate) struct Cbr {
     /// When the next packet is due, and the remainder of that time in 1/rate nanoseconds.
     due: u64,
     carry: u64,
-    sent: u64,
-    delivered: u64,
+    /// When its last packet so far arrived.
+    last_arrival: Time,
 }
 
 /// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
@@ -369,17 +369,7 @@ fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 
 impl Cbr {
     pub(crate) fn new(rate: u64, size: u16, on: u64, off: u64, start: Time) -> Self {
-        Self {
-            rate: rate.max(1),
-            size,
-            on,
-            off,
-            begin: start.0,
-            due: start.0,
-            carry: 0,
-            sent: 0,
-            delivered: 0,
-        }
+        Self { rate: rate.max(1), size, on, off, begin: start.0, due: start.0, carry: 0, last_arrival: start }
     }
 
     /// When the next packet is due.
@@ -387,13 +377,13 @@ impl Cbr {
         Time(self.due)
     }
 
-    pub(crate) fn delivered(&mut self) {
-        self.delivered += 1;
+    /// A packet arrives at `at`.
+    pub(crate) fn on_data(&mut self, at: Time) {
+        self.last_arrival = self.last_arrival.max(at);
     }
 
     /// One packet leaves now; the next is due one packet time later, or when the next on-period begins.
     pub(crate) fn send(&mut self) {
-        self.sent += 1;
         let work = u64::from(self.size) * 8 * 1_000_000_000 + self.carry;
         self.due = self.due.saturating_add(work / self.rate);
         self.carry = work % self.rate;
@@ -480,6 +470,17 @@ impl FlowState {
         }
     }
 
+    /// When the life of the flow ends in a run that ends at `end`: when a connection has all it has sent acknowledged and sends nothing
+    /// more. A constant-rate source that stops learns of no arrival. Its life ends when its last packet arrives, so that what waits at the
+    /// stop is not taken to come in no time.
+    pub(crate) fn life_ends(&self, end: Time) -> Time {
+        end.min(match &self.kind {
+            Kind::Tcp(tcp) => tcp.done_at,
+            Kind::Cbr(_) if self.data.arrived + self.missing_data.dropped < self.data.sent => end,
+            Kind::Cbr(cbr) => self.stop.max(cbr.last_arrival),
+        })
+    }
+
     /// What the flow has achieved when the run ends at `end`.
     pub(crate) fn report(&mut self, name: &str, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
@@ -488,7 +489,7 @@ impl FlowState {
             start_s: self.start.secs(),
             goodput_bps: 0.0,
             delivered_bytes: 0,
-            sent_packets: 0,
+            sent_packets: self.data.sent,
             retransmitted_packets: 0,
             dropped_packets: self.missing_data.dropped,
             timeouts: 0,
@@ -501,18 +502,12 @@ impl FlowState {
             completion_s: None,
             limited: LimitShares::default(),
         };
-        let mut life_ends = end;
+        let life_ends = self.life_ends(end);
         match &mut self.kind {
-            Kind::Cbr(cbr) => {
-                life_ends = life_ends.min(self.stop);
-                report.delivered_bytes = cbr.delivered * u64::from(cbr.size);
-                report.sent_packets = cbr.sent;
-            }
+            Kind::Cbr(cbr) => report.delivered_bytes = self.data.arrived * u64::from(cbr.size),
             Kind::Tcp(tcp) => {
-                life_ends = life_ends.min(tcp.done_at);
                 report.delivered_bytes = tcp.delivered_bytes();
                 let counters = tcp.sender.counters();
-                report.sent_packets = counters.sent;
                 report.retransmitted_packets = counters.retransmitted;
                 report.timeouts = counters.timeouts;
                 report.spurious_timeouts = counters.spurious_timeouts;

@@ -14,6 +14,7 @@ use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::codel::{CodelPlan, CodelState};
 use crate::queue::context::{Context, QueueLimit};
 use crate::queue::kind::{QueueKeys, QueuePlan, Rule};
+use crate::queue::largest_backlog::LargestBacklog;
 use crate::queue::packet_store::{Fifo, Store};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, QueueSize, Size};
@@ -106,6 +107,8 @@ struct FlowQueue {
     deficit: i64,
     /// On one of the lists.
     active: bool,
+    /// Among those that have grown.
+    grown: bool,
     /// The one behind it on its list.
     next: u32,
 }
@@ -115,6 +118,31 @@ struct FlowQueue {
 struct List {
     head: u32,
     tail: u32,
+}
+
+/// A round of the queues in debt, while the next packet is looked for.
+#[derive(Clone, Copy, Debug)]
+enum Round {
+    /// No queue has been found in debt since it began.
+    Open,
+    /// Every queue since this one has been left in debt.
+    From(u32),
+    /// A queue has paid its debt. It sends before another round is over.
+    Pays,
+}
+
+impl Round {
+    /// Old queue `i` has had its quantum and is still in debt. Is a round over in which every queue was?
+    fn is_over(&mut self, i: u32) -> bool {
+        match *self {
+            Round::Open => {
+                *self = Round::From(i);
+                false
+            }
+            Round::From(first) => first == i,
+            Round::Pays => false,
+        }
+    }
 }
 
 /// The queues of one direction.
@@ -127,6 +155,10 @@ struct FqCodelState {
     old: List,
     packets: u64,
     bytes: u64,
+    /// No queue has more bytes than here, unless it is among those that have grown. Not built before there is no room.
+    largest: LargestBacklog,
+    /// The queues that packets have come to since there was no room.
+    grown: Vec<u32>,
 }
 
 impl AtDeparture for FqCodelState {
@@ -141,13 +173,20 @@ impl AtDeparture for FqCodelState {
             queue.deficit = i64::from(self.plan.quantum);
             self.new.append(&mut self.queues, i);
         }
+        let queue = &mut self.queues[i as usize];
+        if !queue.grown {
+            queue.grown = true;
+            self.grown.push(i);
+        }
         // Half of a queue may be fewer bytes than have come.
         while !idle && self.is_over() {
-            self.shed(store);
+            let fattest = self.fattest();
+            self.shed(fattest, store);
         }
     }
 
     fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet> {
+        let mut round = Round::Open;
         loop {
             let is_new = self.new.head != NONE;
             let i = if is_new { self.new.head } else { self.old.head };
@@ -157,8 +196,15 @@ impl AtDeparture for FqCodelState {
             let queue = &mut self.queues[i as usize];
             if queue.deficit <= 0 {
                 queue.deficit += i64::from(self.plan.quantum);
+                let in_debt = queue.deficit <= 0;
                 self.front(is_new);
                 self.old.append(&mut self.queues, i);
+                if !in_debt {
+                    round = Round::Pays;
+                } else if !is_new && round.is_over(i) {
+                    self.skip_rounds();
+                    round = Round::Open;
+                }
                 continue;
             }
             let (packets, bytes) = (queue.fifo.packets, queue.fifo.bytes);
@@ -169,6 +215,7 @@ impl AtDeparture for FqCodelState {
                 queue.deficit -= i64::from(packet.size);
                 return Some(packet);
             }
+            round = Round::Open;
             self.front(is_new);
             if is_new && self.old.head != NONE {
                 // Once round the old ones, so that a flow cannot stay new by sending one packet at a time.
@@ -187,10 +234,18 @@ impl AtDeparture for FqCodelState {
 impl FqCodelState {
     fn new(plan: FqCodelPlan, limit: QueueLimit) -> Self {
         let fifo = Fifo::default();
-        let queue = FlowQueue { fifo, codel: CodelState::default(), deficit: 0, active: false, next: NONE };
+        let queue = FlowQueue {
+            fifo,
+            codel: CodelState::default(),
+            deficit: 0,
+            active: false,
+            grown: false,
+            next: NONE,
+        };
         let empty = List { head: NONE, tail: NONE };
         let queues = vec![queue; plan.queues as usize];
-        Self { plan, limit, queues, new: empty, old: empty, packets: 0, bytes: 0 }
+        let (largest, grown) = (LargestBacklog::default(), Vec::new());
+        Self { plan, limit, queues, new: empty, old: empty, packets: 0, bytes: 0, largest, grown }
     }
 
     /// Does more wait than there is room for?
@@ -203,15 +258,8 @@ impl FqCodelState {
 
     /// Drops from the queue with most bytes.
     #[cold]
-    fn shed(&mut self, store: &mut Store) {
-        let mut fattest = 0;
-        for (i, queue) in self.queues.iter().enumerate() {
-            // The first of equals, so that the order of queues decides.
-            if queue.fifo.bytes > self.queues[fattest].fifo.bytes {
-                fattest = i;
-            }
-        }
-        let fifo = &mut self.queues[fattest].fifo;
+    fn shed(&mut self, fattest: u32, store: &mut Store) {
+        let fifo = &mut self.queues[fattest as usize].fifo;
         let half = fifo.bytes / 2;
         for _ in 0..BATCH {
             let Some((_, packet)) = store.pop(fifo) else { break };
@@ -221,6 +269,48 @@ impl FqCodelState {
             if fifo.bytes <= half {
                 break;
             }
+        }
+    }
+
+    /// The queue with most bytes; of equals the first, so that the order of queues decides.
+    fn fattest(&mut self) -> u32 {
+        if self.largest.is_empty() {
+            self.largest = LargestBacklog::new(self.plan.queues);
+        }
+        for i in self.grown.drain(..) {
+            let queue = &mut self.queues[i as usize];
+            queue.grown = false;
+            self.largest.set(i, queue.fifo.bytes);
+        }
+        loop {
+            let (i, bytes) = self.largest.first();
+            let left = self.queues[i as usize].fifo.bytes;
+            if left == bytes {
+                return i;
+            }
+            // It has sent since.
+            self.largest.set(i, left);
+        }
+    }
+
+    /// Every queue is old, and in debt after a whole round. Leaves out all rounds but the one that ends the first debt: a round gives each
+    /// a quantum and keeps their order.
+    #[cold]
+    fn skip_rounds(&mut self) {
+        let quantum = i64::from(self.plan.quantum);
+        let mut most = i64::MIN;
+        self.each_old(|queue| most = most.max(queue.deficit));
+        let skipped = -most / quantum;
+        if skipped > 0 {
+            self.each_old(|queue| queue.deficit += skipped * quantum);
+        }
+    }
+
+    fn each_old(&mut self, mut change: impl FnMut(&mut FlowQueue)) {
+        let mut i = self.old.head;
+        while i != NONE {
+            change(&mut self.queues[i as usize]);
+            i = self.queues[i as usize].next;
         }
     }
 
@@ -244,7 +334,10 @@ impl List {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
     /// Flows 0 to 2, each with a queue of its own, all of whose packets come and go at the same instant.
     struct Bench {
         fq: FqCodelState,
@@ -377,5 +470,115 @@ mod tests {
         // So does one that is larger than all room.
         bench.push(2, 3001);
         assert_eq!((bench.store.verdicts.dropped, bench.fq.bytes), (3, 2240));
+    }
+
+    /// Algorithms as plain as RFC 8290 has them.
+    impl FqCodelState {
+        /// The fattest queue by a look at every queue (section 4.1).
+        fn scan(&self) -> u32 {
+            let bytes = |i: &u32| self.queues[*i as usize].fifo.bytes;
+            (0..self.plan.queues).rev().max_by_key(bytes).expect("a queue")
+        }
+
+        fn enqueue_plainly(&mut self, packet: Packet, class: Class, store: &mut Store) {
+            self.enqueue(Time(0), packet, class, true, store);
+            while self.is_over() {
+                let fattest = self.scan();
+                self.shed(fattest, store);
+            }
+        }
+
+        /// The next packet by rounds in each of which every queue has a quantum (section 4.2).
+        fn dequeue_plainly(&mut self, now: Time, store: &mut Store) -> Option<Packet> {
+            loop {
+                let is_new = self.new.head != NONE;
+                let i = if is_new { self.new.head } else { self.old.head };
+                if i == NONE {
+                    return None;
+                }
+                let queue = &mut self.queues[i as usize];
+                if queue.deficit <= 0 {
+                    queue.deficit += i64::from(self.plan.quantum);
+                    self.front(is_new);
+                    self.old.append(&mut self.queues, i);
+                    continue;
+                }
+                let (packets, bytes) = (queue.fifo.packets, queue.fifo.bytes);
+                let packet = queue.codel.next(&self.plan.codel, now, &mut queue.fifo, store);
+                self.packets -= packets - queue.fifo.packets;
+                self.bytes -= bytes - queue.fifo.bytes;
+                if let Some(packet) = packet {
+                    queue.deficit -= i64::from(packet.size);
+                    return Some(packet);
+                }
+                self.front(is_new);
+                if is_new && self.old.head != NONE {
+                    self.old.append(&mut self.queues, i);
+                } else {
+                    self.queues[i as usize].active = false;
+                }
+            }
+        }
+
+        /// Deficits, lists and backlogs.
+        fn shape(&self) -> Vec<(i64, bool, u32, u64)> {
+            let shape = |queue: &FlowQueue| (queue.deficit, queue.active, queue.next, queue.fifo.bytes);
+            self.queues.iter().map(shape).collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn short_cuts_give_what_a_scan_and_single_rounds_give(
+            queues in 1_u32..12,
+            quantum in prop::sample::select(vec![1_u32, 7, 300, 1514, 65_535]),
+            limit in prop::sample::select(vec![QueueLimit::Packets(12), QueueLimit::Bytes(9_000), QueueLimit::Packets(300)]),
+            // A size of zero takes a packet out. Few sizes, so that queues often have as many bytes.
+            steps in prop::collection::vec(
+                (0_u32..12, prop::sample::select(vec![0_u16, 0, 40, 760, 1500, 3000]), 0_u64..20),
+                1..300,
+            ),
+        ) {
+            let mut benches = [Bench::new(1), Bench::new(1)];
+            for bench in &mut benches {
+                let plan = FqCodelPlan { queues, quantum, ..bench.fq.plan };
+                bench.fq = FqCodelState::new(plan, limit);
+            }
+            let [quick, plain] = &mut benches;
+            let mut now = Time(0);
+            for (flow, size, ms) in steps {
+                if size == 0 {
+                    now = now + Span::from_millis(ms);
+                    let packet = quick.fq.dequeue(now, &mut quick.store);
+                    prop_assert_eq!(packet, plain.fq.dequeue_plainly(now, &mut plain.store));
+                } else {
+                    let packet = Packet { flow, size, ..Packet::default() };
+                    let class = Class { hash: u64::from(flow) << 60, ..Class::default() };
+                    quick.fq.enqueue(Time(0), packet, class, false, &mut quick.store);
+                    plain.fq.enqueue_plainly(packet, class, &mut plain.store);
+                }
+                prop_assert_eq!(quick.fq.shape(), plain.fq.shape());
+                let untold = [&*quick, &*plain].map(|bench| &bench.store.verdicts.untold);
+                prop_assert_eq!(untold[0], untold[1]);
+            }
+        }
+    }
+
+    /// A scan of all queues for each drop, or a round for each byte of a quantum, would take minutes.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "how long it takes is the question")]
+    fn many_queues_and_a_small_quantum_cost_little() {
+        let begin = std::time::Instant::now();
+        let mut bench = Bench::new(100);
+        bench.fq =
+            FqCodelState::new(FqCodelPlan { queues: 1 << 16, quantum: 1, ..bench.fq.plan }, bench.fq.limit);
+        (0..1_000_000).for_each(|i| bench.push(i % 256, 1500));
+        assert!(bench.store.verdicts.dropped > 900_000);
+        for i in 0..1_000_000 {
+            assert!(bench.next().is_some());
+            bench.push(i % 20, 60_000);
+        }
+        let seconds = begin.elapsed().as_secs();
+        assert!(seconds < 20, "{seconds} s");
     }
 }

@@ -10,6 +10,7 @@ mod drop_tail;
 mod dual_pi2;
 mod fq_codel;
 pub(crate) mod kind;
+mod largest_backlog;
 pub(crate) mod on_arrival;
 pub(crate) mod packet_store;
 mod pie;

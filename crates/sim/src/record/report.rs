@@ -36,11 +36,13 @@ pub struct FlowReport {
     pub cc: String,
     /// When the flow started, seconds.
     pub start_s: f64,
-    /// In-order payload bits handed to the receiving application per second of the flow's life.
+    /// In-order payload bits handed to the receiving application per second of the flow's life. It begins with the flow, and ends when the
+    /// last byte is acknowledged, at the latest with the run. The life of a constant-rate flow that stops ends with the stop, or with the
+    /// arrival of its last packet if that is later. So no goodput is above the rate of a link of its path.
     pub goodput_bps: f64,
     /// In-order payload bytes handed to the receiving application.
     pub delivered_bytes: u64,
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, retransmissions and probes included.
     pub sent_packets: u64,
     /// Retransmissions.
     pub retransmitted_packets: u64,

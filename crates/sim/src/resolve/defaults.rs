@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, Source};
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Scenario, Spurious, Traffic,
+    Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
 };
 
 impl Scenario {
@@ -121,6 +121,10 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     flow.ect1.get_or_insert(o.ect1);
     flow.handshake.get_or_insert(o.handshake);
     flow.initial_rto.get_or_insert(Duration(o.initial_rto));
+    flow.rto.get_or_insert(match o.rto {
+        RtoRule::Rfc6298 => Rto::Rfc6298,
+        RtoRule::Linux => Rto::Linux,
+    });
     flow.min_rto.get_or_insert(Duration(o.min_rto));
     flow.max_rto.get_or_insert(Duration(o.max_rto));
     flow.granularity.get_or_insert(Duration(o.granularity));

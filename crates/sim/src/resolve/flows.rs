@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Spurious, Traffic};
+use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
 /// Most flows of a run.
 const MAX_FLOWS: u64 = 100_000;
@@ -519,6 +519,10 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     }
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
+    o.rto = flow.rto.map_or(o.rto, |rule| match rule {
+        Rto::Rfc6298 => RtoRule::Rfc6298,
+        Rto::Linux => RtoRule::Linux,
+    });
     o.min_rto = flow.min_rto.map_or(o.min_rto, |d| d.0);
     o.max_rto = flow.max_rto.map_or(o.max_rto, |d| d.0);
     o.granularity = flow.granularity.map_or(o.granularity, |d| d.0);

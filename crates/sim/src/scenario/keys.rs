@@ -262,7 +262,7 @@ pub struct Flow {
     /// SACK. Paper no, modern yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
-    /// Window at the end of a recovery without SACK (RFC 6582). Default "flight-size".
+    /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", modern "flight-size".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newreno_exit: Option<FullAck>,
     /// Proportional rate reduction (RFC 9937). Paper no, modern yes.
@@ -297,7 +297,11 @@ pub struct Flow {
     /// Retransmission timeout before the first RTT sample. Paper "3 s", modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
-    /// Smallest retransmission timeout. Paper "200 ms", modern "1 s".
+    /// How the retransmission timeout follows from round-trip times. Paper "rfc6298", modern "linux".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rto: Option<Rto>,
+    /// Smallest retransmission timeout; with `rto = "linux"` what it adds to the smoothed round-trip time at least. Paper "200 ms",
+    /// modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
     /// Largest retransmission timeout. Default "60 s".
@@ -382,6 +386,17 @@ pub enum FullAck {
     FlightSize,
     /// Option 2: ssthresh, as ns-2.
     Ssthresh,
+}
+
+/// How the retransmission timeout follows from round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Rto {
+    /// SRTT + 4 RTTVAR, at least `min_rto` (RFC 6298).
+    #[serde(rename = "rfc6298")]
+    Rfc6298,
+    /// SRTT + RTTVAR, which is at least `min_rto`, grows at once and decays once per round trip (Linux).
+    #[serde(rename = "linux")]
+    Linux,
 }
 
 /// How a sender detects a timeout that was not needed.

@@ -46,6 +46,38 @@ fn where_nothing_arrives_the_timer_backs_off_for_a_month() {
 }
 
 #[test]
+fn probes_count_as_sent() {
+    let link = "loss = { kind = \"packet-error\", rate = 1.0 }";
+    let r = report(&one("600 s", "10 Mbit/s", "250 ms", link, "cc = \"star\"\nprofile = \"paper\""));
+    let f = &r.flows[0];
+    // Each timeout is followed by AEN's probe, which is no retransmission.
+    assert!(f.timeouts > 5 && f.retransmitted_packets < f.sent_packets, "{f:?}");
+    assert_eq!((f.dropped_packets, f.delivered_bytes), (f.sent_packets, 0));
+}
+
+#[test]
+fn the_goodput_of_a_flow_that_stops_is_that_of_the_link() {
+    let link = "queue = { kind = \"drop-tail\", limit = \"100000 packets\" }";
+    let cbr = |rate, stop| {
+        let flow = format!(
+            "{stop}\ntraffic = {{ kind = \"cbr\", rate = \"{rate} Mbit/s\", packet = \"1000 bytes\" }}"
+        );
+        let r = report(&one("20 s", "1 Mbit/s", "20 ms", link, &flow));
+        (r.flows[0].delivered_bytes, r.flows[0].goodput_bps)
+    };
+    // 1250 packets of 8 ms: the last comes after 10.02 s.
+    assert_eq!(cbr(10, "stop = \"1 s\""), (1_250_000, 1e7 / 10.02));
+    // A source as fast as the link: its last packet is sent at 0.992 s and arrives 28 ms later.
+    assert_eq!(cbr(1, "stop = \"1 s\""), (125_000, 1e6 / 1.02));
+    // Without a stop the life is the run: 2497 packets by 20 s.
+    assert_eq!(cbr(10, ""), (2_497_000, 2_497_000.0 * 8.0 / 20.0));
+    // The run ends before the last has come: its life is the run.
+    let flow = "stop = \"1 s\"\ntraffic = { kind = \"cbr\", rate = \"10 Mbit/s\", packet = \"1000 bytes\" }";
+    let r = report(&one("5 s", "1 Mbit/s", "20 ms", link, flow));
+    assert_eq!(r.flows[0].goodput_bps, 622_000.0 * 8.0 / 5.0);
+}
+
+#[test]
 fn without_a_buffer_only_the_packet_in_transmission_passes() {
     let link = "queue = { kind = \"drop-tail\", limit = \"0 packets\" }";
     let flow = "cc = \"reno\"\ninitial_window = 10000\nprofile = \"paper\"";

@@ -11,3 +11,4 @@ mod scenario_errors;
 mod scenario_resolve;
 mod scenario_text;
 mod tfrc;
+mod timers;

@@ -1,6 +1,12 @@
 //! The promises that every run keeps.
 
-use bentpipe_sim::{no_supply, run};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Pacing, Start, Time};
+use bentpipe_sim::plan::{CcPlan, Source};
+use bentpipe_sim::{EVENTS_PER_LOOK, RunError, no_supply, run, run_by_reference};
 use proptest::prelude::*;
 
 use crate::outcome::{geo, outcome, plan, report};
@@ -73,6 +79,55 @@ fn a_run_stops_when_told_to() {
     });
     assert!(result.is_err());
     assert_eq!(looks, 3);
+}
+
+/// A window of ten segments, whose user takes a while to think about each acknowledgement.
+#[derive(Debug)]
+struct Slow(Arc<AtomicU64>);
+
+impl Controller for Slow {
+    fn on_ack(&mut self, _: &Flow, _: &Ack) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+
+    fn on_congestion(&mut self, _: &Flow, _: Congestion) {}
+
+    fn on_undo(&mut self, _: &Flow, _: &Decision) {}
+
+    fn backoff(&self, _: &Flow, _: Congestion) -> Backoff {
+        Backoff { cwnd: 15_000, ssthresh: 15_000, repeat: false }
+    }
+
+    fn decision(&self) -> Decision {
+        Decision { cwnd: 15_000, ssthresh: u64::MAX, pacing: Pacing::Window, deadline: Time::MAX }
+    }
+}
+
+/// With a look in 65,536 events it would take two minutes.
+#[test]
+fn a_run_whose_events_are_slow_stops_soon() {
+    let mut plan = plan(&geo("10000 s", "", "cc = \"reno\""));
+    let Source::Tcp { cc, .. } = Arc::make_mut(&mut plan.flows[0].source) else { panic!("a connection") };
+    *cc = CcPlan::Supplied { key: "slow".to_owned() };
+    for run in [run, run_by_reference] {
+        let acks = Arc::new(AtomicU64::new(0));
+        let mut supply = |_: &str, _: Start| Ok(Box::new(Slow(acks.clone())) as Box<dyn Controller>);
+        let result = run(&plan, &mut supply, &mut |_| acks.load(Ordering::Relaxed) < 10);
+        assert!(matches!(result, Err(RunError::Interrupted)), "{result:?}");
+        assert!(acks.load(Ordering::Relaxed) <= 10 + EVENTS_PER_LOOK);
+    }
+}
+
+#[test]
+fn a_run_of_many_flows_stops_while_it_is_set_up() {
+    let plan = plan(&geo("1 s", "", "cc = \"reno\"\ncount = 5000"));
+    let mut looks = 0;
+    let result = run(&plan, &mut no_supply, &mut |share| {
+        looks += 1;
+        share > 0.0 || looks < 3
+    });
+    assert!(matches!(result, Err(RunError::Interrupted)), "{result:?}");
 }
 
 proptest! {

@@ -39,6 +39,7 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
         prop_assert!(f.goodput_bps.is_finite() && f.goodput_bps >= 0.0, "{f:?}");
         prop_assert!(f.cwnd_mean_segments.is_finite() && f.cwnd_mean_segments >= 0.0, "{f:?}");
         prop_assert!(f.retransmitted_packets <= f.sent_packets, "{f:?}");
+        prop_assert!(f.dropped_packets <= f.sent_packets, "{f:?}");
         let rtts = [f.rtt_min_s, f.rtt_mean_s, f.rtt_p50_s, f.rtt_p95_s];
         prop_assert!(rtts.iter().flatten().all(|t| t.is_finite() && *t >= 0.0 && *t <= longest), "{f:?}");
         if let [Some(least), Some(mean), Some(_), Some(p95)] = rtts {

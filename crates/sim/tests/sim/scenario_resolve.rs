@@ -9,7 +9,7 @@ use bentpipe_sim::plan::{
     QueueLimit, RedPlan, Source,
 };
 use bentpipe_sim::{Scenario, schema};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::outcome::plan;
 
@@ -73,7 +73,7 @@ fn profiles_and_single_options() {
             bytes\"\ninitial_window = 2\n\
          initial_ssthresh = 64\nreceive_window = \"100 kB\"\nrecovery = \"newreno\"\nprr = true\n\
          delayed_ack = true\n\
-         timestamps = true\nspurious = \"eifel\"\nmin_rto = \"1 s\"\ngranularity = \"500 ms\"\n\
+         timestamps = true\nspurious = \"eifel\"\nrto = \"linux\"\nmin_rto = \"1 s\"\ngranularity = \"500 ms\"\n\
          limited_transmit = false\n\
          pacing = true\nfixed_rto = true\n"));
     let expected = Options {
@@ -88,6 +88,7 @@ fn profiles_and_single_options() {
         delayed_ack: Some(Span(200_000_000)),
         timestamps: true,
         spurious: SpuriousTimeout::Eifel,
+        rto: RtoRule::Linux,
         min_rto: Span(1_000_000_000),
         granularity: Span(500_000_000),
         limited_transmit: false,
@@ -118,6 +119,12 @@ fn loss_detection_follows_profile_and_recovery() {
     assert_eq!(
         (exit(""), exit("newreno_exit = \"ssthresh\"")),
         (NewRenoExit::FlightSize, NewRenoExit::Ssthresh)
+    );
+    // ns-2.35 leaves recovery at ssthresh.
+    let paper = "profile = \"paper\"\n";
+    assert_eq!(
+        (exit(paper), exit(&format!("{paper}newreno_exit = \"flight-size\""))),
+        (NewRenoExit::Ssthresh, NewRenoExit::FlightSize)
     );
 }
 

@@ -75,6 +75,7 @@ delayed_ack_timeout = "100 ms"
 timestamps = true
 ecn = true
 ect1 = true
+rto = "linux"
 min_rto = "200 ms"
 max_rto = "30 s"
 granularity = "100 ms"

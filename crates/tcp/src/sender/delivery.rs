@@ -98,7 +98,7 @@ impl Sender {
     /// Takes a round-trip time; with delayed ACKs the one for the timer is longer.
     #[inline]
     pub(super) fn take_rtt(&mut self, rtt: Span, for_timer: Span) {
-        self.rto.sample(for_timer);
+        self.rto.sample(for_timer, self.board.una(), self.board.next());
         rto::follow(&mut self.flow.rtt, rtt);
     }
 

@@ -100,7 +100,7 @@ impl Sender {
         }
         self.flow.cwnd_limited = before < self.limited_until;
         let rtt = now.since(last);
-        self.rto.sample(now.since(first));
+        self.rto.sample(now.since(first), upto, self.board.next());
         rto::follow(&mut self.flow.rtt, rtt);
         ack.rtt = Some(RttSample::one(rtt));
         if self.rated {

@@ -12,7 +12,7 @@ impl Sender {
         self.path = Path::Slow;
         self.flow.now = now;
         if let Some(rtt) = opened.rtt {
-            self.rto.sample(rtt);
+            self.rto.sample(rtt, 0, 0);
             rto::follow(&mut self.flow.rtt, rtt);
         }
         if opened.repeats > 0 {

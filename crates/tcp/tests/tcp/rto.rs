@@ -1,6 +1,6 @@
 //! RFC 6298: the retransmission timer.
 
-use bentpipe_tcp::LossRecovery;
+use bentpipe_tcp::{LossRecovery, RtoRule};
 
 use crate::script::{Fixed, Script, ms, plain, reno};
 
@@ -38,6 +38,37 @@ fn later_samples_are_smoothed() {
         (rtt.smoothed.0, rtt.var.0, rtt.latest, rtt.min),
         (498_437_500, 187_500_000, ms(400), ms(400))
     );
+}
+
+/// Linux's `tcp_rtt_estimator` with samples 500, 600, 400 and 100 ms and a least timeout of 200 ms, by hand. Deviations are times four.
+/// Each sample is a round trip, and the first is one more: it ends when more than the first segment is acknowledged.
+/// 500: mdev, mdev_max and RTTVAR 1000. 600: mdev 1000 + 100 - 250 = 850; mdev_max becomes 200; SRTT 512.5.
+/// 400: mdev 850 + 112.5 - 212.5 = 750 = mdev_max; RTTVAR 1000 - 250 / 4 = 937.5; SRTT 498.4375.
+/// 100: mdev 750 + (398.4375 - 187.5) / 8 = 776.3671875 = mdev_max; RTTVAR 937.5 - 161.1328125 / 4 = 897.216796875; SRTT 448.6328125.
+#[test]
+fn by_linux_the_variance_decays_once_per_round_trip_and_a_falling_round_trip_counts_an_eighth() {
+    let mut t = one_at_a_time(|o| (o.rto, o.min_rto) = (RtoRule::Linux, ms(200)));
+    let (mut now, mut due) = (0, Vec::new());
+    t.sends("0");
+    for (n, sample) in [(1, 500), (2, 600), (3, 400), (4, 100)] {
+        now += sample;
+        t.at(now).ack(n).sends(&n.to_string());
+        due.push(t.sender.deadline().map(|at| (at.0 - now * 1_000_000) / 100));
+    }
+    assert_eq!(due, [15_000_000, 15_125_000, 14_359_375, 13_458_496].map(Some));
+}
+
+/// Linux: `min_rto` bounds the variance, not the timeout. With a constant RTT of 600 ms the timeout tends to 800 ms, also if all
+/// samples fall on one tick of the clock.
+#[test]
+fn by_linux_the_least_timeout_is_beyond_the_round_trip() {
+    let mut t = one_at_a_time(|o| (o.rto, o.min_rto) = (RtoRule::Linux, ms(200)));
+    t.sends("0");
+    for n in 1..=300 {
+        t.at(600 * n).ack(n).sends(&n.to_string());
+    }
+    let left = t.sender.deadline().map(|at| at.0 - 300 * 600_000_000);
+    assert!(left.is_some_and(|rto| (800_000_000..800_000_010).contains(&rto)), "{left:?}");
 }
 
 /// RFC 6298 section 2.3: the variance term is at least the clock granularity G. With a constant RTT of 100 ms the variance

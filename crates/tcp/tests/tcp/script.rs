@@ -10,7 +10,9 @@ use bentpipe_cc::registry;
 use bentpipe_cc::{
     Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Rate, Recovery, Span, Start, Time,
 };
-use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, Options, Receiver, Sack, Sender, SpuriousTimeout};
+use bentpipe_tcp::{
+    AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, SpuriousTimeout,
+};
 
 pub(crate) const MSS: u32 = 1000;
 
@@ -19,6 +21,7 @@ pub(crate) fn plain(recovery: LossRecovery) -> Options {
     Options {
         mss: MSS,
         recovery,
+        newreno_exit: NewRenoExit::FlightSize,
         initial_rto: ms(1000),
         prr: false,
         limited_transmit: false,

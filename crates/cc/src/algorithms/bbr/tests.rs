@@ -134,3 +134,19 @@ fn a_timeout_costs_the_window_but_not_the_model() {
     pipe.run(5.2, |_| {});
     near(pipe.w(), before.cwnd as f64 / 1000.0, 0.05);
 }
+
+/// Linux tcp_bbr.c, `bbr_quantization_budget`: two segments more in the phase that probes, for paths whose BDP is so small that
+/// a gain of 1.25 is less than a segment.
+#[test]
+fn the_window_is_two_segments_larger_in_the_phase_that_probes() {
+    let phase = [("phase", Value::Number(0.0)), ("rtprop_window", Value::Number(1e6))];
+    let mut pipe = Pipe::new("bbr", &phase, 0.1, 0.0);
+    pipe.run(5.0, |_| {});
+    let (mut probing, mut cruising) = (0.0_f64, 0.0_f64);
+    pipe.run(10.0, |p| match p.probe("pacing_gain") {
+        1.25 => probing = probing.max(p.w()),
+        1.0 => cruising = cruising.max(p.w()),
+        _ => {}
+    });
+    near(probing - cruising, 2.0, 0.1);
+}

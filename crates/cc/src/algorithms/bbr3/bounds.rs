@@ -29,16 +29,46 @@ impl Bbr3 {
         if ack.lost == 0 {
             return;
         }
-        if !self.loss_in_round {
-            self.loss_in_round = true;
-            if !self.loss_round_start {
-                self.loss_mark = flow.delivered;
-            }
-        }
+        self.note_loss(flow);
         self.losses_in_round = self.losses_in_round.saturating_add(1);
         if self.samples && self.lost_too_much(flow, sample) {
-            self.bound_from_probe(flow, ack, sample);
+            let reached = self.reached_at_loss(flow, ack, sample);
+            self.bound_from_probe(flow, (!self.short(sample)).then_some(reached));
         }
+    }
+
+    /// NoteLoss: the round of a first loss ends one round trip after it, so that its deliveries show the path's capacity.
+    fn note_loss(&mut self, flow: &Flow) {
+        if !self.loss_in_round {
+            self.loss_mark = flow.delivered;
+        }
+        self.loss_in_round = true;
+    }
+
+    /// A tail loss probe has repaired the loss of one segment (google/bbr, `bbr_run_loss_probe_recovery`).
+    pub(super) fn note_probe_repair(&mut self, flow: &Flow) {
+        self.note_loss(flow);
+        let flight = self.inflight_latest.saturating_add(u64::from(self.mss));
+        if self.samples && f64::from(self.mss) > self.loss_threshold * flight as f64 {
+            self.bound_from_probe(flow, (self.state != State::ProbeRtt).then_some(flight));
+        }
+    }
+
+    /// A timeout: the flight is marked as lost, and inflight_lo begins at the window before it (google/bbr, `bbr_set_state`).
+    pub(super) fn lose_flight(&mut self, flow: &Flow) {
+        self.reset_full(0);
+        if !self.is_probing() && self.inflight_lo == NONE {
+            self.inflight_lo = self.kept.back(self.cwnd);
+        }
+        self.note_loss(flow);
+        if self.samples {
+            self.bound_from_probe(flow, (self.state != State::ProbeRtt).then_some(flow.in_flight));
+        }
+    }
+
+    /// IsProbingBW.
+    fn is_probing(&self) -> bool {
+        matches!(self.state, State::Startup | State::Refill | State::Up)
     }
 
     /// Lost since the sampled segment was sent, bytes. `note_losses` has brought the history up to that segment.
@@ -55,28 +85,39 @@ impl Bbr3 {
         self.lost_since(flow) as f64 > self.loss_threshold * self.flight_at(sample) as f64
     }
 
-    /// BBRHandleInflightTooHigh, with the flight at which the losses passed the threshold (BBRInflightAtLoss).
-    fn bound_from_probe(&mut self, flow: &Flow, ack: &Ack, sample: &RateSample) {
+    /// The flight at which the losses passed the threshold (BBRInflightAtLoss).
+    fn reached_at_loss(&self, flow: &Flow, ack: &Ack, sample: &RateSample) -> u64 {
+        let before = self.flight_at(sample).saturating_sub(ack.lost) as f64;
+        let lost = self.lost_since(flow).saturating_sub(ack.lost) as f64;
+        let room = (self.loss_threshold * before - lost) / (1.0 - self.loss_threshold).max(1e-9);
+        (before + room).max(0.0) as u64
+    }
+
+    /// BBRHandleInflightTooHigh. `reached`: the flight that was too much; `None` if the sender was short of data.
+    fn bound_from_probe(&mut self, flow: &Flow, reached: Option<u64>) {
         self.samples = false;
         self.too_high = true;
-        if !self.short(sample) {
-            let before = self.flight_at(sample).saturating_sub(ack.lost) as f64;
-            let lost = self.lost_since(flow).saturating_sub(ack.lost) as f64;
-            let room = (self.loss_threshold * before - lost) / (1.0 - self.loss_threshold).max(1e-9);
-            let reached = (before + room).max(0.0) as u64;
+        if let Some(reached) = reached {
             let kept = times(self.beta, self.bdp(self.bw).min(self.cwnd));
             self.inflight_hi = reached.max(kept);
         }
         if self.state == State::Up {
+            self.left_by_loss(State::Up);
             self.start_down(flow);
+        }
+    }
+
+    /// Losses end a probing state, to which an undo returns.
+    fn left_by_loss(&mut self, state: State) {
+        if let Some(saved) = &mut self.saved {
+            saved.left = Some(state);
         }
     }
 
     /// A loss round is over: outside probes the short-term bounds follow the deliveries
     /// (BBRAdaptLowerBoundsFromCongestion).
     pub(super) fn lower_bounds(&mut self) {
-        let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
-        if self.loss_in_round && !probing {
+        if self.loss_in_round && !self.is_probing() {
             let bw = if self.bw_lo == NONE { self.max_bw.get() } else { self.bw_lo };
             let inflight = if self.inflight_lo == NONE { self.cwnd } else { self.inflight_lo };
             self.bw_lo = self.bw_latest.max(times(self.beta, bw));
@@ -97,6 +138,7 @@ impl Bbr3 {
         let recovering = flow.phase == Phase::Recovery && ack.acked > 0;
         if recovering && self.losses_in_round >= FULL_LOSSES && self.lost_too_much(flow, sample) {
             self.filled = true;
+            self.left_by_loss(State::Startup);
             self.inflight_hi = self.bdp(self.max_bw.get()).max(self.inflight_latest);
         }
         self.losses_in_round = 0;
@@ -125,16 +167,19 @@ impl Bbr3 {
     pub(super) fn undo_bounds(&mut self, flow: &Flow) {
         self.loss_in_round = false;
         self.reset_full(0);
-        let Some(saved) = self.saved else { return };
+        let Some(saved) = &mut self.saved else { return };
         self.bw_lo = self.bw_lo.max(saved.bw_lo);
         self.inflight_lo = self.inflight_lo.max(saved.inflight_lo);
         self.inflight_hi = self.inflight_hi.max(saved.inflight_hi);
-        if self.state == State::ProbeRtt || self.state == saved.state {
-            return;
-        }
-        match saved.state {
-            State::Startup => (self.state, self.filled) = (State::Startup, false),
-            State::Up => self.start_refill(flow),
+        let elsewhere = self.state != State::ProbeRtt;
+        match saved.left.take() {
+            Some(State::Startup) => {
+                self.filled = false; // ProbeRTT then leads to Startup, too
+                if elsewhere {
+                    self.state = State::Startup;
+                }
+            }
+            Some(State::Up) if elsewhere && self.state != State::Up => self.start_refill(flow),
             _ => {}
         }
     }

@@ -31,7 +31,7 @@ impl FastPath {
         flow.data.arrived += 1;
         match &mut flow.kind {
             Kind::Cbr(cbr) => {
-                cbr.delivered();
+                cbr.on_data(at);
                 false
             }
             Kind::Tcp(tcp) => {

@@ -14,7 +14,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
 
 /// The run of an eligible plan, before anything has happened.
 fn fast_path(plan: &Plan) -> FastPath {
-    let network = Network::new(plan, None, &mut no_supply).unwrap();
+    let network = Network::new(plan, None, &mut no_supply, &mut |_| true).unwrap();
     let eligible = eligibility(plan, &network).unwrap();
     FastPath::new(plan, network, eligible)
 }
@@ -118,7 +118,7 @@ fn directions_that_promise_little_give_the_same_result() {
     let expected = crate::engine::run_by_reference(&plan, &mut no_supply, &mut |_| true).unwrap().report;
     assert!(expected.flows.iter().all(|flow| flow.delivered_bytes > 200_000), "{expected:?}");
     for opaque in 0..1 << 6 {
-        let mut network = Network::new(&plan, None, &mut no_supply).unwrap();
+        let mut network = Network::new(&plan, None, &mut no_supply, &mut |_| true).unwrap();
         for (i, direction) in network.directions.iter_mut().enumerate() {
             if opaque >> i & 1 == 1 {
                 direction.become_opaque();

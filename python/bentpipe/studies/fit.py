@@ -1,0 +1,210 @@
+"""`bentpipe study fit`: which of a paper's choices, taken together, make most of its checks hold.
+
+What it finds is a fit and never a base: the page and the file say how many free choices it took.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.studies import page
+from bentpipe.studies.design import Size
+from bentpipe.studies.job import Interrupted, StudyFailed
+from bentpipe.studies.laboratory import Laboratory, Progress, assembly
+from bentpipe.studies.readings import choice
+from bentpipe.studies.search import Names, Search, Tried, search
+from bentpipe.studies.study import Section, Study, Table, Tally
+from bentpipe.studies.write import save_text
+
+#: The seed before the first of those that the search has not seen.
+OTHER_SEEDS = 1000
+#: Combinations that the page shows, of those that come nearest.
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a search goes on, and how much it runs of each combination."""
+
+    seeds: int = 3
+    most: int = 500
+    #: For the search and what confirms it, which gets half of it at most; of each call.
+    minutes: float = 120.0
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A combination over all seeds of the full mode, or over others."""
+
+    seeds: str
+    names: Names
+    #: None if the time did not suffice.
+    tried: Tried | None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a search found."""
+
+    study: Study
+    seeds: int
+    search: Search
+    #: The base and the best, over all seeds and over others.
+    confirmed: Sequence[Confirmed]
+
+    def not_tried(self) -> list[str]:
+        """Sentences on what was not tried, and why."""
+        late = [
+            f"Seeds {of.seeds} of {' + '.join(of.names) or 'the base'} were not run: the time was over."
+            for of in self.confirmed
+            if of.tried is None
+        ]
+        return [*self.search.not_tried(), *late]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON. ``tried`` has rows: checks that hold, free choices, names."""
+        design = assembly(self.study).design
+        variants = (*design.variants, *design.only_joint)
+        return {
+            "schema": 1,
+            "study": self.study.name,
+            "version": _core.version(),
+            "seeds": self.seeds,
+            "choices": {v.name: [v.choice, str(v.evidence), v.source] for v in variants},
+            "front": [_plain(of) for of in self.search.front()],
+            "confirmed": [{"seeds": of.seeds, **_plain(of.tried)} for of in self.confirmed if of.tried],
+            "not_tried": self.not_tried(),
+            "tried": [[of.held, of.free, " + ".join(of.names)] for of in self.search.tried],
+        }
+
+
+def fit(
+    study: Study,
+    out: Path,
+    limits: Limits = Limits(),
+    *,
+    workers: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Fit:
+    """Search the choices of a study and confirm the best.
+
+    The runs are kept under ``out``: an interrupted search, given again, goes on from there. Without a limit
+    of time that cuts it short, the result depends neither on that nor on the number of workers.
+
+    Raises:
+        ValueError: the study has no choices, or the seeds are fewer than two.
+        StudyFailed: a run failed, or the time did not suffice for the base.
+        Interrupted: the user stopped it.
+    """
+    if limits.seeds < 2:
+        raise ValueError("a search needs two seeds or more, for intervals")
+    began = time.monotonic()
+    design = assembly(study).design
+    few, full = _with_seeds(design.sizes["quick"], limits.seeds), design.sizes["full"]
+    with Laboratory(study, out, workers, progress) as laboratory:
+        whole = sum(1 for _ in design.cases(design.joined(), full))
+
+        def judge(what: str, wanted: Sequence[Names]) -> list[Tried | None]:
+            # The base and the best are confirmed, each over two sets of seeds.
+            confirming = min(laboratory.expected_s(4 * whole), 30.0 * limits.minutes)
+            until = began + 60.0 * limits.minutes - confirming
+            return laboratory.judge(what, wanted, few, until=until)
+
+        try:
+            found = search(design, judge, limits.most)
+            if not found.tried:
+                raise StudyFailed(
+                    f"study {study.name}: {limits.minutes:g} minutes do not suffice for the base; its runs "
+                    "are kept, and the same command goes on from there"
+                )
+            confirmed = _confirm(laboratory, found.best, full, began + 60.0 * limits.minutes)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"{laboratory.runs:,} runs are done and kept; the same command goes on from there"
+            ) from None
+        if not found.late and all(of.tried for of in confirmed):
+            laboratory.prune()
+    return Fit(study, limits.seeds, found, confirmed)
+
+
+def write(found: Fit, out: Path, keep: Path | None = None) -> list[Path]:
+    """Write ``OUT/fit.json`` and ``OUT/index.html``, and ``KEEP/NAME.json`` with the same as the first."""
+    data = found.as_dict()
+    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in data["tried"])
+    text = json.dumps({**data, "tried": "@"}, indent=1, ensure_ascii=False)
+    text = text.replace('"@"', f"[\n{rows}\n ]") + "\n"
+    html = (
+        page.environment()
+        .get_template("fit.html")
+        .render(study=found.study, sections=sections(data, found), version=_core.version())
+    )
+    files = {out / "fit.json": text, out / "index.html": html}
+    if keep is not None:
+        files[keep / f"{found.study.name}.json"] = text
+    for path, contents in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_text(path, contents)
+    return list(files)
+
+
+def sections(data: dict[str, Any], found: Fit) -> list[Section]:
+    """The page: the front, how the best was confirmed, what came nearest, and what was not tried."""
+    ids = [claim.id for claim in found.search.tried[0].claims]
+    head = ["Choices (evidence)", "Free choices", "Checks that hold", *ids]
+
+    def row(of: Tried) -> list[str | Tally]:
+        said = "; ".join(choice(data["choices"][name]) for name in of.names) or "the base"
+        return [said, str(of.free), f"{of.held} / {of.checks}", *(Tally(claim) for claim in of.claims)]
+
+    nearest = sorted(found.search.tried, key=lambda of: of.score, reverse=True)[:SHOWN]
+    seeds = f"Seeds 1 to {found.seeds}, and the length of the quick mode"
+    return [
+        Section(
+            "Free choices against checks",
+            [f"{seeds}. Each row makes more checks hold than any that takes fewer free choices."],
+            [Table(head, [row(of) for of in found.search.front()])],
+        ),
+        Section(
+            "The best over all seeds, and over seeds that the search has not seen",
+            ["In the length of the full mode."],
+            [Table(["Seeds", *head], [[of.seeds, *row(of.tried)] for of in found.confirmed if of.tried])],
+        ),
+        Section(
+            f"The {len(nearest)} that come nearest, of {len(found.search.tried)}",
+            [f"{seeds}. fit.json has all."],
+            [Table(head, [row(of) for of in nearest])],
+        ),
+        Section("What was not tried", found.not_tried()),
+    ]
+
+
+def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> list[Confirmed]:
+    wanted = list(dict.fromkeys([(), best.names]))
+    found = []
+    for after in (0, OTHER_SEEDS):
+        seeds = f"{after + 1} to {after + full.seeds}"
+        tried = laboratory.judge(f"seeds {seeds}", wanted, full, after, until)
+        found += [Confirmed(seeds, names, of) for names, of in zip(wanted, tried, strict=True)]
+    return found
+
+
+def _with_seeds(size: Size, seeds: int) -> Size:
+    """A size with so many seeds, and not more in whatever else has a number of its own."""
+    own = {f.name: getattr(size, f.name) for f in fields(size) if f.name.endswith("seeds")}
+    return replace(size, **{name: min(value, seeds) for name, value in own.items()} | {"seeds": seeds})
+
+
+def _plain(of: Tried) -> dict[str, Any]:
+    return {
+        "variants": list(of.names),
+        "free": of.free,
+        "held": of.held,
+        "checks": of.checks,
+        "claims": {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in of.claims},
+    }

@@ -1,0 +1,255 @@
+"""Runs what combinations of choices need and judges them, for `bentpipe study fit`.
+
+Runs with the same scenario are run once, whatever combinations they belong to. What is done is on disk, so
+that the same search, given again, takes it over. The results do not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+
+from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.claim import Claim
+from bentpipe.studies.design import BASE, Size, Variant
+from bentpipe.studies.job import StudyFailed, Tell, cores, run_batch
+from bentpipe.studies.judge import evaluate, judged
+from bentpipe.studies.pool import Pool
+from bentpipe.studies.search import Names, Tried
+from bentpipe.studies.sources import code_version
+from bentpipe.studies.store import BATCH, FOLDER, Batch, hold
+from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search is."""
+
+    #: What is being tried, how many combinations of it are done, and how many there are.
+    what: str
+    done: int
+    total: int
+    #: All runs that there are, those of earlier searches included.
+    runs: int
+    #: Most checks that hold, and how many count; 0 before the base is judged.
+    held: int
+    checks: int
+
+
+def assembly(study: Study) -> Assembly:
+    """What a study's report is made of.
+
+    Raises:
+        ValueError: it is not made of claims and choices.
+    """
+    built = import_module(study.report.module).build if isinstance(study.report, ReportOf) else None
+    if not isinstance(built, Assembly):
+        raise ValueError(f"the study {study.name} has no choices to combine")
+    return built
+
+
+@dataclass
+class _Wanted:
+    """A combination that is being worked on."""
+
+    number: int
+    names: Names
+    #: The keys of its runs, with which their rows are found; the last are the base's and those of `always`.
+    runs: list[tuple[str, dict[str, Any]]]
+    missing: set[str]
+
+
+class Laboratory:
+    """Measures and judges combinations; as a context, no other search uses the folder meanwhile."""
+
+    def __init__(
+        self, study: Study, place: Path, workers: int, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._study = study
+        self._design = assembly(study).design
+        self._folder = place / FOLDER / "fit"
+        self._workers = workers or cores()
+        self._progress = progress
+        self._code = code_version(study)
+        self._rows: dict[str, Row] = {}
+        self._used: set[Path] = set()
+        self._began = time.monotonic()
+        self._measured = 0
+        self._best = (0, 0)
+        self._held = ExitStack()
+        self._pool = Pool(self._workers)
+
+    def __enter__(self) -> Self:
+        """Raises RuntimeError if another search uses the folder, OSError if it cannot be made."""
+        self._held.enter_context(hold(self._folder))
+        self._held.enter_context(self._pool)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._held.close()
+
+    @property
+    def runs(self) -> int:
+        """Runs that are done."""
+        return len(self._rows)
+
+    def expected_s(self, runs: int) -> float:
+        """How long so many runs will take, if they are like those that it has done so far, s; 0 if none."""
+        return (time.monotonic() - self._began) / max(1, self._measured) * runs if self._measured else 0.0
+
+    def judge(
+        self, what: str, wanted: Sequence[Names], size: Size, after: int = 0, until: float | None = None
+    ) -> list[Tried | None]:
+        """The claims under each of some combinations; None for those not done at the time ``until``.
+
+        Args:
+            what: what they are, in words.
+            wanted: the combinations; what comes first is done first.
+            size: how much of each.
+            after: the seed before the first.
+            until: on the clock of `time.monotonic`; never if None.
+
+        Raises:
+            StudyFailed: a run or a check could not be done; the message is one line.
+        """
+        found: list[Tried | None] = [None] * len(wanted)
+        ahead = self._prepare(wanted, size, after)
+        open_: dict[int, _Wanted] = {}
+        waiting: deque[Batch] = deque()
+        ready: deque[_Wanted] = deque()
+        numbers = count()
+        tasks: dict[int, Batch | _Wanted] = {}
+        more = True
+        while more or waiting or ready or tasks:
+            while self._pool.free and (more or waiting or ready):
+                if not waiting and not ready:
+                    step = next(ahead, None)
+                    more = step is not None
+                    if step is not None:
+                        one, batches = step
+                        open_[one.number] = one
+                        waiting += batches
+                        ready += self._complete(open_)
+                    continue
+                name = next(numbers)
+                if ready:
+                    task = tasks[name] = ready.popleft()
+                    rows = [{**self._rows[key], **keys} for key, keys in task.runs]
+                    called = " + ".join(task.names) or BASE
+                    self._pool.start(name, judge, self._study, called, rows, task.runs[0][1])
+                else:
+                    batch = tasks[name] = waiting.popleft()
+                    self._pool.start(name, run_batch, self._study, batch)
+            self._tell(what, sum(of is not None for of in found), len(wanted))
+            if not tasks:
+                continue
+            if until is not None and time.monotonic() > until:
+                self._pool.stop()
+                return found
+            for news in self._pool.news(0.2):
+                if news.kind == "failed":
+                    raise StudyFailed(f"study {self._study.name}: {news.value}")
+                if news.kind == "progress":
+                    continue
+                of = tasks.pop(news.task)
+                if isinstance(of, Batch):
+                    self._take(of)
+                    self._measured += len(of.cases)
+                    ready += self._complete(open_)
+                else:
+                    tried = Tried(of.names, self._design.free(of.names), news.value)
+                    found[of.number] = tried
+                    self._best = max(self._best, (tried.held, tried.checks))
+        self._tell(what, len(wanted), len(wanted))
+        return found
+
+    def prune(self) -> None:
+        """Removes what this search did not use."""
+        for path in self._folder.iterdir():
+            if path not in self._used:
+                path.unlink()
+
+    def _prepare(
+        self, wanted: Sequence[Names], size: Size, after: int
+    ) -> Iterator[tuple[_Wanted, list[Batch]]]:
+        """Each combination with the batches of those of its runs that no batch before has."""
+        base = self._keyed(self._design.joined(), size, after)
+        under_way: set[str] = set()
+        for number, names in enumerate(wanted):
+            mine = self._keyed(self._design.joined(*names), size, after) if names else []
+            new: dict[str, Case] = {}
+            for key, case in (*mine, *base):
+                if key not in self._rows and key not in under_way:
+                    new[key] = case
+            under_way |= new.keys()
+            cases = list(new.values())
+            parts = [cases[i : i + BATCH] for i in range(0, len(cases), BATCH)]
+            batches = [self._batch(part) for part in parts]
+            for batch in batches:
+                if batch.finished() and batch.damaged() is None:
+                    self._take(batch)
+            runs = [(key, dict(case.keys)) for key, case in (*mine, *base)]
+            one = _Wanted(number, names, runs, {key for key, _ in runs if key not in self._rows})
+            yield one, [batch for batch in batches if not self._has(batch)]
+
+    def _keyed(self, variant: Variant[Any], size: Size, after: int) -> list[tuple[str, Case]]:
+        cases = (replace(case, keep_trace=False) for case in self._design.cases(variant, size, after))
+        return [(_key(case), case) for case in cases]
+
+    def _batch(self, cases: Sequence[Case]) -> Batch:
+        text = " ".join(map(_key, cases))
+        name = hashlib.sha256(f"{self._code} {text}".encode()).hexdigest()[:32]
+        batch = Batch(cases, self._folder / f"{name}.parquet")
+        self._used |= {batch.rows, batch.sums}
+        return batch
+
+    def _has(self, batch: Batch) -> bool:
+        return all(_key(case) in self._rows for case in batch.cases)
+
+    def _take(self, batch: Batch) -> None:
+        for case, row in zip(batch.cases, batch.read(batch.rows)["row"], strict=True):
+            self._rows[_key(case)] = json.loads(row)
+
+    def _complete(self, wanted: dict[int, _Wanted]) -> list[_Wanted]:
+        """Takes out those whose runs are all there."""
+        for one in wanted.values():
+            one.missing = {key for key in one.missing if key not in self._rows}
+        done = [number for number, one in wanted.items() if not one.missing]
+        return [wanted.pop(number) for number in done]
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(Progress(what, done, total, self.runs, *self._best))
+
+
+def judge(_: Tell, study: Study, name: str, rows: Sequence[Row], keys: Mapping[str, Key]) -> list[Claim]:
+    """A worker's task: the claims under a combination, from its own runs and the base's.
+
+    ``keys`` are those of a run, whichever.
+    """
+    built = assembly(study)
+    runs = pl.DataFrame(rows, infer_schema_length=None)
+    return evaluate(built.claims, judged(runs, name, built.design, Plan("fit", [Case(keys, {})], {})))
+
+
+def _key(case: Case) -> str:
+    """What a run's measures depend on, beside the code."""
+    keys = {name: value for name, value in case.keys.items() if name != "variant"}
+    text = json.dumps([keys, case.scenario, dict(case.settings)])
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,158 @@
+"""The declared joint readings of a paper: how its claims fare under each, and what none of them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.studies.claim import Check, Claim
+from bentpipe.studies.design import BASE, Design
+from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
+from bentpipe.studies.prose import text
+from bentpipe.studies.study import Plan, Section, Table, Tally
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Read:
+    """The claims of a paper under one reading, or under the base."""
+
+    name: str
+    title: str
+    #: Its choices: what each changes, its evidence, and where that is found; none of the base.
+    choices: Sequence[tuple[str, str, str]]
+    #: How many of them are free.
+    free: int
+    claims: Sequence[Claim]
+
+    @property
+    def held(self) -> int:
+        """Checks that hold, of all claims."""
+        return sum(claim.held for claim in self.claims)
+
+    @property
+    def checks(self) -> int:
+        """Checks that count, of all claims."""
+        return sum(len(claim.counted) for claim in self.claims)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "choices": [list(choice) for choice in self.choices],
+            "free": self.free,
+            "held": self.held,
+            "checks": self.checks,
+            "claims": {c.id: {"verdict": str(c.verdict), "tally": str(Tally(c))} for c in self.claims},
+        }
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The base and the readings that were run, over the same seeds."""
+
+    of: Sequence[Read] = ()
+    #: By claim the checks that hold neither in the base nor under any reading or single choice.
+    never: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Free choices of the base; None if its set-up does not say.
+    free: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        never = {claim: list(checks) for claim, checks in self.never.items()}
+        return {"free": self.free, "never": never, "readings": [read.as_dict() for read in self.of]}
+
+
+def read(
+    claims: Sequence[Sentence],
+    design: Design[Any, Any],
+    plan: Plan,
+    runs: pl.DataFrame,
+    under: Sensitivity,
+    free: int | None,
+) -> Readings:
+    """Judge the base and each reading that was run.
+
+    Args:
+        claims: of the paper.
+        design: what was run.
+        plan: how much of it.
+        runs: all of them.
+        under: the claims under the single choices.
+        free: free choices of the base.
+    """
+    found = [Read(BASE, "the base", [], 0, evaluate(claims, judged(runs, BASE, design, plan)))]
+    variants = {v.name: v for v in (*design.variants, *design.only_joint)}
+    present = set(runs["variant"])
+    for reading in design.readings:
+        if reading.name in present:
+            made = [variants[name] for name in reading.variants]
+            choices = [(v.choice, str(v.evidence), v.source) for v in made]
+            mine = evaluate(claims, judged(runs, reading.name, design, plan))
+            found.append(Read(reading.name, reading.title, choices, design.free(reading.variants), mine))
+    return Readings(found, _never(found, under), free)
+
+
+def section(found: Readings) -> Section | None:
+    """The table of the readings; None if there are none beside the base."""
+    if len(found.of) < 2:
+        return None
+    base, *_ = found.of
+    said = text("""
+        Each row is the whole paper read in one way: the base with the changes of several choices at once,
+        over all seeds of the base. A choice is free if neither the paper, nor its numbers, nor the simulator
+        that it names gives it; such choices are counted beside those of the base.
+    """)
+    if found.free is not None:
+        said += f" The base has {found.free} (table of the set-up)."
+    ids = [claim.id for claim in base.claims]
+    rows: list[list[str | Tally]] = [
+        [
+            f"{of.name}: {of.title}" if of.name != BASE else of.title,
+            "; ".join(map(choice, of.choices)) or "as in the set-up",
+            str(of.free),
+            f"{of.held} / {of.checks}",
+            *(Tally(claim) for claim in of.claims),
+        ]
+        for of in found.of
+    ]
+    table = Table(["Reading", "Choices (evidence)", "Free choices", "Checks that hold", *ids], rows)
+    return Section("The paper read as a whole", [said, *never_given(found.never)], [table])
+
+
+def choice(of: Sequence[str]) -> str:
+    """A choice with its evidence and source: ``"buffer 50 (default of the simulator it names: ns-2)"``."""
+    what, evidence, source = of
+    return f"{what} ({evidence}: {source.rstrip('.')})" if source else f"{what} ({evidence})"
+
+
+def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
+    """A paragraph on what no reading gives; none if some reading or choice gives each check."""
+    if not never:
+        return []
+    each = ". ".join(f"{claim}: {'; '.join(checks)}" for claim, checks in never.items())
+    return [f"Checks that hold under no reading and no single choice. {each}."]
+
+
+def _never(found: Sequence[Read], under: Sensitivity) -> dict[str, list[str]]:
+    never = {}
+    for claim in found[0].claims:
+        others = [c for of in found[1:] for c in of.claims if c.id == claim.id]
+        others += under.under(claim.id).values()
+        failing = [
+            check.what
+            for place, check in enumerate(claim.checks)
+            if check in claim.counted and not any(c.holds for c in (check, *_same(claim, place, others)))
+        ]
+        if failing:
+            never[claim.id] = failing
+    return never
+
+
+def _same(claim: Claim, place: int, others: Sequence[Claim]) -> list[Check]:
+    found = (other.counterpart(claim, place) for other in others)
+    return [check for check in found if check is not None]

@@ -1,0 +1,121 @@
+"""A toy with choices: how many packets a lossless flow gets, by rate, delay and length of the run.
+
+The paper that it stands for has 3 Mbit/s; no single choice of the toy gives all its checks.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from bentpipe.studies import design
+from bentpipe.studies.assembly import Assembly
+from bentpipe.studies.claim import above, number
+from bentpipe.studies.design import Choices, Design, Evidence, Reading, where
+from bentpipe.studies.explain import Explanation
+from bentpipe.studies.judge import sentences
+from bentpipe.studies.rows import column
+
+
+@dataclass(frozen=True)
+class Setup(Choices):
+    mbps: int = 1
+    delay_ms: int = 50
+    short_s: int = 2
+    #: What the measure of the window multiplies by.
+    times: int = 1
+
+
+BASE = Setup()
+VARIANTS = (
+    BASE.variant("rate-2", "2 Mbit/s", mbps=2, evidence=Evidence.DEFAULT, source="the simulator's own."),
+    BASE.variant("rate-3", "3 Mbit/s", mbps=3, evidence=Evidence.FITTED),
+    BASE.variant("delay-90", "a delay of 90 ms", where(part="window"), delay_ms=90),
+    BASE.variant("long", "runs of 3 s", where(part="rate"), short_s=3),
+    BASE.variant("slow", "runs of 3 s at 3 Mbit/s", short_s=3, mbps=3),
+)
+ONLY_JOINT = (BASE.variant("thrice", "counted thrice", where(part="window"), times=3),)
+
+
+def points(_):
+    return [{"part": part} for part in ("rate", "window")]
+
+
+def scenario(of, part):
+    setup = of.setup
+    return {
+        "duration": f"{setup.short_s if part == 'rate' else 1} s",
+        "seed": of.seed,
+        "link": {"sat": {"rate": f"{setup.mbps} Mbit/s", "delay": f"{setup.delay_ms} ms"}},
+        "flow": [{"traffic": {"kind": "cbr", "rate": "10 Mbit/s"}, "path": ["sat"]}],
+    }
+
+
+DESIGN = Design(
+    BASE,
+    VARIANTS,
+    {"quick": design.Size(3, 2), "full": design.Size(4, 2)},
+    points,
+    scenario,
+    note="Seeds 1 to {size.seeds}.",
+    keeps=lambda keys, seed: False,
+    readings=(Reading("fitted", "what a search found", ("rate-3", "thrice"), quick=True),),
+    only_joint=ONLY_JOINT,
+    settings=lambda setup: {"times": setup.times},
+)
+
+
+def measure(case, result, trace):
+    import os
+
+    if "TOY_LOG" in os.environ:
+        with open(os.environ["TOY_LOG"], "a") as log:
+            log.write(f"{case.keys['seed']} {os.getpid()}\n")
+    if "TOY_SLEEP" in os.environ:
+        import time
+
+        time.sleep(float(os.environ["TOY_SLEEP"]))
+    times = case.settings["times"] if case.keys["part"] == "window" else 1
+    return {"mbps": times * result["flows"][0]["delivered_bytes"] * 8e-6}
+
+
+def _rate(runs):
+    got = column(runs, "mbps", part="rate")
+    return [number("rate", got, 5.8), above("more than 3", got, [3.0] * len(got))]
+
+
+def _window(runs):
+    got = column(runs, "mbps", part="window")
+    return [number("thrice the rate", got, 8.5), above("never", [0.0] * len(got), got)]
+
+
+CLAIMS = sentences(
+    """
+    - R | Rate | the rate is 2.9 Mbit/s.
+    - W | Window | three times as much.
+    """,
+    {"R": _rate, "W": _window},
+    about={"R": where(part="rate"), "W": where(part="window")},
+)
+
+
+def sections(found):
+    from bentpipe.studies.tables import choices_section, set_up
+
+    given = """
+        - Rate | 1 Mbit/s | [ours] a guess
+        - Delay, length | 50 ms, 2 s | [paper, ours] table 1; the length is not given
+    """
+    return [set_up(given), choices_section(found, "Text.")]
+
+
+def figures(found):
+    from bentpipe.studies import draw
+    from bentpipe.studies.study import Figure
+
+    fig, (ax,) = draw.figure(1.5)
+    ax.plot([0, 1], [0, 1])
+    return [Figure("figure-1", "Figure 1.", "A caption.", "A line", fig, pl.DataFrame({"x": [1]}))]
+
+
+REASONS = dict.fromkeys("RW", lambda _: ("a reason", ["A paragraph."]))
+build = Assembly(DESIGN, CLAIMS, Explanation(REASONS), figures, sections)
