@@ -254,8 +254,9 @@ def _runs(*experiments: str) -> Where:
 
 PAPER, IMPLIED, DEFAULT, OURS = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAULT, Evidence.OURS
 
-_FRIENDLY, _SHARES, _SQUARES, _STEPS = (_runs(of) for of in ("friendly", "share", "square", STEPS))
-_CHAINS, _CUTS = _runs(*CHAINS), _runs("friendly", "smooth", *STEPS, "square", *CHAINS)
+_FRIENDLY, _SHARES, _SQUARES = (_runs(of) for of in ("friendly", "share", "square"))
+_STEPS, _CHAINS = _runs(*STEPS), _runs(*CHAINS)
+_CUTS = _runs("friendly", "smooth", *STEPS, "square", *CHAINS)
 _GROWTH = _runs("friendly", "share", "square", *CHAINS)
 _SLOW = _runs("share", "smooth")
 _LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
