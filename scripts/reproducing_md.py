@@ -73,7 +73,8 @@ def counted(study: dict[str, Any], fit: dict[str, Any] | None) -> list[str]:
     title = f"[{safe(study['title'])}](#{study['name']})"
     declared = {of["name"]: of for of in read(study)}
     base = declared[BASE]
-    fitted = declared.get(FITTED) or (fit["confirmed"][-1] if fit and fit["confirmed"] else None)
+    confirmed = [of for of in fit["confirmed"] if of["variants"]] if fit else []
+    fitted = declared.get(FITTED) or next(reversed(confirmed), None)
     free = study["readings"].get("free")
     return [
         title,
@@ -113,7 +114,7 @@ def readings(study: dict[str, Any]) -> list[str]:
     lines = ["### The paper read as a whole", ""]
     rows = [
         [
-            safe("the base" if of["name"] == BASE else f"{of['name']}: {of['title']}"),
+            safe(of["title"]),
             safe("; ".join(map(choice, of["choices"])) or "as in the set-up"),
             str(of["free"]),
             f"{of['held']} of {of['checks']}",

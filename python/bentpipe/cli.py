@@ -70,8 +70,10 @@ def _status(work: Callable[[], Any]) -> int:
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
-        kind = "" if isinstance(failure, ControllerError) else f"{type(failure).__name__}: "
-        terminal.error(f"{kind}{failure} (set BENTPIPE_TRACEBACK=1 for details)")
+        told = isinstance(failure, ControllerError)
+        kind = "" if told else f"{type(failure).__name__}: "
+        more = "" if told and failure.__cause__ is None else " (set BENTPIPE_TRACEBACK=1 for details)"
+        terminal.error(f"{kind}{failure}{more}")
         return FAILED
     if said == INTERRUPTED:
         terminal.error("interrupted")

@@ -84,7 +84,8 @@ class AckReport(TypedDict):
     lost: int
     """Newly declared lost."""
     uncounted: int
-    """Of `acked`, what must not count for growth: beyond one segment an ACK (RFC 5681), or two (RFC 3465)."""
+    """Of `acked`, what must not count for growth: beyond one segment an ACK (RFC 5681), or two (RFC 3465).
+    All of it, if no ACK advanced."""
     ce: int
     """Newly acknowledged as marked "congestion experienced"."""
     round_end: bool

@@ -204,7 +204,8 @@ def sequence(
         raise _core.ScenarioError(f"flow {name} has no segments between {between} s")
     scale = 1.0
     if unit == "segments":
-        scale = float((frame["to_bytes"] - frame["from_bytes"]).filter(frame["event"] == "sent").max())
+        sent = (frame["to_bytes"] - frame["from_bytes"]).filter(frame["event"] == "sent")
+        scale = cast(float, sent.cast(pl.Float64).max())
     rows = rows.with_columns(pl.col("from_bytes", "to_bytes").cast(pl.Float64) / scale)
     fig, axes = figure(2 * WIDTH, 1.6 * HEIGHT)
     with styled():
@@ -240,7 +241,7 @@ def _sequence(axes: Axes, rows: dict[str, pl.DataFrame]) -> None:
             )  # fmt: skip
     middle = {name: (rows[name]["from_bytes"] + rows[name]["to_bytes"]) / 2 for name in ("resent", "lost")}
     # A bar of one segment is too short to be seen among thousands; what went wrong shall be seen.
-    dot = {"linestyle": "", "rasterized": many}
+    dot: dict[str, Any] = {"linestyle": "", "rasterized": many}
     axes.plot(rows["resent"]["t_s"], middle["resent"], marker=".", markersize=1.5, color="#d62728", **dot)
     if rows["lost"].height:
         axes.plot(

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +36,7 @@ def test_version(cli):
         ["study"],
         ["study", "list"],
         ["study", "run"],
+        ["study", "fit"],
         ["cc"],
         ["cc", "show"],
         ["queue"],
@@ -191,6 +194,7 @@ def two_studies(monkeypatch):
                 "n": 3,
                 "unit": "",
                 "holds": True,
+                "counted": True,
             }
         ],
     }
@@ -202,7 +206,7 @@ def two_studies(monkeypatch):
         for name, place in places.items():
             calls.append((name, mode, place, workers, fresh))
             title, page = f"Study {name.upper()}", Path(place) / "index.html"
-            result = StudyResult(name, title, "c", mode, "note", 1, 2, 3.0, [claim], [], page, [page])
+            result = StudyResult(name, title, "c", mode, "note", 1, 2, 3.0, [claim], {}, [], page, [page])
             failed = name == "b" and mode == "full"
             results.append(Failure(name, "RuntimeError: the sweep\nfailed") if failed else result)
         return results
@@ -359,7 +363,107 @@ def test_a_closed_pipe_is_no_error():
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+FILES = [
+    ["run", "{file}", "--out", "{dir}/out"],
+    ["run", "{file}", "--json", "--out", "{dir}/out"],
+    ["compare", "--link", "{file}", "--cc", "reno", "--seeds", "1", "--out", "{dir}/out.csv"],
+    ["compare", "--link", "{file}", "--cc", "reno", "--seeds", "1", "--json", "--out", "{dir}/out.parquet"],
+]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("words", FILES, ids=["run", "run-json", "compare", "compare-json"])
+def test_files_are_written_though_nothing_can_be_printed(scenario_file, tmp_path, words, unbuffered):
+    command = [*COMMAND, *(word.format(file=scenario_file, dir=tmp_path) for word in words)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    place = tmp_path / words[-1].rpartition("/")[2]
+
+    def run_to(stdout):
+        with os.fdopen(stdout, "w") as stream:
+            return subprocess.run(
+                command, stdout=stream, stderr=subprocess.PIPE, text=True, env=environment, check=False
+            )
+
+    done = run_to(os.open("/dev/full", os.O_WRONLY))
+    said = "bentpipe: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    assert place.exists()
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = run_to(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert place.exists()
+
+
+def test_a_table_and_a_file_that_both_fail_are_a_failure(scenario_file, tmp_path):
+    code = """
+import pathlib, sys
+from bentpipe import cli, result
+def fail(*_):
+    raise OSError(28, "No space left on device", sys.argv[-1])
+result.Result.save = fail
+cli.main()
+"""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        words = ["run", str(scenario_file), "--out", str(tmp_path / "out")]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, f"bentpipe: {tmp_path}/out: No space left on device\n")
+
+
+def test_closed_standard_output_is_silence(scenario_file, tmp_path):
+    command = " ".join(
+        map(shlex.quote, [*COMMAND, "run", str(scenario_file), "--out", str(tmp_path / "out")])
+    )
+    done = subprocess.run(["bash", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bp.Result.load(tmp_path / "out").json["flows"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "svg", "pdf", "png", "json"])
+def test_a_file_of_another_kind_is_not_overwritten(cli, scenario_file, tmp_path, ending):
+    target = tmp_path / f"mine.{ending}"
+    words = {
+        "csv": ["compare", "--link", scenario_file, "--cc", "reno", "--for", "3652 d", "--out"],
+        "parquet": ["compare", "--link", scenario_file, "--cc", "reno", "--for", "3652 d", "--out"],
+        "json": ["bench", "--out"],
+    }.get(ending, ["plot", "sequence", tmp_path / "r", "-o"])
+    target.write_text("my notes")
+    ran = cli(*words, target)
+    assert (ran.exit_code, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert f"{target} exists and is not " in ran.stderr
+    assert target.read_text() == "my notes"
+    target.unlink()
+    target.mkdir()
+    ran = cli(*words, target)
+    assert (ran.exit_code, ran.stderr) == (1, f"bentpipe: {target}: Is a directory\n")
+
+
+def test_a_file_of_the_same_kind_is_replaced(cli, scenario_file, tmp_path, monkeypatch):
+    run = ["run", scenario_file, "--set", "record={segments=true}", "--out", tmp_path / "r"]
+    compare = ["compare", "--link", scenario_file, "--cc", "reno", "--seeds", 1, "--out"]
+    monkeypatch.setattr("bentpipe.bench.measure", lambda *_, **__: {"schema": 1})
+    assert cli(*run).exit_code == 0
+    for words in (
+        run,
+        *([*compare, tmp_path / f"t.{ending}"] for ending in ("csv", "parquet")),
+        *(["plot", "sequence", tmp_path / "r", "-o", tmp_path / f"f.{end}"] for end in ("svg", "pdf", "png")),
+        ["bench", "--json", "--only", "a", "--out", tmp_path / "b.json"],
+    ):
+        for _ in range(2):
+            ran = cli(*words)
+            assert (ran.exit_code, ran.stderr) == (0, "")
 
 
 def test_importing_loads_neither_polars_nor_matplotlib():

@@ -120,13 +120,51 @@ def test_a_run_that_fails_leaves_the_earlier_file(tmp_path):
             pass
 
     file = tmp_path / "out.pcapng"
-    file.write_text("earlier")
+    earlier = b"\n\r\r\nearlier"
+    file.write_bytes(earlier)
     link = bp.Link(rate="4 Mbit/s", delay="10 ms")
     broken = bp.Scenario(links={"sat": link}, flows=[bp.Flow(Broken, path=["sat"])], duration="5 s")
     with pytest.raises(RuntimeError, match="broken"):
         bp.run(broken, pcap=file)
     assert [p.name for p in tmp_path.iterdir()] == ["out.pcapng"]
-    assert file.read_text() == "earlier"
+    assert file.read_bytes() == earlier
+
+
+def test_only_a_capture_is_replaced_by_one(cli, scenario_file, tmp_path):
+    before = scenario_file.read_bytes()
+    done = cli("run", scenario_file, "--pcap", scenario_file)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"{scenario_file} exists and is not a capture" in done.stderr
+    assert scenario_file.read_bytes() == before
+    with pytest.raises(bp.ScenarioError, match="is not a capture"):
+        bp.run(scenario(), pcap=scenario_file)
+    file = tmp_path / "x.pcapng"
+    little = (0xA1B2C3D4, 0xA1B23C4D)
+    for begin in (b"", b"\n\r\r\n", *(struct.pack(f"{o}I", n) for o in "<>" for n in little)):
+        file.write_bytes(begin and begin + b"more")
+        bp.run(scenario(), pcap=file)
+        assert len(blocks(file)) > 10
+    bp.run(scenario(), pcap=file)  # its own
+
+
+def test_a_capture_does_not_lie_in_a_result(cli, scenario_file, tmp_path):
+    for inside in ("d/x.pcapng", "d", "d/e/../x.pcapng"):
+        done = cli(
+            "run",
+            scenario_file,
+            "--set",
+            "duration=3652 d",
+            "--out",
+            tmp_path / "d",
+            "--pcap",
+            tmp_path / inside,
+        )
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert f"for example --pcap {tmp_path}/d.pcapng" in done.stderr
+        assert [p.name for p in tmp_path.iterdir()] == [scenario_file.name]
+    done = cli("run", scenario_file, "--out", tmp_path / "d", "--pcap", tmp_path / "d.pcapng")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d", "d.pcapng", scenario_file.name]
 
 
 def test_wrong_requests_are_refused(cli, scenario_file, tmp_path):

@@ -65,8 +65,8 @@ def test_what_promises_most_is_tried_first():
     assert [(of.free, of.held) for of in found.front()] == [(0, 1), (1, 2), (2, 3)]
     assert found.not_tried() == [
         "Of combinations of three choices and more only those on the greedy way were tried.",
-        "2 pairs contradict each other.",
-        "3 pairs are the same as a combination tried before.",
+        "Pairs that contradict each other: 2.",
+        "Pairs that are the same as a combination tried before: 3.",
     ]
 
 
@@ -81,9 +81,7 @@ def test_a_limit_of_combinations_is_kept_and_said():
     judge, asked = judged({("rate-2",): 1})
     found = search(choices.DESIGN, judge, 5)
     assert len(found.tried) == sum(len(wanted) for _, wanted in asked) == 5
-    assert (
-        "2 choices alone were not tried, because the limit of combinations was reached." in found.not_tried()
-    )
+    assert "Not tried, because the limit of combinations was reached: choices alone (2)." in found.not_tried()
 
 
 def test_when_the_time_is_over_nothing_more_is_tried():
@@ -92,8 +90,8 @@ def test_when_the_time_is_over_nothing_more_is_tried():
 
     found = search(choices.DESIGN, judge, 500)
     assert len(found.tried) == len(NAMES)
-    assert "1 choices alone were not tried, because the time was over." in found.not_tried()
-    assert any("pairs of other choices were not tried" in said for said in found.not_tried())
+    assert "Not tried, because the time was over: choices alone (1)." in found.not_tried()
+    assert any("pairs of other choices (" in said for said in found.not_tried())
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +115,8 @@ def test_the_best_is_found_and_confirmed_over_other_seeds(undisturbed):
     ]
     assert [(of["seeds"], of["variants"], of["held"], of["checks"]) for of in found["confirmed"]] == [
         ("1 to 4", [], 0, 4),
-        ("1 to 4", ["rate-3", "thrice"], 3, 4),
         ("1001 to 1004", [], 0, 4),
+        ("1 to 4", ["rate-3", "thrice"], 3, 4),
         ("1001 to 1004", ["rate-3", "thrice"], 3, 4),
     ]
     assert found["confirmed"][3]["claims"] == {
@@ -129,7 +127,7 @@ def test_the_best_is_found_and_confirmed_over_other_seeds(undisturbed):
     assert (undisturbed / "kept/choices.json").read_bytes() == (undisturbed / "fit.json").read_bytes()
     html = (undisturbed / "index.html").read_text()
     assert "3 Mbit/s (found by a search); counted thrice (our choice)" in html
-    assert "2 pairs contradict each other" in html
+    assert "Pairs that contradict each other: 2" in html
 
 
 def test_equal_runs_are_run_once(undisturbed):
@@ -167,10 +165,11 @@ def test_a_stopped_search_goes_on_where_it_was(undisturbed, tmp_path, ending):
         process.send_signal(ending)
         asked = time.monotonic()
         said = process.communicate(timeout=20)[1]
-    assert time.monotonic() - asked < 5, "a second, and four for a machine that is busy"
+    took = time.monotonic() - asked
     there = len(rows(out))
     assert there > 0
     if ending == signal.SIGINT:
+        assert took < 5, "a second, and four for a machine that is busy"
         assert process.returncode == 130
         kept = "runs are done and kept; the same command goes on from there"
         first, *_, last = said.splitlines()
@@ -179,7 +178,7 @@ def test_a_stopped_search_goes_on_where_it_was(undisturbed, tmp_path, ending):
     done = subprocess.run(
         words, env=environment | {"TOY_SLEEP": "0"}, text=True, capture_output=True, check=False
     )
-    assert done.returncode == 0 and "; 38 runs are done, best 3 of 4 checks" in done.stderr, done.stderr
+    assert done.returncode == 0 and "the base, seeds 1001 to 1004 (1); " in done.stderr, done.stderr
     assert len(log.read_text().splitlines()) == len(rows(undisturbed)) - there
     assert (out / "fit.json").read_bytes() == (undisturbed / "fit.json").read_bytes()
     assert "combinations were tried." in done.stdout and f"written to {out / 'fit.json'}" in done.stdout
@@ -192,3 +191,11 @@ def test_a_search_without_time_for_the_base_or_without_choices_says_so(tmp_path)
         fit.fit(toy_study.STUDY, tmp_path, Limits(seeds=2), workers=1)
     with pytest.raises(ValueError, match="two seeds"):
         fit.fit(toy_study.CHOICES, tmp_path, Limits(seeds=1), workers=1)
+
+
+def test_what_could_not_be_confirmed_in_time_is_said():
+    judge, _ = judged({("rate-2",): 1})
+    late = [fit.Confirmed("1 to 4", ("rate-2",), tried(("rate-2",), 1)), fit.Confirmed("1 to 4", (), None)]
+    found = fit.Fit(toy_study.CHOICES, 2, search(choices.DESIGN, judge, 5), late)
+    assert found.not_tried()[-1] == "Seeds 1 to 4 of the base were not run: the time was over."
+    assert [of["variants"] for of in found.as_dict()["confirmed"]] == [["rate-2"]]

@@ -160,7 +160,7 @@ class PerAck:
         self.cwnd, self.ssthresh = initial_window, 1e9
 
     def on_ack(self, flow: dict, ack: dict) -> None:
-        if flow["phase"] == "recovery" or not flow["cwnd_limited"] or ack["acked"] == 0:
+        if flow["phase"] == "recovery" or not flow["cwnd_limited"] or ack["acked"] <= ack["uncounted"]:
             return
         limit = max(flow["rwnd"] / flow["mss"], self.cwnd)
         more = ack["acked"] / flow["mss"] if self.cwnd < self.ssthresh else claims.S[1e-5]

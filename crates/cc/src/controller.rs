@@ -24,7 +24,8 @@ pub enum Congestion {
 /// Rare events of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Sending starts again after the connection was idle for at least one RTO.
+    /// The application has data again after a pause in which nothing was in flight, and its first segment is about to go out (Linux's
+    /// `CA_EVENT_TX_START`). How long the pause was does not matter.
     IdleRestart,
     /// Loss recovery ended: all data outstanding at its start has been acknowledged.
     Recovered,

@@ -48,7 +48,7 @@ pub struct Flow {
     /// Loss recovery.
     pub phase: Phase,
     /// Did the congestion window, and nothing else, hold the sender back in the last round? A window may only grow then
-    /// (RFC 7661, RFC 9438 section 5.8).
+    /// (RFC 7661, RFC 9438 section 5.8). It holds for every ACK, also one that does not advance (Linux's `is_cwnd_limited`).
     pub cwnd_limited: bool,
     /// The peer's receive window in bytes; `u64::MAX` when it does not bind.
     pub rwnd: u64,
@@ -116,7 +116,8 @@ pub struct Ack {
     /// cumulative ACK that follows counts that much less.
     pub acked: u64,
     /// Of `acked`, the bytes that must not make a window grow. Counting ACKs, bytes above one segment an ACK (RFC 5681
-    /// section 3.1). Counting bytes, bytes above two segments in slow start, one after a timeout (RFC 3465).
+    /// section 3.1). Counting bytes, bytes above two segments in slow start, one after a timeout (RFC 3465). All of them, if no
+    /// ACK advanced (RFC 5681 section 3.2 step 1). A controller that drives itself in recovery need not heed this.
     pub uncounted: u64,
     /// Bytes newly declared lost.
     pub lost: u64,

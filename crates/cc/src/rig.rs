@@ -57,14 +57,25 @@ impl Rig {
 
     /// One ACK of `n` segments, `after` seconds after the last one.
     pub(crate) fn ack(&mut self, n: f64, after: f64, rtt: f64, round_end: bool) {
+        self.report(n, after, rtt, round_end, 0.0);
+    }
+
+    /// As [`Rig::ack`], for an ACK that does not advance: its SACK blocks report the segments, so none may make a window grow.
+    pub(crate) fn sack(&mut self, n: f64, after: f64, rtt: f64, round_end: bool) {
+        self.report(n, after, rtt, round_end, n);
+    }
+
+    fn report(&mut self, n: f64, after: f64, rtt: f64, round_end: bool, uncounted: f64) {
         let sample = Span::from_secs(rtt);
-        let acked = (n * f64::from(MSS)) as u64;
+        let bytes = |segments: f64| (segments * f64::from(MSS)) as u64;
+        let (acked, uncounted) = (bytes(n), bytes(uncounted));
         self.flow.now = self.flow.now + Span::from_secs(after);
         self.flow.delivered += acked;
         self.flow.round += u64::from(round_end);
         let min = self.flow.rtt.map_or(sample, |known| known.min.min(sample));
         self.flow.rtt = Some(Rtt { latest: sample, min, smoothed: sample, var: Span::ZERO });
-        let ack = Ack { acks: 1, acked, round_end, rtt: Some(RttSample::one(sample)), ..Ack::default() };
+        let ack =
+            Ack { acks: 1, acked, uncounted, round_end, rtt: Some(RttSample::one(sample)), ..Ack::default() };
         self.cc.on_ack(&self.flow, &ack);
     }
 

@@ -162,7 +162,7 @@ impl<P: Policy> Windowed<P> {
         }
         self.collapsed = false;
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 {
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 || ack.uncounted >= ack.acked {
             return;
         }
         let cut;
@@ -270,5 +270,32 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         self.policy.probe(emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::Phase;
+    use crate::rig::Rig;
+
+    /// RFC 5681 section 3.2 step 1: duplicate ACKs bring a window policy no growth, though the window limits the sender. A controller
+    /// that drives itself goes on, since what a SACK reports has arrived.
+    #[test]
+    fn an_ack_that_does_not_advance_lets_only_controllers_grow_that_drive_themselves() {
+        for (id, phase, grows) in [
+            ("reno", Phase::Open, false),
+            ("cubic", Phase::Loss, false),
+            ("copa", Phase::Recovery, true),
+            ("copa", Phase::Loss, true),
+        ] {
+            let mut rig = Rig::new(id, &[], 10.0, 100.0);
+            rig.ack(1.0, 0.1, 0.1, true);
+            let before = rig.w();
+            rig.flow.phase = phase;
+            for _ in 0..5 {
+                rig.sack(1.0, 0.01, 0.1, false);
+            }
+            assert_eq!(rig.w() > before, grows, "{id} from {before} to {}", rig.w());
+        }
     }
 }

@@ -76,9 +76,11 @@ fn rate() -> impl Strategy<Value = RateSample> {
 
 fn report() -> impl Strategy<Value = Ack> {
     let options = (proptest::option::of(rtt()), proptest::option::of(rate()));
-    (1..100_u32, bytes(), bytes(), bytes(), any::<bool>(), options).prop_map(
-        |(acks, acked, lost, ce, round_end, (rtt, rate))| {
+    let uncounted = prop_oneof![5 => Just(0), 1 => bytes(), 2 => Just(u64::MAX)];
+    (1..100_u32, (bytes(), uncounted), bytes(), bytes(), any::<bool>(), options).prop_map(
+        |(acks, (acked, uncounted), lost, ce, round_end, (rtt, rate))| {
             let mut ack = Ack::default();
+            ack.uncounted = acked.min(uncounted); // all of it: the acknowledgement did not advance
             (ack.acks, ack.acked, ack.lost, ack.ce) = (acks, acked, lost, ce);
             (ack.round_end, ack.rtt, ack.rate) = (round_end, rtt, rate);
             ack
@@ -285,7 +287,10 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
             let idle = !run.flow.cwnd_limited && !models;
             let recovers = run.flow.phase == Phase::Recovery && run.cc.recovery() == Recovery::Sender;
             let held = match op {
-                Op::Ack { .. } => idle || recovers,
+                Op::Ack { report, .. } => {
+                    let stands = report.uncounted == report.acked && run.cc.recovery() == Recovery::Sender;
+                    idle || recovers || stands
+                }
                 // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.
                 Op::Life(Life::Recovered) if entry.id.ends_with("westwood-plus") => false,
                 Op::Life(_) | Op::Deadline => idle,

@@ -59,10 +59,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// As the RFCs advise (profile `modern`), with Reno's window, whose numbers can be worked out by hand.
+    /// As the RFCs advise (profile `modern` with the timer of RFC 6298), with Reno's window, whose numbers can be worked out by hand.
     pub(crate) fn new() -> Self {
         Self {
-            options: opened(Options::modern()),
+            options: Options { rto: RtoRule::Rfc6298, ..opened(Options::modern()) },
             cc: "reno".to_string(),
             sack_allowed: true,
             ecn_allowed: true,
@@ -73,7 +73,7 @@ impl Settings {
     fn linux(&mut self) {
         let min_rto = Span::from_millis(200);
         let delayed_ack = Some(Span::from_millis(40));
-        self.options = Options { min_rto, delayed_ack, ..opened(Options::modern()) };
+        self.options = Options { min_rto, delayed_ack, ..opened(Options::modern()) }; // and Linux's timer
         self.cc = "cubic".to_string();
         self.ecn_allowed = false;
     }

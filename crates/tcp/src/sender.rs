@@ -101,6 +101,8 @@ pub struct Sender {
     /// Proportional rate reduction governs the window of recovery.
     proportional: bool,
     pacing_waits: bool,
+    /// The application has written anew after all was acknowledged, and nothing has been sent since.
+    was_idle: bool,
     /// ECN: the next new segment carries CWR.
     cwr: bool,
     /// Only the first partial ACK restarts the timer (RFC 6582 section 4, Impatient).
@@ -218,6 +220,7 @@ impl Sender {
             app_limited_until: 0,
             pace_at: Time(0),
             pacing_waits: false,
+            was_idle: false,
             gap: ((Rate(0), 0), Span::ZERO),
             sampled: ((0, Span::ZERO), Rate(0)),
             counters: Counters::default(),
@@ -365,8 +368,7 @@ impl Sender {
         ack.acked = self.bytes(delivered, seg.ack);
         self.flow.delivered += ack.acked;
         let timed_out = self.flow.phase == Phase::Loss;
-        // A duplicate ACK brings no growth (RFC 5681 section 3.2 step 1).
-        self.flow.cwnd_limited = advanced > 0 && before < self.limited_until;
+        self.flow.cwnd_limited = before < self.limited_until;
         let rtt = self.sample_rtt(seg, advanced, &got);
         ack.rtt = rtt.map(RttSample::one);
         if delivered > 0 {
@@ -409,8 +411,10 @@ impl Sender {
         {
             *clamp += delivered;
         }
-        // Only now is it known whether this is slow start: an undo may have made it so.
-        ack.uncounted = ack.acked.saturating_sub(self.growth_limit(timed_out));
+        // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not advance brings no
+        // growth (RFC 5681 section 3.2 step 1).
+        let counted = if advanced > 0 { self.growth_limit(timed_out) } else { 0 };
+        ack.uncounted = ack.acked.saturating_sub(counted);
         if spared {
             // AEN keeps the window: the ACK feeds the filters but does not make it grow.
             self.as_if(Phase::Recovery, |s| s.cc.on_ack(&s.flow, &ack));

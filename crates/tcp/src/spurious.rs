@@ -113,9 +113,11 @@ impl Suspicion {
     pub(crate) fn on_ack(&mut self, advanced: bool, covers_all: bool, tsecr: u32) -> Verdict {
         let verdict = match (self.state, self.how) {
             (State::Idle, _) => return Verdict::Open,
+            // It waits for the first ACK that advances; duplicates of before are still on their way (RFC 3522 section 3.2 step 4).
+            (State::First, SpuriousTimeout::Eifel) if !advanced => return Verdict::Open,
             (State::First, SpuriousTimeout::Eifel) => match self.resent {
                 // RFC 3522 section 3.2: the ACK was sent before the retransmission could arrive.
-                Some(resent) if advanced && (tsecr.wrapping_sub(resent) as i32) < 0 => self.spurious(),
+                Some(resent) if (tsecr.wrapping_sub(resent) as i32) < 0 => self.spurious(),
                 _ => Verdict::Genuine,
             },
             // RFC 5682 section 2.1 step 2: a duplicate ACK or one for everything decides nothing.

@@ -60,7 +60,8 @@ AGENTS: dict[str, Agent] = {
     "linux-reno": _linux("reno", "reno"),
     "linux-vegas": _linux("vegas", "vegas", {"rules": "linux"}),
     "linux-veno": _linux("veno", "veno"),
-    "linux-westwood": _linux("westwood", "westwood-plus"),
+    # The agent never raises CA_EVENT_COMPLETE_CWR, at which the module would go to its estimate.
+    "linux-westwood": _linux("westwood", "westwood-plus", {"rules": "ns-2"}),
     "linux-highspeed": _linux("highspeed", "highspeed", {"form": "table"}),
     "linux-scalable": _linux("scalable", "scalable", {"a": 0.02, "at_least_reno": True}),
     "linux-htcp": _linux("htcp", "htcp"),

@@ -136,9 +136,7 @@ def fit(
 def write(found: Fit, out: Path, keep: Path | None = None) -> list[Path]:
     """Write ``OUT/fit.json`` and ``OUT/index.html``, and ``KEEP/NAME.json`` with the same as the first."""
     data = found.as_dict()
-    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in data["tried"])
-    text = json.dumps({**data, "tried": "@"}, indent=1, ensure_ascii=False)
-    text = text.replace('"@"', f"[\n{rows}\n ]") + "\n"
+    text = _text(data)
     html = (
         page.environment()
         .get_template("fit.html")
@@ -185,19 +183,35 @@ def sections(data: dict[str, Any], found: Fit) -> list[Section]:
 
 
 def _confirm(laboratory: Laboratory, best: Tried, full: Size, until: float) -> list[Confirmed]:
-    wanted = list(dict.fromkeys([(), best.names]))
+    """The base and the best, in this order; the best is run first, as the time may not suffice for both."""
     found = []
-    for after in (0, OTHER_SEEDS):
-        seeds = f"{after + 1} to {after + full.seeds}"
-        tried = laboratory.judge(f"seeds {seeds}", wanted, full, after, until)
-        found += [Confirmed(seeds, names, of) for names, of in zip(wanted, tried, strict=True)]
-    return found
+    for names in dict.fromkeys([best.names, ()]):
+        for after in (0, OTHER_SEEDS):
+            seeds = f"{after + 1} to {after + full.seeds}"
+            what = f"{' + '.join(names) or 'the base'}, seeds {seeds}"
+            (of,) = laboratory.judge(what, [names], full, after, until)
+            found.append(Confirmed(seeds, names, of))
+    return sorted(found, key=lambda of: bool(of.names))
 
 
 def _with_seeds(size: Size, seeds: int) -> Size:
     """A size with so many seeds, and not more in whatever else has a number of its own."""
     own = {f.name: getattr(size, f.name) for f in fields(size) if f.name.endswith("seeds")}
     return replace(size, **{name: min(value, seeds) for name, value in own.items()} | {"seeds": seeds})
+
+
+def _text(data: dict[str, Any]) -> str:
+    """JSON with a line for each entry of a list or an object of the first level."""
+    parts = []
+    for name, value in data.items():
+        said = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict):
+            entries = [f"  {json.dumps({k: v}, ensure_ascii=False)[1:-1]}" for k, v in value.items()]
+            said = "{\n" + ",\n".join(entries) + "\n }"
+        elif isinstance(value, list):
+            said = "[\n" + ",\n".join(f"  {json.dumps(v, ensure_ascii=False)}" for v in value) + "\n ]"
+        parts.append(f" {json.dumps(name)}: {said}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _plain(of: Tried) -> dict[str, Any]:

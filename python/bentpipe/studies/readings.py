@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Check, Claim
-from bentpipe.studies.design import BASE, Design
+from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
 from bentpipe.studies.study import Plan, Section, Table, Tally
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+#: The readings that the base stands for where they are not declared, in words.
+STANDS_FOR = {AS_PRINTED: "as printed", DEFENSIBLE: "best defensible"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,10 @@ def read(
         under: the claims under the single choices.
         free: free choices of the base.
     """
-    found = [Read(BASE, "the base", [], 0, evaluate(claims, judged(runs, BASE, design, plan)))]
+    names = [reading.name for reading in design.readings]
+    also = [words for name, words in STANDS_FOR.items() if name not in names]
+    title = f"the base ({' and '.join(also)})" if also else "the base"
+    found = [Read(BASE, title, [], 0, evaluate(claims, judged(runs, BASE, design, plan)))]
     variants = {v.name: v for v in (*design.variants, *design.only_joint)}
     present = set(runs["variant"])
     for reading in design.readings:
@@ -93,7 +100,8 @@ def read(
             made = [variants[name] for name in reading.variants]
             choices = [(v.choice, str(v.evidence), v.source) for v in made]
             mine = evaluate(claims, judged(runs, reading.name, design, plan))
-            found.append(Read(reading.name, reading.title, choices, design.free(reading.variants), mine))
+            free_of = design.free(reading.variants)
+            found.append(Read(reading.name, _titled(reading), choices, free_of, mine))
     return Readings(found, _never(found, under), free)
 
 
@@ -112,7 +120,7 @@ def section(found: Readings) -> Section | None:
     ids = [claim.id for claim in base.claims]
     rows: list[list[str | Tally]] = [
         [
-            f"{of.name}: {of.title}" if of.name != BASE else of.title,
+            of.title,
             "; ".join(map(choice, of.choices)) or "as in the set-up",
             str(of.free),
             f"{of.held} / {of.checks}",
@@ -136,6 +144,12 @@ def never_given(never: Mapping[str, Sequence[str]]) -> list[str]:
         return []
     each = ". ".join(f"{claim}: {'; '.join(checks)}" for claim, checks in never.items())
     return [f"Checks that hold under no reading and no single choice. {each}."]
+
+
+def _titled(reading: Reading) -> str:
+    """The title of a reading, with its name in front unless it begins so: ``"as printed: one hop"``."""
+    name = reading.name.replace("-", " ")
+    return reading.title if reading.title.lower().startswith(name) else f"{name}: {reading.title}"
 
 
 def _never(found: Sequence[Read], under: Sensitivity) -> dict[str, list[str]]:

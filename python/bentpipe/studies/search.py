@@ -80,11 +80,11 @@ class Search:
         """Sentences on what was not tried, and why."""
         said = ["Of combinations of three choices and more only those on the greedy way were tried."]
         if self.contradicting:
-            said.append(f"{self.contradicting} pairs contradict each other.")
+            said.append(f"Pairs that contradict each other: {self.contradicting}.")
         if self.same:
-            said.append(f"{self.same} pairs are the same as a combination tried before.")
+            said.append(f"Pairs that are the same as a combination tried before: {self.same}.")
         why = "the time was over" if self.late else "the limit of combinations was reached"
-        return said + [f"{count} {what} were not tried, because {why}." for what, count in self.cut]
+        return said + [f"Not tried, because {why}: {what} ({count})." for what, count in self.cut]
 
 
 def search(design: Design[Any, Any], judge: Judge, most: int) -> Search:

@@ -204,9 +204,9 @@ class StudyResult:
     #: Processor time of the runs, s.
     cpu_s: float
     claims: list[dict[str, Any]]
-    #: `Report.readings`.
-    readings: dict[str, Any]
     #: The figures that stand for the study where it is one of several: title, text alternative, SVG file.
     previews: list[tuple[str, str, Path]]
     page: Path
     files: list[Path]
+    #: `Report.readings`.
+    readings: dict[str, Any] = field(default_factory=dict)

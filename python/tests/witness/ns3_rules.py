@@ -35,7 +35,7 @@ class Sender(Controller):
         if self.srtt is None and flow["rtt_min_s"] is not None:
             # The handshake's: the smallest so far, and the only one without a full segment.
             self.srtt = self.least = whole_ms(flow["rtt_min_s"], flow["rtt_min_s"])
-        advanced = flow["cwnd_limited"]
+        advanced = flow["cwnd_limited"] and ack["acked"] > ack["uncounted"]
         if ack["rtt_s"] is not None and self.srtt is not None and ack["acked"] > 0:
             self.srtt += (whole_ms(flow["now_s"], ack["rtt_s"]) - self.srtt) / 8
             self.least = min(self.least, self.srtt)

@@ -37,7 +37,7 @@ class OldVegas(Controller):
             self.samples += 1
         if flow["phase"] == "recovery" or ack["acked"] == 0:
             return
-        limited = flow["cwnd_limited"]
+        limited = flow["cwnd_limited"] and ack["acked"] > ack["uncounted"]
         if flow["phase"] == "loss":
             if limited:
                 self.reno(flow, ack)

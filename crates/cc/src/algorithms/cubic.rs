@@ -15,7 +15,7 @@
 //!  * `rules = "linux-2.6.22"` is CUBIC before the RFCs: `bictcp_update` in tcp_cubic.c of that version, which is ns-2.35's
 //!    TCP/Linux, too -> `grow_as_linux`. C is 410/1024 and beta 819/1024; growth is multiplied by 31/16 (`ack_ratio` of BIC). A
 //!    fiftieth of the window per round trip before the first loss and after a timeout; above W_max at most 16 segments in
-//!    100 ms; W_est never grows as fast as Reno. Whole numbers, and RTTmin's reset at a timeout, are left out.
+//!    100 ms; W_est never grows as fast as Reno. RTTmin's reset at a timeout is left out, and the window is real.
 
 use alloc::boxed::Box;
 
@@ -130,19 +130,26 @@ impl Cubic {
         }
     }
 
-    /// `bictcp_update` of Linux 2.6.22: `n` segments were acknowledged `t` seconds after the epoch began.
+    /// `bictcp_update` of Linux 2.6.22: `n` segments were acknowledged `t` seconds after the epoch began. It rounds where that
+    /// does: a segment more or less is much of the growth of a small window.
     fn grow_as_linux(&mut self, w: &mut Window, n: f64, t: f64, rtt_min: f64) {
-        let t = t + rtt_min;
-        let mut growth = (self.w_cubic(t) - w.cwnd).max(0.01); // per round trip
+        let (t, whole) = (t + rtt_min, libm::floor(w.cwnd));
+        let target =
+            if t < self.epoch.k { libm::ceil(self.w_cubic(t)) } else { libm::floor(self.w_cubic(t)) };
+        // ACKs for a segment of growth.
+        let mut acks = if target > whole { libm::floor(whole / (target - whole)) } else { 100.0 * whole };
         if rtt_min > 0.0 && t >= self.epoch.k {
-            growth = growth.min(160.0 * rtt_min); // max_increment
+            acks = acks.max(libm::floor(whole / (160.0 * rtt_min))); // max_increment
         }
         if !self.epoch.lost {
-            growth = w.cwnd / 50.0;
+            acks = 50.0;
         }
         self.epoch.w_est += self.alpha * n / w.cwnd;
-        growth = growth.max(self.epoch.w_est - w.cwnd);
-        w.cwnd += (growth * LINUX_ACK_RATIO).min(w.cwnd) * n / w.cwnd;
+        let ahead = libm::floor(self.epoch.w_est) - whole;
+        if ahead > 0.0 {
+            acks = acks.min(libm::floor(whole / ahead));
+        }
+        w.cwnd += n / (libm::floor(acks / LINUX_ACK_RATIO).max(1.0) + 1.0); // the ACK after those is the one that counts
     }
 
     /// W_cubic(t) of section 4.2, t in seconds.
@@ -425,29 +432,31 @@ mod tests {
         assert_eq!((rig.w(), rig.t()), (85.0, 85.0));
     }
 
-    /// Growth in one round trip of `rtt` seconds, `after` seconds after a loss at 100 segments, by the rules of Linux 2.6.22.
-    fn old(after: f64, rtt: f64) -> f64 {
+    /// Growth for `rounds` windows acknowledged at an RTT of `rtt` seconds, `after` seconds after a loss at 100 segments, by the
+    /// rules of Linux 2.6.22.
+    fn old(rounds: f64, after: f64, rtt: f64) -> f64 {
         let mut rig = Rig::new("cubic", &[("rules", text("linux-2.6.22"))], 100.0, 2.0);
         rig.congestion(Congestion::Loss);
         near(rig.w(), 100.0 * 819.0 / 1024.0, 1e-6);
         rig.ack(1e-6, 0.0, rtt, false);
         rig.ack(1e-6, after, rtt, false);
         let before = rig.w();
-        rig.ack(before, 0.0, rtt, true);
+        rig.ack(rounds * before, 0.0, rtt, true);
         rig.w() - before
     }
 
-    /// tcp_cubic.c of Linux 2.6.22 after a loss at 100 segments: K = 3.684 s, and growth is 31/16 of what the functions say.
+    /// tcp_cubic.c of Linux 2.6.22 after a loss at 100 segments, in whole numbers: the window is 79 and K 3.684 s.
     #[test]
     fn linux_2_6_22() {
-        let ratio = 31.0 / 16.0;
-        // At t = 0.1 s: 100 - 0.4004 * 3.584^3 = 81.57, less the window.
-        near(old(0.0, 0.1), ratio * 1.587, 0.01);
-        // 6.3 s after K: 100 + 100.4, of which 160 segments a second are allowed.
-        near(old(9.9, 0.1), ratio * 16.0, 1e-6);
-        // At 1 ms Reno's window leads: a third of a segment, 3 (1 - beta) / (1 + beta).
-        near(old(0.0, 0.001), ratio * 0.3337, 0.01);
-        // Before a loss and after a timeout: a fiftieth of the window.
+        let w = 100.0 * 819.0 / 1024.0;
+        // At t = 0.1 s the target is 82: 79 / 3 = 26 ACKs, by 31/16 13, and one.
+        near(old(1.0, 0.0, 0.1), w / 14.0, 1e-4);
+        // At t = 10 s the target is 200, but 16 segments in 100 ms are the most: 79 / 16 = 4 ACKs, by 31/16 2, and one.
+        near(old(1.0, 9.9, 0.1), w / 3.0, 1e-4);
+        // At 1 ms the target is 80. Reno's window grows by 3 (1 - beta) / (1 + beta) = 0.334 a round, to 81.98 in six: 79 / 2 = 39
+        // ACKs, by 31/16 20, and one.
+        near(old(6.0, 0.0, 0.001), 6.0 * w / 21.0, 1e-4);
+        // Before a loss and after a timeout: 50 ACKs, by 31/16 25, and one.
         for timeout in [false, true] {
             let mut rig = Rig::new("cubic", &[("rules", text("linux-2.6.22"))], 1000.0, 2.0);
             if timeout {
@@ -456,7 +465,7 @@ mod tests {
             }
             let before = rig.w();
             rig.ack(before, 0.1, 0.1, true);
-            near(rig.w() - before, ratio * before / 50.0, 1e-6);
+            near(rig.w() - before, before / 26.0, 1e-4);
         }
     }
 }

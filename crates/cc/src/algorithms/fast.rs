@@ -5,6 +5,11 @@
 //! unless `base_window` is set. Meant for a sender that paces: the window may change by up to its own size at once.
 //! Rule: W = min(2 W, (1 - gamma) W + gamma (W baseRTT / RTT + alpha)) per update, so that alpha segments queue in
 //! equilibrium -> `avoid`.
+//! The paper could not be read. The rule was compared with the ns-2 module of the University of Melbourne (T. Cui, L. Andrew:
+//! tcp-fast.cc 1.1.3, 2007). Equal: the update with gamma = 1/2, but for the bound 2 W, which the module lacks, and the half at
+//! a loss. The module differs: W beside baseRTT / RTT is that of the time when the acknowledged segment was sent. RTT is a mean
+//! of the last 256 ACKs or W / 3. Updates come every other RTT "as in Linux" (`period = "alternate"`), spread over ACKs. W
+//! grows by one an ACK while the queueing delay is below a threshold.
 //! Decisions:
 //!  * an update per round trip, at its end, from its mean RTT; `period = "alternate"` is every other round trip, as the
 //!    paper's window needs a round trip to show in the RTT. Rounds that touch recovery are not measured.
@@ -28,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     id: "fast",
     label: "FAST TCP",
     about: "Sets the window once per round trip so that a fixed number of segments stays queued.",
-    source: "D. X. Wei, C. Jin, S. H. Low, S. Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM Trans. Netw. 14(6), 2006",
+    source: "D. X. Wei, C. Jin, S. H. Low, S. Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM Trans. Netw. 14(6), 2006; compared with the ns-2 module tcp-fast.cc 1.1.3",
     reference: "doi:10.1109/TNET.2006.886335",
     grade: Grade::B,
     params: &[

@@ -1,5 +1,7 @@
 //! H-TCP: D. Leith, R. Shorten: H-TCP: TCP for High-speed and Long-distance Networks, PFLDnet, 2004;
-//! draft-leith-tcp-htcp; details as in Linux's module of that name.
+//! draft-leith-tcp-htcp; details as in Linux's module of that name. The draft's text could not be read. FreeBSD's cc_htcp.c
+//! implements draft 06 and has the same alpha, the limits of beta and of the RTT scaling, and 0.95 for RTTmax. It scales with
+//! SRTT, keeps alpha at 1 up to 1 s whatever beta is, and has no `bandwidth_switch`.
 //!
 //! Unit: segments and seconds. Valid for 1 <= cwnd < 2^40, RTT above 1 us.
 //! Rules, with Delta the time since the last congestion ended: alpha(Delta) = 1 up to 1 s, then
@@ -30,7 +32,7 @@ pub(crate) const ENTRY: Entry = Entry {
     id: "htcp",
     label: "H-TCP",
     about: "Growth rises with the time since the last loss; the cut follows RTTmin/RTTmax, so that the queue just empties.",
-    source: "D. Leith, R. Shorten: H-TCP: TCP for High-speed and Long-distance Networks, PFLDnet, 2004",
+    source: "D. Leith, R. Shorten: H-TCP: TCP for High-speed and Long-distance Networks, PFLDnet, 2004; Linux tcp_htcp.c; compared with FreeBSD's cc_htcp.c (draft 06)",
     reference: "draft-leith-tcp-htcp-06",
     grade: Grade::A,
     params: &[

@@ -132,6 +132,15 @@ impl Pipe {
         }
     }
 
+    /// All that is in flight comes back, nothing is sent for `secs`, and the application goes on.
+    pub(crate) fn pause(&mut self, secs: f64) {
+        while !self.flight.is_empty() {
+            self.receive();
+        }
+        self.flow.now = self.flow.now + Span::from_secs(secs);
+        self.cc.on_life(&self.flow, Life::IdleRestart);
+    }
+
     fn send(&mut self) {
         let now = self.pace_at.max(self.flow.now);
         self.flow.now = now;

@@ -361,4 +361,14 @@ mod tests {
             assert_eq!(probe(&rig).1, if kept { now } else { bw }, "{choice}");
         }
     }
+
+    /// The silence of a pause is no sample of the rate.
+    #[test]
+    fn a_pause_is_no_sample() {
+        let mut rig = running(2.0);
+        let (_, before) = probe(&rig);
+        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        rig.ack(1.0, 60.0, 0.5, false);
+        near(probe(&rig).1, before, 1e-9);
+    }
 }

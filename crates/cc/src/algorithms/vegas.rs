@@ -326,7 +326,7 @@ impl Policy for Vegas {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::controller::{Congestion, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near, text};
 
@@ -465,6 +465,20 @@ mod tests {
                 rig.round(1.0);
             }
             assert_eq!((rig.w(), rig.t()), (cut - 5.0, cut - 5.0));
+        }
+    }
+
+    /// Linux forgets baseRTT when transmission starts again (`tcp_vegas_cwnd_event`): the path may be another. ns-2 keeps it.
+    #[test]
+    fn after_a_pause_linux_takes_a_new_base_rtt() {
+        for (given, expected) in [(&[][..], 0.1), (&linux()[..], 0.5)] {
+            let mut rig = Rig::new("vegas", given, 20.0, 2.0);
+            rig.round(0.1);
+            rig.cc.on_life(&rig.flow, Life::IdleRestart);
+            rig.round(0.5);
+            let mut base = f64::NAN;
+            rig.cc.probe(&mut |_, value| base = value);
+            near(base, expected, 1e-9);
         }
     }
 }

@@ -5,6 +5,10 @@
 //! unless `base_window` is set.
 //! Rules (section 2): sample b_k = d_k / (t_k - t_(k-1)) and its low-pass filter b^_k -> [`Bandwidth::add`]. After duplicate
 //! ACKs T = b^ RTTmin and W = min(W, T), after a timeout T = b^ RTTmin and W = 1 -> [`to_estimate`]. Growth is Reno's.
+//! The paper could not be read. The rules were compared with the authors' module for ns-2 (M. Valla, tcp-westwood.cc v1.3, 2002).
+//! Equal: both answers to congestion, alpha_k and its 3/5 for a virtual sample, the count of duplicate ACKs. The module differs:
+//! `filter = "constant"` is its default (rounded to .9047 and .0476), its tau is 1 s, an ACK counts for two segments at most,
+//! and timeouts in slow start divide T by their number (up to 4).
 //! Decisions where the paper is silent:
 //!  * d_k counts a duplicate ACK as one segment and the cumulative ACK that follows as that much less (the paper's
 //!    correction). ACKs at the same instant are added up; the first ACK only starts the clock.
@@ -29,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     id: "westwood",
     label: "Westwood",
     about: "Reno that measures the rate of its ACKs and goes to rate x RTTmin at a loss, instead of to half.",
-    source: "S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang: TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links, MobiCom, 2001",
+    source: "S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang: TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links, MobiCom, 2001; compared with the authors' ns-2 module, tcp-westwood.cc v1.3",
     reference: "doi:10.1145/381677.381704",
     grade: Grade::B,
     params: &[FILTER, TAU, MAX_SAMPLE, BASE_WINDOW],

@@ -13,8 +13,9 @@
 //!  * `rules`: `linux` (default; `tcp_westwood_event`, CA_EVENT_COMPLETE_CWR) goes to half when the loss is found, and to the
 //!    estimate that it has when recovery ends, upwards too and whatever limits the sender. ECN has no recovery here whose
 //!    end is reported: the estimate at once. `paper` (also ns-3) goes to the estimate when the loss is found, never up.
-//!    `ns-2` is Linux's module in ns-2.35, whose `Agent/TCP/Linux` does not raise that event: T stays half of the window of
-//!    the loss. The window goes to the estimate that was known then, and from there by slow start to T.
+//!    `ns-2` is Linux's module in ns-2.35, whose `Agent/TCP/Linux` does not raise that event (tcp-linux.cc,
+//!    `tcp_fastretrans_alert`). T stays half of the window of the loss. The window goes to the estimate that was known then,
+//!    if that is more than T, or by slow start to T.
 //!  * a timeout makes RTTmin begin anew with the next sample (Linux).
 //!  * a window closes with the first ACK after Delta, whose own data belongs to the next (Linux).
 
@@ -198,13 +199,14 @@ impl Retreat {
 
     /// See [`Policy::backoff`].
     pub(crate) fn backoff(&self, w: &Window, why: Congestion) -> Cut {
-        let half = w.cwnd / 2.0;
+        let (half, estimate) = (w.cwnd / 2.0, self.rate.window());
         match self.rules {
             Rules::Linux if why == Congestion::Loss => Cut::standard(half, why),
+            // Rate halving goes on below half only after a round trip, but stops at the estimate.
             Rules::Ns2 if why == Congestion::Loss => {
-                Cut { ssthresh: half, ..to_estimate(w, self.rate.window(), why) }
+                Cut { cwnd: estimate.clamp(half, w.cwnd), ssthresh: half, repeat: false }
             }
-            _ => to_estimate(w, self.rate.window(), why),
+            _ => to_estimate(w, estimate, why),
         }
     }
 
@@ -393,10 +395,17 @@ mod tests {
     /// flight and three segments, from which slow start leads back.
     #[test]
     fn ns_2_leaves_the_threshold_at_half() {
+        let mut rig = after_rounds("ns-2", "linux", 110.0);
+        let before = rig.w();
+        rig.congestion(Congestion::Loss);
+        rig.cc.on_life(&rig.flow, Life::Recovered);
+        near(rig.w(), 100.0, 0.02);
+        near(rig.t(), before / 2.0, 1e-6);
+
         let mut rig = after_rounds("ns-2", "linux", 300.0);
         let before = rig.w();
         rig.congestion(Congestion::Loss);
-        near(rig.w(), 100.0, 0.02);
+        near(rig.w(), before / 2.0, 1e-6);
         near(rig.t(), before / 2.0, 1e-6);
         rig.flow.in_flight = 97_000_000;
         rig.cc.on_life(&rig.flow, Life::Recovered);

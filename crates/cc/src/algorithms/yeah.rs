@@ -171,7 +171,7 @@ impl Policy for Yeah {
 
 #[cfg(test)]
 mod tests {
-    use crate::controller::Congestion;
+    use crate::controller::{Congestion, Life};
     use crate::registry::Value;
     use crate::rig::{Rig, near};
 
@@ -291,5 +291,17 @@ mod tests {
         near(probe(&rig), 202.0, 1e-4);
         round(&mut rig, 0.5);
         assert_eq!(probe(&rig), 2.0);
+    }
+
+    /// After a pause baseRTT is measured anew (Linux, `tcp_vegas_cwnd_event`): a longer path is no queue.
+    #[test]
+    fn after_a_pause_a_longer_path_is_no_queue() {
+        let mut rig = with_queue(1000.0, 0.0, &[]);
+        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        for i in 0..8 {
+            rig.ack(1e-6, 0.01, 0.7, i % 4 == 3);
+        }
+        near(rig.w(), 1000.0, 1e-3);
+        near(growth(&mut rig), 10.0, 1e-3);
     }
 }

@@ -197,19 +197,47 @@ impl PieState {
     /// follows from when the transmitter will be free.
     fn catch_up(&mut self, now: Time, free_at: Time) {
         while self.next_update <= now {
-            let delay = free_at.since(self.next_update);
-            if delay == Span::ZERO && self.is_at_rest() {
-                let missed = now.since(self.next_update).0 / self.plan.update.0;
-                self.next_update = self.next_update + Span(missed * self.plan.update.0);
-            }
-            self.update(delay);
+            let before = (self.probability, self.delay, self.allowance);
+            self.update(free_at.since(self.next_update));
             self.next_update = self.next_update + self.plan.update;
+            if self.probability == 1.0 {
+                self.leave_out(self.due(now).min(self.updates_that_stay_at_one(free_at)), free_at);
+            } else if self.delay == Span::ZERO && before == (self.probability, self.delay, self.allowance) {
+                self.leave_out(self.due(now), free_at);
+            }
         }
     }
 
-    /// Updates without delay change nothing any more.
-    fn is_at_rest(&self) -> bool {
-        self.probability == 0.0 && self.delay == Span::ZERO && self.allowance == self.plan.burst
+    /// How many updates are due by `now`.
+    fn due(&self, now: Time) -> u64 {
+        match self.next_update <= now {
+            true => now.since(self.next_update).0 / self.plan.update.0 + 1,
+            false => 0,
+        }
+    }
+
+    /// How many of the next updates leave a probability of one as it is, if the transmitter will be free at `free_at`. While the delay
+    /// falls by one interval an update, the step is above zero until the delay is near the target; nearer than here, where even
+    /// twice beta cannot make it negative.
+    fn updates_that_stay_at_one(&self, free_at: Time) -> u64 {
+        let p = &self.plan;
+        let falls = 1.0 + 2.0 * p.beta / p.alpha;
+        let near = Span((p.target.0 as f64 + falls * p.update.0 as f64) as u64);
+        let above = free_at.since(self.next_update).0.saturating_sub(near.0);
+        above / p.update.0
+    }
+
+    /// Leaves out `n` updates that do not change the probability.
+    fn leave_out(&mut self, n: u64, free_at: Time) {
+        if n == 0 {
+            return;
+        }
+        let all = n * self.plan.update.0;
+        self.next_update = self.next_update + Span(all);
+        if self.probability > 0.0 {
+            self.allowance = Span(self.allowance.0.saturating_sub(all));
+        }
+        self.delay = free_at.since(Time(self.next_update.0 - self.plan.update.0));
     }
 
     fn update(&mut self, delay: Span) {
@@ -239,6 +267,8 @@ impl PieState {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const PLAN: PiePlan = PiePlan {
@@ -290,6 +320,46 @@ mod tests {
         close(after(PLAN, &[30, 50]).probability, 1.922_607_421_875e-5 + 0.029_375 / 128.0);
         // Falling below zero it stays there: 0.125 x (5 - 15) - 1.25 x 25 ms.
         assert_eq!(after(PLAN, &[30, 5]).probability, 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn updates_that_are_left_out_would_change_nothing(
+            (alpha, beta) in prop::sample::select(vec![(0.125, 1.25), (0.0, 1.25), (20.0, 0.0), (0.0, 0.0), (1.0, 1000.0)]),
+            update in 1_u64..40,
+            target in 0_u64..60,
+            // Some queues take minutes to empty, and some pauses are as long.
+            steps in prop::collection::vec((0_u64..9, 0_u64..9, 0_u64..40_000, 0_u64..40_000), 1..30),
+        ) {
+            let (target, update) = (Span::from_millis(target), Span::from_millis(update));
+            let plan = PiePlan { alpha, beta, target, update, ..PLAN };
+            let (mut quick, mut plain) = (pie(plan), pie(plan));
+            let (mut now, mut free_at) = (ms(0), ms(0));
+            for (far, long, gap, wait) in steps {
+                now = now + Span::from_millis(if far == 0 { gap } else { gap % 100 });
+                quick.catch_up(now, free_at);
+                while plain.next_update <= now {
+                    plain.update(free_at.since(plain.next_update));
+                    plain.next_update = plain.next_update + update;
+                }
+                prop_assert_eq!(format!("{quick:?}"), format!("{plain:?}"));
+                free_at = free_at.max(now) + Span::from_millis(if long == 0 { wait } else { wait % 100 });
+            }
+        }
+    }
+
+    /// Ten years with an update in 100 us are three trillion updates. One packet in two days takes a day to send.
+    #[test]
+    fn years_in_which_nothing_changes_cost_nothing() {
+        let day = 86_400_000;
+        for (alpha, busy) in [(0.125, day), (0.0, 0)] {
+            let mut pie = pie(PiePlan { alpha, update: Span(100_000), ..PLAN });
+            pie.probability = 0.5;
+            for i in 0..1825 {
+                pie.catch_up(ms(2 * (i + 1) * day), ms(2 * i * day + busy));
+            }
+            assert!(pie.probability < 1e-300 && pie.delay == Span::ZERO, "{pie:?}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ impl Sender {
         if room > 0 && self.board.next() >= self.limit {
             return Err(ShortSegmentSent);
         }
+        self.was_idle |= self.is_done() && self.board.next() > 0;
         let rest = bytes.saturating_sub(room);
         self.last_len += bytes.min(room) as u32;
         if rest > 0 {

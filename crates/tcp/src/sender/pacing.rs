@@ -1,6 +1,6 @@
 //! Segments spread in time: at the controller's rate, or at one derived from cwnd / srtt.
 
-use bentpipe_cc::{Pacing, Rate, Span, Time};
+use bentpipe_cc::{Decision, Pacing, Rate, Span, Time};
 
 use super::Sender;
 
@@ -45,9 +45,11 @@ impl Sender {
             Pacing::Rate(rate) => Some(rate.bytes_per_sec().max(1.0)),
             Pacing::Window if self.options.pacing => {
                 let srtt = self.flow.rtt?.smoothed.secs();
-                // Linux: twice cwnd / srtt in slow start, 1.2 times beyond.
-                let gain = if self.decision.cwnd < self.decision.ssthresh { 2.0 } else { 1.2 };
-                (srtt > 0.0).then(|| gain * self.decision.cwnd as f64 / srtt)
+                // Linux, `tcp_update_pacing_rate`.
+                let Decision { cwnd, ssthresh, .. } = *self.decision;
+                let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
+                let out = self.board.outstanding() * u64::from(self.flow.mss);
+                (srtt > 0.0).then(|| gain * cwnd.max(out) as f64 / srtt)
             }
             _ => return None,
         };

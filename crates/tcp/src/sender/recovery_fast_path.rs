@@ -44,7 +44,7 @@ impl Sender {
         self.dupacks += 1;
         ack.acked = mss;
         self.flow.delivered += mss;
-        self.flow.cwnd_limited = false; // a duplicate ACK brings no growth (RFC 5681 section 3.2 step 1)
+        self.flow.cwnd_limited = self.board.una() < self.limited_until;
         let rtt = once.then(|| now.since(sent));
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, rtt);
@@ -62,7 +62,7 @@ impl Sender {
         }
         self.note_in_flight();
         self.reduce(1, false);
-        ack.uncounted = mss.saturating_sub(self.growth_limit(false));
+        ack.uncounted = mss; // a duplicate ACK brings no growth (RFC 5681 section 3.2 step 1)
         self.cc.on_ack(&self.flow, &ack);
         self.ask();
         self.choose_recovery_path();

@@ -1,6 +1,6 @@
 //! Chooses the next segment, or the limit that forbids one, and does the bookkeeping of a segment that goes out.
 
-use bentpipe_cc::{Phase, Time};
+use bentpipe_cc::{Life, Phase, Time};
 
 use super::{Probe, Sender};
 use crate::limits::Limit;
@@ -18,7 +18,13 @@ impl Sender {
             return self.poll_probe(now);
         }
         match self.choose() {
-            Ok(seq) => Some(self.transmit(now, seq)),
+            Ok(seq) => {
+                if core::mem::take(&mut self.was_idle) {
+                    self.cc.on_life(&self.flow, Life::IdleRestart);
+                    self.ask();
+                }
+                Some(self.transmit(now, seq))
+            }
             Err(limit) => {
                 if limit == Limit::Cwnd {
                     self.limited_until = self.board.next();

@@ -1,6 +1,6 @@
 //! Pacing: by the controller's rate, or by cwnd / srtt.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Pacing, Time};
 use bentpipe_tcp::{LossRecovery, Options};
 
 use crate::script::{Fixed, Script, bytes_per_second, plain, reno};
@@ -52,16 +52,34 @@ fn retransmissions_are_paced() {
     t.due(110).sends("4").due(120).sends("5");
 }
 
-/// The option paces at 1.2 cwnd / srtt in congestion avoidance and twice in slow start (Linux), once there is a sample.
+/// The option paces at twice cwnd / srtt below half of ssthresh and else at 1.2 times (Linux), once there is a sample.
 #[test]
 fn option() {
-    for (ssthresh, interval) in [(10.0, 100e6 / (1.2 * 10.1)), (f64::INFINITY, 100e6 / (2.0 * 11.0))] {
+    for (ssthresh, interval) in [
+        (10.0, 100e6 / (1.2 * 10.1)),
+        (20.0, 100e6 / (1.2 * 11.0)),
+        (24.0, 100e6 / (2.0 * 11.0)),
+        (f64::INFINITY, 100e6 / (2.0 * 11.0)),
+    ] {
         let options = Options { pacing: true, ..plain(LossRecovery::Sack) };
         let mut t = Script::new(options, reno(10.0, ssthresh), None);
         t.sends("0-9").at(100).ack(1).sends("10").ack(2).sends("");
         let wait = t.sender.deadline().expect("paced") - Time(100_000_000);
         assert!((wait.0 as f64 - interval).abs() < 1e3, "{} ns, not {interval}", wait.0);
     }
+}
+
+/// Linux, `tcp_update_pacing_rate`: while more is outstanding than the window, the rate follows from that. Here 8 segments with a
+/// window of 2, and an SRTT of 100 7/8 + 200 / 8 ms.
+#[test]
+fn what_is_outstanding_counts_where_it_exceeds_the_window() {
+    let cc = Fixed::new(8).with(|c| (c.pacing, c.after_loss) = (Pacing::Window, 2));
+    let options = Options { pacing: true, ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, cc.boxed(), None);
+    t.sends("0-7").at(100).ack(1).sends("8").at(200).sack(1, &[(2, 8)]).sends("r1");
+    t.sack(1, &[(2, 9)]).sends("");
+    let wait = t.sender.deadline().expect("paced") - Time(200_000_000);
+    assert!((wait.0 as f64 - 112.5e6 / (1.2 * 8.0)).abs() < 1e6, "{} ns", wait.0);
 }
 
 /// Without the option, and for a controller that wants none, nothing is spaced.

@@ -141,6 +141,14 @@ fn eifel_genuine() {
     assert_eq!(t.sender.counters().spurious_timeouts, 0);
 }
 
+/// RFC 3522 section 3.2 step 4: it waits for an ACK that advances, whatever duplicates come before.
+#[test]
+fn eifel_waits_for_an_advancing_ack() {
+    let mut t = timed_out(|o| (o.spurious, o.timestamps) = (SpuriousTimeout::Eifel, true), None);
+    t.echo(0, 0).sends("").echo(1, 0).window(10.1, 10.0).sends("10");
+    assert_eq!(t.sender.counters().spurious_timeouts, 1);
+}
+
 /// RFC 3522 section 3.2 needs timestamps.
 #[test]
 fn eifel_without_timestamps() {

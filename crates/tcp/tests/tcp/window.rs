@@ -105,6 +105,40 @@ fn an_application_that_writes_in_pieces() {
     assert!(!t.sender.is_done());
 }
 
+/// The controller hears of a pause when the first segment after it is about to go out, and only if nothing was in flight (Linux,
+/// `CA_EVENT_TX_START`).
+#[test]
+fn a_pause_of_the_application_is_reported() {
+    let cc = Fixed::new(4);
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), Some(0));
+    t.write(2 * MSS).sends("0-1").at(50).write(MSS).sends("2").at(100).ack(3);
+    assert_eq!(cc.told().life, [], "at the start, and while data is in flight");
+    t.at(5000).write(MSS).write(MSS);
+    assert_eq!(cc.told().life, [], "nothing is sent yet");
+    t.sends("3-4");
+    assert_eq!(cc.told().life, [Life::IdleRestart]);
+    t.at(5100).ack(5).sends("");
+    assert_eq!(cc.told().life, [Life::IdleRestart]);
+}
+
+/// Every ACK says whether the window limits the sender (Linux, `is_cwnd_limited`), but one that does not advance brings no growth
+/// (RFC 5681 section 3.2 step 1).
+#[test]
+fn a_duplicate_acknowledgement_says_whether_the_window_limits_the_sender() {
+    for (segments, limited) in [(None, true), (Some(7), false)] {
+        for options in [plain(LossRecovery::Sack), Options { prr: true, ..plain(LossRecovery::Sack) }] {
+            let cc = Fixed::new(10);
+            let mut t = Script::new(options, cc.boxed(), segments);
+            t.sends(if limited { "0-9" } else { "0-6" }).at(100);
+            for end in 2..=6 {
+                t.sack(0, &[(1, end)]);
+                assert_eq!(t.sender.flow().cwnd_limited, limited, "{segments:?}");
+            }
+            assert!(cc.told().acks.iter().all(|ack| ack.acked == 1000 && ack.uncounted == 1000));
+        }
+    }
+}
+
 /// What is written later completes a short segment, unless that is on its way already.
 #[test]
 fn a_short_segment_is_completed_or_stays() {

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::algorithms::pipe::Pipe;
-use crate::controller::{Congestion, Controller, Life};
+use crate::controller::{Congestion, Controller, Life, Pacing};
 use crate::report::{Ack, Flow, Phase, RateSample, RttSample};
 use crate::rig::near;
 use crate::time::{Rate, Span};
@@ -278,4 +278,19 @@ fn a_loss_that_a_tail_loss_probe_repaired_reaches_the_bounds() {
         acks.ack(100, 100, 0);
     }
     near(acks.probe("bw_lo"), 1e6, 0.02);
+}
+
+/// An idle path has no queue: after a pause the flow goes on at the estimated rate, whatever the gain was, and without ProbeRTT, though
+/// the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
+#[test]
+fn after_a_pause_the_estimated_rate_goes_on() {
+    let mut pipe = Pipe::new("bbr3", &[], 0.1, 0.0);
+    pipe.run(8.0, |_| ());
+    pipe.pause(30.0);
+    let Pacing::Rate(rate) = pipe.cc.decision().pacing else { panic!("it paces") };
+    near(rate.bytes_per_sec(), 0.99 * 1e6, 0.01);
+    let end = pipe.secs() + 1.0;
+    let mut least = f64::INFINITY;
+    pipe.run(end, |p| least = least.min(p.w()));
+    assert!(least > 50.0, "a window of {least} segments");
 }
