@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
+from bentpipe.ns2.agents import AGENTS
 from bentpipe.papers import a_liad
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.measure import measure
@@ -74,7 +75,7 @@ def test_the_rivals_are_the_modules_of_ns2():
         found: dict[str, object] = setup.BASE.scenario(replace(run, cc=cc), 1, trace=False)["flow"][0]["cc"]
         return found
 
-    assert controller("westwood") == {"name": "westwood-plus"}
+    assert controller("westwood") == {"name": "westwood-plus", **AGENTS["linux-westwood"].args}
     assert controller("scalable") == {"name": "scalable", "a": 0.02, "at_least_reno": True}
     assert controller("cubic")["beta"] == pytest.approx(0.8, abs=1e-3)
     assert controller("highspeed") == {"name": "highspeed", "form": "table"}

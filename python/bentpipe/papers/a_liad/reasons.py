@@ -60,8 +60,9 @@ def _a2(found: Findings) -> Reason:
     detail = paragraphs(f"""
         In 30 s: {each}. The first slow start of the others ends at window_, {BASE.window_packets()} packets,
         where link and queue are just full, and they lose, in 30 s, {lost} packets. A cut to half a window of
-        two BDPs still fills the link, also NewReno's where SACK repairs the losses: real ns-2, run with these
-        values, gives 83 % to CUBIC, BIC, Scalable, HighSpeed and NewReno alike.
+        two BDPs still fills the link, also NewReno's and Westwood's where SACK repairs the losses. Real ns-2,
+        run with these values, gives 83 % to all six. So A-LIAD's "second highest" needs rivals that repair
+        their losses more slowly, such as a NewReno without SACK.
 
         Without a limit of the first slow start (a simulator in which window_ ends nothing) all of them
         overshoot to almost 4 BDPs and lose a third of what they sent, retransmissions included.
@@ -122,9 +123,9 @@ def _a6(found: Findings) -> Reason:
     low, high = ({cc: _mean(found, "loss", cc, "share", per=per) for cc in RANKED} for per in (LOW, HIGH))
     mine, west, cubic = (f"{low[cc]:.0f} and {high[cc]:.0f} %" for cc in ("a-liad", "westwood", "cubic"))
     detail = paragraphs("""
-        The Westwood of TCP/Linux is Westwood+, whose estimate comes once per round trip and is low after each
-        recovery. The Westwood of 2001 sets its window to the measured rate times RTTmin, which a random loss
-        hardly lowers: it keeps what its first slow start found, and leads.
+        The Westwood of TCP/Linux is Westwood+ with at least half of the window after a loss; its estimate
+        follows slowly. The Westwood of 2001 sets its window to the measured rate times RTTmin, which a random
+        loss hardly lowers: it keeps what its first slow start found, and leads.
 
         60 % is one number for two packet error rates; it is read as that at 0.1 %, since the paper says that
         1 % is dramatically worse. A-LIAD at 1 % loses six packets in a window of the BDP and cannot hold it:

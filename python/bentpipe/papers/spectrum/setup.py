@@ -256,7 +256,7 @@ PAPER, IMPLIED, DEFAULT, OURS = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAU
 
 _FRIENDLY, _SHARES, _SQUARES = (_runs(of) for of in ("friendly", "share", "square"))
 _STEPS, _CHAINS = _runs(*STEPS), _runs(*CHAINS)
-_CUTS = _runs("friendly", "smooth", *STEPS, "square", *CHAINS)
+_CUTS = _runs("friendly", *LOADS, *STEPS, "square", *CHAINS)
 _GROWTH = _runs("friendly", "share", "square", *CHAINS)
 _SLOW = _runs("share", "smooth")
 _LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
@@ -415,8 +415,10 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """The keys of every run of one seed; ``p`` is a loss rate, or the time at which the load changes."""
     choice, size = of.setup, of.size
     shares = size.shares
-    if not of.variant.whole:  # tried where the paper's statement is made: the smaller link
-        shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares[:1])
+    if not of.variant.is_base:  # tried where the paper's statement is made: the smaller link
+        shares = shares[:1]
+    if not of.variant.whole:
+        shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares)
 
     def runs(experiment: str, controls: Iterable[str], queue: str = "red", **more: Key) -> Iterator[Keys]:
         for cc in controls:
