@@ -35,11 +35,12 @@ THIN: dict[str, Any] = {"elinewidth": 0.7, "capsize": 1.8, "capthick": 0.7}
 LOOKS = {cc: draw.look(cc, 4.0, label) for cc, label in LABELS.items()}
 
 CAPTIONS = Captions("""
-    - figure-1 | Figure 1. Average sending rate of LIAD over the RTT. | (a) Equation 9 with alpha = 2 and the
-      window of {window:,.0f} packets at which one in 1e8 is lost. (b) One LIAD flow on 10 Mbit/s at three
-      packet error rates (the paper's is 1e-8). {seeds} Grey: the law of equation 9 at a constant loss rate,
-      1/RTT, through the value for 1 % at 600 ms. | Two line charts over the round-trip time: a hyperbola, and
-      throughputs that are flat at low loss and fall like a hyperbola at 1 %.
+    - figure-1 | Figure 1. Average sending rate of LIAD over the RTT. | (a) The paper's figure: equation 9
+      with alpha = 2 and the window of {window:,.0f} packets at which one in 1e8 is lost. (b) Simulated
+      beside it: one LIAD flow on 10 Mbit/s at three packet error rates. {seeds} Grey: the law of equation 9
+      at a constant loss rate, 1/RTT, through the value for 1 % at 600 ms. | Two line charts over the
+      round-trip time: a hyperbola, and throughputs that are flat at low loss and fall like a hyperbola at 1
+      %.
     - figure-5 | Figure 5. Throughput at the start-up of a GEO satellite connection. | One flow, 10 Mbit/s,
       600 ms, SACK, no random loss: what has been delivered by then over what the link could carry, headers
       counted; markers are set apart a little. {seeds} Dash: the paper's 80 % for A-LIAD. | A line chart of
@@ -54,7 +55,7 @@ CAPTIONS = Captions("""
       the paper has about 0.995 in each. | A bar chart of the throughput of six flows at three packet error
       rates.
     - figure-9 | Figure 9. Throughput over the RTT. | One flow on 10 Mbit/s for 300 s, no random loss, buffer
-      1 BDP. {seeds} The lines nearly coincide. | A line chart of throughput over round-trip time for A-LIAD
+      1 BDP. {seeds} | A line chart of throughput over round-trip time for A-LIAD
       and CUBIC, both nearly flat.
     - figure-10 | Figure 10. Packet loss and throughput over GEO. | One flow, 10 Mbit/s, 600 ms, 300 s.
       {seeds} Black marks: about 60 %, which the paper says of A-LIAD without naming the packet error rate. |

@@ -1,21 +1,36 @@
 """The set-up of the A-LIAD paper as scenarios: what it gives, and what had to be chosen.
 
 The paper gives a dumbbell with a bottleneck of 10 or 50 Mbit/s, round-trip times, packet error rates, the
-BDP in packets, and SACK. It does not give the buffer, the initial window, delayed ACKs, most durations, or
-how its comparison algorithms are parametrised; `Setup` holds one choice of each.
+BDP in packets, and SACK. It does not give the buffer, the sender's window, delayed ACKs, most durations, or
+how its comparison algorithms are parametrised; `Setup` holds one choice of each. A choice is what the paper's
+own numbers imply, else what ns-2.35 does, the simulator's last version before 2014.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from bentpipe.ns2.agents import AGENTS
 from bentpipe.studies import parts
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Size, Variant, where
+from bentpipe.studies.design import (
+    AS_PRINTED,
+    DEFENSIBLE,
+    FITTED,
+    Choices,
+    Design,
+    Evidence,
+    Keys,
+    Reading,
+    Replication,
+    Size,
+    Variant,
+    where,
+)
 
-#: The algorithms of the comparison, in the order of the figures. "reno" is NewReno: it recovers without SACK.
+#: The algorithms of the comparison, in the order of the figures. "reno" is NewReno.
 ALGORITHMS = ("a-liad", "liad", "reno", "westwood", "cubic", "bic", "scalable", "highspeed")
 #: Those of figure 7, without SACK.
 WITHOUT_SACK = ("a-liad", "westwood", "cubic")
@@ -34,7 +49,10 @@ INTRA_FLOWS, NEWRENO_FLOWS = 6, 5
 HEADER_BYTES = 40
 #: Payload for which a BDP of 10 Mbit/s and 600 ms is 701 packets; the paper says 700.
 MSS_BYTES = 1030
-#: The experiments in which flows compete.
+#: The default length of a queue in ns-2, packets (``Queue set limit_``).
+NS2_QUEUE = 50
+#: The experiments that claims are about, and those in which flows compete.
+JUDGED = ("start-up", "no-sack", "intra", "rtt", "loss", "friend")
 COMPETING = ("intra", "friend")
 #: The seed whose windows the figures draw, and the experiments drawn; the first two of them record windows.
 TRACE_SEED = 1
@@ -57,7 +75,7 @@ class Run:
 
 
 def experiments() -> list[Run]:
-    """Every run of one seed."""
+    """Every run of one seed; no claim is about those of figure 1."""
     runs = [Run("fig1", "liad", rtt, per) for per in (RARE, LOW, HIGH) for rtt in RTTS_S]
     runs += [Run("start-up", cc, GEO_S, NONE) for cc in ALGORITHMS]
     runs += [Run("no-sack", cc, GEO_S, NONE) for cc in WITHOUT_SACK]
@@ -72,15 +90,20 @@ def experiments() -> list[Run]:
 class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
-    #: Length of the bottleneck's queue in BDPs of the run, or in packets.
+    #: Length of the bottleneck's queue in BDPs of the run, and the shortest that it is, packets.
     buffer_bdp: float = 1.0
-    buffer_packets: int | None = None
+    buffer_least: int = NS2_QUEUE
+    #: ns-2's ``window_``, packets: where a sender's first slow start ends. 0: no limit; none: the smallest
+    #: that fills link and queue over GEO.
+    window: int | None = None
+    #: It bounds what is outstanding, too. ns-2's ``TCP/Linux`` bounds only the congestion window by it.
+    bounded: bool = False
     mss_bytes: int = MSS_BYTES
     initial_window: int = 1
     delayed_ack: bool = False
     #: Recovery of all flows except NewReno's, and of NewReno's.
     recovery: str = "sack"
-    newreno_recovery: str = "newreno"
+    newreno_recovery: str = "sack"
     #: ACKs are lost at random as data is.
     acks_lost: bool = False
     #: Length of the runs for which the paper gives none.
@@ -91,7 +114,7 @@ class Setup(Choices):
     spread: float = 0.04
     #: Each flow of a run draws its own.
     own_rtts: bool = False
-    #: ssthresh at the start, by algorithm; none means unlimited.
+    #: ssthresh at the start, by algorithm, where it is not ``window``.
     initial_ssthresh: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -105,9 +128,14 @@ class Setup(Choices):
 
     def queue_packets(self, run: Run) -> int:
         """Length of the bottleneck's queue in the run."""
-        if self.buffer_packets is not None:
-            return self.buffer_packets
-        return max(2, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
+        return max(self.buffer_least, round(self.buffer_bdp * self.bdp(run.rate_mbps, run.rtt_s)))
+
+    def window_packets(self) -> int:
+        """Where a sender's first slow start ends, packets; 0: without limit."""
+        if self.window is not None:
+            return self.window
+        geo = Run("start-up", "a-liad", GEO_S, NONE)
+        return round(self.bdp(geo.rate_mbps, geo.rtt_s)) + self.queue_packets(geo)
 
     def duration_s(self, run: Run) -> float:
         """Length of the run."""
@@ -139,6 +167,10 @@ class Setup(Choices):
     def _flow(self, name: str, cc: str, run: Run, extra_s: float) -> dict[str, Any]:
         recovery = self.newreno_recovery if cc == "reno" else self.recovery
         more: dict[str, Any] = {"start_jitter": "1 s"} if run.experiment in COMPETING else {}
+        if window := self.window_packets():
+            more["initial_ssthresh"] = window
+            if self.bounded:
+                more["receive_window"] = f"{window} segments"
         if cc in self.initial_ssthresh:
             more["initial_ssthresh"] = self.initial_ssthresh[cc]
         return parts.flow(
@@ -156,17 +188,54 @@ class Setup(Choices):
         )
 
 
-#: Scalable TCP is Reno up to a window of 16, in its own paper.
-BASE = Setup().tuned("scalable", legacy_window=16)
+#: The congestion control module of ns-2's ``TCP/Linux`` behind each rival that ns-2 has only there.
+MODULES = {cc: AGENTS[f"linux-{cc}"] for cc in ("westwood", "cubic", "bic", "scalable", "highspeed")}
+
+
+def _base() -> Setup:
+    setup = Setup()
+    for cc, module in MODULES.items():
+        name = {} if module.cc == cc else {"name": module.cc}
+        setup = setup.tuned(cc, **name, **module.args)
+    return setup
+
+
+BASE = _base()
+OLD = BASE.changed(initial_ssthresh={"cubic": 100, "bic": 100})
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
 
 
 def _tuned(
-    name: str, choice: str, algorithms: tuple[str, ...], /, *, quick: bool = False, **options: Any
+    name: str,
+    choice: str,
+    algorithms: tuple[str, ...],
+    evidence: Evidence,
+    source: str,
+    *,
+    quick: bool = False,
+    **options: Any,
 ) -> Variant[Setup]:
-    """The base with parameters of some algorithms set, or with another algorithm's name in their place."""
-    return BASE.tuned(*algorithms, **options).variant(name, choice, where(cc=algorithms), quick=quick)
+    """The base with these parameters of some algorithms in place of those that they had."""
+    setup, touches = BASE.tuned(*algorithms, **options), where(cc=algorithms, experiment=JUDGED)
+    return setup.variant(name, choice, touches, quick=quick, evidence=evidence, source=source)
+
+
+ALL = where(experiment=JUDGED)
+
+
+def _changed(
+    name: str,
+    choice: str,
+    evidence: Evidence,
+    source: str,
+    touches: Callable[[Keys], bool] = ALL,
+    *,
+    quick: bool = False,
+    **values: Any,
+) -> Variant[Setup]:
+    """The base with some choices changed."""
+    return BASE.variant(name, choice, touches, quick=quick, evidence=evidence, source=source, **values)
 
 
 def _has_newreno(keys: Keys) -> bool:
@@ -174,41 +243,86 @@ def _has_newreno(keys: Keys) -> bool:
     return keys["cc"] == "reno" or keys["experiment"] == "friend"
 
 
+PAPER, IMPLIED, DEFAULT = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAULT
+OURS, FOUND = Evidence.OURS, Evidence.FITTED
 LIADS, WESTWOOD, SCALABLE = ("a-liad", "liad"), ("westwood",), ("scalable",)
 #: The experiments with random loss, those whose length the paper does not give, and others.
-LOSSY, UNSAID = (where(experiment=of) for of in (("fig1", "intra", "loss"), ("fig1", "intra", "rtt", "loss")))
-SWEEP, RIVALS = where(experiment="rtt"), where(experiment=COMPETING)
+LOSSY, UNSAID = (where(experiment=of) for of in (("intra", "loss"), ("intra", "rtt", "loss")))
+SHORT = where(rtt_ms=round(SHORT_S * 1e3))
+SWEEP, RIVALS, CUBICS = where(experiment="rtt"), where(experiment=COMPETING), where(cc=("cubic", "bic"))
 
-#: Choices that have more words than a line.
-NS2_FILTER = "Westwood: the constant filter of ns-2's module"
-OLD_CUBIC = "CUBIC and BIC of 2006 Linux: beta 0.8, ssthresh 100 at the start"
-OLD_SCALABLE = "Scalable of 2006 Linux: a = 0.02, never slower than Reno"
+#: Choices and sources that have more words than a line.
+PUBLISHED = "Westwood of 2001 in place of Westwood+"
+CITED = 'section 2 calls it "TCP-Westwood [12]" and tells Westwood+ from it'
+NS2_FILTER = "Westwood of 2001 with the filter of its authors' ns-2 module"
+OLD_CUBIC = "CUBIC and BIC of Linux 2.6.16: ssthresh 100 at the start"
+KELLY = "Scalable as published: Reno up to 16 packets, 0.01 per packet above"
 SWEEP_LOSS = "packet error rate 0.1 % in the RTT sweep of figure 9"
-OLD = BASE.tuned("cubic", beta=0.8).changed(initial_ssthresh={"cubic": 100, "bic": 100})
+EVER = 'eq 7: the extreme RTTs "experienced by the flow"'
+AT_W_MAX = "A-LIAD: max-probing again at a Wmax without a loss"
+AS_RENO = "TcpAgent::send_much, which TCP/Linux overrides"
+BY_SEARCH = "1410 to 1500 meet most checks of 1402 (base) to 2400"
+SEARCHED = "0.01 to 0.1 % were tried for figure 9"
+OWN_LIMIT = "real senders have no such limit"
 
 VARIANTS = (
-    _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK as printed", LIADS, quick=True, ack_mode="eq6"),
-    _tuned("lifetime", "A-LIAD: RTTmax of eq 7 is the largest ever", LIADS, quick=True, decrease="lifetime"),
-    _tuned("literal", "A-LIAD: both, the most literal reading", LIADS, ack_mode="eq6", decrease="lifetime"),
-    _tuned("probe", "A-LIAD: slow probing as eq 3 prints it", LIADS, probe="eq3"),
-    _tuned("standard", "A-LIAD: standard slow start", LIADS, start="standard"),
-    _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, quick=True, filter="constant"),
-    _tuned("westwood-plus", "Westwood+ for Westwood", WESTWOOD, name="westwood-plus"),
-    OLD.variant("old-cubic", OLD_CUBIC, where(cc=("cubic", "bic")), quick=True),
-    _tuned("stcp-pure", "Scalable without Reno at small windows", SCALABLE, legacy_window=0),
-    _tuned("stcp-linux", OLD_SCALABLE, SCALABLE, a=0.02, at_least_reno=True),
-    BASE.variant("buffer-half", "buffer half a BDP", buffer_bdp=0.5),
-    BASE.variant("buffer-two", "buffer two BDPs", buffer_bdp=2.0),
-    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", buffer_packets=50),
-    BASE.variant("mss-1000", "1000-byte packets (ns-2's default)", mss_bytes=1000),
-    BASE.variant("window-10", "initial window 10", initial_window=10),
-    BASE.variant("delayed-ack", "delayed ACKs", delayed_ack=True),
-    BASE.variant("no-sack", "no SACK in any run", recovery="newreno"),
-    BASE.variant("newreno-sack", "NewReno with SACK", _has_newreno, newreno_recovery="sack"),
-    BASE.variant("acks-lost", "ACKs lost at the same rate", LOSSY, acks_lost=True),
-    BASE.variant("length-100", "100 s where no length is given", UNSAID, long_s=100.0),
-    BASE.variant("sweep-loss", SWEEP_LOSS, SWEEP, quick=True, sweep_per=LOW),
-    BASE.variant("own-rtts", "competing flows differ in RTT by up to 4 %", RIVALS, own_rtts=True),
+    _tuned("eq6", "A-LIAD: eq 2, 3 and 6 per ACK", LIADS, PAPER, "as printed", quick=True, ack_mode="eq6"),
+    _tuned("lifetime", "A-LIAD: RTTmax is the largest ever", LIADS, PAPER, EVER, decrease="lifetime"),
+    _tuned("probe", "A-LIAD: slow probing by eq 3", LIADS, PAPER, "as printed", probe="eq3"),
+    _tuned("at-w-max", AT_W_MAX, LIADS, OURS, "the paper is silent", quick=True, at_w_max="probe"),
+    _tuned("standard", "A-LIAD: standard slow start", LIADS, OURS, "what eq 2 replaces", start="standard"),
+    _tuned("westwood", PUBLISHED, WESTWOOD, PAPER, CITED, quick=True),
+    _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, OURS, "a module that ns-2 lacks", filter="constant"),
+    _tuned("cubic-rfc", "CUBIC: beta 0.7", ("cubic",), OURS, "RFC 9438, of 2023", quick=True),
+    OLD.variant("old-cubic", OLD_CUBIC, CUBICS, evidence=OURS, source="Linux 2.6.16, not ns-2.35"),
+    _tuned("stcp-kelly", KELLY, SCALABLE, OURS, "T. Kelly, 2003", legacy_window=16),
+    _changed("window-1500", "window_ of 1500 packets", FOUND, BY_SEARCH, window=1500),
+    _changed("window-none", "first slow start without a limit", OURS, OWN_LIMIT, window=0),
+    _changed("bounded", "window_ bounds what is outstanding", DEFAULT, AS_RENO, bounded=True),
+    _changed("buffer-bdp", "buffer 1 BDP at 25 ms, too", IMPLIED, "delta = 1.93", SHORT, buffer_least=2),
+    _changed("buffer-50", "buffer 50 packets", DEFAULT, "Queue set limit_", buffer_bdp=0.0),
+    _changed("buffer-two", "buffer two BDPs", OURS, "a larger one", buffer_bdp=2.0),
+    _changed("mss-1000", "1000-byte packets", DEFAULT, "Agent/TCP set packetSize_", mss_bytes=1000),
+    _changed("delayed-ack", "delayed ACKs", OURS, "as receivers do", delayed_ack=True),
+    _changed(
+        "no-sack", "no SACK in any run", OURS, "figure 7 only", recovery="newreno", newreno_recovery="newreno"
+    ),
+    _changed(
+        "newreno",
+        "NewReno without SACK",
+        DEFAULT,
+        "Agent/TCP/Newreno",
+        _has_newreno,
+        newreno_recovery="newreno",
+    ),
+    _changed("acks-lost", "ACKs lost at the same rate", OURS, "a lossy way back", LOSSY, acks_lost=True),
+    _changed("length-100", "100 s where no length is given", OURS, "a shorter run", UNSAID, long_s=100.0),
+    _changed(
+        "sweep-loss",
+        SWEEP_LOSS,
+        IMPLIED,
+        "the least that section 4.3 names",
+        SWEEP,
+        quick=True,
+        sweep_per=LOW,
+    ),
+    _changed(
+        "own-rtts", "competing flows differ in RTT by up to 4 %", OURS, "real paths", RIVALS, own_rtts=True
+    ),
+)
+
+#: Variants that only readings use.
+ONLY_JOINT = (
+    _changed("sweep-0.03", "packet error rate 0.03 % in figure 9", FOUND, SEARCHED, SWEEP, sweep_per=3e-4),
+)
+
+TO_THE_LETTER = "eq 2, 3, 6 and 7 to the letter, and Westwood as cited"
+DEFENDED = "NewReno without SACK, and a loss of 0.1 % in figure 9"
+SEARCH = "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500, a loss of 0.03 % in figure 9"
+READINGS = (
+    Reading(AS_PRINTED, TO_THE_LETTER, ("eq6", "lifetime", "probe", "westwood")),
+    Reading(DEFENSIBLE, DEFENDED, ("newreno", "sweep-loss"), quick=True),
+    Reading(FITTED, SEARCH, ("newreno", "cubic-rfc", "window-1500", "sweep-0.03"), quick=True),
 )
 
 
@@ -241,4 +355,6 @@ DESIGN = Design(
     ),
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] in DRAWN,
     identity=("experiment", "cc", "rtt_ms", "per", "seed"),
+    readings=READINGS,
+    only_joint=ONLY_JOINT,
 )

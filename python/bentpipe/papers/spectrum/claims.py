@@ -197,7 +197,10 @@ def _means(groups: Iterable[list[float]]) -> list[float]:
 
 
 def _shares(runs: pl.DataFrame, cc: str) -> list[Check]:
-    """K3 and K4, on the 15 Mbit/s link: shares by loss rate, and what drop-tail changes."""
+    """K3 and K4, on the 15 Mbit/s link: shares by loss rate, and what drop-tail changes.
+
+    That the share is below TCP's at high loss is said of SIMD only.
+    """
     name, every = LABELS[cc], present(runs, "n", experiment="share", mbps=15.0)
     checks: list[Check] = []
 
@@ -213,8 +216,9 @@ def _shares(runs: pl.DataFrame, cc: str) -> list[Check]:
         if high:
             ratio = over(queue, "ratio", high)
             what = f"{QUEUES[queue]}, loss above {HIGH_LOSS:.0%} (n = {_list(high)})"
-            slightly = ratio_at_least(f"{what}: but only slightly", ratio, [1.0] * len(ratio), LEAST_FRIENDLY)
-            checks += [_less(f"{what}: {name}", ratio), slightly]
+            slightly = ratio_at_least(f"{what}: {name} over TCP", ratio, [1.0] * len(ratio), LEAST_FRIENDLY)
+            less = _less(f"{what}: {name}", ratio)
+            checks += [less if cc == "simd" else less.unprinted(), slightly]
     several = [n for n in every if n > 1]
     ratios, spreads = (
         {queue: over(queue, column, counts) for queue in ("drop-tail", "red")}
@@ -295,12 +299,13 @@ def _steps(runs: pl.DataFrame, experiment: str) -> list[Check]:
 def _k6(runs: pl.DataFrame) -> list[Check]:
     settle, cov = (samples(runs, name, "load-doubles", CHAIN) for name in ("settle_s", "cov"))
     tcp, aimd, iiad, simd = cov
+    # "AIMD and SIMD achieve similar smoothness and responsiveness": table 3 gives 0.41 and 0.73 beta.
     return [
         *_steps(runs, "load-doubles"),
-        alike("time to settle of AIMD and SIMD", {k: settle[k] for k in (aimd, simd)}),
         highest("variation of the window before: TCP above", cov, tcp),
         lowest(f"variation of the window before: {iiad} below", cov, iiad),
-        alike("variation of AIMD and SIMD", {k: cov[k] for k in (aimd, simd)}),
+        alike("time to settle of AIMD and SIMD", {k: settle[k] for k in (aimd, simd)}).unprinted(),
+        alike("variation of AIMD and SIMD", {k: cov[k] for k in (aimd, simd)}).unprinted(),
     ]
 
 
@@ -353,9 +358,13 @@ def _k10(runs: pl.DataFrame) -> list[Check]:
     form = {c: fmean(analysed(runs, 2, c)) for c in CHAIN}
     what, then = "round trips to efficiency", "difference then"
     over = f"{what} over the closed form's mean"
+    tcp, *smooth = (
+        number(f"{over}: {LABELS[c]}", [t / form[c] for t in measured[LABELS[c]]], 1.0) for c in CHAIN
+    )
     return [
         *_ordered(measured, TO_FULL, what),
-        *(number(f"{over}: {LABELS[c]}", [t / form[c] for t in measured[LABELS[c]]], 1.0) for c in CHAIN),
+        tcp.unprinted(),  # the paper's own 55 is 1.26 times its 43.7
+        *smooth,
         *(number(f"{then}: {LABELS[c]}", gap[LABELS[c]], GAP[c], unit="packets") for c in CHAIN),
         above(f"{then}: {simd} below {aimd}", gap[aimd], gap[simd], unit="packets"),
     ]
@@ -380,13 +389,16 @@ def _k11(_: pl.DataFrame) -> list[Check]:
         full = convergence_time.efficiency_rounds(control, beta, *start)
         gap = convergence_time.gap_at_efficiency(control, *start)
         checks.append(_printed(f"table 6, T1: {name.upper()}", full, FULL_FORM[name], "RTT"))
-        checks.append(_printed(f"table 6, difference: {name.upper()}", gap, GAP_FORM[name], "packets"))
+        apart = _printed(f"table 6, difference: {name.upper()}", gap, GAP_FORM[name], "packets")
+        # TCP's 6.0 contradicts the windows printed beside it, 8.8 and 13.8.
+        checks.append(apart.unprinted() if name == "tcp" else apart)
     half = "figure 4c: share of the starts where SIMD is faster than AIMD, above one half"
     least = min(times("simd", "iiad").min(), times("aimd", "iiad").min())
     return [
         *checks,
         above(half, _exact(np.mean(times("simd", "aimd") > 1)), _exact(0.5)),
-        _all_of("figure 4c: IIAD's time over SIMD's and AIMD's, the least", least),
+        # "Much slower than AIMD and SIMD in all cases" contradicts the paper's own formulas in a few.
+        _all_of("figure 4c: IIAD's time over SIMD's and AIMD's, the least", least).unprinted(),
     ]
 
 
@@ -455,14 +467,14 @@ CLAIMS = sentences(
     - K3 | TCP-compatibility of SIMD (figures 8 to 10) | n SIMD and n TCP flows share a link: the shares are
       close at low loss, SIMD's is slightly smaller at high loss; under drop-tail it is smaller and varies
       more.
-    - K4 | TCP-compatibility of AIAD (figures 11 to 13) | the same for AIAD: compatible over a wide range of
-      loads.
+    - K4 | TCP-compatibility of AIAD (figures 11 to 13) | the conclusion is similar for AIAD: compatible over
+      a wide range of parameters.
     - K5 | Smoothness (figures 14 to 17) | 16 flows beside 16 of TCP: about 0.3 % of the packets dropped at 60
       Mbit/s, nearly 5 % at 15 Mbit/s; IIAD and AIAD vary least, then AIMD, then SIMD, all less than TCP, and
       all more at 15 Mbit/s. There the throughput of AIMD degrades significantly, IIAD and AIAD get less than
       a fair share, and SIMD comes close to TCP.
     - K6 | Responsiveness (figure 18a) | the load doubles at 200 s: TCP answers first and varies most, IIAD
-      last and varies least; AIMD and SIMD are alike and between.
+      last and varies least; AIMD and SIMD are between and, against table 3, similar.
     - K7 | Aggressiveness (figure 18b) | half of the load goes at 200 s: TCP is the fastest to use the room,
       IIAD the slowest, SIMD faster than AIMD.
     - K8 | Impulse response (figure 19, table 5) | constant-rate traffic takes half of 1.5 Mbit/s every other

@@ -43,8 +43,6 @@ def measure(case: Case, result: Mapping[str, Any], trace: pl.DataFrame | None) -
         return _beside(result, trace, LAST_S)
     if experiment == "smooth":
         return _smooth(result, trace)
-    if experiment == "busy":
-        return _busy(result, trace)
     if experiment == "square":
         return _square(result, trace)
     change = float(case.keys["p"])
@@ -92,12 +90,6 @@ def _beside(result: Mapping[str, Any], trace: pl.DataFrame, last_s: float) -> Me
         "rtt_s": fmean(rtt for rtt in forward if rtt is not None),  # none if nothing got through
         "utilisation": float(link["utilisation"]),
     }
-
-
-def _busy(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:
-    """`_beside` over the second half of the run, and ``timeouts``: of a flow "x", mean."""
-    waits = fmean(f["timeouts"] for f in result["flows"] if f["name"].startswith("x-"))
-    return _beside(result, trace, math.inf) | {"timeouts": waits}
 
 
 def _smooth(result: Mapping[str, Any], trace: pl.DataFrame) -> Measures:

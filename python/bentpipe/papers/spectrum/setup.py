@@ -9,7 +9,18 @@ from random import Random
 from typing import Any, NamedTuple
 
 from bentpipe.studies import design
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, Where, where
+from bentpipe.studies.design import (
+    AS_PRINTED,
+    Choices,
+    Design,
+    Evidence,
+    Keys,
+    Reading,
+    Replication,
+    Variant,
+    Where,
+    where,
+)
 from bentpipe.studies.study import Key
 
 #: Table 4: packets of 1000 bytes, and 500 bytes in section 6.3, headers included.
@@ -33,7 +44,7 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = {
-    "tcp": Algorithm("reno", "TCP", {}),
+    "tcp": Algorithm("aimd", "TCP", {"a": 1.0, "b": 0.5}),
     "aimd": Algorithm("aimd", "AIMD(1/10,1/16)", {"a": 0.1, "b": BETA}),
     "aimd-8": Algorithm("aimd", "AIMD(1/5,1/8)", {"a": 0.2, "b": 1 / 8}),
     "iiad": Algorithm("iiad", "IIAD(1,2/3)", {"alpha": 1.0, "beta": SUBTRACT}),
@@ -43,11 +54,14 @@ ALGORITHMS = {
     "aiad": Algorithm("aiad", "AIAD(2/3)", {"beta": SUBTRACT}),
 }
 LABELS = {name: of.label for name, of in ALGORITHMS.items()}
-#: The smooth controls that figures 14 to 17 show beside TCP, and all five of figures 18 and 19.
+#: The smooth controls that figures 14 to 17 show beside TCP, and all five of figure 19.
 SMOOTH = ("aimd", "iiad", "simd", "aiad")
 FIVE = ("tcp", *SMOOTH)
 FRIENDLY = ("tcp", "simd", "simd-8", "simd-4", "aimd-8")
 CHAIN = ("tcp", "aimd", "iiad", "simd")
+#: The controls that were ns-2's own senders in 2001, and all; SIMD and AIAD were the authors' code.
+NS2_CODE = ("tcp", "aimd", "aimd-8", "iiad")
+WHOLE_ALL = tuple(ALGORITHMS)
 
 
 class Chain(NamedTuple):
@@ -59,8 +73,8 @@ class Chain(NamedTuple):
     c2: int
 
 
-#: The experiments: figure 7, figures 8 to 17 and claim K5's, figure 18, figure 19, figures 21 and 22.
-LOADS = ("share", "smooth", "busy")
+#: The experiments: figure 7, figures 8 to 17, figure 18, figure 19, figures 21 and 22.
+LOADS = ("share", "smooth")
 STEPS = {"load-doubles": "start", "load-halves": "stop"}
 CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
 
@@ -68,6 +82,7 @@ CHAINS = {"chain-1": Chain(6.0, 6.0, 15, 0), "chain-2": Chain(6.0, 10.0, 11, 3)}
 #: by a factor, else the ratio of two of them is noise.
 OFTEN_LOST, LONGER = 0.1, 5
 SQUARE_MBPS, SQUARE_HALF_S = 1.5, 30.0
+FAST_MBPS = 60.0
 #: Share of the propagation of the dumbbell that is the bottleneck's.
 MIDDLE = 2 / 3
 
@@ -81,23 +96,26 @@ class Setup(Choices):
 
     #: As in appendix E: per ACK, or by eq 1.
     mode: str = "paper"
-    #: A loss in slow start takes the share of congestion avoidance (0) or this one.
-    ss_beta: float = 0.0
-    #: ns-2 of 2001 bounds the timeout by two ticks of its timer, which table 4 gives.
+    #: A loss in slow start takes this share, or that of congestion avoidance if 0; the first loss takes half.
+    ss_beta: float = 0.5
+    halve_first: bool = True
+    #: The controls whose windows are cut to whole numbers.
+    whole: tuple[str, ...] = NS2_CODE
+    limited_transmit: bool = False
+    #: ns-2 of 2001 bounds the timeout by two ticks of its timer, which table 4 gives; it begins with 6 s.
     min_rto_s: float = 0.2
     granularity_s: float = 0.1
+    initial_rto_s: float = 6.0
     #: Loss recovery of all flows but those of figure 19; "" leaves the profile's, SACK.
     recovery: str = ""
     #: Round trip of figure 7.
     friendly_rtt_s: float = 0.1
-    #: Propagation of the dumbbell's round trips: mean and half the range of the flows.
-    dumbbell_rtt_s: float = 0.07
+    #: Propagation of the dumbbell: mean at 60 Mbit/s and at lower rates, half the range of the flows.
+    fast_rtt_s: float = 0.08
+    slow_rtt_s: float = 0.065
     dumbbell_spread_s: float = 0.01
     #: Length of the runs of figures 8 to 13, seconds; the mode's if 0.
     share_s: float = 0.0
-    #: Link, Mbit/s, and queue of the runs that ask where AIMD loses its share (claim K5).
-    busy_mbps: float = 15.0
-    busy_queue: str = "red"
     #: The round trip by which the limits of table 4 are computed; the propagation of the bottleneck if 0.
     bdp_rtt_s: float = 0.0
     #: Link of figures 18a and 18b, Mbit/s.
@@ -109,13 +127,15 @@ class Setup(Choices):
     #: Link b2-b3 of figure 20, and the propagation of the two flows' round trip.
     middle_mbps: float = 5.0
     chain_rtt_s: float = 0.062
+    #: Propagation of the background flows beside that of their link, in hops of it.
+    background_extra: float = 0.0
 
     def control(self, name: str) -> dict[str, Any]:
         """The scenario's ``cc`` of a control under these choices."""
         of = ALGORITHMS[name]
-        slow_start = {"ss_beta": self.ss_beta} if of.cc != "reno" else {}
+        cuts = {"ss_beta": self.ss_beta, "halve_first": self.halve_first, "whole_cuts": name in self.whole}
         mode = {"mode": self.mode} if of.cc in ("simd", "aiad") else {}
-        return {"name": of.cc, **of.options, **slow_start, **mode}
+        return {"name": of.cc, **of.options, **cuts, **mode}
 
     def common(self, packet: int = PACKET_BYTES, *, ecn: bool = False) -> dict[str, Any]:
         """The options of every TCP flow: table 4."""
@@ -126,6 +146,9 @@ class Setup(Choices):
             "header": f"{HEADER_BYTES} bytes",
             "ack_size": f"{HEADER_BYTES} bytes",
             "receive_window": f"{MAX_WINDOW} segments",
+            "initial_ssthresh": MAX_WINDOW,
+            "limited_transmit": self.limited_transmit,
+            "initial_rto": f"{self.initial_rto_s:g} s",
             "granularity": f"{self.granularity_s:g} s",
             "min_rto": f"{self.min_rto_s:g} s",
             "ecn": ecn,
@@ -157,7 +180,8 @@ class Setup(Choices):
         self, groups: Iterable[Group], queue: str, mbps: float, seed: int, duration_s: float, every: str
     ) -> dict[str, Any]:
         """Flows over one link, and 4 TCP flows over the link back that their ACKs take."""
-        rtt, spread = self.dumbbell_rtt_s, self.dumbbell_spread_s
+        rtt = self.fast_rtt_s if mbps >= FAST_MBPS else self.slow_rtt_s
+        spread = self.dumbbell_spread_s
         link = _link(mbps, rtt / 2 * MIDDLE, self.queue(queue, mbps, rtt))
         common = self.common(ecn=queue == "red-ecn")
         draw = Random(seed)
@@ -193,7 +217,7 @@ class Setup(Choices):
         # Both flows cross two links and have the same propagation; the background crosses one.
         common = {"cc": control, "start_jitter": "1 s", **self.common(packet)}
         near = {**common, "extra_delay": f"{2 * hop:g} s"}
-        far = {**common, "extra_delay": f"{hop:g} s", "stop": f"{switch_s:g} s"}
+        far = {**common, "extra_delay": f"{self.background_extra * hop:g} s", "stop": f"{switch_s:g} s"}
         flows = [
             {"name": "s1", "path": ["b1-b2", "b2-b3"], **near},
             {"name": "s2", "path": ["b2-b3", "b3-b4"], **near},
@@ -228,35 +252,107 @@ def _runs(*experiments: str) -> Where:
     return where(experiment=experiments)
 
 
-_SHARES, _BUSY, _SQUARES = (_runs(of) for of in ("share", "busy", "square"))
-_CHAINS, _ALONE = _runs(*CHAINS), _runs("friendly", "busy")
-_CUTS = _runs("friendly", "share", "busy", *STEPS, "square", *CHAINS)
+PAPER, IMPLIED, DEFAULT, OURS = Evidence.PAPER, Evidence.IMPLIED, Evidence.DEFAULT, Evidence.OURS
+
+_FRIENDLY, _SHARES, _SQUARES = (_runs(of) for of in ("friendly", "share", "square"))
+_STEPS, _CHAINS = _runs(*STEPS), _runs(*CHAINS)
+_CUTS = _runs("friendly", *LOADS, *STEPS, "square", *CHAINS)
 _GROWTH = _runs("friendly", "share", "square", *CHAINS)
-_ROUNDS = _runs("share", "busy", *STEPS)
-_LIMITS = _runs("square", *CHAINS)
+_SLOW = _runs("share", "smooth")
+_LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
+
+#: Choices and sources that have more words than a line.
+OWN_CUTS = "a loss in slow start and the first loss cut as any other"
+ONE_RULE = "appendix E has one rule of decrease and no exception"
+SLOWDOWN = "TcpAgent::slowdown without precisionReduce_, ns-2's default until 2006"
+SIMILAR = 'section 6: "similar results for other mechanisms (e.g. Reno, newReno)"'
+PROBED = "ns-2 since November 2001 (singledup_)"
+FIVE_PER_CENT = "nearly 5 % lost at 15 Mbit/s, at the price of the 0.1 s"
+SACK_TOO = 'section 6.2.4: SACK "does not qualitatively change the conclusion"'
+
+
+def _variant(
+    name: str,
+    choice: str,
+    touches: Where,
+    evidence: Evidence,
+    source: str,
+    *,
+    quick: bool = False,
+    **values: Any,
+) -> Variant[Setup]:
+    return BASE.variant(name, choice, touches, quick=quick, evidence=evidence, source=source, **values)
+
 
 VARIANTS = (
-    BASE.variant("ss-half", "a loss in slow start halves the window", _CUTS, ss_beta=0.5),
-    BASE.variant("closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, mode="closed"),
-    BASE.variant("share-160s", "figures 8 to 13 from runs of 160 s", _SHARES, quick=True, share_s=160.0),
-    BASE.variant("min-rto-1s", "least timeout 1 s", _runs("friendly", "busy", "square"), min_rto_s=1.0),
-    BASE.variant("tick-500ms", "timer of 0.5 s", _ALONE, granularity_s=0.5, min_rto_s=1.0),
-    BASE.variant("newreno", "NewReno recovery", _ALONE, quick=True, recovery="newreno"),
-    BASE.variant("reno", "Reno recovery", _ALONE, recovery="reno"),
-    BASE.variant("busy-8", "a link of 8 Mbit/s in place of 15", _BUSY, quick=True, busy_mbps=8.0),
-    BASE.variant("busy-ecn", "15 Mbit/s, RED with ECN", _BUSY, busy_queue="red-ecn"),
-    BASE.variant("busy-drop-tail", "15 Mbit/s, drop-tail", _BUSY, busy_queue="drop-tail"),
-    BASE.variant("rtt-200ms", "figure 7 with round trips of 200 ms", _runs("friendly"), friendly_rtt_s=0.2),
-    BASE.variant("bdp-100ms", "limits of the queues by a round trip of 100 ms", _LIMITS, bdp_rtt_s=0.1),
-    BASE.variant("dumbbell-50ms", "dumbbell with 50 ms of propagation", _ROUNDS, dumbbell_rtt_s=0.05),
-    BASE.variant("step-30", "figure 18 with a link of 30 Mbit/s", _runs(*STEPS), step_mbps=30.0),
-    BASE.variant(
-        "square-drop-tail", "square wave over a drop-tail queue", _SQUARES, square_queue="drop-tail"
+    _variant("own-cuts", OWN_CUTS, _CUTS, PAPER, ONE_RULE, ss_beta=0.0, halve_first=False),
+    _variant("real-cuts", "no cut to whole numbers", _CUTS, OURS, "ns-2 since 2006", whole=()),
+    _variant(
+        "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
     ),
-    BASE.variant("square-sack", "square wave with SACK", _SQUARES, square_recovery="sack"),
-    BASE.variant("square-90ms", "square wave with 90 ms of propagation", _SQUARES, square_rtt_s=0.09),
-    BASE.variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, chain_rtt_s=0.05),
-    BASE.variant("chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, middle_mbps=5.5),
+    _variant("limited-transmit", "limited transmit", _LOSSY, OURS, PROBED, limited_transmit=True),
+    _variant(
+        "closed", "SIMD and AIAD by equation 1, not per ACK", _GROWTH, PAPER, "section 2", mode="closed"
+    ),
+    _variant(
+        "share-160s",
+        "figures 8 to 13 from runs of 160 s",
+        _SHARES,
+        OURS,
+        "shorter",
+        quick=True,
+        share_s=160.0,
+    ),
+    _variant("min-rto-1s", "least timeout 1 s", _LOSSY, OURS, "RFC 2988, of 2000", min_rto_s=1.0),
+    _variant("newreno", "NewReno recovery", _FRIENDLY, PAPER, SIMILAR, quick=True, recovery="newreno"),
+    _variant("reno", "Reno recovery", _FRIENDLY, PAPER, SIMILAR, recovery="reno"),
+    _variant(
+        "rtt-200ms", "figure 7 with round trips of 200 ms", _FRIENDLY, OURS, "longer", friendly_rtt_s=0.2
+    ),
+    _variant(
+        "slow-40ms", "15 Mbit/s with 40 ms of propagation", _SLOW, IMPLIED, FIVE_PER_CENT, slow_rtt_s=0.04
+    ),
+    _variant(
+        "bdp-100ms",
+        "limits of the queues by a round trip of 100 ms",
+        _LIMITS,
+        OURS,
+        "the measured one",
+        bdp_rtt_s=0.1,
+    ),
+    _variant(
+        "step-30",
+        "figure 18 with a link of 30 Mbit/s",
+        _STEPS,
+        OURS,
+        "the text gives no rate",
+        step_mbps=30.0,
+    ),
+    _variant(
+        "square-drop-tail",
+        "square wave over a drop-tail queue",
+        _SQUARES,
+        OURS,
+        "ns-2's queue",
+        square_queue="drop-tail",
+    ),
+    _variant(
+        "square-sack", "square wave with SACK", _SQUARES, PAPER, SACK_TOO, quick=True, square_recovery="sack"
+    ),
+    _variant(
+        "square-90ms", "square wave with 90 ms of propagation", _SQUARES, OURS, "longer", square_rtt_s=0.09
+    ),
+    _variant("chain-50ms", "chain with 50 ms of propagation", _CHAINS, OURS, "shorter", chain_rtt_s=0.05),
+    _variant(
+        "chain-5.5", "middle link of 5.5 Mbit/s", _CHAINS, OURS, "below the 6 beside it", middle_mbps=5.5
+    ),
+    _variant(
+        "chain-far", "background with a hop of its own", _CHAINS, OURS, "an access link", background_extra=1.0
+    ),
+)
+
+READINGS = (
+    Reading(AS_PRINTED, "one rule of decrease, and equation 1 for SIMD and AIAD", ("own-cuts", "closed")),
 )
 
 #: The seed whose runs the figures of single runs draw.
@@ -268,7 +364,7 @@ class Size(design.Size):
     """How much a mode runs. Times in seconds of simulated time."""
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
-    step_seeds: int = 20
+    step_seeds: int = 40
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 6
     #: Figure 7: loss rates, and length in round trips.
@@ -283,8 +379,6 @@ class Size(design.Size):
     #: Figures 14 to 17: link rates and length.
     smooth_mbps: tuple[float, ...] = (60.0, 15.0)
     smooth_s: float = 200.0
-    #: The runs that ask where AIMD loses its share: length.
-    busy_s: float = 80.0
     #: Figure 18: when the load changes, and how long the run goes on.
     step_at_s: float = 200.0
     step_after_s: float = 100.0
@@ -309,7 +403,6 @@ QUICK = Size(
     shares=((15.0, (2, 8, 32), 6),),
     share_s=180.0,
     smooth_s=100.0,
-    busy_s=40.0,
     step_at_s=120.0,
     step_after_s=60.0,
     cycles=11,
@@ -322,8 +415,10 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
     """The keys of every run of one seed; ``p`` is a loss rate, or the time at which the load changes."""
     choice, size = of.setup, of.size
     shares = size.shares
-    if not of.variant.whole:  # tried where the paper's statement is made: the smaller link
-        shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares[:1])
+    if not of.variant.is_base:  # tried where the paper's statement is made: the smaller link
+        shares = shares[:1]
+    if not of.variant.whole:
+        shares = tuple((mbps, counts[1::2], seeds) for mbps, counts, seeds in shares)
 
     def runs(experiment: str, controls: Iterable[str], queue: str = "red", **more: Key) -> Iterator[Keys]:
         for cc in controls:
@@ -337,9 +432,8 @@ def points(of: Replication[Setup, Size]) -> Iterator[Keys]:
             yield from runs("share", ("simd", "aiad"), queue, mbps=mbps, n=n)
     for mbps, queue in product(size.smooth_mbps, ("red-ecn", "red")):
         yield from runs("smooth", SMOOTH, queue, mbps=mbps, n=16)
-    yield from runs("busy", ("aimd", "simd"), choice.busy_queue, mbps=choice.busy_mbps, n=16)
     for experiment in STEPS:
-        yield from runs(experiment, FIVE, mbps=choice.step_mbps, n=8, p=size.step_at_s)
+        yield from runs(experiment, CHAIN, mbps=choice.step_mbps, n=8, p=size.step_at_s)
     yield from runs("square", FIVE, choice.square_queue, mbps=SQUARE_MBPS)
     for experiment in CHAINS:
         yield from runs(experiment, CHAIN, mbps=choice.middle_mbps, p=size.switch_s)
@@ -365,7 +459,6 @@ def scenario(
     length, every = {
         "share": (share_s, f"{min(20.0, share_s / 2):g} s"),
         "smooth": (size.smooth_s, "200 ms"),
-        "busy": (size.busy_s, f"{size.busy_s / 2:g} s"),
     }[experiment]
     return choice.dumbbell(groups, queue, mbps, seed, length, every)
 
@@ -395,4 +488,5 @@ DESIGN = Design(
     order=order,
     # A variant repeats the whole of an experiment, at fewer loads or over another link.
     identity=("experiment",),
+    readings=READINGS,
 )
