@@ -258,6 +258,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
         setup.DESIGN.sizes["quick"],
         seeds=2,
         step_seeds=2,
+        chain_seeds=2,
         load_seeds=2,
         sensitivity_seeds=2,
         loss_rates=(0.01, 0.15),

@@ -365,6 +365,8 @@ class Size(design.Size):
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int = 40
+    #: Section 6.3 takes one sample of the windows per run, and takes more seeds, too.
+    chain_seeds: int = 20
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 6
     #: Figure 7: loss rates, and length in round trips.
@@ -398,6 +400,7 @@ QUICK = Size(
     4,
     2,
     step_seeds=8,
+    chain_seeds=4,
     loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
     rounds=2000,
     shares=((15.0, (2, 8, 32), 6),),
@@ -467,7 +470,8 @@ def order(
     base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
 ) -> Iterator[tuple[Variant[Setup], int]]:
     """The base, whose experiments have seeds of their own, and the variants."""
-    yield base.only(experiment=("friendly", "square", *CHAINS)), size.seeds
+    yield base.only(experiment=("friendly", "square")), size.seeds
+    yield base.only(experiment=CHAINS), size.chain_seeds
     yield base.only(experiment=LOADS), size.load_seeds
     yield base.only(experiment=STEPS), size.step_seeds
     yield from ((variant, size.sensitivity_seeds) for variant in variants)
@@ -481,8 +485,9 @@ DESIGN = Design(
     scenario,
     note=(
         "{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 17, "
-        "{size.step_seeds} for figure 18 and {size.sensitivity_seeds} for each changed choice. A seed draws "
-        "when the flows start, their private delays, what the random queues and links drop."
+        "{size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
+        "each changed choice. A seed draws when the flows start, their private delays, what the random "
+        "queues and links drop."
     ),
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
