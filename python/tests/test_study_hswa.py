@@ -28,8 +28,24 @@ def test_every_scenario_of_the_full_study_is_correct():
         if key not in seen:
             seen.add(key)
             checked(case.scenario)
-    beside = 2 * len(setup.PAIRS) * (len(setup.BERS) + len(setup.BETWEEN))
-    assert len(seen) == 4 + beside + (len(setup.VARIANTS) - 1) * len(setup.PAIRS) * len(setup.BERS)
+    whole = 2 + len(setup.READINGS)
+    every = whole * len(setup.PAIRS) * (len(setup.BERS) + len(setup.BETWEEN))
+    assert len(seen) <= 4 + len(setup.BETWEEN) + every + (len(setup.VARIANTS) - 1) * 4 * len(setup.BERS)
+    assert {key[0] for key in seen} == {
+        "base",
+        setup.INCREMENT.name,
+        *(of.name for of in (*setup.VARIANTS, *setup.READINGS)),
+    }
+
+
+def test_a_window_is_the_same_for_all_orbits():
+    windows = {
+        (variant.name, variant.setup.scenario("hswa", orbit, 1e-8, 1)["flow"][0].get("receive_window"))
+        for variant in setup.VARIANTS
+        for orbit in setup.RTT_S
+    }
+    assert len(windows) == len(setup.VARIANTS)
+    assert {("window-geo", "6250 segments"), ("window-2000", "2000 segments"), ("byte", None)} <= windows
 
 
 def test_modes_have_enough_seeds():
@@ -171,8 +187,8 @@ class PerAck:
         self.cwnd = 1 if why == "timeout" else self.ssthresh
 
 
-def test_a_large_a_bounds_eq_4_per_ack_from_above():
-    within = setup.BASE.changed(window_bdp=1.0)
+def test_eq_4_per_ack_is_near_a_controller_written_anew_that_knows_no_queue():
+    within = setup.BASE.changed(window=setup.GEO_BDP)
 
     def rate(of: setup.Setup, cc: str | None = None) -> float:
         total = 0.0
@@ -184,8 +200,9 @@ def test_a_large_a_bounds_eq_4_per_ack_from_above():
             total += json.loads(raw.json)["flows"][0]["goodput_bps"]
         return total
 
+    mine = next(v.setup for v in setup.VARIANTS if v.name == "per-ack")
     per_round, per_ack = rate(within), rate(within, "python:per-ack")
-    assert 2 * per_round < per_ack < rate(within.changed(options=setup.PER_ACK))
+    assert 2 * per_round < 0.7 * per_ack < rate(mine) < per_ack
 
 
 def test_what_the_papers_numbers_imply():
@@ -249,13 +266,14 @@ def verdicts(runs: pl.DataFrame, grown: pl.DataFrame) -> dict[str, str]:
 def test_the_papers_own_numbers_reproduce():
     found = verdicts(rows(), increments())
     assert list(found) == ["H1", "H2", "H3", "H4", "H5", "H6", "H7"]
+    assert found.pop("H4") == "reference"  # the paper quotes it
     assert set(found.values()) == {"reproduced"}
 
 
 def test_wrong_numbers_in_the_right_order_are_the_same_order():
     half = {pair: 0.5 for pair in setup.PAIRS}
     found = verdicts(rows(half), increments())
-    assert [k for k, v in found.items() if v == "same order"] == ["H1", "H2", "H4", "H5", "H6"]
+    assert [k for k, v in found.items() if v == "same order"] == ["H1", "H2", "H5", "H6"]
     assert found["H3"] == "reproduced"
 
 
@@ -265,7 +283,14 @@ def test_wrong_orders_are_not_reproduced():
     assert verdicts(rows(), increments(zero=2.1))["H7"] == "same order"
     bent = increments().with_columns(linear=pl.lit(0.9))
     assert verdicts(rows(), bent)["H7"] == "not reproduced"
-    assert verdicts(rows(), increments(scale=0.9))["H7"] == "same order"
+
+
+def test_values_of_s_are_shown_and_not_counted():
+    both = pl.concat([rows(), increments(scale=0.9)], how="diagonal")
+    found = next(c for c in evaluate(claims.CLAIMS, both) if c.id == "H7")
+    assert [c.counted for c in found.checks] == [True] * 3 + [False] * 4
+    assert not any(c.holds for c in found.checks[3:])
+    assert found.verdict == "reproduced"
 
 
 def test_a_small_study_from_end_to_end(tmp_path):
@@ -276,7 +301,7 @@ def test_a_small_study_from_end_to_end(tmp_path):
     assert seen[-1] == (len(plan.cases), len(plan.cases))
     assert [c["id"] for c in result.claims] == ["H1", "H2", "H3", "H4", "H5", "H6", "H7"]
     for row in result.claims:
-        assert row["verdict"] in {"reproduced", "same order", "not reproduced"}
+        assert row["verdict"] in {"reproduced", "same order", "not reproduced", "reference"}
         assert row["ci95"][0] <= row["measured"] <= row["ci95"][1]
         assert row["note"]
     assert result.claims[6]["verdict"] == "reproduced"

@@ -20,7 +20,29 @@ def test_every_scenario_of_the_full_study_is_correct():
         if key not in seen:
             seen.add(key)
             _core.check(json.dumps(case.scenario))
-    assert len(seen) == 8 * (1 + len(setup.VARIANTS))
+    assert len(seen) == 8 * (1 + len(setup.VARIANTS) + len(setup.READINGS))
+
+
+def test_flow_2_goes_to_the_city_that_the_paper_names():
+    scenario = setup.BASE.scenario("vegas-l", setup.LOW, 1, 30.0)
+    place = scenario["station"][scenario["link"]["down-washington"]["to"]]
+    assert place == {"lat": 38.9, "lon": -77.0}
+    assert setup.STATIONS["washington-as-printed"] == (28.9, 77.0)
+
+
+@pytest.mark.parametrize(
+    ("cc", "bytes_on_wire"), [("vegas", 1040), ("vegas-a", 1040), ("vegas-l", 1040), ("veno", 1080)]
+)
+def test_a_packet_has_the_size_that_its_sender_has_in_ns2(cc, bytes_on_wire):
+    first, newreno = setup.BASE.scenario(cc, setup.LOW, 1, 30.0)["flow"]
+    # packetSize_ 1024, 40 bytes that Newreno and Linux add and Vegas does not, 16 of LL/Sat.
+    assert [_wire(first), _wire(newreno)] == [bytes_on_wire, 1080]
+    assert newreno["newreno_exit"] == "ssthresh"
+    assert first["cc"] == ({"name": "veno", "rtt": "latest"} if cc == "veno" else cc)
+
+
+def _wire(flow):
+    return sum(int(flow[key].removesuffix(" bytes")) for key in ("mss", "header"))
 
 
 def test_modes_have_enough_seeds():
@@ -51,7 +73,21 @@ def test_data_and_acks_of_both_flows_share_the_downlink_and_nothing_else():
     assert {name for name, link in links.items() if "loss" in link} == {"sat"}
 
 
-@pytest.mark.parametrize("of", [v.setup for v in setup.VARIANTS if 2 in v.setup.hops])
+def test_two_satellites_have_a_link_between_them():
+    of = setup.BASE.changed(hops=(2, 2), between="satellites")
+    data, acks, *_ = ways(of)
+    assert data == ["up-beijing", "between", "second-sat", "down-new-york"]
+    assert acks == ["up-new-york", "between-back", "sat", "down-beijing"]
+    links = of.links(1e-3, 1)
+    assert set(links) == {link for way in ways(of) for link in way}
+    assert {name for name, link in links.items() if "loss" in link} == {"sat", "second-sat"}
+    # An eighth of a circle of 42164 km: the chord is 32271 km, 107.6 ms.
+    assert setup.between_satellites_s(30.0, -15.0) == pytest.approx(0.10764, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "of", [v.setup for v in setup.VARIANTS if 2 in v.setup.hops and v.setup.between == "relay"]
+)
 def test_two_hops_add_a_relay_and_a_second_satellite_both_ways(of):
     first, back, *_ = ways(of)
     assert (len(first), len(back)) == (6, 6 if of.acks_share else 4)
@@ -149,6 +185,23 @@ def rows(**of: tuple[float, float]) -> pl.DataFrame:
                     }
                 )
     return pl.DataFrame(made)
+
+
+def test_indices_within_the_tolerance_of_an_index_are_tied_and_one_check_asks_for_smaller_windows():
+    printed = rows(vegas=(1.0, 3.2), vegas_a=(1.6, 2.7), veno=(2.2, 2.1), vegas_l=(2.9, 1.5))
+    found = {c.id: c for c in evaluate(claims.CLAIMS, printed)}
+    assert [c.rule for c in found["V6"].checks if "tied" in c.what] == ["within 0.05"]
+    assert len([c for c in found["V4"].checks if "low over high" in c.what]) == 1
+    assert not [c for c in found["V1"].checks if "varies" in c.what]
+
+
+def test_the_index_of_mean_throughputs_is_not_the_mean_of_indices():
+    one, other = rows(vegas=(1.0, 3.0)), rows(vegas=(3.0, 1.0))
+    both = pl.concat([one, other.with_columns(pl.col("seed") + 3)])
+    names = {"vegas-a", "veno", "vegas-l"}
+    every = pl.concat([both, *(both.with_columns(cc=pl.lit(name)) for name in names)])
+    assert claims.index_of_means(every, setup.LOW)["Vegas"] == pytest.approx(1.0)
+    assert both["jain"].mean() == pytest.approx(0.8)
 
 
 def test_the_papers_own_numbers_reproduce_and_swapped_ones_do_not():

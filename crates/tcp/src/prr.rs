@@ -1,4 +1,8 @@
 //! Proportional rate reduction (RFC 9937, obsoleting RFC 6937): what each ACK of a recovery lets the sender send.
+//!
+//! The text of RFC 9937 was not at hand. The rules were compared with Linux's `tcp_cwnd_reduction` and with ns-3's
+//! `tcp-prr-recovery.cc`, which cites sections 6.1 and 6.2 of RFC 9937. All agree but for an ACK that delivers nothing: Linux and ns-3
+//! leave the window, and here it is worked out anew, so that losses found without an ACK count at once.
 
 /// The state of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]

@@ -28,7 +28,7 @@ TOLERANCE = 0.10
 
 @dataclass(frozen=True)
 class Kind:
-    """Flow 1 in both programs: ns-2's agent, sink, packetSize_ and options; `cc` of the scenario here.
+    """Flow 1 in both programs: ns-2's agent, sink and options; the algorithm in the study and `cc` of a flow.
 
     `rule` names what `cc` takes over from ns-2.
     """
@@ -36,38 +36,31 @@ class Kind:
     label: str
     agent: str
     sink: str
-    size: int
     options: str
     begin: str
+    algorithm: str
     cc: str | dict[str, str]
     seeds: int
     rule: str = ""
 
 
 _LINUX = "$tcp set timestamps_ true; $sink set ts_echo_rfc1323_ true"
-_VENO = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", setup.MSS_BYTES, _LINUX, "$flow1 select_ca veno")
-VEGAS = Kind(
-    "Vegas",
-    "Agent/TCP/Vegas",
-    "Agent/TCPSink",
-    setup.MSS_BYTES + setup.TCP_IP_BYTES,
-    "",
-    "",
-    "vegas",
-    36,
-)
-VENO = Kind("Veno", *_VENO, "veno", 12)
-LATEST_VENO = Kind("Veno", *_VENO, {"name": "veno", "rtt": "latest"}, 12, "latest RTT")
+_VENO = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", _LINUX, "$flow1 select_ca veno", "veno")
+VEGAS = Kind("Vegas", "Agent/TCP/Vegas", "Agent/TCPSink", "", "", "vegas", "vegas", 36)
+VENO = Kind("Veno", *_VENO, "veno", 36)
+LATEST_VENO = Kind("Veno", *_VENO, {"name": "veno", "rtt": "latest"}, 36, "latest RTT")
 
 # A processing satellite with one downlink transmitter and one uplink per terminal; error models sit at the
 # terminals' receivers. LL/Sat adds 16 bytes to every packet. Agent/TCP/Vegas puts packetSize_ on the wire as
-# it is, Newreno adds 40 bytes. The other settings are those of `bentpipe.ns2`.
+# it is, Newreno and Linux add 40 bytes, and 10 for timestamps unless told not to. The other settings are
+# those of `bentpipe.ns2`.
 _SCRIPT = Template("""\
 set ns [new Simulator]
 $$ns rtproto Dummy
 Agent/TCP set syn_ false
 Agent/TCP set delay_growth_ false
-Agent/TCP set windowInit_ 1
+Agent/TCP set windowInit_ $window
+Agent/TCP set ts_option_size_ 0
 Agent/TCP set window_ 100000
 Agent/TCP set tcpTick_ 0.01
 Agent/TCP set minrto_ 0.2
@@ -97,14 +90,14 @@ foreach {name lat lon} {$stations} {
 }
 set start [stream [expr 5*$seed]]
 set flows {}
-foreach {agent receiver size options from to} {
-  $agent $sink $size {$options} $ends1
-  Agent/TCP/Newreno Agent/TCPSink $mss {} $ends2
+foreach {agent receiver options from to} {
+  $agent $sink {$options} $ends1
+  Agent/TCP/Newreno Agent/TCPSink {} $ends2
 } {
   set tcp [new $$agent]
   set sink [new $$receiver]
   eval $$options
-  $$tcp set packetSize_ $$size
+  $$tcp set packetSize_ $mss
   $$sink set packetSize_ $header
   $$ns attach-agent $$node($$from) $$tcp
   $$ns attach-agent $$node($$to) $$sink
@@ -160,7 +153,7 @@ def in_ns2(kind: Kind, per: float, seed: int, duration_s: float = setup.DURATION
         header=setup.TCP_IP_BYTES,
         agent=kind.agent,
         sink=kind.sink,
-        size=kind.size,
+        window=base.initial_window,
         options=kind.options,
         begin=kind.begin,
         duration=repr(duration_s),
@@ -173,9 +166,15 @@ def in_ns2(kind: Kind, per: float, seed: int, duration_s: float = setup.DURATION
     return first, newreno
 
 
-def here(kind: Kind, per: float, seed: int, duration_s: float = setup.DURATION_S) -> tuple[Flow, Flow]:
-    """The same run in Bentpipe."""
-    scenario = setup.BASE.scenario("vegas", per, seed, duration_s)
+def here(
+    kind: Kind,
+    per: float,
+    seed: int,
+    duration_s: float = setup.DURATION_S,
+    of: setup.Setup = setup.BASE,
+) -> tuple[Flow, Flow]:
+    """The same run in Bentpipe, or that of another set-up."""
+    scenario = of.scenario(kind.algorithm, per, seed, duration_s)
     scenario["flow"][0]["cc"] = kind.cc
     result = json.loads(_core.run(json.dumps(scenario)).json)
     first, newreno = (

@@ -148,6 +148,7 @@ class Cell:
             initial_ssthresh=self.bdp,
             receive_window=f"{4 * self.bdp} segments",
             delayed_ack=False,
+            rto="rfc6298",
             spurious="none",
             rack=False,
             tlp=False,

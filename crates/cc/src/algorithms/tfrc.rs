@@ -13,7 +13,7 @@
 //! X_recv is a round trip late, so X doubles once in two.
 //! Decisions and deviations:
 //!  * a round trip is one "feedback": it ends with the first ACK that comes R after the last one did, or that begins a loss event.
-//!    X_recv is what was delivered since the last feedback, or the one before if that was less than R ago.
+//!    X_recv is what was delivered since the last feedback, or the one before if that was less than R ago, over at least R.
 //!  * the position of a loss is its detection: how many packets were delivered or lost by then. Losses are detected in the order
 //!    and at the distance in which they would have arrived, so intervals and "within one RTT" come out the same.
 //!  * an ECN echo and a timeout begin a loss event as a loss does. TFRC has no timeout: X is not cut below the equation's rate,
@@ -193,7 +193,9 @@ impl Tfrc {
     fn measured(&self, flow: &Flow, r: f64) -> Option<f64> {
         let [last, before] = self.marks;
         let (at, delivered) = if flow.now.since(last.0).secs() >= r { last } else { before };
-        let took = flow.now.since(at).secs();
+        // Within the first round trip both are younger than R. X_recv is what came within R (section 6.2), and the ACKs of a first
+        // window may come within an instant.
+        let took = flow.now.since(at).secs().max(r);
         (took > 0.0).then(|| flow.delivered.saturating_sub(delivered) as f64 / took)
     }
 

@@ -3,7 +3,7 @@
 use bentpipe_cc::{Life, Recovery};
 use bentpipe_tcp::{Limit, LossRecovery, Options, ShortSegmentSent};
 
-use crate::script::{Fixed, MSS, Script, ms, plain, reno};
+use crate::script::{Fixed, MSS, Script, bytes_per_second, ms, plain, reno};
 
 /// RFC 9293 section 3.8.6: no more than the receive window beyond what is acknowledged.
 #[test]
@@ -118,6 +118,17 @@ fn a_pause_of_the_application_is_reported() {
     t.sends("3-4");
     assert_eq!(cc.told().life, [Life::IdleRestart]);
     t.at(5100).ack(5).sends("");
+    assert_eq!(cc.told().life, [Life::IdleRestart]);
+}
+
+/// A pause that ends while pacing holds the segment back is reported with that segment, whatever arrives in between.
+#[test]
+fn a_pause_is_reported_though_an_old_acknowledgement_comes_before_the_first_segment() {
+    let cc = Fixed::new(4).with(|c| c.pacing = bytes_per_second(1000));
+    let mut t = Script::new(plain(LossRecovery::Sack), cc.boxed(), Some(0));
+    t.write(MSS).sends("0").at(100).ack(1).write(MSS).sends("").at(200).ack(1).sends("");
+    assert_eq!(cc.told().life, []);
+    t.due(1000).sends("1");
     assert_eq!(cc.told().life, [Life::IdleRestart]);
 }
 

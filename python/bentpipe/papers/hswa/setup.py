@@ -1,19 +1,18 @@
 """The set-up of the HSWA-TCP paper as scenarios: what it gives, and what had to be chosen.
 
 The paper gives ns-2 with its default TCP settings, 100 Mbit/s, three round-trip propagation delays, one FTP
-flow and the bit error rates. It gives neither packet size, buffer, receive window, loss recovery nor run
-length; `Setup` holds one choice of each.
+flow and the bit error rates. Its set-up names neither packet size (the 1500 bytes of section II belong to an
+example of 1 Gbit/s), buffer, receive window, loss recovery nor run length; `Setup` holds one choice of each.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant
+from bentpipe.studies.design import Choices, Design, Evidence, Keys, Reading, Replication, Variant
 
 RATE_BPS = 100e6
 #: Round-trip propagation delay of each orbit, s (section IV-A).
@@ -48,8 +47,10 @@ class Setup(Choices):
     packet_bytes: int = PACKET_BYTES
     #: Length of the queue, as a scenario gives it.
     buffer: str = "1 bdp"
-    #: Receive window, the cwnd_lim of eq. 4, in bandwidth-delay products; None: it never binds.
-    window_bdp: float | None = None
+    #: Receive window, the cwnd_lim of eq. 4, in packets: "a constant", so one for all orbits. None: it never
+    #: binds.
+    window: int | None = None
+    initial_window: int = 2
     #: The channel also loses ACKs, by the same error rate.
     lossy_acks: bool = False
     #: Throughput of the whole run, slow start included, instead of that after the warm-up.
@@ -77,8 +78,9 @@ class Setup(Choices):
         controller = {"name": cc, **options} if options else cc
         payload = self.packet_bytes - HEADER_BYTES
         flow = parts.flow("x", controller, ["sat"], payload, HEADER_BYTES, **self.flow)
-        if self.window_bdp is not None:
-            flow["receive_window"] = f"{round(self.window_bdp * bdp_packets(orbit, self))} segments"
+        flow["initial_window"] = self.initial_window
+        if self.window is not None:
+            flow["receive_window"] = f"{self.window} segments"
         title = f"{cc} over {orbit}, {self.unit} error rate {ber:g}"
         link = parts.link(RATE_BPS, _one_way(RTT_S[orbit]), self.buffer, loss=loss, **more)
         record = {"interval": "1 s"}
@@ -117,37 +119,101 @@ BASE = Setup()
 BYTES = BASE.changed(unit="byte")
 #: The variant of this reading, which has as many seeds as the base.
 BESIDE = "byte"
+#: One bandwidth-delay product of GEO, packets: a window that lets one flow fill every orbit.
+GEO_BDP = round(bdp_packets("GEO", BASE))
 
-#: Eq. 4 once per ACK adds S for each ACK: S times the window in a round trip. With A = 1000, S is 5000 to
-#: 8000 packets per round trip at any window. Where the window is small that is more, and an upper bound; a
-#: large one is back at its limit within a round trip either way.
-PER_ACK = {"hswa": {"a": 1000.0}}
-EQ_4 = "eq. 4 per ACK at most (A = 1000), receive window 1 BDP"
-#: Eq. 5 with the natural logarithm: S is ln 10 times larger.
-NATURAL = {"hswa": {"a": 10.0 * math.log(10.0)}}
+LONG_PACKETS = {
+    "evidence": Evidence.PAPER,
+    "source": "section II, in an example of 1 Gbit/s; the set-up has 'the default values in NS2'",
+    "packet_bytes": 1500,
+}
+FROM_BYTES = {
+    "evidence": Evidence.IMPLIED,
+    "source": "6.3 and 44 Mbit/s at 1e-8 by the square-root law; ns-2's ErrorModel has a unit byte",
+}
+#: Eq. 4 once per ACK: a window is back at its limit within a round trip, so it needs one.
+PER_ACK = {
+    "evidence": Evidence.PAPER,
+    "source": "algorithm 1 read as one update for each ACK",
+    "options": {"hswa": {"eq4": "ack"}},
+    "window": GEO_BDP,
+}
+EQ_4 = f"eq. 4 for each ACK, window of {GEO_BDP} packets"
+NATURAL = {
+    "source": "the function log of C++; no printed value of S tells",
+    "options": {"hswa": {"lg": "ln"}},
+}
 AVERAGE = {"scps": {"average": "connection"}}
 
 VARIANTS = (
-    BASE.variant(BESIDE, "error rate per byte (ns-2's unit byte)", quick=True, unit="byte"),
-    BASE.variant("packet-1500", "packets of 1500 bytes", quick=True, packet_bytes=1500),
-    BYTES.variant("byte-1500", "error rate per byte, packets of 1500 bytes", packet_bytes=1500),
-    BASE.variant("buffer-50", "buffer 50 packets (ns-2's default)", quick=True, buffer="50 packets"),
+    BASE.variant(BESIDE, "error rate per byte (ns-2's unit byte)", quick=True, unit="byte", **FROM_BYTES),
+    BASE.variant("packet-1500", "packets of 1500 bytes", quick=True, **LONG_PACKETS),
+    BASE.variant(
+        "buffer-50",
+        "buffer 50 packets",
+        quick=True,
+        evidence=Evidence.DEFAULT,
+        source="Queue limit_ of ns-2",
+        buffer="50 packets",
+    ),
+    BASE.variant(
+        "buffer-geo",
+        f"buffer {GEO_BDP} packets (1 BDP of GEO) in every orbit",
+        buffer=f"{GEO_BDP} packets",
+    ),
     BYTES.variant("byte-buffer-50", "error rate per byte, buffer 50 packets", buffer="50 packets"),
-    BASE.variant("window-1", "receive window 1 BDP", window_bdp=1.0),
-    BASE.variant("window-2", "receive window 2 BDP", window_bdp=2.0),
+    BASE.variant("window-geo", f"window of {GEO_BDP} packets (1 BDP of GEO)", window=GEO_BDP),
+    BASE.variant(
+        "window-2000",
+        "window of 2000 packets",
+        evidence=Evidence.FITTED,
+        source="with 1500 bytes 48 Mbit/s over GEO, where the paper has 44",
+        window=2000,
+    ),
     BASE.variant("newreno", "NewReno recovery, no SACK", quick=True, flow={"recovery": "newreno"}),
     BASE.variant("reno", "Reno recovery, no SACK", flow={"recovery": "reno"}),
     BASE.variant("prr", "SACK with proportional rate reduction", flow={"prr": True}),
     BYTES.variant("byte-prr", "error rate per byte, PRR", flow={"prr": True}),
     BASE.variant("delayed-ack", "delayed ACKs", flow={"delayed_ack": True}),
-    BASE.variant("initial-10", "initial window 10", flow={"initial_window": 10}),
+    BASE.variant("initial-10", "initial window 10", initial_window=10),
     BASE.variant("min-rto", "least timeout 1 s", flow={"min_rto": "1 s"}),
     BASE.variant("lossy-acks", "ACKs lost too", lossy_acks=True),
     BASE.variant("from-start", "whole run, slow start included", from_start=True),
-    BASE.variant("average-connection", "AvgRTT of SCPS-TP over the whole connection", options=AVERAGE),
-    BASE.variant("per-ack", EQ_4, quick=True, options=PER_ACK, window_bdp=1.0),
-    BYTES.variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", options=NATURAL),
-    BYTES.variant("byte-per-ack", f"error rate per byte, {EQ_4}", options=PER_ACK, window_bdp=1.0),
+    BASE.variant(
+        "average-connection",
+        "AvgRTT of SCPS-TP over the whole connection",
+        evidence=Evidence.PAPER,
+        source="section II: 'until currently transmitted segments'",
+        options=AVERAGE,
+    ),
+    BASE.variant("ln", "natural logarithm in eq. 5", **NATURAL),
+    BASE.variant("per-ack", EQ_4, quick=True, **PER_ACK),
+    BYTES.variant("byte-ln", "error rate per byte, natural logarithm in eq. 5", **NATURAL),
+    BYTES.variant("byte-per-ack", f"error rate per byte, {EQ_4}", **PER_ACK),
+)
+
+READINGS = (
+    Reading(
+        "implied",
+        "by its numbers over GEO at 1e-8: errors per byte, packets of 1500 bytes",
+        (BESIDE, "packet-1500"),
+        quick=True,
+    ),
+    Reading(
+        "natural",
+        "by its numbers over LEO: errors per byte, packets of 1500 bytes, natural logarithm",
+        (BESIDE, "packet-1500", "ln"),
+    ),
+    Reading(
+        "each-ack",
+        "eq. 4 for each ACK, with a window and a queue of 1 BDP of GEO in every orbit",
+        ("per-ack", "buffer-geo"),
+    ),
+    Reading(
+        "fitted",
+        "fitted: errors per byte, packets of 1500 bytes, natural logarithm, window of 2000 packets",
+        (BESIDE, "packet-1500", "ln", "window-2000"),
+    ),
 )
 
 #: The runs of figure 1, which no choice of the set-up touches.
@@ -201,5 +267,6 @@ DESIGN = Design(
     keeps=lambda keys, seed: False,
     order=order,
     always=(INCREMENT.name,),
+    readings=READINGS,
     settings=lambda of: {"from_start": of.from_start, "packet_bytes": of.packet_bytes},
 )

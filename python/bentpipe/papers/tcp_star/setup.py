@@ -8,7 +8,17 @@ from itertools import product
 from typing import Any
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import Choices, Design, Keys, Replication, Variant, base_and_variants, where
+from bentpipe.studies.design import (
+    Choices,
+    Design,
+    Evidence,
+    Keys,
+    Reading,
+    Replication,
+    Variant,
+    base_and_variants,
+    where,
+)
 
 #: The protocols compared, in the order of the paper; "reno" is Reno's window with RFC 6582 recovery, NewReno.
 ALGORITHMS = ("star", "tcp-j", "westwood-br", "reno")
@@ -23,6 +33,8 @@ COUNTS = (10, 20, 30, 40, 50)
 
 RATE_BPS = 10e6
 ONE_WAY_S = 0.25
+#: The paper's data segment and its ACK, which is all header: TCP and IP with the timestamp option.
+SEGMENT_BYTES, HEADER_BYTES = 1448, 52
 #: The paper's bandwidth-delay product in segments, and its small buffer.
 BDP, SMALL = 432, 64
 #: The ACKs sent between these times are lost in figure 8.
@@ -38,8 +50,8 @@ PARTS = ("loss", "startup", "outage", "mixed", "same")
 class Setup(Choices):
     """One choice of everything that the paper leaves open."""
 
-    mss_bytes: int = 1448
-    header_bytes: int = 52
+    #: Bytes of a data segment on the wire, header included.
+    segment_bytes: int = SEGMENT_BYTES
     #: Sender and receiver buffers of a lone flow and of the flows that share, in segments.
     sockets: int = BDP
     shared_sockets: int = SMALL
@@ -49,8 +61,8 @@ class Setup(Choices):
     #: Loss recovery of TCP-STAR, TCP-J and WestwoodBR; and of NewReno.
     recovery: str = "sack"
     reno_recovery: str = "newreno"
-    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 1, or with "ssthresh" option 2.
-    newreno_exit: str = "flight-size"
+    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 2, or with "flight-size" option 1.
+    newreno_exit: str = "ssthresh"
     initial_window: int = 2
     delayed_ack: bool = True
     byte_counting: bool = False
@@ -75,10 +87,10 @@ class Setup(Choices):
             name,
             self.controller(cc),
             ["sat"],
-            self.mss_bytes,
-            self.header_bytes,
+            self.segment_bytes - HEADER_BYTES,
+            HEADER_BYTES,
             count=count,
-            ack_size="52 bytes",
+            ack_size=f"{HEADER_BYTES} bytes",
             receive_window=f"{self.shared_sockets if shared else self.sockets} segments",
             initial_window=self.initial_window,
             recovery=recovery,
@@ -120,32 +132,55 @@ LOSSY = where(part=("loss", "outage", "mixed", "same"))
 #: Those of which a mode sets the length.
 LONG = where(part=("loss", "mixed", "same"))
 
-#: Choices that have more words than a line.
-EXIT = "NewReno goes to ssthresh at the end of a recovery, as in ns-2 (RFC 6582, option 2)"
-BOTH_64 = "64 segments in the link's queue and in the sockets of flows that share"
-BURSTS = "NewReno recovery (RFC 6582, with burst avoidance) for all"
 #: Choices that change several values, or an algorithm.
+BOTH_64 = "64 segments in the link's queue and in the sockets of flows that share"
 QUEUE_64 = BASE.changed(queue=SMALL, shared_queue=SMALL, shared_sockets=BDP)
 J_RAISES = BASE.tuned("tcp-j", **{"raise": True})
 BR_REPEATS = BASE.tuned("westwood-br", repeat="always")
 BR_KEEPS = BASE.tuned("westwood-br", keep_w_on_rto=True)
+RESETS = BASE.tuned("star", bw_at_timeout="reset")
 
 VARIANTS = (
-    BASE.variant("newreno", BURSTS, quick=True, recovery="newreno"),
+    BASE.variant(
+        "newreno",
+        "NewReno recovery for all",
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="a hint: section 3.3 speaks of 'the normal action of TCP-Reno receiver', which sends no SACK",
+        recovery="newreno",
+    ),
     BASE.variant("reno", "Reno recovery for TCP-STAR, TCP-J and WestwoodBR", recovery="reno"),
-    BASE.variant("newreno-exit", EXIT, newreno_exit="ssthresh"),
+    BASE.variant(
+        "newreno-option-1",
+        "NewReno doubles from what is in flight at the end of a recovery (RFC 6582, option 1)",
+        newreno_exit="flight-size",
+    ),
     BASE.variant("sack", "SACK for NewReno too", reno_recovery="sack"),
     BASE.variant("no-delayed-ack", "no delayed ACK", quick=True, delayed_ack=False),
     BASE.variant("initial-1", "initial window 1", ALONE, initial_window=1),
     BASE.variant("initial-10", "initial window 10", ALONE, initial_window=10),
     BASE.variant("byte-counting", "growth counts bytes (RFC 3465)", byte_counting=True),
-    BASE.variant("wire-1448", "1448 bytes on the wire (1396 of data)", mss_bytes=1396),
-    QUEUE_64.variant("queue-64", "64 segments in the link's queue, sockets 432", quick=True),
+    BASE.variant(
+        "wire-1500",
+        "1500 bytes on the wire (1448 of data)",
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="table 1 read without headers: 'data segment size 1448'",
+        segment_bytes=SEGMENT_BYTES + HEADER_BYTES,
+    ),
+    QUEUE_64.variant(
+        "queue-64",
+        "64 segments in the link's queue, sockets 432",
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="table 1: buffer size 64, read as the link's queue",
+    ),
     BASE.variant("both-64", BOTH_64, SHARED, shared_queue=SMALL),
     BASE.variant("sockets-864", "sockets of 864 segments (2 BDP)", ALONE, sockets=2 * BDP),
     BASE.variant("min-rto-200ms", "least RTO 0.2 s", min_rto_s=0.2),
     BASE.variant("min-rto-2s", "least RTO 2 s", quick=True, min_rto_s=2.0),
     BASE.variant("tick-500ms", "timer granularity 0.5 s", granularity_s=0.5),
+    RESETS.variant("bw-reset", "a timeout resets TCP-STAR's estimate", LOSSY, quick=True),
     BASE.variant("no-aen", "TCP-STAR without AEN", LOSSY, quick=True, aen=False),
     BASE.variant("ack-errors", "bit errors hit ACKs too", LOSSY, ack_errors=True),
     J_RAISES.variant("j-raise", "TCP-J goes up to its estimate at a loss", LOSSY),
@@ -153,6 +188,14 @@ VARIANTS = (
     BR_KEEPS.variant("br-keep", "WestwoodBR keeps its window at an error's timeout", LOSSY),
     BASE.variant("short", "runs of 30 s", LONG, longer=0.3),
     BASE.variant("long", "runs of 300 s", LONG, longer=3.0),
+)
+READINGS = (
+    Reading("as-printed", "as printed: a TCP-Reno receiver, so NewReno recovery for all", ("newreno",)),
+    Reading(
+        "fitted",
+        "fitted: NewReno recovery for all, least RTO 2 s, timer granularity 0.5 s",
+        ("newreno", "min-rto-2s", "tick-500ms"),
+    ),
 )
 #: Least RTOs tried in figure 8's scenario, s.
 RTOS = (0.2, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 3.0)
@@ -206,4 +249,5 @@ DESIGN = Design(
     ),
     keeps=lambda keys, seed: keys["part"] in ("startup", "outage"),
     order=lambda base, variants, size: base_and_variants(base, [*variants, *RTO_VARIANTS], size),
+    readings=READINGS,
 )

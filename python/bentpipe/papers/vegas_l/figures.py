@@ -169,6 +169,13 @@ MEASURES = (
 )
 
 
+def _rows(found: Findings, per: float) -> list[list[str]]:
+    listed = [[what, *means(claims.samples(found.base, column, per))] for column, what in MEASURES]
+    place = next(i for i, (column, _) in enumerate(MEASURES) if column == "jain")
+    of_means = [f"{j:.3f}" for j in claims.index_of_means(found.base, per).values()]
+    return [*listed[: place + 1], ["Jain's index of the mean throughputs", *of_means], *listed[place + 1 :]]
+
+
 def runs_section(found: Findings) -> Section:
     """A table of the main measures per algorithm and error rate."""
     return Section(
@@ -182,7 +189,7 @@ def runs_section(found: Findings) -> Section:
         [
             Table(
                 [MEAN, *LABELS.values()],
-                [[what, *means(claims.samples(found.base, column, per))] for column, what in MEASURES],
+                _rows(found, per),
                 f"PER {per:g} ({name}), by the algorithm of flow 1",
             )
             for per, name in ((LOW, "low"), (HIGH, "high"))

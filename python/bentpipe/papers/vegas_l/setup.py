@@ -1,19 +1,20 @@
 """The set-up of the Vegas-L paper as scenarios: what it gives, and what had to be chosen.
 
-The paper gives the ground stations, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two packet error
-rates. It does not give the satellite's longitude, the number of hops, or the buffer; `Setup` holds one choice
-of each.
+The paper gives the cities of the terminals, 5 Mbit/s links, drop-tail, 1024-byte packets, 1000 s and two
+packet error rates. Its settings name no orbit, no number of satellites or hops, no longitude and no buffer;
+`Setup` holds one choice of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
 
 from bentpipe.studies import design, parts
-from bentpipe.studies.design import Choices, Design, Keys, Replication
+from bentpipe.studies.design import Choices, Design, Evidence, Keys, Reading, Replication
 
 #: The algorithms of flow 1, in the order of the paper's figures.
 ALGORITHMS = ("vegas", "vegas-a", "veno", "vegas-l")
@@ -24,12 +25,17 @@ RATE_BPS = 5e6
 MSS_BYTES = 1024
 #: TCP and IP in ns-2 (40 bytes), and what its satellite link layer adds to each packet (16 bytes).
 TCP_IP_BYTES, LINK_BYTES = 40, 16
+#: ns-2's Agent/TCP/Vegas, on which Vegas-A and Vegas-L build, sends packets of `packetSize_` as it is;
+#: Newreno and TCP/Linux, the only one that has a Veno, add `TCP_IP_BYTES`.
+WITHOUT_HEADER = ("vegas", "vegas-a", "vegas-l")
 #: Length of a queue in ns-2 unless a script sets another, in packets; it counts the packet in transmission.
 NS2_QUEUE = 50
 
-#: Between these longitudes (degrees east) a satellite stands at least 25 degrees above the horizon of
-#: Beijing, Shanghai and 28.9N 77E.
+#: Between these longitudes (degrees east) a satellite stands at least 28 degrees above the horizon of Beijing
+#: and Shanghai, where both senders are.
 ASIA = (75.0, 120.0)
+#: Speed of light, km/s, and radius of the geostationary orbit, km, as in the simulator's own geometry.
+LIGHT_KM_PER_S, GEO_RADIUS_KM = 299_792.458, 42_164.17
 
 STATIONS = {
     "beijing": (39.4, 116.4),
@@ -46,6 +52,11 @@ STATIONS = {
 ENDS = (("beijing", "new-york"), ("shanghai", "washington"))
 
 
+#: How a flow that needs two satellites gets from one to the other: by a relay station on the ground, or by a
+#: link between the satellites.
+Between = Literal["relay", "satellites"]
+
+
 @dataclass(frozen=True)
 class Setup(Choices):
     """One choice of everything that the paper leaves open."""
@@ -53,31 +64,45 @@ class Setup(Choices):
     #: Degrees east between which the satellite's longitude is drawn anew for each seed: a few degrees decide
     #: who loses packets at a full drop-tail queue, so one longitude would say little about the others.
     satellite: tuple[float, float] = ASIA
-    #: Degrees east of the second satellite, the one that New York sees, where there are two hops.
+    #: Degrees east of the second satellite, the one that the receivers see, where there are two.
     second_satellite: float = -15.0
-    #: Satellite hops of flow 1 and of flow 2, 1 or 2.
+    #: Satellites that the data of flow 1 and of flow 2 passes, 1 or 2.
     hops: tuple[int, int] = (1, 1)
-    destination: str = "washington-as-printed"
+    between: Between = "relay"
+    destination: str = "washington-dc"
     #: Length of every queue as ns-2 counts it, the packet in transmission included.
     buffer_packets: int = NS2_QUEUE
-    header_bytes: int = TCP_IP_BYTES + LINK_BYTES
+    #: Controllers whose sender in ns-2 counts the header in `packetSize_`.
+    without_header: tuple[str, ...] = WITHOUT_HEADER
+    link_bytes: int = LINK_BYTES
     #: Do ACKs go through the satellite's transmitter, as data does? Otherwise they pass it by.
     acks_share: bool = True
-    #: What is lost at random: every packet on the satellite's downlink ("downlink"), only the data there
+    #: What is lost at random: every packet on a satellite's downlink ("downlink"), only the data there
     #: ("data"), or packets on the downlink and on every uplink ("every").
     lossy: Literal["downlink", "data", "every"] = "downlink"
     #: Loss recovery of flow 1; flow 2 is NewReno by the paper.
     recovery: str = "sack"
+    #: How NewReno ends a recovery (RFC 6582 section 3.2 step 3): option 2, as in ns-2, or "flight-size".
+    newreno_exit: str = "ssthresh"
+    initial_window: int = 2
+    options: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {"veno": {"rtt": "latest"}}, kw_only=True
+    )
 
     def longitude(self, seed: int) -> float:
         """The satellite's longitude in the runs of ``seed``, degrees east, to a hundredth of a degree."""
         return round(Random(seed).uniform(*self.satellite), 2)
 
+    def header_bytes(self, cc: str) -> int:
+        """What is on the wire beside the 1024 bytes of a packet of ``cc``."""
+        return self.link_bytes + (0 if cc in self.without_header else TCP_IP_BYTES)
+
     def links(self, per: float, seed: int) -> dict[str, dict[str, Any]]:
         """The links of the runs of ``seed``, by name. ``per`` is the packet error rate.
 
         ``up-X`` is the transmitter of the terminal X with the way up to its satellite, ``sat`` the one
-        transmitter of the satellite, ``down-X`` the way down from there to X.
+        transmitter of the satellite, ``down-X`` the way down from there to X. ``between`` and
+        ``between-back`` are the transmitters of a link between two satellites.
         """
         rate = f"{RATE_BPS / 1e6:g} Mbit/s"
         # A scenario's limit does not count the packet in transmission.
@@ -93,8 +118,8 @@ class Setup(Choices):
             link = {"rate": "1 Gbit/s", "queue": queue, "to": station, "satellite": _geo(satellite)}
             return link | loss if data and self.lossy == "data" else link
 
-        def transmitter(*, lossy: bool) -> dict[str, Any]:
-            link = {"rate": rate, "queue": queue, "delay": "0 s"}
+        def transmitter(delay_s: float = 0.0, *, lossy: bool) -> dict[str, Any]:
+            link = {"rate": rate, "queue": queue, "delay": f"{delay_s * 1e3:.3f} ms"}
             return link | loss if lossy else link
 
         first = self.longitude(seed)
@@ -106,7 +131,12 @@ class Setup(Choices):
             place = self.destination if sink == "washington" else sink
             links[f"up-{sink}"] = up(place, last)
             links[f"down-{sink}"] = down(place, last, data=True)
-        if 2 in self.hops:
+        if 2 in self.hops and self.between == "satellites":
+            # Data comes down from the second satellite only, so that is where the receivers' errors are.
+            links["second-sat"] = transmitter(lossy=self.lossy != "data")
+            apart = between_satellites_s(first, self.second_satellite)
+            links |= {name: transmitter(apart, lossy=False) for name in ("between", "between-back")}
+        elif 2 in self.hops:
             links["second-sat"] = transmitter(lossy=self.lossy == "every")
             links["down-relay"] = down("relay", first)
             links["up-relay"] = up("relay", self.second_satellite)
@@ -117,31 +147,53 @@ class Setup(Choices):
     def path(self, flow: int) -> list[str]:
         """The links that the data of flow 1 or 2 crosses, in order."""
         source, sink = ENDS[flow - 1]
-        relay = ["down-relay", "up-relay", "second-sat"] if self.hops[flow - 1] == 2 else []
-        return [f"up-{source}", "sat", *relay, f"down-{sink}"]
+        middle = ["sat"]
+        if self.hops[flow - 1] == 2:
+            relayed = ["sat", "down-relay", "up-relay", "second-sat"]
+            middle = ["between", "second-sat"] if self.between == "satellites" else relayed
+        return [f"up-{source}", *middle, f"down-{sink}"]
 
     def ack_path(self, flow: int) -> list[str]:
         """The links that the ACKs of flow 1 or 2 cross, in order: back through the same satellites."""
         source, sink = ENDS[flow - 1]
-        relay = ["second-sat", "down-relay-back", "up-relay-back"] if self.hops[flow - 1] == 2 else []
-        way = [f"up-{sink}", *relay, "sat", f"down-{source}"]
+        middle = ["sat"]
+        if self.hops[flow - 1] == 2:
+            relayed = ["second-sat", "down-relay-back", "up-relay-back", "sat"]
+            middle = ["between-back", "sat"] if self.between == "satellites" else relayed
+        way = [f"up-{sink}", *middle, f"down-{source}"]
         return way if self.acks_share else [link for link in way if link not in ("sat", "second-sat")]
+
+    def flow(self, number: int, name: str, cc: str, recovery: str) -> dict[str, Any]:
+        """Flow ``number``, 1 or 2."""
+        more = {"newreno_exit": self.newreno_exit} if recovery == "newreno" else {}
+        return parts.flow(
+            name,
+            self.controller(cc),
+            self.path(number),
+            MSS_BYTES,
+            self.header_bytes(cc),
+            ack_path=self.ack_path(number),
+            ack_size=f"{TCP_IP_BYTES + self.link_bytes} bytes",
+            initial_window=self.initial_window,
+            recovery=recovery,
+            start_jitter="1 s",
+            **more,
+        )
 
     def scenario(self, cc: str, per: float, seed: int, duration_s: float) -> dict[str, Any]:
         """One run: flow 1 is ``cc``, flow 2 NewReno, both starting within the first second."""
-        sizes = (MSS_BYTES, self.header_bytes)
-        common: dict[str, Any] = {"ack_size": f"{self.header_bytes} bytes", "start_jitter": "1 s"}
-        both = ((1, "x", self.controller(cc), self.recovery), (2, "newreno", "reno", "newreno"))
-        flows = [
-            parts.flow(name, of, self.path(i), *sizes, ack_path=self.ack_path(i), recovery=how, **common)
-            for i, name, of, how in both
-        ]
+        flows = [self.flow(1, "x", cc, self.recovery), self.flow(2, "newreno", "reno", "newreno")]
         stations = {name: {"lat": lat, "lon": lon} for name, (lat, lon) in STATIONS.items()}
-        title = f"{cc} and NewReno over GEO, packet error rate {per:g}"
+        title = f"{cc} and NewReno by satellite, packet error rate {per:g}"
         record = {"interval": "1 s"}
         return parts.scenario(
             title, duration_s, seed, self.links(per, seed), flows, record=record, station=stations
         )
+
+
+def between_satellites_s(one: float, other: float) -> float:
+    """How long light takes between two geostationary satellites, s; their longitudes in degrees east."""
+    return 2 * GEO_RADIUS_KM * abs(math.sin(math.radians(one - other) / 2)) / LIGHT_KM_PER_S
 
 
 def _geo(longitude: float) -> dict[str, Any]:
@@ -150,68 +202,142 @@ def _geo(longitude: float) -> dict[str, Any]:
 
 
 BASE = Setup()
-
-
-TWO_HOPS = BASE.changed(hops=(2, 1))
+#: Two satellites with a link between them, for flow 1 or for both flows.
+LINKED = BASE.changed(between="satellites")
+#: Vegas-L and the algorithm that it is built on.
+FAMILY = ("vegas-a", "vegas-l")
+IMPLIED_RTT = "350 packets at 2.9 Mbit/s are a round trip of 0.99 s"
+NS2_VEGAS = "ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"
 
 VARIANTS = (
+    BASE.variant(
+        "washington-as-printed",
+        "flow 2 to the printed 28.9N 77E, near New Delhi",
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="section IV-A prints these coordinates and names Washington",
+        destination="washington-as-printed",
+    ),
+    LINKED.variant(
+        "two-satellites",
+        "both flows by two satellites with a link between them",
+        quick=True,
+        evidence=Evidence.IMPLIED,
+        source=IMPLIED_RTT,
+        hops=(2, 2),
+    ),
+    LINKED.variant(
+        "two-satellites-flow-1",
+        "flow 1 by two satellites with a link between them",
+        evidence=Evidence.IMPLIED,
+        source=f"{IMPLIED_RTT}; NewReno's 0.5 Mbit/s at 1e-3 one of 0.63 s at most",
+        hops=(2, 1),
+    ),
+    BASE.variant(
+        "two-hops",
+        "both flows by two hops, with a relay station between the satellites",
+        evidence=Evidence.IMPLIED,
+        source=IMPLIED_RTT,
+        hops=(2, 2),
+    ),
     BASE.variant("no-acks", "ACKs do not share the downlink", quick=True, acks_share=False),
-    BASE.variant("satellite-100E", "satellite at 100E for every seed", satellite=(100.0, 100.0)),
+    BASE.variant(
+        "satellite-95W",
+        "satellite at 95W for every seed",
+        evidence=Evidence.DEFAULT,
+        source="the GEO satellite of ns-2's example sat-repeater.tcl",
+        satellite=(-95.0, -95.0),
+    ),
     BASE.variant(
         "satellite-pacific",
         "satellite over the Pacific (180 to 135W), between Beijing and New York",
         satellite=(-180.0, -135.0),
     ),
     BASE.variant(
-        "satellite-americas", "satellite over the Americas (115W to 70W)", satellite=(-115.0, -70.0)
+        "satellite-americas",
+        "satellite over the Americas (115W to 70W), above the receivers",
+        satellite=(-115.0, -70.0),
     ),
-    BASE.variant("two-hops", "flow 1 by two hops", quick=True, hops=(2, 1)),
-    TWO_HOPS.variant(
-        "two-hops-no-acks", "flow 1 by two hops, ACKs do not share the downlink", acks_share=False
-    ),
-    BASE.variant(
-        "washington-dc",
-        "flow 2 to Washington, D.C. (38.9N 77W); both flows by two hops",
-        quick=True,
-        hops=(2, 2),
-        destination="washington-dc",
-    ),
-    BASE.variant(
-        "washington-dc-one-hop",
-        "flow 2 to Washington, D.C., both flows by one hop",
-        destination="washington-dc",
-    ),
-    BASE.variant(
-        "washington-dc-buffer-100",
-        "flow 2 to Washington, D.C.; both flows by two hops; buffer 100 packets",
-        hops=(2, 2),
-        destination="washington-dc",
-        buffer_packets=100,
-    ),
+    BASE.variant("satellite-anywhere", "satellite at any longitude", quick=True, satellite=(-180.0, 180.0)),
     BASE.variant("buffer-25", "buffer 25 packets", buffer_packets=25),
+    BASE.variant("buffer-40", "buffer 40 packets", evidence=Evidence.FITTED, buffer_packets=40),
     BASE.variant("buffer-100", "buffer 100 packets", buffer_packets=100),
     BASE.variant("buffer-300", "buffer 300 packets (1 BDP)", buffer_packets=300),
-    BASE.variant(
+    BASE.tuned("vegas-l", line_15="one").variant(
+        "line-15-unscaled",
+        "line 15 of figure 1 adds one packet in Vegas-L too",
+        quick=True,
+        evidence=Evidence.PAPER,
+        source="the cases scale the steps 'as Th(i) > Th(i-1)'; line 15 has no such condition",
+    ),
+    BASE.tuned(*FAMILY, equal_diff="hold").variant(
+        "strict-diff",
+        "Diff equal to alpha or beta changes nothing",
+        evidence=Evidence.PAPER,
+        source="figure 1 prints < on both sides",
+    ),
+    BASE.tuned(*FAMILY, diff="rounded").variant(
+        "rounded-diff",
+        "Vegas-A and Vegas-L round Diff to whole packets",
+        evidence=Evidence.DEFAULT,
+        source=NS2_VEGAS,
+    ),
+    BASE.tuned(*FAMILY, alpha_at_timeout="keep").variant(
+        "alpha-kept",
+        "Vegas-A and Vegas-L keep alpha at a timeout",
+        evidence=Evidence.PAPER,
+        source="figures 1 and 2 change alpha nowhere else",
+    ),
+    BASE.tuned("vegas-l", reading="A").variant(
         "reading-a",
         "Vegas-L's cases replace Vegas-A's steps (reading A)",
-        quick=True,
-        options={"vegas-l": {"reading": "A"}},
+        evidence=Evidence.PAPER,
+        source="figure 2 to the letter, without figure 1",
     ),
-    BASE.variant(
-        "a1-dec",
-        "Vegas-A and Vegas-L step down on delay at alpha = 1 too",
-        options={"vegas-a": {"a1_dec": True}, "vegas-l": {"a1_dec": True}},
+    BASE.tuned(*FAMILY, a1_dec=True).variant(
+        "a1-dec", "Vegas-A and Vegas-L step down on delay at alpha = 1 too"
     ),
-    BASE.variant(
-        "veno-latest",
-        "Veno judges by the RTT of the latest ACK, as in ns-2",
+    BASE.tuned("veno", rtt="round").variant(
+        "veno-round",
+        "Veno judges by the smallest RTT of the last round trip",
         quick=True,
-        options={"veno": {"rtt": "latest"}},
+        source="the paper of Veno; ns-2's only Veno takes that of the latest ACK",
     ),
     BASE.variant("newreno", "flow 1 recovers as NewReno does", recovery="newreno"),
-    BASE.variant("header-40", "no link-layer header", header_bytes=TCP_IP_BYTES),
+    BASE.variant(
+        "newreno-option-1",
+        "NewReno ends a recovery by option 1 of RFC 6582",
+        newreno_exit="flight-size",
+    ),
+    BASE.variant("equal-sizes", "packets of one size, 1080 bytes on the wire", without_header=()),
+    BASE.variant("no-link-header", "no link-layer header", link_bytes=0),
     BASE.variant("loss-data", "no ACK lost at random", lossy="data"),
     BASE.variant("loss-every-link", "packets lost on the uplinks too", lossy="every"),
+)
+
+READINGS = (
+    Reading(
+        "as-printed",
+        "as printed: flow 2 to 28.9N 77E; line 15 unscaled and < strict in figure 1; alpha kept at a timeout",
+        ("washington-as-printed", "line-15-unscaled", "strict-diff", "alpha-kept"),
+        quick=True,
+    ),
+    Reading(
+        "implied",
+        "by its own numbers: flow 1 by two linked satellites, flow 2 by one to 28.9N 77E",
+        ("washington-as-printed", "two-satellites-flow-1"),
+    ),
+    Reading(
+        "defensible",
+        "line 15 unscaled, Diff rounded as in ns-2's Vegas",
+        ("line-15-unscaled", "rounded-diff"),
+        quick=True,
+    ),
+    Reading(
+        "fitted",
+        "fitted: as the defensible reading, with a buffer of 40 packets",
+        ("line-15-unscaled", "rounded-diff", "buffer-40"),
+    ),
 )
 
 #: The seed whose windows figure 4 draws.
@@ -247,4 +373,5 @@ DESIGN = Design(
         "the start of each flow and the packets that are lost."
     ),
     keeps=lambda keys, seed: seed == TRACE_SEED,
+    readings=READINGS,
 )

@@ -306,3 +306,14 @@ fn oscillation_prevention_slows_down_when_the_rtt_rises() {
     let mean = 0.9 * libm::sqrt(0.1) + 0.1 * libm::sqrt(0.2);
     near(with.x() / without.x(), mean / libm::sqrt(0.2), 1e-3);
 }
+
+/// Section 6.2: X_recv is what came within R. A fast link delivers the first window within an instant; a loss there must not take
+/// the spacing of its ACKs for a receive rate (here 10^6 packets a second).
+#[test]
+fn a_loss_within_the_first_window_leaves_no_more_than_that_window_per_round_trip() {
+    let mut path = Path::new(&[]);
+    for (us, lost) in [(0.0, false), (1.0, false), (2.0, true), (3.0, false)] {
+        path.learn(R + us * 1e-6, lost);
+    }
+    assert!(path.x() <= 4.0 / R, "{} packets per second", path.x());
+}
