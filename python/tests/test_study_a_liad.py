@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from bentpipe import _core, studies
-from bentpipe.ns2.agents import AGENTS
 from bentpipe.papers import a_liad
 from bentpipe.papers.a_liad import claims, setup
 from bentpipe.papers.a_liad.measure import measure
@@ -75,10 +74,12 @@ def test_the_rivals_are_the_modules_of_ns2():
         found: dict[str, object] = setup.BASE.scenario(replace(run, cc=cc), 1, trace=False)["flow"][0]["cc"]
         return found
 
-    assert controller("westwood") == {"name": "westwood-plus", **AGENTS["linux-westwood"].args}
+    assert controller("westwood") == {"name": "westwood-plus", "rules": "ns-2"}
     assert controller("scalable") == {"name": "scalable", "a": 0.02, "at_least_reno": True}
-    assert controller("cubic")["beta"] == pytest.approx(0.8, abs=1e-3)
-    assert controller("highspeed") == {"name": "highspeed", "form": "table"}
+    assert controller("cubic") == {"name": "cubic", "rules": "linux-2.6.22"}
+    assert controller("highspeed") == {"name": "highspeed", "form": "linux"}
+    # The module's estimate of segments per ACK begins at 32/16 and stays at 31/16.
+    assert controller("bic") == {"name": "bic", "ack_ratio": 31 / 16}
 
 
 def test_a_queue_holds_a_bdp_or_the_fifty_packets_of_ns2():

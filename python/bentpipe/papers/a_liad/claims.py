@@ -81,7 +81,8 @@ def reductions(runs: pl.DataFrame, rtt_s: float, of: Iterable[str] = RANKED) -> 
 def figure_1() -> list[float]:
     """Figure 1 by equation 9: LIAD's rate at `RTTS_S`, packets/s."""
     window = float(analysis.window_at_loss(ALPHA_REF))
-    return np.asarray(analysis.rate(ALPHA_REF, window, np.array(RTTS_S))).tolist()
+    rate: list[float] = np.asarray(analysis.rate(ALPHA_REF, window, np.array(RTTS_S))).tolist()
+    return rate
 
 
 def _a1(_: pl.DataFrame) -> list[Check]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from bentpipe.ns2.agents import AGENTS
 from bentpipe.studies import parts
 from bentpipe.studies.design import (
     AS_PRINTED,
@@ -188,19 +187,15 @@ class Setup(Choices):
         )
 
 
-#: The congestion control module of ns-2's ``TCP/Linux`` behind each rival that ns-2 has only there.
-MODULES = {cc: AGENTS[f"linux-{cc}"] for cc in ("westwood", "cubic", "bic", "scalable", "highspeed")}
-
-
-def _base() -> Setup:
-    setup = Setup()
-    for cc, module in MODULES.items():
-        name = {} if module.cc == cc else {"name": module.cc}
-        setup = setup.tuned(cc, **name, **module.args)
-    return setup
-
-
-BASE = _base()
+#: The modules of ns-2.35's ``TCP/Linux``, those of Linux 2.6.22, behind the rivals.
+MODULES: Mapping[str, Mapping[str, Any]] = {
+    "westwood": {"name": "westwood-plus", "rules": "ns-2"},
+    "cubic": {"rules": "linux-2.6.22"},
+    "bic": {"ack_ratio": 31 / 16},
+    "scalable": {"a": 0.02, "at_least_reno": True},
+    "highspeed": {"form": "linux"},
+}
+BASE = Setup(options=MODULES)
 OLD = BASE.changed(initial_ssthresh={"cubic": 100, "bic": 100})
 #: The bandwidth-delay product over GEO, packets.
 BDP = BASE.bdp(LINK_MBPS, GEO_S)
@@ -256,6 +251,7 @@ PUBLISHED = "Westwood of 2001 in place of Westwood+"
 CITED = 'section 2 calls it "TCP-Westwood [12]" and tells Westwood+ from it'
 NS2_FILTER = "Westwood of 2001 with the filter of its authors' ns-2 module"
 OLD_CUBIC = "CUBIC and BIC of Linux 2.6.16: ssthresh 100 at the start"
+OWN_HSTCP = "HighSpeed of ns-2's own sender: the formulas of RFC 3649"
 KELLY = "Scalable as published: Reno up to 16 packets, 0.01 per packet above"
 SWEEP_LOSS = "packet error rate 0.1 % in the RTT sweep of figure 9"
 EVER = 'eq 7: the extreme RTTs "experienced by the flow"'
@@ -273,7 +269,8 @@ VARIANTS = (
     _tuned("standard", "A-LIAD: standard slow start", LIADS, OURS, "what eq 2 replaces", start="standard"),
     _tuned("westwood", PUBLISHED, WESTWOOD, PAPER, CITED, quick=True),
     _tuned("westwood-ns2", NS2_FILTER, WESTWOOD, OURS, "a module that ns-2 lacks", filter="constant"),
-    _tuned("cubic-rfc", "CUBIC: beta 0.7", ("cubic",), OURS, "RFC 9438, of 2023", quick=True),
+    _tuned("cubic-rfc", "CUBIC of RFC 9438", ("cubic",), OURS, "a rule of 2023", quick=True),
+    _tuned("highspeed-own", OWN_HSTCP, ("highspeed",), DEFAULT, "Agent/TCP/Sack1 set windowOption_ 8"),
     OLD.variant("old-cubic", OLD_CUBIC, CUBICS, evidence=OURS, source="Linux 2.6.16, not ns-2.35"),
     _tuned("stcp-kelly", KELLY, SCALABLE, OURS, "T. Kelly, 2003", legacy_window=16),
     _changed("window-1500", "window_ of 1500 packets", FOUND, BY_SEARCH, window=1500),
@@ -317,8 +314,8 @@ ONLY_JOINT = (
 )
 
 TO_THE_LETTER = "eq 2, 3, 6 and 7 to the letter, and Westwood as cited"
-DEFENDED = "NewReno without SACK, and a loss of 0.1 % in figure 9"
-SEARCH = "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500, a loss of 0.03 % in figure 9"
+DEFENDED = "NewReno without SACK, a loss of 0.1 % in figure 9"
+SEARCH = "NewReno without SACK, CUBIC of RFC 9438, window_ of 1500 and a loss of 0.03 % in figure 9"
 READINGS = (
     Reading(AS_PRINTED, TO_THE_LETTER, ("eq6", "lifetime", "probe", "westwood")),
     Reading(DEFENSIBLE, DEFENDED, ("newreno", "sweep-loss"), quick=True),

@@ -510,8 +510,8 @@ def converging(found: Findings, number: int, name: str, what: str, printed: Mapp
     said = f"""
         figure-{20 + number} | Figure {20 + number}. Two flows converge. | Windows in packets of 500 bytes,
         one run each (seed {setup.TRACE_SEED}): flow 1 dark, flow 2 light. Above each panel: {what}, with the
-        half-width of the 95 % interval over {found.seeds} seeds, and the paper's number. | Four line charts,
-        one per control, of the congestion windows of two flows over time.
+        half-width of the 95 % interval over {found.plan.settings["chain_seeds"]} seeds, and the paper's
+        number. | Four line charts, one per control, of the congestion windows of two flows over time.
     """
     return _figure(fig, pl.concat(rows), said)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from bentpipe.studies import design
 from bentpipe.studies.design import (
     AS_PRINTED,
+    DEFENSIBLE,
     Choices,
     Design,
     Evidence,
@@ -261,6 +262,8 @@ _GROWTH = _runs("friendly", "share", "square", *CHAINS)
 _SLOW = _runs("share", "smooth")
 _LOSSY, _LIMITS = _runs("friendly", "smooth", "square"), _runs("square", *CHAINS)
 
+_IIAD = _runs("smooth", *STEPS, "square", *CHAINS)
+
 #: Choices and sources that have more words than a line.
 OWN_CUTS = "a loss in slow start and the first loss cut as any other"
 ONE_RULE = "appendix E has one rule of decrease and no exception"
@@ -268,6 +271,7 @@ SLOWDOWN = "TcpAgent::slowdown without precisionReduce_, ns-2's default until 20
 SIMILAR = 'section 6: "similar results for other mechanisms (e.g. Reno, newReno)"'
 PROBED = "ns-2 since November 2001 (singledup_)"
 FIVE_PER_CENT = "nearly 5 % lost at 15 Mbit/s, at the price of the 0.1 s"
+ALIKE = "sections 6.2.1 and 6.2.4: AIAD is as smooth as IIAD"
 SACK_TOO = 'section 6.2.4: SACK "does not qualitatively change the conclusion"'
 
 
@@ -287,6 +291,9 @@ def _variant(
 VARIANTS = (
     _variant("own-cuts", OWN_CUTS, _CUTS, PAPER, ONE_RULE, ss_beta=0.0, halve_first=False),
     _variant("real-cuts", "no cut to whole numbers", _CUTS, OURS, "ns-2 since 2006", whole=()),
+    _variant(
+        "iiad-real", "IIAD cut to fractions, too", _IIAD, IMPLIED, ALIKE, whole=("tcp", "aimd", "aimd-8")
+    ),
     _variant(
         "whole-cuts", "SIMD and AIAD cut to whole numbers, too", _CUTS, DEFAULT, SLOWDOWN, whole=WHOLE_ALL
     ),
@@ -352,7 +359,8 @@ VARIANTS = (
 )
 
 READINGS = (
-    Reading(AS_PRINTED, "one rule of decrease, and equation 1 for SIMD and AIAD", ("own-cuts", "closed")),
+    Reading(AS_PRINTED, "one rule of decrease and equation 1", ("own-cuts", "closed")),
+    Reading(DEFENSIBLE, "IIAD cut to fractions, as AIAD, with which it varies alike", ("iiad-real",)),
 )
 
 #: The seed whose runs the figures of single runs draw.
@@ -365,6 +373,8 @@ class Size(design.Size):
 
     #: Figure 18 measures one flow at one change per run, and takes more seeds.
     step_seeds: int = 40
+    #: Section 6.3 takes one sample of the windows per run, and takes more seeds, too.
+    chain_seeds: int = 20
     #: Figures 8 to 17: runs of many flows, long enough to forget the start, take fewer.
     load_seeds: int = 6
     #: Figure 7: loss rates, and length in round trips.
@@ -398,6 +408,7 @@ QUICK = Size(
     4,
     2,
     step_seeds=8,
+    chain_seeds=4,
     loss_rates=(0.002, 0.01, 0.05, 0.15, 0.3),
     rounds=2000,
     shares=((15.0, (2, 8, 32), 6),),
@@ -467,7 +478,8 @@ def order(
     base: Variant[Setup], variants: Sequence[Variant[Setup]], size: Size
 ) -> Iterator[tuple[Variant[Setup], int]]:
     """The base, whose experiments have seeds of their own, and the variants."""
-    yield base.only(experiment=("friendly", "square", *CHAINS)), size.seeds
+    yield base.only(experiment=("friendly", "square")), size.seeds
+    yield base.only(experiment=CHAINS), size.chain_seeds
     yield base.only(experiment=LOADS), size.load_seeds
     yield base.only(experiment=STEPS), size.step_seeds
     yield from ((variant, size.sensitivity_seeds) for variant in variants)
@@ -481,8 +493,9 @@ DESIGN = Design(
     scenario,
     note=(
         "{size.seeds} seeds for every value, but {size.load_seeds}{size.fewer} for figures 8 to 17, "
-        "{size.step_seeds} for figure 18 and {size.sensitivity_seeds} for each changed choice. A seed draws "
-        "when the flows start, their private delays, what the random queues and links drop."
+        "{size.step_seeds} for figure 18, {size.chain_seeds} for table 6 and {size.sensitivity_seeds} for "
+        "each changed choice. A seed draws when the flows start, their private delays, what the random "
+        "queues and links drop."
     ),
     keeps=lambda keys, seed: seed == TRACE_SEED and keys["experiment"] != "friendly",
     order=order,
