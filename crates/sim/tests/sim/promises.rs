@@ -112,7 +112,7 @@ fn a_run_whose_events_are_slow_stops_soon() {
     *cc = CcPlan::Supplied { key: "slow".to_owned() };
     for run in [run, run_by_reference] {
         let acks = Arc::new(AtomicU64::new(0));
-        let mut supply = |_: &str, _: Start| Ok(Box::new(Slow(acks.clone())) as Box<dyn Controller>);
+        let mut supply = |_: &str, _: &str, _: Start| Ok(Box::new(Slow(acks.clone())) as Box<dyn Controller>);
         let result = run(&plan, &mut supply, &mut |_| acks.load(Ordering::Relaxed) < 10);
         assert!(matches!(result, Err(RunError::Interrupted)), "{result:?}");
         assert!(acks.load(Ordering::Relaxed) <= 10 + EVENTS_PER_LOOK);
