@@ -168,7 +168,7 @@ impl RoundRate {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Rules {
+enum RetreatRules {
     Linux,
     Paper,
     Ns2,
@@ -181,7 +181,7 @@ const BURST: f64 = 3.0;
 #[derive(Debug)]
 pub(crate) struct Retreat {
     pub(crate) rate: RoundRate,
-    rules: Rules,
+    rules: RetreatRules,
     /// A recovery is under way, at whose end the window is set: the estimate at its start.
     due: Option<f64>,
 }
@@ -190,9 +190,9 @@ impl Retreat {
     /// With the parameters [`FILTER`], [`RULES`] and [`BASE_WINDOW`] of `args`.
     pub(crate) fn new(args: &Args) -> Self {
         let rules = match () {
-            () if args.is(RULES.name, "paper") => Rules::Paper,
-            () if args.is(RULES.name, "ns-2") => Rules::Ns2,
-            () => Rules::Linux,
+            () if args.is(RULES.name, "paper") => RetreatRules::Paper,
+            () if args.is(RULES.name, "ns-2") => RetreatRules::Ns2,
+            () => RetreatRules::Linux,
         };
         Self { rate: RoundRate::new(args), rules, due: None }
     }
@@ -201,9 +201,9 @@ impl Retreat {
     pub(crate) fn backoff(&self, w: &Window, why: Congestion) -> Cut {
         let (half, estimate) = (w.cwnd / 2.0, self.rate.window());
         match self.rules {
-            Rules::Linux if why == Congestion::Loss => Cut::standard(half, why),
+            RetreatRules::Linux if why == Congestion::Loss => Cut::standard(half, why),
             // Rate halving goes on below half only after a round trip, but stops at the estimate.
-            Rules::Ns2 if why == Congestion::Loss => {
+            RetreatRules::Ns2 if why == Congestion::Loss => {
                 Cut { cwnd: estimate.clamp(half, w.cwnd), ssthresh: half, repeat: false }
             }
             _ => to_estimate(w, estimate, why),
@@ -212,7 +212,7 @@ impl Retreat {
 
     /// See [`Policy::on_congestion`].
     pub(crate) fn on_congestion(&mut self, why: Congestion) {
-        let late = self.rules != Rules::Paper && why == Congestion::Loss;
+        let late = self.rules != RetreatRules::Paper && why == Congestion::Loss;
         self.due = late.then(|| self.rate.window());
         if why == Congestion::Timeout {
             self.rate.forget_min();
@@ -231,7 +231,7 @@ impl Retreat {
             return;
         }
         let Some(at_loss) = self.due.take() else { return };
-        if self.rules == Rules::Linux {
+        if self.rules == RetreatRules::Linux {
             let target = self.rate.window().max(2.0);
             *w = Window { cwnd: target, ssthresh: target };
             return;
