@@ -206,7 +206,7 @@ def two_studies(monkeypatch):
         for name, place in places.items():
             calls.append((name, mode, place, workers, fresh))
             title, page = f"Study {name.upper()}", Path(place) / "index.html"
-            result = StudyResult(name, title, "c", mode, "note", 1, 2, 3.0, [claim], {}, [], page, [page])
+            result = StudyResult(name, title, "c", mode, "note", 1, 2, 3.0, [claim], [], page, [page])
             failed = name == "b" and mode == "full"
             results.append(Failure(name, "RuntimeError: the sweep\nfailed") if failed else result)
         return results

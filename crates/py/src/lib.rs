@@ -247,16 +247,18 @@ fn run(
                 .map_err(|e| failure.set_and_say(e))
         };
         bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
+            if failure.is_set() {
+                return false; // whatever the clock says: what a failed run has captured is not kept
+            }
             looks += 1;
             let progress = progress.as_ref().filter(|_| looks.is_multiple_of(LOOKS_PER_COUNT));
             if progress.is_none() && !reminder.is_due() {
                 return true;
             }
-            !failure.is_set()
-                && Python::attach(|py| {
-                    let told = progress.map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
-                    py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
-                })
+            Python::attach(|py| {
+                let told = progress.map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
+                py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
+            })
         })
     });
     if let Some(error) = failure.take() {
