@@ -24,10 +24,10 @@ FITS = PAGE.parent / "fits"
 WIDTH = 126
 
 HEADED = (
-    "Each paper is read three ways. As printed: its words to the letter. Defensible: the base, unless another "
-    "reading is declared so. A base takes what "
-    "it says, then what its own numbers imply, then the defaults of the simulator that it names, and only "
-    "then our choice. Fitted: with what a search found. A choice is free if it is ours or found by a search. "
+    "Each paper is read three ways. As printed: its words to the letter. Defensible: the base, unless "
+    "another reading is declared so. A base takes what the paper says, then what its own numbers imply, then "
+    "the defaults of the simulator that it names, and only then our choice. Fitted: with what a search "
+    "found. A choice is free if it is ours or found by a search. "
     "Each cell has the claims that are reproduced / of the same order / not reproduced, and the checks that "
     "hold."
 )

@@ -40,10 +40,9 @@ def test_every_controller_has_its_section_and_its_figure(gallery):
 
 def test_timeouts_are_found_where_they_are(gallery):
     # Without tail loss probes, which put the timeout off. Everything is lost from 10 s to 16 s.
-    # The last ACK of what was sent before comes at 10.5 s and starts
-    # the timer anew, which is at least 1 s longer than the round trip of 0.5 s: the first timeout is at 12.0 s,
-    # or little later; it doubles, so that others follow 3 s and 6 s after it. The last retransmission goes
-    # through.
+    # The last ACK of what was sent before comes at 10.5 s and starts the timer anew. It is at least 1 s
+    # longer than the round trip of 0.5 s: the first timeout is at 12.0 s, or little later. It doubles, so
+    # that others follow 3 s and 6 s after it. The last retransmission goes through.
     outage = bp.Outage(from_="10 s", to="16 s")
     link = bp.Link(rate="1 Mbit/s", delay="250 ms", queue=bp.DropTail("100 packets"), loss=outage)
     flow = bp.Flow("reno", path=["sat"], initial_ssthresh=20, receive_window="30 segments", tlp=False)

@@ -267,7 +267,7 @@ def cells(*, quick: bool = False) -> Iterator[Cell]:
                 short = 100.0 if quick else duration
                 yield Cell(sender, rtt_ms, "periodic", short)
                 yield Cell(sender, rtt_ms, "overflow", short, buffer_bdp=0.25)
-                # At 500 ms an ACK adds 65,535 segments to Hybla's window, and neither program can hold what it sends.
+                # At 500 ms an ACK adds 65,535 segments to Hybla's window: more than a program can hold.
                 if (sender.key, rtt_ms) != ("hybla", 500):
                     yield Cell(sender, rtt_ms, "overshoot", short)
         for rate, rtt_ms, buffer, per in OTHER if not quick else ():
