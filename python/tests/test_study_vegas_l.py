@@ -38,7 +38,7 @@ def test_a_packet_has_the_size_that_its_sender_has_in_ns2(cc, bytes_on_wire):
     # packetSize_ 1024, 40 bytes that Newreno and Linux add and Vegas does not, 16 of LL/Sat.
     assert [_wire(first), _wire(newreno)] == [bytes_on_wire, 1080]
     assert newreno["newreno_exit"] == "ssthresh"
-    assert first["cc"] == ({"name": "veno", "rtt": "latest"} if cc == "veno" else cc)
+    assert first["cc"] == (cc if cc == "vegas" else {"name": cc, **setup.BASE.options[cc]})
 
 
 def _wire(flow):
