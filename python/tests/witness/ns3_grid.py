@@ -77,7 +77,7 @@ SENDERS = (
     Sender("veno", "veno", "ns3::TcpVeno"),
     Sender(
         "hybla",
-        {"name": "hybla", "rtt0": 0.06, "ssthresh_est": False, "pacing": False},
+        {"name": "hybla", "rtt0": 0.06, "ssthresh_est": False, "pacing": False, "per": "segment"},
         "ns3::TcpHybla",
         {"ns3::TcpHybla::RRTT": "60ms"},
         ns3_rules.Hybla,
