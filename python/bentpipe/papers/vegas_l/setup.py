@@ -222,6 +222,7 @@ def _with(*algorithms: str, **options: Any) -> Setup:
 LINKED = BASE.changed(between="satellites")
 #: Vegas-L and the algorithm that it is built on.
 FAMILY = ("vegas-a", "vegas-l")
+NS2_VEGAS = "ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds"
 IMPLIED_RTT = "350 packets at 2.9 Mbit/s are a round trip of 0.99 s"
 
 VARIANTS = (
@@ -289,11 +290,13 @@ VARIANTS = (
         "Diff as in ns-2's Vegas: a whole number, and equal to alpha or beta counts as between them",
         quick=True,
         evidence=Evidence.DEFAULT,
-        source="ns-2.35 tcp/tcp-vegas.cc, on which Vegas-A builds",
+        source=NS2_VEGAS,
     ),
     _with(*FAMILY, diff="rounded").variant(
         "rounded-diff",
         "Vegas-A and Vegas-L round Diff, and Diff equal to alpha or beta changes nothing",
+        evidence=Evidence.DEFAULT,
+        source=NS2_VEGAS,
     ),
     _with(*FAMILY, alpha_at_timeout="keep").variant(
         "alpha-kept",
