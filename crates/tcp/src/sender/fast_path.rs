@@ -454,18 +454,32 @@ mod tests {
             "each since 53 of 102 have gone (two by RFC 3042), so that fewer than 50 are in flight"
         );
 
-        for (cc, prr) in [("reno", false), ("reno", true), ("cubic", true), ("star", false), ("bbr", false)] {
-            let mut pair = TwoPaths::new(cc, Options { prr, ..options }, None);
-            pair.settle();
-            for i in 0..4000_usize {
-                (0..if i % 97 == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Event::Lose));
-                while pair.under_way.len() < 60 && pair.fast.pacing_waits {
-                    pair.step(&Event::Timer); // the next paced segment
+        // BBR is seldom in recovery, so it has several runs.
+        let one: &[usize] = &[97];
+        for (cc, prr, periods) in [
+            ("reno", false, one),
+            ("reno", true, one),
+            ("cubic", true, one),
+            ("star", false, one),
+            ("bbr", false, &[97, 61, 53, 43, 31]),
+        ] {
+            let mut short = [0; 3];
+            for period in periods {
+                let mut pair = TwoPaths::new(cc, Options { prr, ..options }, None);
+                pair.settle();
+                for i in 0..4000_usize {
+                    (0..if i % period == 0 { i % 31 } else { 0 }).for_each(|_| pair.step(&Event::Lose));
+                    while pair.under_way.len() < 60 && pair.fast.pacing_waits {
+                        pair.step(&Event::Timer); // the next paced segment
+                    }
+                    pair.step(&Event::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
                 }
-                pair.step(&Event::Arrive { count: 1 + (i % 5) as u16, gap: 300_000, ece: false });
+                for (sum, n) in short.iter_mut().zip([pair.recovery_acks, pair.extending, pair.recovery_sent])
+                {
+                    *sum += n;
+                }
             }
-            let short = [pair.recovery_acks, pair.extending, pair.recovery_sent];
-            assert!(short.iter().all(|&n| n >= 5), "{cc}: {short:?}");
+            assert!(short.iter().all(|&n| n > 15), "{cc}: {short:?}");
         }
     }
 
