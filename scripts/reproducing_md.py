@@ -81,7 +81,7 @@ def counted(study: dict[str, Any], fit: dict[str, Any] | None) -> list[str]:
         title,
         standing(declared[AS_PRINTED]) if AS_PRINTED in declared else "the base",
         standing(declared.get(DEFENSIBLE, base)),
-        f"{standing(fitted)}; {fitted['free']} free" if fitted else "no search",
+        f"{standing(fitted)}; {fitted['free']} free" if fitted else "not confirmed" if fit else "no search",
         "-" if free is None else str(free),
     ]
 
