@@ -24,6 +24,17 @@ pub(crate) fn text(choice: &str) -> Value {
     Value::Text(choice.to_string())
 }
 
+/// A named internal quantity of a controller; NaN if it has none of that name.
+pub(crate) fn probe(cc: &dyn Controller, wanted: &str) -> f64 {
+    let mut found = f64::NAN;
+    cc.probe(&mut |name, value| {
+        if name == wanted {
+            found = value;
+        }
+    });
+    found
+}
+
 /// A controller and its flow.
 pub(crate) struct Rig {
     pub(crate) cc: Box<dyn Controller>,

@@ -306,3 +306,19 @@ class Claim:
             "detail": self.detail,
             "checks": [c.as_dict() for c in self.checks],
         }
+
+
+class Standing:
+    """The checks of some claims, counted together."""
+
+    claims: Sequence[Claim]
+
+    @property
+    def held(self) -> int:
+        """Checks that hold, of all claims."""
+        return sum(claim.held for claim in self.claims)
+
+    @property
+    def checks(self) -> int:
+        """Checks that count, of all claims."""
+        return sum(len(claim.counted) for claim in self.claims)

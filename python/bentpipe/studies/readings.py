@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.studies.claim import Check, Claim
+from bentpipe.studies.claim import Check, Claim, Standing
 from bentpipe.studies.design import AS_PRINTED, BASE, DEFENSIBLE, Design, Reading
 from bentpipe.studies.judge import Sensitivity, Sentence, evaluate, judged
 from bentpipe.studies.prose import text
@@ -21,7 +21,7 @@ STANDS_FOR = {AS_PRINTED: "as printed", DEFENSIBLE: "best defensible"}
 
 
 @dataclass(frozen=True)
-class Read:
+class Read(Standing):
     """The claims of a paper under one reading, or under the base."""
 
     name: str
@@ -31,16 +31,6 @@ class Read:
     #: How many of them are free.
     free: int
     claims: Sequence[Claim]
-
-    @property
-    def held(self) -> int:
-        """Checks that hold, of all claims."""
-        return sum(claim.held for claim in self.claims)
-
-    @property
-    def checks(self) -> int:
-        """Checks that count, of all claims."""
-        return sum(len(claim.counted) for claim in self.claims)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from bentpipe.studies.change import clash
-from bentpipe.studies.claim import Claim
+from bentpipe.studies.claim import Claim, Standing
 from bentpipe.studies.design import Design
 from bentpipe.studies.judge import RANK
 
@@ -21,23 +21,13 @@ Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Tried:
+class Tried(Standing):
     """The claims of a paper under a combination of choices."""
 
     names: Names
     #: How many of the choices are free (`Design.free`).
     free: int
     claims: Sequence[Claim]
-
-    @property
-    def held(self) -> int:
-        """Checks that hold."""
-        return sum(claim.held for claim in self.claims)
-
-    @property
-    def checks(self) -> int:
-        """Checks that count."""
-        return sum(len(claim.counted) for claim in self.claims)
 
     @property
     def score(self) -> tuple[int, int]:

@@ -239,18 +239,8 @@ impl Policy for Cubic {
 mod tests {
     use crate::controller::{Congestion, Life};
     use crate::registry::Value;
-    use crate::rig::{Rig, near, text};
+    use crate::rig::{Rig, near, probe, text};
     use crate::time::Span;
-
-    fn probe(rig: &Rig, wanted: &str) -> f64 {
-        let mut found = f64::NAN;
-        rig.cc.probe(&mut |name, value| {
-            if name == wanted {
-                found = value;
-            }
-        });
-        found
-    }
 
     /// A flow of `w` segments that has just lost one, and has had the first ACK of its epoch.
     fn epoch(w: f64, rtt: f64, given: &[(&str, Value)]) -> Rig {
@@ -270,8 +260,8 @@ mod tests {
             (1000.0, 9.086, 7.937),
             (4167.0, 14.62, 12.77),
         ] {
-            near(probe(&epoch(w, 0.5, &[]), "k_s"), k, 1e-3);
-            near(probe(&epoch(w, 0.5, &[("beta", Value::Number(0.8))]), "k_s"), k_older, 1e-3);
+            near(probe(&*epoch(w, 0.5, &[]).cc, "k_s"), k, 1e-3);
+            near(probe(&*epoch(w, 0.5, &[("beta", Value::Number(0.8))]).cc, "k_s"), k_older, 1e-3);
         }
     }
 
@@ -282,14 +272,14 @@ mod tests {
         let rtt = 0.01;
         let mut rig = epoch(4167.0, rtt, &[]);
         near(rig.w(), 0.7 * 4167.0, 1e-3);
-        let k = probe(&rig, "k_s");
+        let k = probe(&*rig.cc, "k_s");
         let begin = rig.secs();
         for x in [-10.0, -4.0, 0.0, 4.0, 10.0] {
             while rig.secs() - begin < k + x - rtt {
                 rig.round(rtt);
             }
             let cubic = 4167.0 + 0.4 * x * x * x;
-            let reno = rig.w() <= probe(&rig, "w_est_segments") + 1e-6;
+            let reno = rig.w() <= probe(&*rig.cc, "w_est_segments") + 1e-6;
             assert!(!reno || rig.w() > cubic);
             if !reno {
                 near(rig.w(), cubic, 0.005);
@@ -346,7 +336,7 @@ mod tests {
         for (on, w_max) in [(true, 70.0 * 0.85), (false, 70.0)] {
             let mut rig = epoch(100.0, 0.5, &[("fast_convergence", Value::Flag(on))]);
             rig.congestion(Congestion::Loss);
-            near(probe(&rig, "w_max_segments"), w_max, 1e-4);
+            near(probe(&*rig.cc, "w_max_segments"), w_max, 1e-4);
         }
     }
 
@@ -360,8 +350,8 @@ mod tests {
             rig.round(0.5);
         }
         rig.round(0.5);
-        assert_eq!(probe(&rig, "k_s"), 0.0);
-        near(probe(&rig, "w_max_segments"), 70.0, 0.01);
+        assert_eq!(probe(&*rig.cc, "k_s"), 0.0);
+        near(probe(&*rig.cc, "w_max_segments"), 70.0, 0.01);
     }
 
     /// Section 4.10: slow start left without a loss.
@@ -369,14 +359,14 @@ mod tests {
     fn the_first_epoch_without_a_loss_starts_at_the_inflexion() {
         let mut rig = Rig::new("cubic", &[], 100.0, 2.0);
         rig.round(0.5);
-        assert_eq!(probe(&rig, "k_s"), 0.0);
-        near(probe(&rig, "w_max_segments"), 100.0, 1e-6);
+        assert_eq!(probe(&*rig.cc, "k_s"), 0.0);
+        near(probe(&*rig.cc, "w_max_segments"), 100.0, 1e-6);
     }
 
     /// Section 4.9.2: everything comes back, unless the window has outgrown cwnd_prior meanwhile.
     #[test]
     fn a_spurious_loss_is_undone_completely() {
-        let state = |rig: &Rig| ["k_s", "w_max_segments", "w_est_segments"].map(|name| probe(rig, name));
+        let state = |rig: &Rig| ["k_s", "w_max_segments", "w_est_segments"].map(|name| probe(&*rig.cc, name));
         for why in [Congestion::Loss, Congestion::Timeout] {
             let mut rig = epoch(100.0, 0.5, &[]);
             for _ in 0..5 {

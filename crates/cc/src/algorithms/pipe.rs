@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use crate::controller::{Congestion, Controller, Life, Pacing};
 use crate::registry::{self, Value};
 use crate::report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
-use crate::rig::args;
+use crate::rig::{args, near, probe};
 use crate::time::{Rate, Span, Time};
 use crate::windowed::Start;
 
@@ -83,13 +83,7 @@ impl Pipe {
 
     /// A named internal quantity of the controller.
     pub(crate) fn probe(&self, wanted: &str) -> f64 {
-        let mut found = f64::NAN;
-        self.cc.probe(&mut |name, value| {
-            if name == wanted {
-                found = value;
-            }
-        });
-        found
+        probe(&*self.cc, wanted)
     }
 
     /// cwnd in segments.
@@ -220,4 +214,17 @@ impl Pipe {
         }
         self.cc.on_ack(&self.flow, &ack);
     }
+}
+
+/// After a pause of 30 s a controller that paces goes on at the link's rate and with more than half of its window.
+pub(crate) fn assert_rate_goes_on_after_a_pause(id: &str) {
+    let mut pipe = Pipe::new(id, &[], 0.1, 0.0);
+    pipe.run(8.0, |_| ());
+    pipe.pause(30.0);
+    let Pacing::Rate(rate) = pipe.cc.decision().pacing else { panic!("it paces") };
+    near(rate.bytes_per_sec(), 0.99 * 1e6, 0.01);
+    let end = pipe.secs() + 1.0;
+    let mut least = f64::INFINITY;
+    pipe.run(end, |p| least = least.min(p.w()));
+    assert!(least > 50.0, "a window of {least} segments");
 }

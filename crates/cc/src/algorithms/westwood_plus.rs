@@ -290,7 +290,7 @@ mod tests {
     use super::{Filter, LowPass};
     use crate::controller::{Congestion, Life};
     use crate::report::Phase;
-    use crate::rig::{Rig, near, text};
+    use crate::rig::{Rig, near, probe, text};
 
     /// Shares of a step that the filters have reached after so many samples. The cascade of two: 1 - (1 + n/8) (7/8)^n.
     #[test]
@@ -433,13 +433,7 @@ mod tests {
         rig.congestion(Congestion::Timeout);
         rig.cc.on_undo(&rig.flow, &before);
         rig.path(100.0, 0.8);
-        let mut min = 0.0;
-        rig.cc.probe(&mut |name, value| {
-            if name == "base_rtt_s" {
-                min = value;
-            }
-        });
-        assert_eq!(min, 0.5);
+        assert_eq!(probe(&*rig.cc, "base_rtt_s"), 0.5);
     }
 
     /// One packet in 1/p lost at an RTT of R, RTTmin of it propagation: the rate is 1 / sqrt(R (R - RTTmin) p), less a few

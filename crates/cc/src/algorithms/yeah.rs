@@ -173,7 +173,7 @@ impl Policy for Yeah {
 mod tests {
     use crate::controller::{Congestion, Life};
     use crate::registry::Value;
-    use crate::rig::{Rig, near};
+    use crate::rig::{Rig, near, probe};
 
     /// A flow of `w` segments on a path of 0.5 s that has measured a round with `queued` segments in the queue.
     fn with_queue(w: f64, queued: f64, given: &[(&str, Value)]) -> Rig {
@@ -260,37 +260,29 @@ mod tests {
     /// halved by a loss, forgotten after 50 fast rounds, and given back by an undo.
     #[test]
     fn the_window_of_competing_reno_flows() {
-        let probe = |rig: &Rig| {
-            let mut found = f64::NAN;
-            rig.cc.probe(&mut |name, value| {
-                if name == "reno_count_segments" {
-                    found = value;
-                }
-            });
-            found
-        };
+        let reno_count = |rig: &Rig| probe(&*rig.cc, "reno_count_segments");
         let round = |rig: &mut Rig, rtt: f64| {
             for i in 1..=3 {
                 rig.ack(1e-6, 0.01, rtt, i == 3);
             }
         };
         let mut rig = with_queue(400.0, 78.0, &[]);
-        near(probe(&rig), 200.0, 1e-4);
+        near(reno_count(&rig), 200.0, 1e-4);
         round(&mut rig, 0.65);
-        near(probe(&rig), 201.0, 1e-4);
+        near(reno_count(&rig), 201.0, 1e-4);
         round(&mut rig, 5.0); // 360 of 400 segments queue: down to half, but not below 201
         near(rig.w(), 201.0, 1e-3);
-        near(probe(&rig), 202.0, 1e-4);
+        near(reno_count(&rig), 202.0, 1e-4);
         let before = rig.congestion(Congestion::Loss);
-        near(probe(&rig), 101.0, 1e-4);
+        near(reno_count(&rig), 101.0, 1e-4);
         rig.cc.on_undo(&rig.flow, &before);
-        near(probe(&rig), 202.0, 1e-4);
+        near(reno_count(&rig), 202.0, 1e-4);
         for _ in 0..50 {
             round(&mut rig, 0.5);
         }
-        near(probe(&rig), 202.0, 1e-4);
+        near(reno_count(&rig), 202.0, 1e-4);
         round(&mut rig, 0.5);
-        assert_eq!(probe(&rig), 2.0);
+        assert_eq!(reno_count(&rig), 2.0);
     }
 
     /// After a pause baseRTT is measured anew (Linux, `tcp_vegas_cwnd_event`): a longer path is no queue.

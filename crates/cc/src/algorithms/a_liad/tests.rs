@@ -4,7 +4,7 @@ use super::alpha_of;
 use crate::controller::Congestion;
 use crate::registry::Value;
 use crate::report::Phase;
-use crate::rig::{Rig, near, text};
+use crate::rig::{Rig, near, probe, text};
 
 /// beta and packet error rate behind eq. 11.
 const BETA: f64 = 0.46;
@@ -243,15 +243,7 @@ fn adaptive_decrease() {
 /// A timeout: one segment, T = (1 - beta) W, exponential growth up to T, then towards the old Wmax. A loss below Wmax sets it.
 #[test]
 fn a_timeout_keeps_w_max() {
-    let target = |rig: &Rig| {
-        let mut found = f64::NAN;
-        rig.cc.probe(&mut |name, value| {
-            if name == "target_segments" {
-                found = value;
-            }
-        });
-        found
-    };
+    let target = |rig: &Rig| probe(&*rig.cc, "target_segments");
     let mut rig = fixed("a-liad", "round");
     rig.ack(1e-6, 0.6, 0.6, false);
     rig.congestion(Congestion::Loss);

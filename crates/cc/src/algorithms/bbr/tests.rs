@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::algorithms::pipe::Pipe;
-use crate::controller::{Congestion, Life, Pacing};
+use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
+use crate::controller::{Congestion, Life};
 use crate::registry::Value;
 use crate::report::Phase;
 use crate::rig::near;
@@ -155,13 +155,5 @@ fn the_window_is_two_segments_larger_in_the_phase_that_probes() {
 /// the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
 #[test]
 fn after_a_pause_the_estimated_rate_goes_on() {
-    let mut pipe = Pipe::new("bbr", &[], 0.1, 0.0);
-    pipe.run(8.0, |_| ());
-    pipe.pause(30.0);
-    let Pacing::Rate(rate) = pipe.cc.decision().pacing else { panic!("it paces") };
-    near(rate.bytes_per_sec(), 0.99 * 1e6, 0.01);
-    let end = pipe.secs() + 1.0;
-    let mut least = f64::INFINITY;
-    pipe.run(end, |p| least = least.min(p.w()));
-    assert!(least > 50.0, "a window of {least} segments");
+    assert_rate_goes_on_after_a_pause("bbr");
 }

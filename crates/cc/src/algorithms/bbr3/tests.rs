@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::algorithms::pipe::Pipe;
-use crate::controller::{Congestion, Controller, Life, Pacing};
+use crate::algorithms::pipe::{Pipe, assert_rate_goes_on_after_a_pause};
+use crate::controller::{Congestion, Controller, Life};
 use crate::report::{Ack, Flow, Phase, RateSample, RttSample};
-use crate::rig::near;
+use crate::rig::{near, probe};
 use crate::time::{Rate, Span};
 
 #[test]
@@ -112,13 +112,7 @@ impl Acks {
     }
 
     fn probe(&self, wanted: &str) -> f64 {
-        let mut found = f64::NAN;
-        self.cc.probe(&mut |name, value| {
-            if name == wanted {
-                found = value;
-            }
-        });
-        found
+        probe(&*self.cc, wanted)
     }
 
     /// 1 ms later one segment is acknowledged that was sent `ago` delivered segments ago, with `flight` segments in flight;
@@ -284,13 +278,5 @@ fn a_loss_that_a_tail_loss_probe_repaired_reaches_the_bounds() {
 /// the smallest RTT is older than its window (`CA_EVENT_TX_START` in tcp_bbr.c).
 #[test]
 fn after_a_pause_the_estimated_rate_goes_on() {
-    let mut pipe = Pipe::new("bbr3", &[], 0.1, 0.0);
-    pipe.run(8.0, |_| ());
-    pipe.pause(30.0);
-    let Pacing::Rate(rate) = pipe.cc.decision().pacing else { panic!("it paces") };
-    near(rate.bytes_per_sec(), 0.99 * 1e6, 0.01);
-    let end = pipe.secs() + 1.0;
-    let mut least = f64::INFINITY;
-    pipe.run(end, |p| least = least.min(p.w()));
-    assert!(least > 50.0, "a window of {least} segments");
+    assert_rate_goes_on_after_a_pause("bbr3");
 }
