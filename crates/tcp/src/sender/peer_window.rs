@@ -56,6 +56,11 @@ impl Sender {
         rtt
     }
 
+    /// Does the peer's window change, so that acknowledgements go to [`Sender::on_windowed_ack`]?
+    pub fn minds_windows(&self) -> bool {
+        self.peer.is_some()
+    }
+
     /// Zero-window probes sent.
     pub fn window_probes(&self) -> u64 {
         self.peer.as_ref().map_or(0, |peer| peer.probes)
