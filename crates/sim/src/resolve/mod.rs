@@ -5,6 +5,7 @@ mod defaults;
 mod flows;
 mod links;
 pub mod plan;
+mod relay;
 pub(crate) mod work;
 
 use bentpipe_cc::Span;
