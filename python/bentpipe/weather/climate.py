@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
-from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -53,8 +53,9 @@ def climate(station: Station) -> Climate:
 
 
 def rain_attenuation(station: Station, exceeded: float) -> float:
-    """The rain attenuation in dB that is exceeded `exceeded` percent of an average year (P.618, section
-    2.2.1.1).
+    """The rain attenuation in dB that is exceeded `exceeded` percent of an average year.
+
+    P.618-13, section 2.2.1.1.
 
     Raises:
         ScenarioError: the package `itur` is missing.
@@ -84,7 +85,7 @@ def attenuation(station: Station, exceeded: Sequence[float] = (0.01, 0.1, 1.0)) 
                 f"{LEAST_EXCEEDED:g} to {MOST_EXCEEDED:g} % of an average year"
             )
     rows = [
-        kept("causes", {**_inputs(station), "exceeded": share}, lambda share=share: _causes(station, share))
+        kept("causes", {**_inputs(station), "exceeded": share}, partial(_causes, station, share))
         for share in exceeded
     ]
     names = ["exceeded_percent", "rain_db", "gas_db", "cloud_db", "scintillation_db", "total_db"]
@@ -92,7 +93,7 @@ def attenuation(station: Station, exceeded: Sequence[float] = (0.01, 0.1, 1.0)) 
     return pl.DataFrame(whole, schema=dict.fromkeys(names, pl.Float64), orient="row")
 
 
-def _itur() -> ModuleType:
+def _itur() -> Any:
     """The package `itur` with the parts that are used here."""
     try:
         import itur

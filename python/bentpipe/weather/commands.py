@@ -83,17 +83,9 @@ def weather_verb(
         bool, typer.Option("--json", help="Print the answer as JSON; write only what is named.")
     ] = False,
 ) -> None:
-    """Rain over a place by the ITU-R recommendations, and what a modem makes of it: a time line and a
-    picture.
-    """
-    from bentpipe import timeline as form
+    """Rain over a place by ITU-R recommendations, and what a modem makes of it: a time line and a picture."""
+    from bentpipe import _core
     from bentpipe.files import FIGURES, check_kind
-    from bentpipe.plot import save
-    from bentpipe.timeline.format import check_place
-    from bentpipe.weather.climate import attenuation, climate
-    from bentpipe.weather.fades import depth_db, fade, law, series_sum
-    from bentpipe.weather.figure import draw
-    from bentpipe.weather.line import follow, summary
     from bentpipe.weather.modem import Modem
     from bentpipe.weather.station import Station
 
@@ -106,13 +98,20 @@ def weather_verb(
     if figure is None and out is not None and not json:
         figure = out.with_suffix(".svg")
     if out is not None:
+        from bentpipe.timeline.format import check_place
+
         check_place(out)
     if figure is not None:
         if figure.suffix not in FIGURES:
-            from bentpipe import _core
-
             raise _core.ScenarioError(f"--figure {figure}: the name must end in {', '.join(FIGURES)}")
         check_kind(figure, FIGURES[figure.suffix])
+
+    from bentpipe import timeline as form
+    from bentpipe.plot import save
+    from bentpipe.weather.climate import attenuation, climate
+    from bentpipe.weather.fades import depth_db, fade, law, series_sum
+    from bentpipe.weather.figure import draw
+    from bentpipe.weather.line import follow, summary
 
     terminal.note(f"rain over {station.described} ...")
     with terminal.Bar("a year of rain") as bar:
@@ -176,8 +175,11 @@ def _slug(station: Station) -> str:
 
 def _show_rain(station: Station, answer: dict[str, Any], fitted: list[float]) -> None:
     rain = answer["rain"]
+    terminal.line(
+        f"{station.described}, {station.frequency_ghz:g} GHz {station.polarisation}, {station.seen}"
+    )
     table = terminal.table(
-        f"{station.described}, {station.frequency_ghz:g} GHz {station.polarisation}, {station.seen}",
+        "",
         ["exceeded %", "rain dB", "in series dB", "gases dB", "clouds dB", "scintill. dB", "all dB"],
     )
     for row, series in zip(answer["attenuation"], fitted, strict=True):
@@ -189,13 +191,14 @@ def _show_rain(station: Station, answer: dict[str, Any], fitted: list[float]) ->
         table.add_row(f"{row['exceeded_percent']:g}", *(f"{part:.2f}" for part in parts))
     terminal.console().print(table)
     terminal.line(
-        f"Rain: {rain['rate_exceeded_0.01_percent_mm_h']:.1f} mm/h exceeded 0.01 % of an average year (P.837), "
-        f"some rain {rain['percent_of_time']:.2g} % of it."
+        f"Rain: {rain['rate_exceeded_0.01_percent_mm_h']:.1f} mm/h exceeded 0.01 % of an average year, "
+        f"some rain {rain['percent_of_time']:.2g} % of it (P.837)."
     )
     event = answer["event"]
     terminal.line(
-        f"Availability {event['availability_percent']:g} %: {event['depth_db']:.2f} dB of rain (P.618); the event's "
-        f"greatest: {event['greatest_db']:.2f} dB. Seed {event['seed']}, series {event['sha256'][:12]}."
+        f"Availability {event['availability_percent']:g} %: {event['depth_db']:.2f} dB of rain (P.618); "
+        f"the event's greatest: {event['greatest_db']:.2f} dB. "
+        f"Seed {event['seed']}, series {event['sha256'][:12]}."
     )
 
 
@@ -216,6 +219,7 @@ def _show_link(answer: dict[str, Any], line: pl.DataFrame, modem: Modem) -> None
     terminal.console().print(table)
     terminal.line(
         f"Rate: {rate(link['clear_sky_rate_bps'])} under a clear sky ({modem.clear_sky}), "
-        f"{rate(link['mean_rate_bps'])} on average here, {rate(link['mean_goodput_bps'])} without what is lost; "
-        f"outage {percent(link['outage'], 2)} % of {line['t_s'][-1]:g} s."
+        f"{rate(link['mean_rate_bps'])} on average here, "
+        f"{rate(link['mean_goodput_bps'])} without what is lost; "
+        f"outage {percent(link['outage'], 2)} % of {2 * line['t_s'][-1] - line['t_s'][-2]:g} s."
     )

@@ -67,7 +67,8 @@ def law(found: Climate) -> Law:
     """
     if len(found.points) < 2:
         raise _core.ScenarioError(
-            f"at: it rains {found.rain_percent:.3g} % of the time there (P.837); P.1853 needs more than 0.02 %"
+            f"at: it rains {found.rain_percent:.3g} % of the time there (P.837); "
+            "P.1853 needs more than 0.02 %"
         )
     shares, depths = (np.array(part) for part in zip(*found.points, strict=True))
     slope, level = np.polyfit(-ndtri(shares / 100), np.log(depths), 1)

@@ -24,7 +24,7 @@ def draw(line: pl.DataFrame, title: str = "", depth_db: float | None = None) -> 
     scale, unit = (60.0, "min") if line["t_s"][-1] >= 600 else (1.0, "s")
     t = line["t_s"].to_numpy() / scale
     with styled():
-        fig = Figure(figsize=(WIDTH, _HEIGHT), layout="constrained")
+        fig = Figure(figsize=(2 * WIDTH, _HEIGHT), layout="constrained")
         fade, mode, rate = fig.subplots(3, 1, sharex=True, height_ratios=(1, 1.25, 1))
         fade.plot(t, line["attenuation_db"], color=_RAIN)
         fade.set_ylabel("rain attenuation (dB)")
@@ -44,7 +44,7 @@ def draw(line: pl.DataFrame, title: str = "", depth_db: float | None = None) -> 
         _modes(mode, t, line)
         _rates(rate, t, line)
         rate.set_xlabel(f"time ({unit})")
-        rate.set_xlim(0, t[-1])
+        rate.set_xlim(0, 2 * t[-1] - t[-2])
         if title:
             fade.set_title(title, loc="left", fontsize=9)
     return fig

@@ -82,8 +82,8 @@ class Modem:
         )
         if self.clear_sky_db < self.modes[0].threshold_db:
             raise _core.ScenarioError(
-                f"clear_sky: {self.clear_sky} is below {self.modes[0].threshold_db} dB, the threshold of the slowest "
-                f"mode ({self.modes[0].name}); there would be no link even without rain"
+                f"clear_sky: {self.clear_sky} is below {self.modes[0].threshold_db} dB, the threshold of the "
+                f"slowest mode ({self.modes[0].name}); there would be no link even without rain"
             )
 
     @cached_property
@@ -142,7 +142,7 @@ class Modem:
         keeps = np.searchsorted(stays, known, side="right") - 1
         rises = np.searchsorted(stays + round(self.hysteresis_db * 100), known, side="right") - 1
         used = np.empty(len(known), dtype=np.int64)
-        mode = int(keeps[0])
+        mode = int(rises[0])
         for i, (low, high) in enumerate(zip(rises.tolist(), keeps.tolist(), strict=True)):
             mode = min(max(mode, low), high)
             used[i] = mode
@@ -163,8 +163,9 @@ def es_n0(attenuation: npt.NDArray[np.float64], modem: Modem) -> Hundredths:
 
 
 def lost(es_n0: Hundredths, mode: npt.NDArray[np.int64], modem: Modem) -> npt.NDArray[np.float64]:
-    """The share of frames that is lost: 1e-5 at the threshold of the mode in use, a straight line in its
-    logarithm.
+    """The share of frames that is lost.
+
+    It is 1e-5 at the threshold of the mode in use, and its logarithm is a straight line.
 
     One where nothing can be received, 0 below 1e-9. A packet counts as lost with its frame: at most some
     thousand bytes stand in a frame, so few packets are cut in two.
@@ -176,8 +177,6 @@ def lost(es_n0: Hundredths, mode: npt.NDArray[np.int64], modem: Modem) -> npt.ND
 
 
 def late(values: Hundredths, step_s: float, by_s: float) -> Hundredths:
-    """The values as they were `by_s` before, as far as steps show it; before the first one they were like
-    it.
-    """
+    """The values as they were `by_s` before, as far as steps show it; before the first they were like it."""
     lag = min(math.ceil(round(by_s / step_s, 9)), len(values))
     return np.concatenate([np.full(lag, values[0]), values[: len(values) - lag]])

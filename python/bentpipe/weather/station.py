@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 
 from bentpipe import _core
 from bentpipe.weather import quantities
@@ -147,13 +148,18 @@ def find(at: str) -> tuple[str, float, float]:
     """Name, latitude and longitude of a place in degrees; of coordinates the name is empty.
 
     Raises:
-        ScenarioError: it is neither a pair of coordinates nor a known name.
+        ScenarioError: it is neither a pair of coordinates nor the name of a place.
     """
-    if re.fullmatch(r"[\s0-9.,+\-eE]+", at) and re.search("[0-9]", at):
+    if "," in at and not re.search(r"[^\W\d]", at.replace("e", "").replace("E", "")):
         return "", *_coordinates(at)
-    raise _core.ScenarioError(
-        f'at: the place {at!r} is not known; write latitude and longitude in degrees, for example "1.35,103.82"'
-    )
+    try:
+        point = import_module("bentpipe.orbit.ground").point(at, "at")
+    except ModuleNotFoundError:
+        raise _core.ScenarioError(
+            f"at: the place {at!r} is not known; write latitude and longitude in degrees, "
+            'for example "1.35,103.82"'
+        ) from None
+    return point.name, point.lat_deg, (point.lon_deg + 180) % 360 - 180
 
 
 def satellite_longitude(text: str) -> float:
@@ -186,7 +192,8 @@ def _coordinates(text: str) -> tuple[float, float]:
         latitude = longitude = math.nan
     if not (abs(latitude) <= 90 and abs(longitude) <= 360):
         raise _core.ScenarioError(
-            f'at: {text!r} are no coordinates; write latitude and longitude in degrees, for example "1.35,103.82"'
+            f"at: {text!r} are no coordinates; write latitude and longitude in degrees, "
+            'for example "1.35,103.82"'
         )
     return latitude, (longitude + 180) % 360 - 180
 
