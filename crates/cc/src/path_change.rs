@@ -88,6 +88,7 @@ impl Anew {
 impl Controller for Anew {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if let (Some(at), Some(rtt)) = (self.changed_at, ack.rtt)
+            && ack.acked > 0
             && flow.now >= at
             && flow.now.since(at) >= rtt.max
         {
@@ -198,17 +199,22 @@ mod tests {
         rig.ack(1.0, 0.1, 0.06, true); // the first one sent after
         let seen = rig.cc.backoff(&rig.flow, crate::Congestion::Loss);
         rig.flow.rtt.as_mut().expect("sampled").min = Span::from_secs(0.06);
-        assert_eq!(rig.cc.backoff(&rig.flow, crate::Congestion::Loss), seen, "the minimum of 40 ms is not seen");
+        assert_eq!(
+            rig.cc.backoff(&rig.flow, crate::Congestion::Loss),
+            seen,
+            "the minimum of 40 ms is not seen"
+        );
     }
 
+    /// TFRC has a rate and no window; its rate is found anew.
     #[test]
     fn the_window_is_kept() {
-        for entry in registry::all() {
+        for entry in registry::all().iter().filter(|entry| entry.id != "tfrc") {
             let mut rig = Rig::new(entry.id, &[("path_change", text("reset"))], 64.0, 32.0);
             rig.ack(1.0, 0.1, 0.1, true);
             let before = rig.w();
             rig.cc.on_path_change(&rig.flow, &NOW);
-            rig.ack(0.0, 0.1, 0.1, false);
+            rig.ack(1e-6, 0.1, 0.1, false);
             assert!((rig.w() - before).abs() <= 1.0, "{}: {before} to {}", entry.id, rig.w());
             assert!(rig.cc.wants_path_hints(), "{}", entry.id);
         }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, PathChange, Rate, Recovery, Span, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, PathChange, Rate, Recovery, Span,
+    Start, Time,
 };
 use bentpipe_tcp::{
     AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, SpuriousTimeout,
