@@ -359,7 +359,7 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),

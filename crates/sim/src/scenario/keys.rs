@@ -481,6 +481,7 @@ impl JsonSchema for Cc {
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"] },
                         "slow_start": { "enum": ["standard", "hystart++"] },
+                        "path_change": { "enum": ["standard", "reset"] },
                     },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },

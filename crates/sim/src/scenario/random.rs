@@ -421,6 +421,9 @@ impl Draw<'_> {
                 table[param.name] = self.argument(param.kind);
             }
         }
+        if self.one_in(8) {
+            table["path_change"] = json!("reset");
+        }
         // Without HyStart++ its constants are refused.
         if entry.refuses_hystart().is_none() && self.given() {
             table["slow_start"] = json!("hystart++");
