@@ -394,12 +394,14 @@ impl Draw<'_> {
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => !sack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
+                "hint_delay" => !leads,
                 _ => !value.is_null(),
             });
         }
