@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe import analysis, plot, stats, studies, timeline, weather
     from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.comparison import compare
-    from bentpipe.controller import AckReport, Controller, FlowState
+    from bentpipe.controller import AckReport, Controller, FlowState, PathChange
     from bentpipe.models import (
         BitError,
         Bulk,
@@ -61,6 +61,7 @@ _HOME = {
     "LossTrace": "bentpipe.models",
     "Outage": "bentpipe.models",
     "PacketError": "bentpipe.models",
+    "PathChange": "bentpipe.controller",
     "Pie": "bentpipe.models",
     "Priority": "bentpipe.models",
     "Record": "bentpipe.models",
@@ -95,6 +96,7 @@ __all__ = [
     "LossTrace",
     "Outage",
     "PacketError",
+    "PathChange",
     "Pie",
     "Priority",
     "Record",

@@ -57,7 +57,7 @@ fn entry(e: &'static registry::Entry) -> serde_json::Value {
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
-        "refuses_hystart": refused,
+        "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
         },

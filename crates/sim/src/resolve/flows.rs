@@ -118,6 +118,8 @@ pub(crate) fn expand(
                 extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
                 ack_jitter,
                 priority,
+                hints: Arc::default(),
+                path_hints: flow.path_hints,
                 source: source.clone(),
             });
         }

@@ -365,6 +365,16 @@ pub struct Flow {
     /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<bool>,
+    /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
+    /// terminal next to the host can know that. Default: yes, if the controller uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_hints: Option<bool>,
+    /// The host learns so long after each handover: for a host that is not next to the terminal. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_delay: Option<Duration>,
+    /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_lead: Option<Duration>,
 }
 
 /// What a flow sends.

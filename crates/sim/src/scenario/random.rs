@@ -465,6 +465,7 @@ impl Draw<'_> {
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
         let bounded = !flow["receive_window"].is_null();
+        let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
@@ -472,6 +473,7 @@ impl Draw<'_> {
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
+                "hint_delay" => !leads,
                 _ => !value.is_null(),
             });
         }
