@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bentpipe import _core, units
-from bentpipe.orbit.places import Point, checked, metres, point
+from bentpipe.orbit.ground import Point, checked, metres, point
 
 EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of WGS84, (2a + b) / 3: on this sphere a great circle is measured."""
@@ -35,7 +35,7 @@ class Track:
 
     def request(self) -> dict[str, object]:
         """The track as the compiled module takes it."""
-        return {"name": self.name, "track": [list(row) for row in self.rows]}
+        return {"name": self.name, "waypoints": [list(row) for row in self.rows]}
 
 
 def place(text: str, what: str, duration_s: float) -> Point | Track:
