@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import terminal
+from bentpipe.orbit.commands import app as orbit_app
 
 if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
@@ -108,6 +109,7 @@ app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
+app.add_typer(orbit_app, name="orbit")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 

@@ -25,34 +25,47 @@ def path_verb(
         str,
         typer.Argument(
             metavar="PLACE",
-            help='A name, "35.69,139.69" (degrees; behind -- if it begins with a minus), with an altitude "lat,lon,11 km", '
+            help='A name, "35.69,139.69" (degrees; behind -- if it begins with a minus), "lat,lon,11 km", '
             '"Frankfurt to New York at 900 km/h, 11 km", or FILE.csv of t_s,lat,lon,alt.',
         ),
     ],
-    b: Annotated[str | None, typer.Argument(metavar="PLACE", help="The other end; may be left out with --gateway.")] = None,
-    shell: Annotated[str | None, typer.Option(metavar="NAME", help="See bentpipe orbit shells.  [default: starlink-1]")] = None,
+    b: Annotated[
+        str | None, typer.Argument(metavar="PLACE", help="The other end; may be left out with --gateway.")
+    ] = None,
+    shell: Annotated[
+        str | None, typer.Option(metavar="NAME", help="See bentpipe orbit shells.  [default: starlink-1]")
+    ] = None,
     tle: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Satellites from TLEs, or OMMs (.json, .csv, .kvn).")
     ] = None,
     for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "200 s",
     step: Annotated[str, typer.Option(metavar="TIME", help="From row to row.")] = "1 s",
     epoch: Annotated[
-        str | None, typer.Option(metavar="UTC", help='The start, "2026-11-22T10:00:00Z"; by default the shell\'s, or the newest TLE\'s.')
+        str | None,
+        typer.Option(
+            metavar="UTC",
+            help="The start, \"2026-11-22T10:00:00Z\"; by default the shell's, or the newest TLE's.",
+        ),
     ] = None,
     lasers: Annotated[
         bool | None, typer.Option("--lasers/--bent-pipe", help="By default lasers if the shell has them.")
     ] = None,
     gateway: Annotated[
-        list[str] | None, typer.Option(metavar="PLACE", help='Of a bent pipe; repeatable. "all": every known one.')
+        list[str] | None,
+        typer.Option(metavar="PLACE", help='Of a bent pipe; repeatable. "all": every known one.'),
     ] = None,
     select: Annotated[
         str, typer.Option(metavar="HOW", help="shortest-path, highest-elevation or longest-visible.")
     ] = "shortest-path",
     every: Annotated[
-        str | None, typer.Option(metavar="TIME", help='When satellites are chosen: "15 s", or "lost".  [default: every step]')
+        str | None,
+        typer.Option(
+            metavar="TIME", help='When satellites are chosen: "15 s", or "lost".  [default: every step]'
+        ),
     ] = None,
     break_: Annotated[
-        str | None, typer.Option("--break", metavar="TIME", help="Nothing passes for so long after a handover.")
+        str | None,
+        typer.Option("--break", metavar="TIME", help="Nothing passes for so long after a handover."),
     ] = None,
     min_elevation: Annotated[
         float | None, typer.Option(metavar="DEGREES", help="By default the shell's.")
@@ -64,28 +77,30 @@ def path_verb(
         list[Path] | None,
         typer.Option(
             metavar="FILE|DIR",
-            help="A time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory for all; repeatable.",
+            help="A time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory for all.",
         ),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute it again, whatever is kept.")] = False,
     json: Json = False,
 ) -> None:
-    """The path between two places over time: handovers, reach, round-trip time, as a time line and pictures."""
+    """The path between two places over time: handovers, reach, round-trip time, and pictures."""
     from bentpipe import _core, units
     from bentpipe.cli import _write_and_show
     from bentpipe.orbit.paths import solve
 
     mode = None if lasers is None else "lasers" if lasers else "bent-pipe"
     if mode == "lasers" and gateway:
-        raise _core.ScenarioError("--lasers and --gateway exclude each other: a gateway belongs to a bent pipe")
+        raise _core.ScenarioError(
+            "--lasers and --gateway exclude each other: a gateway belongs to a bent pipe"
+        )
     if b is None and not gateway:
         raise _core.ScenarioError("name a second place, or a --gateway at which the path ends")
     writers = [_writer(place) for place in out or []]
     with terminal.Bar(f"{a} to {b or 'the gateway'}") as bar:
         found = solve(
-            a, b, shell=shell, tle=tle, duration=for_, step=step, epoch=epoch, mode=mode, gateway=gateway or None,
-            select=select, every=every, handover_break=break_, min_elevation=min_elevation, reach=reach,
-            progress=bar, keep=not fresh,
+            a, b, shell=shell, tle=tle, duration=for_, step=step, epoch=epoch, mode=mode,
+            gateway=gateway or None, select=select, every=every, handover_break=break_,
+            min_elevation=min_elevation, reach=reach, progress=bar, keep=not fresh,
         )  # fmt: skip
 
     def write() -> None:

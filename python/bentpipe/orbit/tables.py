@@ -16,15 +16,19 @@ MOST = 30
 
 
 def rows(found: Solution) -> list[dict[str, Any]]:
-    """A path's rows for JSON: t_s, rtt_ms, first_sat, last_sat, hops, reachable; null where there is no path."""
+    """A path's rows for JSON.
+
+    t_s, rtt_ms, first_sat, last_sat, hops, reachable; null where there is no path.
+    """
     names = ["t_s", "rtt_ms", "first_sat", "last_sat", "hops", "reachable"]
     return list(found.frame.select(names).iter_rows(named=True))
 
 
 def events(found: Solution) -> pl.DataFrame:
-    """Every instant at which the path changes: t_s, what (handover, route, lost, found), first_sat, last_sat, hops, rtt_ms, step_ms, gap_s.
+    """Every instant at which the path changes.
 
-    step_ms is the jump of the round-trip time against the row before. gap_s is the time without a path before this row.
+    Columns: t_s, what (handover, route, lost, found), first_sat, last_sat, hops, rtt_ms, step_ms (the jump of
+    the round-trip time against the row before), gap_s (the time without a path before this row).
     """
     frame = found.frame
     lost = ~pl.col("reachable") & pl.col("reachable").shift(1, fill_value=True)
@@ -43,7 +47,7 @@ def events(found: Solution) -> pl.DataFrame:
 
 
 def summary(found: Solution, step_s: float) -> dict[str, float | int | None]:
-    """How much of the time there is a path, the least, mean and greatest round-trip time in ms, and how often it changes."""
+    """How much of the time there is a path, its round-trip time in ms, and how often it changes."""
     frame = found.frame
     lasts = np.append(np.diff(frame["t_s"].to_numpy()), step_s)
     reachable = frame["reachable"].to_numpy()
@@ -75,10 +79,14 @@ def show_path(found: Solution, step_s: float) -> None:
     )
     share = units.percent(sums["reachable"])
     again = f" ({sums['outages']} outages)" if sums["outages"] else ""
-    terminal.line(f"a path in {share} % of the time{again}; {sums['handovers']:,} handovers and {sums['routes']:,} other routes")
+    terminal.line(
+        f"a path in {share} % of the time{again}; {sums['handovers']:,} handovers and "
+        f"{sums['routes']:,} other routes"
+    )
     if sums["least"] is not None:
         terminal.line(
-            f"round trip {sums['least']:.2f} ms at least, {sums['mean']:.2f} ms in the mean, {sums['greatest']:.2f} ms at most"
+            f"round trip {sums['least']:.2f} ms at least, {sums['mean']:.2f} ms in the mean, "
+            f"{sums['greatest']:.2f} ms at most"
         )
     every = events(found)
     if every.height == 0:
@@ -86,7 +94,10 @@ def show_path(found: Solution, step_s: float) -> None:
     gateways = "gateway" in every.columns
     shown = terminal.table(
         "",
-        ["at\ns", "<what", "first\nsatellite", "last\nsatellite", *(["<gateway"] if gateways else []), "hops", "RTT\nms", "change\nms", "without path\ns"],
+        [
+            "at\ns", "<what", "first\nsatellite", "last\nsatellite", *(["<gateway"] if gateways else []),
+            "hops", "RTT\nms", "change\nms", "without path\ns",
+        ],
     )  # fmt: skip
     for row in _folded(every):
         if row is None:
@@ -108,12 +119,23 @@ def show_path(found: Solution, step_s: float) -> None:
 def show_shells(frame: pl.DataFrame) -> None:
     """The shells by name."""
     shown = terminal.table(
-        "", ["<shell", "planes", "per\nplane", "altitude\nkm", "inclination\ndegrees", "least el.\ndegrees", "<lasers", "~source"]
+        "",
+        [
+            "<shell",
+            "planes",
+            "per\nplane",
+            "altitude\nkm",
+            "inclination\ndegrees",
+            "least el.\ndegrees",
+            "<lasers",
+            "~source",
+        ],
     )
     for row in frame.iter_rows(named=True):
         shown.add_row(
             row["name"], str(row["planes"]), str(row["per_plane"]), _cell(row["altitude_km"], ".5g"),
-            f"{row['inclination_deg']:g}", f"{row['min_elevation_deg']:g}", "yes" if row["lasers"] else "no", row["source"],
+            f"{row['inclination_deg']:g}", f"{row['min_elevation_deg']:g}", "yes" if row["lasers"] else "no",
+            row["source"],
         )  # fmt: skip
     terminal.console().print(shown)
 

@@ -3,12 +3,14 @@
     python satgenpy_paths.py DIRECTORY [--shell NAME] [--step 0.1] [--for 200] [--thin FILE]
 
 Needs satgenpy, exputil, polars and numpy: in an environment of its own, since satgenpy wants older packages.
-bentpipe is not imported. TLEs, lasers, distances and the graph come from satgenpy's own functions. The shortest path is
-networkx's. For each shell one Parquet file is written: shell, pair, rule, t_s, rtt_ms, path (satellites, with
-"-" between; empty if there is no path). `--thin` reads all of them and writes the reference of the tests.
+bentpipe is not imported. TLEs, lasers, distances and the graph come from satgenpy's own functions. The
+shortest path is networkx's. For each shell one Parquet file is written: shell, pair, rule, t_s, rtt_ms, path
+(satellites, with "-" between; empty if there is no path). `--thin` reads all of them and writes the reference
+of the tests.
 
-The rule `length` is Hypatia's: a link to a satellite may be so long as it would be at the least elevation over a
-flat Earth. The rule `elevation` takes of these links those that stand above the least elevation, as ephem has it.
+The rule `length` is Hypatia's: a link to a satellite may be so long as it would be at the least elevation
+over a flat Earth. The rule `elevation` takes of these links those that stand above the least elevation, as
+ephem has it.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ RULES = ("length", "elevation")
 
 
 def _satgen() -> None:
-    """Lets parts of satgenpy be imported without its packages' own imports, which want cartopy and statsmodels."""
+    """Lets parts of satgenpy be imported without its packages' own imports, which want cartopy and
+    statsmodels."""
     where = next(Path(p) / "satgen" for p in sys.path if (Path(p) / "satgen").is_dir())
     for name in ("satgen", "satgen.post_analysis"):
         made = types.ModuleType(name)
@@ -78,7 +81,9 @@ def _satgen() -> None:
         sys.modules[name] = made
 
 
-def paths(name: str, work: Path, step_s: float, for_s: float) -> list[tuple[str, str, str, float, float | None, str]]:
+def paths(
+    name: str, work: Path, step_s: float, for_s: float
+) -> list[tuple[str, str, str, float, float | None, str]]:
     """Every pair's path in a shell at every step, under both rules."""
     _satgen()
     import ephem
@@ -91,13 +96,20 @@ def paths(name: str, work: Path, step_s: float, for_s: float) -> list[tuple[str,
 
     shell = SHELLS[name]
     generate_tles_from_scratch_with_sgp(
-        str(work / f"{name}.tles"), name, shell.planes, shell.slots, True, shell.inclination, 1e-7, 0.0, shell.revolutions_per_day
+        str(work / f"{name}.tles"), name, shell.planes, shell.slots, True, shell.inclination, 1e-7, 0.0,
+        shell.revolutions_per_day,
     )  # fmt: skip
     lasers = generate_plus_grid_isls(str(work / f"{name}.isls"), shell.planes, shell.slots, isl_shift=0)
     read = read_tles(str(work / f"{name}.tles"))
     satellites, epoch = read["satellites"], read["epoch"]
     stations = [
-        {"gid": i, "name": k, "latitude_degrees_str": lat, "longitude_degrees_str": lon, "elevation_m_float": 0.0}
+        {
+            "gid": i,
+            "name": k,
+            "latitude_degrees_str": lat,
+            "longitude_degrees_str": lon,
+            "elevation_m_float": 0.0,
+        }
         for i, (k, (lat, lon)) in enumerate(STATIONS.items())
     ]
     of = {station["name"]: len(satellites) + station["gid"] for station in stations}
@@ -123,7 +135,7 @@ def paths(name: str, work: Path, step_s: float, for_s: float) -> list[tuple[str,
             ends = (of[a], of[b])
             for rule in RULES:
 
-                def weight(x, y, edge, ends=ends, rule=rule):
+                def weight(x, y, edge, ends=ends, rule=rule, low=low):
                     for node, other in ((x, y), (y, x)):
                         if node >= len(satellites) and (
                             node not in ends or (rule == "elevation" and (node, other) in low)
@@ -138,7 +150,11 @@ def paths(name: str, work: Path, step_s: float, for_s: float) -> list[tuple[str,
                     rtt, path = None, ""
                 rows.append((name, f"{a}:{b}", rule, since_ns / 1e9, rtt, path))
         if i % 20 == 0:
-            print(f"{name} {since_ns / 1e9:.1f} s, {time.monotonic() - begun:.0f} s spent", file=sys.stderr, flush=True)
+            print(
+                f"{name} {since_ns / 1e9:.1f} s, {time.monotonic() - begun:.0f} s spent",
+                file=sys.stderr,
+                flush=True,
+            )
     return rows
 
 
