@@ -2,6 +2,7 @@
 
 mod controller;
 mod failure;
+mod orbit;
 mod reminder;
 
 use std::collections::BTreeMap;
@@ -359,5 +360,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(run_many, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
     Ok(())
 }
