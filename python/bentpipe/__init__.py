@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bentpipe import analysis, plot, stats, studies, timeline, weather
+    from bentpipe import analysis, orbit, plot, stats, studies, timeline, weather
     from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
@@ -75,7 +75,7 @@ _HOME = {
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
-_MODULES = ("analysis", "plot", "stats", "studies", "timeline", "weather")
+_MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weather")
 
 __all__ = [
     "AckReport",
@@ -108,6 +108,7 @@ __all__ = [
     "analysis",
     "compare",
     "controllers",
+    "orbit",
     "plot",
     "queues",
     "run",
