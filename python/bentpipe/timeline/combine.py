@@ -10,7 +10,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.timeline.format import COLUMNS, check, complete
-from bentpipe.timeline.summary import mean_rate_bps
+from bentpipe.timeline.measures import mean_rate_bps
 
 
 def join(
