@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import terminal
+from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
+app.add_typer(timeline.app, name="timeline")
+plot_app.command("timeline")(timeline.plot_verb)
 app.command("weather")(weather_verb)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]

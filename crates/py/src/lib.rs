@@ -53,8 +53,7 @@ fn queues() -> String {
 
 fn entry(e: &'static registry::Entry) -> serde_json::Value {
     let refused = e.refuses_hystart();
-    let offered = e.parameters().take(if refused.is_some() { e.params.len() } else { usize::MAX });
-    let params: Vec<_> = offered.enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
+    let params: Vec<_> = e.offered().enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,

@@ -249,6 +249,10 @@ pub struct Flow {
     /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<WindowSize>,
+    /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
+    /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<BitRate>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -477,6 +481,7 @@ impl JsonSchema for Cc {
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"] },
                         "slow_start": { "enum": ["standard", "hystart++"] },
+                        "path_change": { "enum": ["standard", "reset"] },
                     },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },
