@@ -27,7 +27,7 @@ def fade(*parts: tuple[int, float]) -> pl.DataFrame:
 def test_the_efficiency_follows_from_the_frame(mode):
     modulation, rate = mode.name.removesuffix("-L").split()
     over, under = map(int, rate.split("/"))
-    # EN 302 307-1, clause 5: of a FECFRAME of 64,800 bits `rate` is left, less 192, 160 or 128 of the BCH code
+    # EN 302 307-1, clause 5: of a FECFRAME of 64,800 bits `rate` is left, less 192, 160 or 128 of BCH
     # (table 5a), less a header of 80. It is sent in slots of 90 symbols after a header of one slot.
     slots = math.ceil(64800 / BITS[modulation] / 90)
     bits = {64800 * over // under - parity - 80 for parity in (192, 160, 128)}
