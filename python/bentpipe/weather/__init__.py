@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.weather.fades import fade
     from bentpipe.weather.figure import draw
     from bentpipe.weather.line import timeline
-    from bentpipe.weather.modcods import modcods
+    from bentpipe.weather.modcods import modcod_table
     from bentpipe.weather.modem import Modem
     from bentpipe.weather.station import Station
 
@@ -29,11 +29,11 @@ _HOME = {
     "attenuation": "climate",
     "draw": "figure",
     "fade": "fades",
-    "modcods": "modcods",
+    "modcod_table": "modcods",
     "timeline": "line",
 }
 
-__all__ = ["Modem", "Station", "attenuation", "draw", "fade", "modcods", "timeline"]
+__all__ = ["Modem", "Station", "attenuation", "draw", "fade", "modcod_table", "timeline"]
 
 
 def __getattr__(name: str) -> Any:

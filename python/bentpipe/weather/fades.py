@@ -16,10 +16,12 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.ndimage import maximum_filter1d
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
@@ -36,7 +38,6 @@ _SEARCHED = 1 << 25
 """Samples among which an event is looked for, unless a year has fewer."""
 _BATCH = 1 << 20
 _YEAR_S = 365.25 * 86400
-_NEAR = 0.01
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[float, float], None]
@@ -88,11 +89,10 @@ def fade(
     """Rain attenuation over time, with an event of the depth that an availability asks for.
 
     The depth is the rain attenuation that is exceeded (100 - availability) % of an average year by P.618. A
-    year of attenuation is made from the seed and cut into windows of the given duration (at most 2^25 samples
-    are made). Of the windows whose maximum is within 1 % of the depth, the one whose maximum is nearest to
-    its middle is returned; if there is none, the one whose maximum is nearest to the depth. So this is no
-    hour of an average year, but one in which the link is at the edge of its availability. The year is one
-    draw: the seed decides how the event looks, the place how deep it is.
+    year of attenuation is made from the seed (or 2^25 samples of it). Its events are the peaks that stand in
+    the middle of the wanted duration and are the highest in it; the one whose peak is nearest to the depth is
+    returned. So this is no hour of an average year, but one in which the link comes to the edge of its
+    availability. The year is one draw: the seed decides how the event looks, the place how deep it is.
 
     Args:
         station: the place and its path.
@@ -159,8 +159,9 @@ def synthesis(fitted: Law, count: int, step_s: float, seed: int) -> Iterator[Flo
     P.1853-1, steps D1 to D5, but for D6: the filter begins in its stationary distribution, so nothing is
     discarded.
     """
-    for x in _process(count, step_s, seed):
-        yield fitted.attenuation(x)
+    process = _Process(step_s, seed)
+    while True:
+        yield fitted.attenuation(process.next(count))
 
 
 def times(count: int, step_s: float) -> Floats:
@@ -178,44 +179,61 @@ def series_sum(attenuation: pl.Series) -> str:
 def _event(
     fitted: Law, depth: float, count: int, step_s: float, seed: int, progress: Progress | None
 ) -> list[int]:
-    """The window of a year that `fade` describes, in hundredths of a dB."""
-    windows = max(1, int(min(_YEAR_S / (count * step_s), _SEARCHED / count)))
-    at_once = max(1, _BATCH // count)
-    peaks, places, done = np.empty(windows), np.empty(windows), 0
-    for x in _process(at_once * count, step_s, seed):
-        found = x.reshape(at_once, count)[: windows - done]
-        peaks[done : done + len(found)] = fitted.attenuation(found.max(axis=1))
-        places[done : done + len(found)] = found.argmax(axis=1)
-        done += len(found)
+    """The event that `fade` describes, in hundredths of a dB.
+
+    A sample is the middle of an event if no other of the `count` samples around it is higher.
+    """
+    before = count // 2
+    wanted = max(min(_YEAR_S / step_s, _SEARCHED), 4 * count)
+    batch = max(_BATCH, 2 * count)
+    process = _Process(step_s, seed)
+    starts, places, peaks = [], np.empty(0, dtype=np.int64), np.empty(0)
+    x = process.next(count)  # with the last of the batch before, so that no event is cut
+    done = 0
+    while done < wanted or len(peaks) == 0:
+        starts.append((x[-count:], process.snapshot()))
+        x = np.concatenate([x[-count:], process.next(batch)])
+        inner = slice(before, before + batch)
+        highest = maximum_filter1d(x, count, mode="nearest")[inner]
+        found = np.flatnonzero(x[inner] == highest)
+        places = np.concatenate([places, found + done])
+        peaks = np.concatenate([peaks, fitted.attenuation(x[inner][found])])
+        done += batch
         if progress is not None:
-            progress(done, windows)
-        if done == windows:
-            break
-    off = np.abs(peaks - depth)
-    near = np.flatnonzero(off <= _NEAR * depth)
-    chosen = int(near[np.abs(places[near] - count / 2).argmin()]) if len(near) else int(off.argmin())
-    batches = _process(at_once * count, step_s, seed)
-    for _ in range(chosen // at_once):
-        next(batches)
-    window = next(batches).reshape(at_once, count)[chosen % at_once]
-    return [int(value) for value in np.round(fitted.attenuation(window) * 100)]
+            progress(min(done, wanted), wanted)
+    start = int(places[np.abs(peaks - depth).argmin()])
+    known, then = starts[start // batch]
+    x = np.concatenate([known, process.again(then, batch)])[start % batch :][:count]
+    return [int(value) for value in np.round(fitted.attenuation(x) * 100)]
 
 
-def _process(count: int, step_s: float, seed: int) -> Iterator[Floats]:
-    """The Gaussian process of mean 0, variance 1 and correlation exp(-beta t), `count` values at a time.
+class _Process:
+    """The Gaussian process of mean 0, variance 1 and correlation exp(-beta t).
 
     P.1853-1, steps D1 to D3: X(k) = rho X(k-1) + sqrt(1 - rho^2) n(k) with rho = exp(-beta step).
     """
-    words = np.random.PCG64(seed)
-    rho = math.exp(-BETA * step_s)
-    gain = math.sqrt(1 - rho * rho)
-    state = rho * float(_normal(words, 1)[0])
-    while True:
-        x, (state,) = lfilter([gain], [1.0, -rho], _normal(words, count), zi=[state])
-        yield x
 
+    def __init__(self, step_s: float, seed: int) -> None:
+        self._words = np.random.PCG64(seed)
+        self._rho = math.exp(-BETA * step_s)
+        self._state = self._rho * float(self._normal(1)[0])
 
-def _normal(words: np.random.PCG64, count: int) -> Floats:
-    """Normal numbers from raw words: the upper 53 bits as a number between 0 and 1, and its quantile."""
-    upper = (words.random_raw(count) >> np.uint64(11)).astype(np.float64)
-    return np.asarray(ndtri((upper + 0.5) * 2.0**-53))
+    def next(self, count: int) -> Floats:
+        """The next values."""
+        gain = math.sqrt(1 - self._rho * self._rho)
+        x, (self._state,) = lfilter([gain], [1.0, -self._rho], self._normal(count), zi=[self._state])
+        return np.asarray(x)
+
+    def snapshot(self) -> tuple[Any, float]:
+        """Where it stands."""
+        return self._words.state, self._state
+
+    def again(self, snapshot: tuple[Any, float], count: int) -> Floats:
+        """The values that followed a snapshot."""
+        self._words.state, self._state = snapshot
+        return self.next(count)
+
+    def _normal(self, count: int) -> Floats:
+        """Normal numbers from raw words: the upper 53 bits as a number between 0 and 1, and its quantile."""
+        upper = (self._words.random_raw(count) >> np.uint64(11)).astype(np.float64)
+        return np.asarray(ndtri((upper + 0.5) * 2.0**-53))

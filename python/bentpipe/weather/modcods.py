@@ -110,7 +110,7 @@ def ladder(standard: str) -> tuple[Modcod, ...]:
     return tuple(steps)
 
 
-def modcods(standard: str = "dvb-s2x") -> pl.DataFrame:
+def modcod_table(standard: str = "dvb-s2x") -> pl.DataFrame:
     """The modes of a standard: modcod, threshold_db (Es/N0), efficiency (bits per symbol), in_ladder.
 
     Raises:
