@@ -22,7 +22,9 @@ mod sending;
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Phase, Rate, Recovery, RttSample, Span, Time};
+use bentpipe_cc::{
+    Ack, Controller, Decision, Flow, Life, PathChange, Phase, Rate, Recovery, RttSample, Span, Time,
+};
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
@@ -491,6 +493,21 @@ impl Sender {
                 self.on_timeout(true);
             }
         }
+    }
+
+    /// The host learns at `now` that the path changes hands, and tells the controller; [`Sender::poll`] then yields what may be sent.
+    pub fn on_path_change(&mut self, now: Time, change: &PathChange) {
+        self.path = Path::Slow;
+        self.limits.pass(now, self.decision.cwnd);
+        self.flow.now = now;
+        self.note_in_flight();
+        self.cc.on_path_change(&self.flow, change);
+        self.ask();
+    }
+
+    /// Does the controller use hints about the path?
+    pub fn wants_path_hints(&self) -> bool {
+        self.cc.wants_path_hints()
     }
 
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.

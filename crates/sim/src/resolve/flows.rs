@@ -9,6 +9,7 @@ use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, Spuriou
 
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
 use crate::resolve::relay;
+use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
@@ -24,7 +25,7 @@ fn key_of(index: usize) -> Key {
 }
 
 /// The paths of the scenario's flows, one per table, with the numbers that determine the size of queues.
-pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, Error> {
+pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
@@ -39,7 +40,7 @@ pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, E
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let crossed = there.iter().chain(&back).map(|direction| delays[direction.index()].0);
+        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
         let propagation = crossed.fold(2 * extra.0, u64::saturating_add);
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
@@ -126,6 +127,8 @@ pub(crate) fn expand(
                     // At the client.
                     ack_jitter: if *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
                     priority,
+                    hints: Arc::default(),
+                    path_hints: flow.path_hints,
                     source: source.clone(),
                     half: *half,
                 });
@@ -380,7 +383,7 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),
