@@ -147,6 +147,9 @@ fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, P
     out.set_item("queue_packets", PyArray1::from_vec(py, trace.queue_packets))?;
     out.set_item("delivered_packets", PyArray1::from_vec(py, trace.delivered_packets))?;
     out.set_item("dropped_packets", PyArray1::from_vec(py, trace.dropped_packets))?;
+    out.set_item("rate_bps", PyArray1::from_vec(py, trace.rate_bps))?;
+    out.set_item("delay_s", PyArray1::from_vec(py, trace.delay_s))?;
+    out.set_item("handovers", PyArray1::from_vec(py, trace.handovers))?;
     Ok(out)
 }
 

@@ -133,6 +133,11 @@ impl DirectionPlan {
         self.line.as_ref().map_or(&[], |line| line.handovers())
     }
 
+    /// The rate in bits per second, and the propagation delay, at an instant.
+    pub fn at(&self, at: Time) -> (u64, Span) {
+        self.line.as_ref().map_or((self.rate_bps, self.delay), |line| line.at(at))
+    }
+
     /// Bits that it can send in an interval.
     pub(crate) fn bits(&self, from: Time, to: Time) -> u128 {
         match &self.line {
