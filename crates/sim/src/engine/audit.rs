@@ -104,7 +104,7 @@ fn goodput(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Re
         (Kind::Cbr(cbr), _) => (flow.data.arrived, u32::from(cbr.size)),
         (Kind::Tcp(_), Source::Cbr { .. }) => return Ok(()),
     };
-    let slowest = flow_plan.path.iter().map(|d| d.of(&plan.links).rate_bps).min().unwrap_or(u64::MAX);
+    let slowest = flow_plan.path.iter().map(|d| d.of(&plan.links).peak_bps()).min().unwrap_or(u64::MAX);
     // The last segment may be short, and one may have been sent on the remainder of a nanosecond.
     let bits = u128::from(packets.saturating_sub(2)) * u128::from(wire) * 8;
     let life = flow.life_ends(end).since(flow.start);

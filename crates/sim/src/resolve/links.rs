@@ -7,6 +7,7 @@ use bentpipe_cc::{Span, Time};
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
 use crate::queue::{Context, Discipline, Queue, QueueLimit};
+use crate::resolve::link_layer::{self, LinkLayerKeys, Surroundings};
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, LossPlan};
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
@@ -144,12 +145,24 @@ impl Work<'_> {
             let there = link.queue.as_ref();
             let queue_key = key.with("queue");
             let (queue, discipline) = self.queue(name, there, link.rate, &share, &queue_key)?;
+            let loss = self.losses(&link.loss, &key.with("loss"))?;
+            let keys = LinkLayerKeys {
+                access: link.access.as_ref(),
+                opportunities: link.opportunities.as_deref(),
+                arq: link.arq,
+                ack_thinning: link.ack_thinning,
+            };
+            let round_trip = delay + delay_back;
+            let loses = !loss.is_empty();
+            let around = Surroundings { link: name, rate_bps, round_trip, queue, loses, key: &key };
+            let link_layer = self.link_layer(&keys, &around)?;
             let forward = DirectionPlan {
-                rate_bps,
+                rate_bps: link_layer::mean_rate(&link_layer).unwrap_or(rate_bps),
                 delay,
                 queue,
                 discipline,
-                loss: self.losses(&link.loss, &key.with("loss"))?,
+                loss,
+                link_layer,
             };
             let back = link.reverse.clone().unwrap_or_default();
             let key = key.with("reverse");
@@ -159,12 +172,23 @@ impl Work<'_> {
             let name_back = format!("{name}, reverse");
             let (queue, discipline) =
                 self.queue(&name_back, back.queue.as_ref().or(there), rate, &share, &queue_key)?;
+            let loss = self.losses(&back.loss, &key.with("loss"))?;
+            let keys = LinkLayerKeys {
+                access: back.access.as_ref(),
+                opportunities: back.opportunities.as_deref(),
+                arq: back.arq,
+                ack_thinning: back.ack_thinning,
+            };
+            let loses = !loss.is_empty();
+            let around = Surroundings { link: &name_back, rate_bps, round_trip, queue, loses, key: &key };
+            let link_layer = self.link_layer(&keys, &around)?;
             let reverse = DirectionPlan {
-                rate_bps,
+                rate_bps: link_layer::mean_rate(&link_layer).unwrap_or(rate_bps),
                 delay: delay_back,
                 queue,
                 discipline,
-                loss: self.losses(&back.loss, &key.with("loss"))?,
+                loss,
+                link_layer,
             };
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }

@@ -3,6 +3,7 @@
 
 mod defaults;
 mod flows;
+mod link_layer;
 mod links;
 pub mod plan;
 pub(crate) mod work;

@@ -6,6 +6,11 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Options;
 
+pub use crate::link::access::AccessPlan;
+pub use crate::link::arq::ArqPlan;
+pub use crate::link::dama::DamaPlan;
+pub use crate::link::link_layer::LinkLayerPlan;
+pub use crate::link::opportunities::{OPPORTUNITY, OpportunitiesPlan};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
@@ -121,6 +126,18 @@ pub struct DirectionPlan {
     pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
+    /// Access to the channel, repeats of what is lost, thinning of acknowledgements.
+    pub link_layer: LinkLayerPlan,
+}
+
+impl DirectionPlan {
+    /// The rate that it never exceeds. Opportunities of a file may come at any rate.
+    pub(crate) fn peak_bps(&self) -> u64 {
+        match self.link_layer.access {
+            Some(AccessPlan::Opportunities(_)) => u64::MAX,
+            _ => self.rate_bps,
+        }
+    }
 }
 
 /// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.

@@ -2,6 +2,7 @@
 
 pub mod error;
 mod keys;
+mod link_layer;
 pub(crate) mod random;
 mod read;
 pub(crate) mod schema;
@@ -9,4 +10,5 @@ pub(crate) mod text;
 pub mod units;
 
 pub use keys::*;
+pub use link_layer::*;
 pub use schema::schema;

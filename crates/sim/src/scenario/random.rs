@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// - 2: all times are whole milliseconds, so that many events fall on one instant;
 /// - 3: packets take no time or a nanosecond, and so do many links.
 ///
-/// `losses` is the file that loss models of kind "trace" name.
+/// `losses` is the file that loss models of kind "trace" and opportunities name: whole numbers that increase, one a line.
 pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     let mut bytes = Unstructured::new(bytes);
     let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
@@ -164,7 +164,57 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
+        self.link_layer(&mut link);
+        if link.get("reverse").is_some() && self.one_in(2) {
+            self.link_layer(&mut link["reverse"]);
+        }
         link
+    }
+
+    /// Keys of a link layer for one direction, some of which do not fit together.
+    fn link_layer(&mut self, direction: &mut Value) {
+        for key in ["opportunities", "access", "arq", "ack_thinning"] {
+            if self.one_in(self.by([6, 20, 12, 12])) {
+                direction[key] = match key {
+                    "opportunities" => json!(self.losses),
+                    "access" => self.access(),
+                    "arq" => self.arq(),
+                    _ if self.one_in(2) => json!({ "keep": 1 + self.to(3) }),
+                    _ => json!({}),
+                };
+            }
+        }
+    }
+
+    /// Slots that carry a byte or more at most rates.
+    fn access(&mut self) -> Value {
+        let slots = 1 + self.to(9);
+        let cra = self.to(slots);
+        let mut access = json!({ "kind": "dama", "slots": slots, "frame": self.time(10, [50, 50, 10, 9_000]) });
+        if self.one_in(2) {
+            access["cra"] = json!(cra);
+        }
+        if self.one_in(3) {
+            access["vbdc"] = json!(self.to(slots));
+        }
+        if self.one_in(3) {
+            access["free"] = json!(self.to(3));
+        }
+        if self.one_in(2) {
+            access["grant_delay"] = self.time(0, [600, 600, 20, 9_000]);
+        }
+        access
+    }
+
+    fn arq(&mut self) -> Value {
+        let mut arq = json!({ "tries": 1 + self.to(5) });
+        if self.one_in(2) {
+            arq["round_trip"] = self.time(0, [600, 100, 5, 9_000]);
+        }
+        if self.one_in(2) {
+            arq["in_order"] = json!(self.one_in(2));
+        }
+        arq
     }
 
     /// A delay, or stations and a satellite that they see.
