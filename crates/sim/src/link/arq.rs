@@ -57,14 +57,7 @@ pub(crate) struct Arq {
 
 impl Arq {
     pub(crate) fn new(plan: &ArqPlan) -> Self {
-        Self {
-            plan: *plan,
-            number: 0,
-            again: VecDeque::new(),
-            next: 0,
-            behind: VecDeque::new(),
-            repeats: 0,
-        }
+        Self { plan: *plan, number: 0, again: VecDeque::new(), next: 0, behind: VecDeque::new(), repeats: 0 }
     }
 
     /// A packet is sent for the first time.
@@ -127,5 +120,110 @@ impl Arq {
     /// The packets that it holds, those given up included.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.again.iter().map(|(_, frame)| &frame.packet).chain(self.behind.iter().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_cc::{Span, Time};
+
+    use super::*;
+    use crate::link::direction::{Direction, Fate};
+    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::resolve::plan::{DirectionPlan, LinkLayerPlan, LossPlan};
+
+    const MS: u64 = 1_000_000;
+
+    /// A link on which 1500 bytes take 1 ms, 100 ms long.
+    fn link(loss: LossPlan, tries: u32, in_order: bool) -> Direction {
+        let arq = Some(ArqPlan { tries, round_trip: 200 * MS, in_order });
+        let plan = DirectionPlan {
+            rate_bps: 12_000_000,
+            delay: Span::from_millis(100),
+            queue: QueueLimit::Packets(1_000_000),
+            discipline: Discipline::DropTail(DropTailPlan),
+            loss: vec![loss],
+            link_layer: LinkLayerPlan { arq, ..LinkLayerPlan::default() },
+        };
+        Direction::new(&plan, 1, "test")
+    }
+
+    /// Number, instant in ms and fate of what comes out of `link`, into which packets go at these instants.
+    fn out(link: &mut Direction, packets: impl Iterator<Item = u64>) -> Vec<(u32, u64, Fate)> {
+        let mut out = Vec::new();
+        let mut drain = |link: &mut Direction, until: u64| {
+            while let Some(at) = link.next().filter(|at| at.0 <= until) {
+                out.extend(link.pop(at).map(|(packet, fate)| (packet.seq, at.0 / MS, fate)));
+            }
+        };
+        for (seq, at) in (0..).zip(packets) {
+            drain(link, at);
+            link.push(Time(at), Packet { seq, size: 1_500, ..Packet::default() }, Class::default());
+        }
+        drain(link, u64::MAX);
+        out
+    }
+
+    #[test]
+    fn a_lost_packet_comes_a_round_trip_later_and_holds_those_behind_it() {
+        // The second transmission of all is struck, and the fifth, which is the repeat of the second packet.
+        let loss = || LossPlan::Trace { lost: [1, 4].into() };
+        let packets = || [0, 0, 0, 150, 1_000].map(|at| at * MS).into_iter();
+        use Fate::{Delivered, Lost};
+        let mut free = link(loss(), 3, false);
+        let expected = [(0, 101), (2, 103), (3, 251), (1, 100 + 2 + 200 + 1 + 200 + 1), (4, 1_101)];
+        assert_eq!(out(&mut free, packets()), expected.map(|(seq, at)| (seq, at, Delivered)));
+        let mut in_order = link(loss(), 3, true);
+        let expected = [(0, 101), (1, 504), (2, 504), (3, 504), (4, 1_101)];
+        assert_eq!(out(&mut in_order, packets()), expected.map(|(seq, at)| (seq, at, Delivered)));
+        // With two tries the second packet is given up when the last one would have come.
+        let mut two = link(loss(), 2, true);
+        let expected = [
+            (0, 101, Delivered),
+            (1, 303, Lost),
+            (2, 303, Delivered),
+            (3, 303, Delivered),
+            (4, 1_101, Delivered),
+        ];
+        assert_eq!(out(&mut two, packets()), expected);
+        assert_eq!((two.counts.dropped_error, two.counts.delivered, two.counts.dropped_queue), (1, 4, 0));
+    }
+
+    #[test]
+    fn a_repeat_goes_before_what_waits() {
+        // 400 packets come at once, and the first transmission is struck: known at 201 ms, repeated in the next millisecond.
+        let mut link = link(LossPlan::Trace { lost: [0].into() }, 2, false);
+        let out = out(&mut link, std::iter::repeat_n(0, 400));
+        assert_eq!(
+            out[199..202].iter().map(|(seq, at, _)| (*seq, *at)).collect::<Vec<_>>(),
+            [(200, 301), (0, 302), (201, 303)]
+        );
+    }
+
+    /// Of independent losses with probability p: p^tries remain, each repeat costs a round trip, and a share of 1 - p of all transmissions
+    /// carries new packets.
+    #[test]
+    fn residual_loss_delay_and_throughput_are_those_of_independent_tries() {
+        let (p, tries, n) = (0.3_f64, 4, 200_000_u32);
+        let mut spread = link(LossPlan::PacketError { rate: p }, tries, false);
+        // Every 4 ms, so that repeats hardly wait: the link is used for 0.25 x 1.417.
+        let came = out(&mut spread, (0..u64::from(n)).map(|i| i * 4 * MS));
+        let lost = came.iter().filter(|(_, _, fate)| *fate == Fate::Lost).count() as f64;
+        let residual = p.powi(4);
+        let error = (f64::from(n) * residual * (1.0 - residual)).sqrt();
+        assert!((lost - f64::from(n) * residual).abs() < 4.0 * error, "{lost}");
+        let delays = came.iter().filter(|(_, _, fate)| *fate == Fate::Delivered);
+        let delays: Vec<f64> = delays.map(|(seq, at, _)| (at - u64::from(*seq) * 4) as f64).collect();
+        let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+        // The mean number of repeats of what is delivered, each a round trip and a transmission.
+        let repeats = (1..4).map(|k| f64::from(k) * p.powi(k) * (1.0 - p)).sum::<f64>() / (1.0 - residual);
+        let expected = 101.0 + 201.0 * repeats;
+        assert!((mean / expected - 1.0).abs() < 0.01, "{mean}, not {expected}");
+        // All at once: the transmitter never rests, so packets come out at (1 - p) of its rate.
+        let mut full = link(LossPlan::PacketError { rate: p }, 100, true);
+        let came = out(&mut full, std::iter::repeat_n(0, n as usize));
+        assert!(came.iter().map(|(seq, ..)| *seq).eq(0..n));
+        let rate = f64::from(n) / came[n as usize - 1].1 as f64;
+        assert!((rate / (1.0 - p) - 1.0).abs() < 0.01, "{rate} packets a millisecond");
     }
 }

@@ -131,3 +131,137 @@ impl Dama {
         (u128::from(slot) * u128::from(self.plan.frame) / u128::from(self.plan.slots)) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_cc::{Span, Time};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::link::direction::Direction;
+    use crate::link::packet::Packet;
+    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
+
+    const MS: u64 = 1_000_000;
+    /// Frames of 20 ms with 10 slots of 2 ms, each of which carries 500 bytes at 2 Mbit/s; grants take 530 ms, 27 frames of which the last
+    /// begins before them.
+    const PLAN: DamaPlan = DamaPlan {
+        frame: 20 * MS,
+        slots: 10,
+        slot_bytes: 500,
+        cra: 0,
+        vbdc: 10,
+        free: 0,
+        grant_delay: 530 * MS,
+    };
+
+    fn terminal(plan: DamaPlan) -> Direction {
+        let access = Some(AccessPlan::Dama(plan));
+        let plan = DirectionPlan {
+            rate_bps: 2_000_000,
+            delay: Span::from_millis(250),
+            queue: QueueLimit::Packets(100_000),
+            discipline: Discipline::DropTail(DropTailPlan),
+            loss: Vec::new(),
+            link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
+        };
+        Direction::new(&plan, 1, "test")
+    }
+
+    /// When packets of these sizes that come at these instants leave, ns.
+    fn departures(plan: DamaPlan, packets: &[(u64, u16)]) -> Vec<u64> {
+        let (mut terminal, mut out) = (terminal(plan), Vec::new());
+        let mut drain = |terminal: &mut Direction, until: u64| {
+            while let Some(at) = terminal.next().filter(|at| at.0 <= until) {
+                out.extend(terminal.pop(at).map(|_| at.0 - 250 * MS));
+            }
+        };
+        for &(at, size) in packets {
+            drain(&mut terminal, at);
+            terminal.push(Time(at), Packet { size, ..Packet::default() }, Class::default());
+        }
+        drain(&mut terminal, 1 << 60);
+        out
+    }
+
+    #[test]
+    fn the_first_packet_waits_for_the_request_the_grant_and_its_slots() {
+        // 1500 bytes take 3 slots of 2 ms. Asked for at the next start of a frame, given in the first frame 530 ms later or after.
+        for (comes, asks) in [(0, 20), (1, 20), (19, 20), (20, 40), (47, 60)] {
+            let given = (asks + 530_u64).next_multiple_of(20);
+            assert_eq!(departures(PLAN, &[(comes * MS, 1_500)]), [(given + 3 * 2) * MS], "{comes} ms");
+        }
+        // A grant that arrives as a frame starts may be used in it.
+        let plan = DamaPlan { grant_delay: 520 * MS, ..PLAN };
+        assert_eq!(departures(plan, &[(0, 1_500)]), [(20 + 520 + 6) * MS]);
+    }
+
+    #[test]
+    fn a_steady_stream_below_the_constant_rate_pays_only_the_frame() {
+        // 3 constant slots carry 1500 bytes a frame, as much as comes.
+        let plan = DamaPlan { cra: 3, vbdc: 7, ..PLAN };
+        let packets: Vec<(u64, u16)> = (0..500).map(|i| (i * 20 * MS + 7 * MS, 1_500)).collect();
+        for ((comes, _), leaves) in packets.iter().zip(departures(plan, &packets)) {
+            assert_eq!(leaves - comes, (20 - 7 + 6) * MS);
+        }
+        // And asks for nothing: with half as many slots, what is not carried is asked for.
+        let plan = DamaPlan { cra: 1, vbdc: 9, ..PLAN };
+        let last = *departures(plan, &packets).last().unwrap();
+        assert!(last - packets[499].0 <= (20 + 540 + 20) * MS, "{last}");
+    }
+
+    #[test]
+    fn throughput_is_that_of_the_slots_that_may_be_assigned() {
+        let packets = vec![(MS, 1_500); 2_000];
+        for (cra, vbdc, free) in
+            [(0, 10, 0), (2, 4, 0), (0, 1, 0), (5, 0, 0), (1, 3, 2), (0, 10, 10), (0, 0, 4)]
+        {
+            let plan = DamaPlan { cra, vbdc, free, ..PLAN };
+            let out = departures(plan, &packets);
+            // While something waits, every frame has all these slots: free ones are left over only where requests need fewer.
+            let slots = (cra + vbdc + free).min(10);
+            let (first, last) = (out[1_000], out[1_999]);
+            let frames = 999.0 * 1_500.0 / (500 * slots) as f64;
+            let took = (last - first) as f64 / (20 * MS) as f64;
+            assert!((took - frames).abs() <= 1.0, "{cra} {vbdc} {free}: {took} frames, not {frames}");
+        }
+    }
+
+    #[test]
+    fn free_slots_need_no_request() {
+        let plan = DamaPlan { free: 2, ..PLAN };
+        // Two slots a frame carry 1000 of its 1500 bytes in the next frame, and the rest in the one after.
+        assert_eq!(departures(plan, &[(5 * MS, 1_500)]), [(40 + 2) * MS]);
+    }
+
+    proptest! {
+        /// Every packet leaves by the end of the frame in which its request is granted, if the frames have room; no slot carries more than its
+        /// bytes; and nothing hangs on who looks when.
+        #[test]
+        fn requests_cover_all_that_waits(
+            gaps in prop::collection::vec((0_u64..100, 40_u16..1_501), 1..60),
+            cra in 0_u64..3,
+            free in 0_u64..3,
+        ) {
+            let plan = DamaPlan { cra, vbdc: 4_000, free, slots: 10_000, frame: 20 * MS, ..PLAN };
+            let mut at = 0;
+            let packets: Vec<(u64, u16)> = gaps.iter().map(|(gap, size)| { at += gap * MS; (at, *size) }).collect();
+            let out = departures(plan, &packets);
+            prop_assert_eq!(out.len(), packets.len());
+            for ((comes, _), leaves) in packets.iter().zip(&out) {
+                let asks = (comes / (20 * MS) + 1) * 20 * MS;
+                let given = (asks + 530 * MS).next_multiple_of(20 * MS);
+                prop_assert!(*leaves <= given + 20 * MS, "{comes}: {leaves}, not by {given}");
+            }
+            let mut unseen = terminal(plan);
+            for (at, size) in &packets {
+                unseen.push(Time(*at), Packet { size: *size, ..Packet::default() }, Class::default());
+            }
+            let late: Vec<u64> = std::iter::from_fn(|| { let at = unseen.next()?; Some((at, unseen.pop(at))) })
+                .filter_map(|(at, out)| out.map(|_| at.0 - 250 * MS))
+                .collect();
+            prop_assert_eq!(late, out);
+        }
+    }
+}

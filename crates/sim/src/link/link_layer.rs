@@ -186,7 +186,8 @@ impl Direction {
         let sent = Time(at.saturating_add(access.length()));
         while room > 0 {
             let partial = self.link_layer().and_then(|layer| layer.partial.take());
-            let next = || self.take_frame(Time(at), at.saturating_sub(1)).map(|f| (f, u64::from(f.packet.size)));
+            let next =
+                || self.take_frame(Time(at), at.saturating_sub(1)).map(|f| (f, u64::from(f.packet.size)));
             let Some((frame, left)) = partial.or_else(next) else { break };
             let part = left.min(room);
             room -= part;

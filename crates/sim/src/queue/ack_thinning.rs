@@ -105,3 +105,81 @@ impl AckThinning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_cc::{Span, Time};
+
+    use super::*;
+    use crate::link::direction::Direction;
+    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::resolve::plan::{DirectionPlan, LinkLayerPlan};
+
+    /// What comes out, as (flow, acknowledgement), of a link into which these go at once: flow, acknowledgement, further flags. The first is
+    /// in transmission at once.
+    fn out(keep: u32, packets: &[(u32, u32, u16)]) -> (Vec<(u32, u32)>, Direction) {
+        let plan = DirectionPlan {
+            rate_bps: 32_000,
+            delay: Span::from_millis(1),
+            queue: QueueLimit::Packets(6),
+            discipline: Discipline::DropTail(DropTailPlan),
+            loss: Vec::new(),
+            link_layer: LinkLayerPlan { ack_thinning: Some(keep), ..LinkLayerPlan::default() },
+        };
+        let mut link = Direction::new(&plan, 1, "test");
+        for &(flow, seq, flags) in packets {
+            link.push(
+                Time(0),
+                Packet { flow, seq, size: 40, flags: ACK | flags, ..Packet::default() },
+                Class::default(),
+            );
+        }
+        let mut out = Vec::new();
+        while let Some(at) = link.next() {
+            out.extend(link.pop(at).map(|(packet, _)| (packet.flow, packet.seq)));
+        }
+        (out, link)
+    }
+
+    #[test]
+    fn the_newest_plain_acknowledgement_takes_the_place_of_the_oldest() {
+        let acks = [(0, 1, 0), (0, 2, 0), (1, 7, 0), (0, 3, 0), (1, 8, 0), (0, 4, 0)];
+        let (came, mut link) = out(1, &acks);
+        assert_eq!(came, [(0, 1), (0, 4), (1, 8)]);
+        assert_eq!((link.counts.dropped_queue, link.scheduled().unwrap().thinned()), (3, 3));
+        let told: Vec<u32> =
+            std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet.seq).collect();
+        assert_eq!(told, [3, 7, 2]);
+        assert_eq!(out(2, &acks).0, [(0, 1), (0, 3), (1, 7), (0, 4), (1, 8)]);
+        assert_eq!(out(9, &acks).0, [(0, 1), (0, 2), (1, 7), (0, 3), (1, 8), (0, 4)]);
+        // Numbers wrap around.
+        assert_eq!(out(1, &[(0, 5, 0), (0, u32::MAX, 0), (1, u32::MAX, 0), (1, 3, 0)]).0.len(), 3);
+    }
+
+    #[test]
+    fn what_tells_more_is_kept_and_not_overtaken() {
+        // Duplicates: fast retransmit counts them.
+        let acks = [(0, 1, 0), (0, 2, 0), (0, 2, 0), (0, 2, 0), (0, 3, 0), (0, 4, 0)];
+        assert_eq!(out(1, &acks).0, [(0, 1), (0, 2), (0, 2), (0, 2), (0, 4)]);
+        for flag in [SACK, ECE, CWR, PROBE, CONTROL] {
+            let acks = [(0, 1, 0), (0, 2, 0), (0, 3, flag), (0, 4, 0), (0, 5, 0), (0, 6, flag)];
+            assert_eq!(out(1, &acks).0, [(0, 1), (0, 2), (0, 3), (0, 5), (0, 6)], "{flag}");
+        }
+    }
+
+    #[test]
+    fn a_newcomer_needs_no_room_in_a_full_queue() {
+        let acks = [
+            (9, 1, 0),
+            (0, 1, 0),
+            (1, 1, 0),
+            (2, 1, 0),
+            (3, 1, 0),
+            (4, 1, 0),
+            (5, 1, 0),
+            (2, 2, 0),
+            (6, 1, 0),
+        ];
+        assert_eq!(out(1, &acks).0, [(9, 1), (0, 1), (1, 1), (2, 2), (3, 1), (4, 1), (5, 1)]);
+    }
+}

@@ -52,16 +52,15 @@ impl Work<'_> {
             }
             (Some(access), None) => Some(AccessPlan::Dama(self.dama(access, around)?)),
             (None, Some(file)) => {
-                let at_ms = opportunities(file)
-                    .map_err(|message| self.error(&key.with("opportunities"), message))?;
+                let at_ms =
+                    opportunities(file).map_err(|message| self.error(&key.with("opportunities"), message))?;
                 Some(AccessPlan::Opportunities(OpportunitiesPlan { at_ms }))
             }
             (None, None) => None,
         };
         if access.is_some() && matches!(around.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
             let name = if keys.access.is_some() { "access" } else { "opportunities" };
-            let message =
-                "each packet waits for its turn, and the queue has no room; write e.g. limit = \"50 packets\"";
+            let message = "each packet waits for its turn, and the queue has no room; write e.g. limit = \"50 packets\"";
             return Err(self.error(&key.with(name), message));
         }
         let arq = keys.arq.map(|arq| ArqPlan {
@@ -100,7 +99,10 @@ impl Work<'_> {
             return wrong("vbdc", format!("{vbdc} is more than the {left} slots of a frame that cra leaves"));
         }
         if cra + vbdc + free == 0 {
-            return wrong("cra", "with cra, vbdc and free at 0 nothing is ever sent; write e.g. 1".to_owned());
+            return wrong(
+                "cra",
+                "with cra, vbdc and free at 0 nothing is ever sent; write e.g. 1".to_owned(),
+            );
         }
         let default = Span(around.round_trip.0.saturating_add(length));
         let grant_delay = grant_delay.map_or(default, |given| given.0);
@@ -128,7 +130,9 @@ fn opportunities(file: &str) -> Result<Arc<[u64]>, String> {
     }
     match all.last() {
         None => Err(in_file("it holds no opportunity; each line is an instant in milliseconds".to_owned())),
-        Some(0) => Err(in_file("all is at 0 ms; the last instant, after which all repeats, must be later".to_owned())),
+        Some(0) => Err(in_file(
+            "all is at 0 ms; the last instant, after which all repeats, must be later".to_owned(),
+        )),
         Some(_) => Ok(all.into()),
     }
 }

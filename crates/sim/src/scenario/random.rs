@@ -190,7 +190,8 @@ impl Draw<'_> {
     fn access(&mut self) -> Value {
         let slots = 1 + self.to(9);
         let cra = self.to(slots);
-        let mut access = json!({ "kind": "dama", "slots": slots, "frame": self.time(10, [50, 50, 10, 9_000]) });
+        let mut access =
+            json!({ "kind": "dama", "slots": slots, "frame": self.time(10, [50, 50, 10, 9_000]) });
         if self.one_in(2) {
             access["cra"] = json!(cra);
         }
