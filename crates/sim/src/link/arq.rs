@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use bentpipe_cc::Time;
+
 use crate::link::packet::Packet;
 
 /// The ARQ of one direction.
@@ -51,13 +53,23 @@ pub(crate) struct Arq {
     /// With `in_order`: the number of the packet to be handed on next, and what is known of it and of those behind it.
     next: u64,
     behind: VecDeque<Option<Packet>>,
+    /// The latest instant at which one of them has come.
+    latest: Time,
     /// Transmissions besides the first ones.
     pub(crate) repeats: u64,
 }
 
 impl Arq {
     pub(crate) fn new(plan: &ArqPlan) -> Self {
-        Self { plan: *plan, number: 0, again: VecDeque::new(), next: 0, behind: VecDeque::new(), repeats: 0 }
+        Self {
+            plan: *plan,
+            number: 0,
+            again: VecDeque::new(),
+            next: 0,
+            behind: VecDeque::new(),
+            latest: Time(0),
+            repeats: 0,
+        }
     }
 
     /// A packet is sent for the first time.
@@ -100,13 +112,16 @@ impl Arq {
         self.plan.in_order
     }
 
-    /// The end of a packet is known, and the far end keeps packets in order: it arrives, or it is given up.
-    pub(crate) fn settle(&mut self, frame: &Frame) {
+    /// The end of a packet is known, and the far end keeps packets in order: it arrives at `at`, or is given up then. Returns when what
+    /// waited for it is handed on.
+    pub(crate) fn settle(&mut self, frame: &Frame, at: Time) -> Time {
         let place = (frame.number - self.next) as usize;
         if self.behind.len() <= place {
             self.behind.resize(place + 1, None);
         }
         self.behind[place] = Some(frame.packet);
+        self.latest = self.latest.max(at);
+        self.latest
     }
 
     /// The next packet that need not wait for others at the far end.
@@ -125,7 +140,7 @@ impl Arq {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_cc::{Span, Time};
+    use bentpipe_cc::Span;
 
     use super::*;
     use crate::link::direction::{Direction, Fate};
@@ -143,6 +158,7 @@ mod tests {
             queue: QueueLimit::Packets(1_000_000),
             discipline: Discipline::DropTail(DropTailPlan),
             loss: vec![loss],
+            line: None,
             link_layer: LinkLayerPlan { arq, ..LinkLayerPlan::default() },
         };
         Direction::new(&plan, 1, "test")

@@ -164,6 +164,7 @@ mod tests {
             queue: QueueLimit::Packets(100_000),
             discipline: Discipline::DropTail(DropTailPlan),
             loss: Vec::new(),
+            line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
         };
         Direction::new(&plan, 1, "test")

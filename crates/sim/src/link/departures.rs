@@ -36,11 +36,13 @@ impl Direction {
 
     fn decide_until(&mut self, now: Time) {
         if self.link_layer().is_some() {
-            self.work_until(now);
-        } else {
-            while self.free_at() <= now && self.scheduled().is_some_and(|s| !s.is_idle()) {
-                self.transmit(self.free_at());
-            }
+            return self.work_until(now);
+        }
+        if self.transmitter.rate == 0 {
+            return self.catch_up_moving(now);
+        }
+        while self.free_at() <= now && self.scheduled().is_some_and(|s| !s.is_idle()) {
+            self.transmit(self.free_at());
         }
     }
 
@@ -53,17 +55,17 @@ impl Direction {
     }
 
     /// The transmitter is free at `now` and takes the next packet.
-    fn transmit(&mut self, now: Time) {
+    pub(super) fn transmit(&mut self, now: Time) {
         if self.link_layer().is_some() {
             return self.choose(now);
         }
         let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
         match self.transit(now, &mut packet) {
-            Transit::Arrives(at) => _ = self.keep(at, packet.hop, &packet),
+            Transit::Arrives(at) => self.keep_in_place(at, &packet),
             Transit::Lost(at) => {
                 // Its arrival is an event all the same: the queue is looked at then.
                 packet.flags |= LOST;
-                self.keep(at, packet.hop, &packet);
+                self.keep_in_place(at, &packet);
                 if let Some(scheduled) = self.scheduled() {
                     scheduled.store.verdicts.untold.push(packet);
                 }

@@ -8,7 +8,8 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::access::{Access, AccessPlan};
 use crate::link::arq::{Arq, ArqPlan, Frame};
-use crate::link::direction::Direction;
+use crate::link::direction::{Direction, Promises, Transit};
+use crate::link::moving::Moving;
 use crate::link::packet::{LOST, Packet};
 
 /// What the link layer of a direction does besides sending packets one after the other.
@@ -73,14 +74,14 @@ impl LinkLayer {
         Some(if offered > 0.0 { (self.sent as f64 / offered).min(1.0) } else { 0.0 })
     }
 
-    /// What it adds to the least delay of a direction.
-    pub(crate) fn least_delay(&self) -> Span {
-        Span(self.access.as_ref().map_or(0, Access::length))
-    }
-
-    /// May packets come out at one instant?
-    pub(crate) fn bunches(&self) -> bool {
-        self.access.is_some() || self.arq.as_ref().is_some_and(Arq::is_in_order)
+    /// What is left of the promises of a direction without it. Several packets may come out at one instant.
+    pub(crate) fn promises(&self, without: Promises) -> Promises {
+        let bunches = self.access.is_some() || self.arq.as_ref().is_some_and(Arq::is_in_order);
+        Promises {
+            least_delay: without.least_delay + Span(self.access.as_ref().map_or(0, Access::length)),
+            least_gap: if bunches { Span::ZERO } else { without.least_gap },
+            ..without
+        }
     }
 
     /// Is what is under way a wake? If so, it is over.
@@ -101,10 +102,22 @@ impl Direction {
         if self.link_layer().is_some_and(|layer| layer.has_access()) {
             while self.use_opportunity(now) {}
         } else {
-            while let Some(at) = self.next_choice().filter(|at| *at <= now) {
-                self.choose(at);
-            }
+            while self.decide_next(now) {}
         }
+    }
+
+    /// Without opportunities: makes the next choice that was due by `now`, or the handover before it. False if there is none.
+    fn decide_next(&mut self, now: Time) -> bool {
+        let choice = self.next_choice().unwrap_or(Time::MAX);
+        let flush = self.moving().map_or(Time::MAX, |moving| moving.next_flush());
+        if flush <= now && flush <= choice {
+            self.moving().into_iter().for_each(Moving::flushed);
+            self.scheduled().into_iter().for_each(|scheduled| scheduled.flush(flush));
+        } else if choice <= now {
+            self.choose(choice);
+        }
+        let next = flush.min(choice);
+        next <= now && next < Time::MAX
     }
 
     /// If nothing is under way, announces the instant at which something will be decided.
@@ -143,9 +156,14 @@ impl Direction {
 
     /// The transmitter is free at `at` and takes the next packet: one that is sent again, or one that waits.
     pub(super) fn choose(&mut self, at: Time) {
-        let Some(frame) = self.take_frame(at, at.0) else { return };
-        let sent = self.send(at, frame.packet.size);
-        self.finish(sent, frame);
+        let Some(mut frame) = self.take_frame(at, at.0) else { return };
+        let (arrival, lost) = match self.transit(at, &mut frame.packet) {
+            Transit::Arrives(arrival) => (arrival, false),
+            Transit::Lost(arrival) => (arrival, true),
+            Transit::Refused(_) => return, // what it hands over always has room
+        };
+        let sent = self.free_at();
+        self.finish(sent, arrival, lost, frame);
     }
 
     /// The next packet to be sent at `at`; repeats must be due by `due`.
@@ -198,33 +216,32 @@ impl Direction {
                 }
             }
             if part == left {
-                self.finish(sent, frame);
+                let lost = self.is_struck(sent, frame.packet.size);
+                self.counts.dropped_error += u64::from(lost);
+                self.finish(sent, self.arrival_of(sent.0), lost, frame);
             }
         }
         true
     }
 
-    /// The last byte of a packet has been sent at `sent`.
-    fn finish(&mut self, sent: Time, mut frame: Frame) {
-        let lost = self.is_struck(sent, frame.packet.size);
+    /// The last byte of a packet has been sent at `sent`, and reaches the far end at `at` if it is not lost.
+    fn finish(&mut self, sent: Time, mut at: Time, lost: bool, mut frame: Frame) {
         if lost && self.arq().is_some_and(|arq| arq.retry(sent.0, &frame)) {
+            self.counts.dropped_error -= 1;
             return;
         }
-        let at = self.arrival_of(sent.0);
         if lost {
             frame.packet.flags |= LOST;
-            self.counts.dropped_error += 1;
             if let Some(scheduled) = self.scheduled() {
                 scheduled.store.verdicts.untold.push(frame.packet);
             }
         }
         let Some(arq) = self.arq().filter(|arq| arq.is_in_order()) else {
-            self.keep(at, frame.packet.hop, &frame.packet);
-            return;
+            return self.keep_in_place(at, &frame.packet);
         };
-        arq.settle(&frame);
+        at = arq.settle(&frame, at);
         while let Some(packet) = self.arq().and_then(Arq::release) {
-            self.keep(at, packet.hop, &packet);
+            self.keep_in_place(at, &packet);
         }
     }
 

@@ -14,6 +14,7 @@
 //!     discipline: Discipline::DropTail(DropTailPlan),
 //!     loss: vec![LossPlan::Trace { lost: [1].into() }],
 //!     link_layer: LinkLayerPlan::default(),
+//!     line: None,
 //! };
 //! let mut direction = Direction::new(&plan, 1, "geo/forward");
 //!
@@ -44,9 +45,11 @@ pub(crate) mod direction;
 pub(crate) mod ledger;
 pub(crate) mod link_layer;
 mod loss;
+mod moving;
 pub(crate) mod opportunities;
 pub(crate) mod packet;
 pub(crate) mod random;
+pub(crate) mod time_line;
 mod transmitter;
 
 pub use crate::queue::Class;

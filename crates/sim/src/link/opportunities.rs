@@ -22,7 +22,7 @@ impl OpportunitiesPlan {
     /// Their mean rate, bits per second.
     pub fn mean_rate(&self) -> u64 {
         let period = u128::from(self.period_ms().max(1));
-        (self.at_ms.len() as u128 * u128::from(OPPORTUNITY) * 8_000 / period) as u64
+        (self.at_ms.len() as u128 * u128::from(OPPORTUNITY) * 8_000 / period).max(1) as u64
     }
 
     fn period_ms(&self) -> u64 {
@@ -99,6 +99,7 @@ mod tests {
             queue,
             discipline: Discipline::DropTail(DropTailPlan),
             loss: Vec::new(),
+            line: None,
             link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
         };
         Direction::new(&plan, 1, "test")

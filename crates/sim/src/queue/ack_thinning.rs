@@ -124,6 +124,7 @@ mod tests {
             queue: QueueLimit::Packets(6),
             discipline: Discipline::DropTail(DropTailPlan),
             loss: Vec::new(),
+            line: None,
             link_layer: LinkLayerPlan { ack_thinning: Some(keep), ..LinkLayerPlan::default() },
         };
         let mut link = Direction::new(&plan, 1, "test");

@@ -43,6 +43,9 @@ pub(crate) trait AtDeparture: fmt::Debug {
     /// The packet to send at `now`; `None` if nothing is left.
     fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet>;
 
+    /// Drops all that waits at `now`.
+    fn flush(&mut self, now: Time, store: &mut Store);
+
     /// Bytes that wait, by the counters of the queues.
     fn bytes(&self) -> u64;
 }
@@ -179,6 +182,16 @@ impl Scheduled {
         dropped.iter().for_each(|packet| thinning.forget(packet));
         if offer == Offer::Plain && !dropped.contains(&packet) {
             thinning.waits(&packet, self.store.last());
+        }
+    }
+
+    /// A handover at `now` drops all that waits. The transmitter finds out when it asks.
+    pub(crate) fn flush(&mut self, now: Time) {
+        self.watch(now);
+        let before = self.store.verdicts.untold.len();
+        self.rule.flush(now, &mut self.store);
+        if let Some(thinning) = &mut self.thinning {
+            self.store.verdicts.untold[before..].iter().for_each(|packet| thinning.forget(packet));
         }
     }
 

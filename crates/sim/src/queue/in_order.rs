@@ -67,6 +67,10 @@ impl AtDeparture for InOrder {
         Some(packet)
     }
 
+    fn flush(&mut self, _: Time, store: &mut Store) {
+        store.flush(&mut self.fifo);
+    }
+
     fn bytes(&self) -> u64 {
         self.fifo.bytes
     }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 
 use crate::queue::QueueLimit;
-use crate::resolve::plan::{AccessPlan, ArqPlan, DamaPlan, LinkLayerPlan, OpportunitiesPlan};
+use crate::resolve::plan::{AccessPlan, ArqPlan, DamaPlan, DirectionPlan, LinkLayerPlan, OpportunitiesPlan};
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted};
+use crate::scenario::units::BitRate;
 use crate::scenario::{Access, AckThinning, Arq, text};
 
 /// Largest file of opportunities, in bytes.
@@ -23,26 +24,24 @@ pub(super) struct LinkLayerKeys<'a> {
     pub(super) ack_thinning: Option<AckThinning>,
 }
 
-/// What they need to know of the direction.
+/// What they need to know besides the direction.
 pub(super) struct Surroundings<'a> {
     /// The direction as warnings name it.
     pub(super) link: &'a str,
-    pub(super) rate_bps: u64,
     /// Propagation there and back.
     pub(super) round_trip: Span,
-    pub(super) queue: QueueLimit,
-    pub(super) loses: bool,
     /// The place of the direction in the scenario.
     pub(super) key: &'a Key,
 }
 
 impl Work<'_> {
-    /// The link layer of a direction.
-    pub(super) fn link_layer(
+    /// Gives a direction the link layer that its keys describe.
+    pub(super) fn add_link_layer(
         &mut self,
+        direction: &mut DirectionPlan,
         keys: &LinkLayerKeys<'_>,
         around: &Surroundings<'_>,
-    ) -> Result<LinkLayerPlan, Error> {
+    ) -> Result<(), Error> {
         let key = around.key;
         let access = match (keys.access, keys.opportunities) {
             (Some(_), Some(_)) => {
@@ -50,17 +49,22 @@ impl Work<'_> {
                     access and opportunities";
                 return Err(self.error(&key.with("access"), message));
             }
-            (Some(access), None) => Some(AccessPlan::Dama(self.dama(access, around)?)),
+            (Some(access), None) => Some(AccessPlan::Dama(self.dama(access, direction.rate_bps, around)?)),
             (None, Some(file)) => {
-                let at_ms =
-                    opportunities(file).map_err(|message| self.error(&key.with("opportunities"), message))?;
-                Some(AccessPlan::Opportunities(OpportunitiesPlan { at_ms }))
+                let plan = OpportunitiesPlan { at_ms: self.opportunities(file, key)? };
+                direction.rate_bps = plan.mean_rate();
+                Some(AccessPlan::Opportunities(plan))
             }
             (None, None) => None,
         };
-        if access.is_some() && matches!(around.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
-            let name = if keys.access.is_some() { "access" } else { "opportunities" };
+        let name = if keys.access.is_some() { "access" } else { "opportunities" };
+        if access.is_some() && matches!(direction.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
             let message = "each packet waits for its turn, and the queue has no room; write e.g. limit = \"50 packets\"";
+            return Err(self.error(&key.with(name), message));
+        }
+        if access.is_some() && direction.line.is_some() {
+            let message =
+                "it cannot be combined with a rate, delay or path that changes; leave out one of them";
             return Err(self.error(&key.with(name), message));
         }
         let arq = keys.arq.map(|arq| ArqPlan {
@@ -68,14 +72,33 @@ impl Work<'_> {
             round_trip: arq.round_trip.map_or(around.round_trip, |given| given.0).0,
             in_order: arq.in_order,
         });
-        if arq.is_some() && !around.loses {
+        let loses = direction.line.as_ref().is_some_and(|line| line.handover.loses);
+        if arq.is_some() && direction.loss.is_empty() && !loses {
             self.warnings
-                .push(format!("link {}: arq repeats what is lost, and no loss is given here", around.link));
+                .push(format!("link {}: arq repeats what is lost, and nothing is lost here", around.link));
         }
-        Ok(LinkLayerPlan { access, arq, ack_thinning: keys.ack_thinning.map(|thinning| thinning.keep) })
+        let ack_thinning = keys.ack_thinning.map(|thinning| thinning.keep);
+        direction.link_layer = LinkLayerPlan { access, arq, ack_thinning };
+        Ok(())
     }
 
-    fn dama(&self, access: &Access, around: &Surroundings<'_>) -> Result<DamaPlan, Error> {
+    /// The mean rate of the opportunities in a file; `key` is the place of the direction.
+    pub(super) fn mean_rate(&mut self, file: Option<&str>, key: &Key) -> Result<Option<BitRate>, Error> {
+        let Some(file) = file else { return Ok(None) };
+        let plan = OpportunitiesPlan { at_ms: self.opportunities(file, key)? };
+        Ok(Some(BitRate(plan.mean_rate())))
+    }
+
+    fn opportunities(&mut self, file: &str, key: &Key) -> Result<Arc<[u64]>, Error> {
+        if let Some(known) = self.opportunities.get(file) {
+            return Ok(known.clone());
+        }
+        let read = read(file).map_err(|message| self.error(&key.with("opportunities"), message))?;
+        self.opportunities.insert(file.to_owned(), read.clone());
+        Ok(read)
+    }
+
+    fn dama(&self, access: &Access, rate_bps: u64, around: &Surroundings<'_>) -> Result<DamaPlan, Error> {
         let Access::Dama { frame, slots, cra, vbdc, free, grant_delay } = *access;
         let wrong =
             |name: &str, message: String| Err(self.error(&around.key.with("access").with(name), message));
@@ -83,7 +106,7 @@ impl Work<'_> {
         if length < slots {
             return wrong("frame", format!("{frame} is too short for {slots} slots; write e.g. \"26.5 ms\""));
         }
-        let bits = u128::from(around.rate_bps) * u128::from(length) / u128::from(slots) / 1_000_000_000;
+        let bits = u128::from(rate_bps) * u128::from(length) / u128::from(slots) / 1_000_000_000;
         let slot_bytes = (bits / 8) as u64;
         if slot_bytes == 0 {
             let message =
@@ -113,7 +136,7 @@ impl Work<'_> {
 }
 
 /// Reads a file of opportunities, by the rules of mahimahi's `LinkQueue`.
-fn opportunities(file: &str) -> Result<Arc<[u64]>, String> {
+fn read(file: &str) -> Result<Arc<[u64]>, String> {
     let in_file = |message: String| format!("file of opportunities {}: {message}", quoted(file));
     let text = text::read(file.as_ref(), MAX_FILE).map_err(in_file)?;
     let mut all: Vec<u64> = Vec::new();
@@ -134,13 +157,5 @@ fn opportunities(file: &str) -> Result<Arc<[u64]>, String> {
             "all is at 0 ms; the last instant, after which all repeats, must be later".to_owned(),
         )),
         Some(_) => Ok(all.into()),
-    }
-}
-
-/// The mean rate of a direction with opportunities.
-pub(super) fn mean_rate(plan: &LinkLayerPlan) -> Option<u64> {
-    match &plan.access {
-        Some(AccessPlan::Opportunities(its)) => Some(its.mean_rate().max(1)),
-        _ => None,
     }
 }

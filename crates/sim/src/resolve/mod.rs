@@ -6,7 +6,11 @@ mod flows;
 mod link_layer;
 mod links;
 pub mod plan;
+pub(crate) mod time_line_file;
+mod time_lines;
 pub(crate) mod work;
+
+use std::collections::BTreeMap;
 
 use bentpipe_cc::Span;
 
@@ -33,7 +37,7 @@ impl Scenario {
 
 /// Makes the plan of a scenario.
 fn make(scenario: &Scenario) -> Result<Plan, Error> {
-    let mut work = Work { scenario, warnings: Vec::new() };
+    let mut work = Work { scenario, warnings: Vec::new(), opportunities: BTreeMap::new() };
     work.check_shape()?;
     let duration = scenario.duration.0;
     let key = Key::of(["duration"]);
@@ -52,9 +56,9 @@ fn make(scenario: &Scenario) -> Result<Plan, Error> {
         let message = "there is no flow; add a table [[flow]] with cc = \"reno\" and path = [\"sat\"]";
         return Err(work.error(&Key::of(["flow"]), message));
     }
-    let delays = work.delays()?;
-    let paths = flows::paths(&work, &delays)?;
-    let links = work.links(&delays, &paths)?;
+    let courses = work.courses()?;
+    let paths = flows::paths(&work, &courses)?;
+    let links = work.links(&courses, &paths)?;
     let flows = flows::expand(&mut work, &paths, &links)?;
     let record = work.record(&flows, links.len())?;
     Ok(Plan { seed: scenario.seed, duration, record, links, flows, warnings: work.warnings })

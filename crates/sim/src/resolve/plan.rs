@@ -11,6 +11,7 @@ pub use crate::link::arq::ArqPlan;
 pub use crate::link::dama::DamaPlan;
 pub use crate::link::link_layer::LinkLayerPlan;
 pub use crate::link::opportunities::{OPPORTUNITY, OpportunitiesPlan};
+pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
@@ -116,9 +117,9 @@ impl Plan {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionPlan {
-    /// Bits per second.
+    /// Bits per second; with a time line the nominal rate, by which queues and reports go.
     pub rate_bps: u64,
-    /// Propagation delay, one way.
+    /// Propagation delay, one way; with a time line the nominal one.
     pub delay: Span,
     /// Room in the queue, the packet in transmission not counted.
     pub queue: QueueLimit,
@@ -126,16 +127,25 @@ pub struct DirectionPlan {
     pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
+    /// Rate, delay and loss rate over time, if any of them changes.
+    pub line: Option<TimeLine>,
     /// Access to the channel, repeats of what is lost, thinning of acknowledgements.
     pub link_layer: LinkLayerPlan,
 }
 
 impl DirectionPlan {
-    /// The rate that it never exceeds. Opportunities of a file may come at any rate.
-    pub(crate) fn peak_bps(&self) -> u64 {
-        match self.link_layer.access {
-            Some(AccessPlan::Opportunities(_)) => u64::MAX,
-            _ => self.rate_bps,
+    /// The instants at which its path changes hands, in order, until the end of the run: at each of them a sender may be told with the hint
+    /// `path_change`. Empty without a time line.
+    pub fn handovers(&self) -> &[Time] {
+        self.line.as_ref().map_or(&[], |line| line.handovers())
+    }
+
+    /// Bits that it can send in an interval. Opportunities of a file may come at any rate.
+    pub(crate) fn bits(&self, from: Time, to: Time) -> u128 {
+        match (&self.line, &self.link_layer.access) {
+            (_, Some(AccessPlan::Opportunities(_))) => u128::MAX,
+            (Some(line), _) => line.bits(from, to),
+            (None, _) => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
         }
     }
 }
