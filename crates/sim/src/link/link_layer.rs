@@ -63,11 +63,6 @@ impl LinkLayer {
         partial.chain(self.arq.iter().flat_map(Arq::packets))
     }
 
-    /// Transmissions besides the first ones.
-    pub(crate) fn repeats(&self) -> u64 {
-        self.arq.as_ref().map_or(0, |arq| arq.repeats)
-    }
-
     /// The share of the bytes that could have been sent until `end`.
     pub(crate) fn used(&self, end: Time, rate: u64) -> Option<f64> {
         let offered = self.access.as_ref()?.offered(end.0, rate);
@@ -91,6 +86,16 @@ impl LinkLayer {
 }
 
 impl Direction {
+    /// Transmissions by ARQ besides the first of each packet.
+    pub(crate) fn repeated(&mut self) -> u64 {
+        self.arq().map_or(0, |arq| arq.repeats)
+    }
+
+    /// Acknowledgements dropped because a newer one says the same.
+    pub(crate) fn thinned(&mut self) -> u64 {
+        self.scheduled().map_or(0, |scheduled| scheduled.thinned())
+    }
+
     /// The link layer, if it does more than to send packets one after the other.
     pub(super) fn link_layer(&mut self) -> Option<&mut LinkLayer> {
         self.scheduled()?.link_layer.as_deref_mut()

@@ -165,45 +165,54 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
-        if self.one_in(3) {
+        // What changes sends at any time.
+        let moves = self.one_in(3);
+        if moves {
             self.moves(&mut link);
         }
-        if link["reverse"].is_object() && self.one_in(6) {
-            self.moves(&mut link["reverse"]);
-        }
-        self.link_layer(&mut link);
-        if link["reverse"].is_object() && self.one_in(2) {
-            self.link_layer(&mut link["reverse"]);
+        self.link_layer(&mut link, !moves);
+        if link["reverse"].is_object() {
+            let back_moves = self.one_in(6);
+            if back_moves {
+                self.moves(&mut link["reverse"]);
+            }
+            if self.one_in(2) {
+                self.link_layer(&mut link["reverse"], !moves && !back_moves);
+            }
         }
         link
     }
 
-    /// Keys of a link layer for one direction, some of which do not fit together.
-    fn link_layer(&mut self, direction: &mut Value) {
-        for key in ["opportunities", "access", "arq", "ack_thinning"] {
-            if self.one_in(self.by([6, 20, 12, 12])) {
-                direction[key] = match key {
-                    "opportunities" => json!(self.losses),
-                    "access" => self.access(),
-                    "arq" => self.arq(),
-                    _ if self.one_in(2) => json!({ "keep": 1 + self.to(3) }),
-                    _ => json!({}),
-                };
+    /// Keys of a link layer for one direction.
+    fn link_layer(&mut self, direction: &mut Value, may_wait: bool) {
+        if may_wait && self.one_in(self.by([4, 15, 8, 8])) {
+            if self.one_in(2) {
+                direction["opportunities"] = json!(self.losses);
+            } else {
+                direction["access"] = self.access();
             }
+            // Each packet waits, so the queue needs room.
+            if direction["queue"]["limit"].as_str().is_none_or(|limit| limit.starts_with("0 ")) {
+                direction["queue"] = json!({ "kind": "drop-tail", "limit": "9 packets" });
+            }
+        }
+        if self.one_in(self.by([5, 10, 8, 8])) {
+            direction["arq"] = self.arq();
+        }
+        if self.one_in(self.by([5, 10, 8, 8])) {
+            let keep = if self.one_in(2) { json!({ "keep": 1 + self.to(3) }) } else { json!({}) };
+            direction["ack_thinning"] = keep;
         }
     }
 
     /// Slots that carry a byte or more at most rates.
     fn access(&mut self) -> Value {
         let slots = 1 + self.to(9);
-        let cra = self.to(slots);
+        let cra = if self.one_in(2) { self.to(slots) } else { 0 };
         let mut access =
-            json!({ "kind": "dama", "slots": slots, "frame": self.time(10, [50, 50, 10, 9_000]) });
-        if self.one_in(2) {
-            access["cra"] = json!(cra);
-        }
+            json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
         if self.one_in(3) {
-            access["vbdc"] = json!(self.to(slots));
+            access["vbdc"] = json!(self.to(slots - cra));
         }
         if self.one_in(3) {
             access["free"] = json!(self.to(3));
