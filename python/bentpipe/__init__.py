@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bentpipe import analysis, plot, stats, studies
+    from bentpipe import analysis, orbit, plot, stats, studies, timeline, weather
     from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.comparison import compare
-    from bentpipe.controller import AckReport, Controller, FlowState
+    from bentpipe.controller import AckReport, Controller, FlowState, PathChange
     from bentpipe.models import (
         AckThinning,
         Arq,
@@ -67,6 +67,7 @@ _HOME = {
     "LossTrace": "bentpipe.models",
     "Outage": "bentpipe.models",
     "PacketError": "bentpipe.models",
+    "PathChange": "bentpipe.controller",
     "Pie": "bentpipe.models",
     "Priority": "bentpipe.models",
     "Record": "bentpipe.models",
@@ -80,7 +81,7 @@ _HOME = {
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
-_MODULES = ("analysis", "plot", "stats", "studies")
+_MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weather")
 
 __all__ = [
     "AckReport",
@@ -104,6 +105,7 @@ __all__ = [
     "LossTrace",
     "Outage",
     "PacketError",
+    "PathChange",
     "Pie",
     "Priority",
     "Record",
@@ -115,12 +117,15 @@ __all__ = [
     "analysis",
     "compare",
     "controllers",
+    "orbit",
     "plot",
     "queues",
     "run",
     "run_many",
     "stats",
     "studies",
+    "timeline",
+    "weather",
 ]
 
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::time_lines::Course;
@@ -118,6 +118,8 @@ pub(crate) fn expand(
                 extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
                 ack_jitter,
                 priority,
+                hints: Arc::default(),
+                path_hints: flow.path_hints,
                 source: source.clone(),
             });
         }
@@ -360,7 +362,7 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),
@@ -489,6 +491,15 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("receive_window"), message));
         }
         o.receive_window = Some(segments);
+    }
+    if let Some(rate) = flow.read_rate {
+        let key = key.with("read_rate");
+        if o.receive_window.is_none() {
+            let message =
+                "needs the size of the buffer; add e.g. receive_window = \"1 MB\", or leave this out";
+            return Err(work.error(&key, message));
+        }
+        o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
     o.recovery = match flow.recovery {
         None => o.recovery,

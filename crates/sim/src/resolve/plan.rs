@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_cc::registry::Value;
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::{PathChange, Span, Time};
 use bentpipe_tcp::Options;
 
 pub use crate::link::access::AccessPlan;
@@ -211,8 +211,21 @@ pub struct FlowPlan {
     pub ack_jitter: Span,
     /// Band in links with priority queueing, 0 first.
     pub priority: u8,
+    /// What its sender's host may learn of its path, in order of time.
+    pub hints: Arc<[Hint]>,
+    /// Does its controller get the hints? `None`: if it uses them.
+    pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
+}
+
+/// A hint about the path of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// When the host of the sender learns of it.
+    pub at: Time,
+    /// What it learns.
+    pub change: PathChange,
 }
 
 #[cfg(test)]
@@ -229,6 +242,8 @@ impl FlowPlan {
             extra_delay: Span::ZERO,
             ack_jitter: Span::ZERO,
             priority: 0,
+            hints: Arc::default(),
+            path_hints: None,
             source: Arc::new(source),
         }
     }

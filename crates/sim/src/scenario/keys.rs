@@ -314,6 +314,10 @@ pub struct Flow {
     /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<WindowSize>,
+    /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
+    /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<BitRate>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -391,6 +395,16 @@ pub struct Flow {
     /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<bool>,
+    /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
+    /// terminal next to the host can know that. Default: yes, if the controller uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_hints: Option<bool>,
+    /// The host learns so long after each handover: for a host that is not next to the terminal. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_delay: Option<Duration>,
+    /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_lead: Option<Duration>,
 }
 
 /// What a flow sends.
@@ -542,6 +556,7 @@ impl JsonSchema for Cc {
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"] },
                         "slow_start": { "enum": ["standard", "hystart++"] },
+                        "path_change": { "enum": ["standard", "reset"] },
                     },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },

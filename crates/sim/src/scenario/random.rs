@@ -525,12 +525,16 @@ impl Draw<'_> {
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let bounded = !flow["receive_window"].is_null();
+        let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => !sack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
+                "read_rate" => bounded && !value.is_null(),
+                "hint_delay" => !leads,
                 _ => !value.is_null(),
             });
         }
@@ -549,6 +553,9 @@ impl Draw<'_> {
             if self.given() {
                 table[param.name] = self.argument(param.kind);
             }
+        }
+        if self.one_in(8) {
+            table["path_change"] = json!("reset");
         }
         // Without HyStart++ its constants are refused.
         if entry.refuses_hystart().is_none() && self.given() {
