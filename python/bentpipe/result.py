@@ -46,6 +46,8 @@ _LINK_TYPES = {
     "delivered_packets": "UInt64",
     "dropped_queue": "UInt64",
     "dropped_error": "UInt64",
+    "thinned_acks": "UInt64",
+    "repeated": "UInt64",
     "marked": "UInt64",
     "queue_mean_packets": "Float64",
     "queue_max_packets": "Float64",

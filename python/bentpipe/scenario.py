@@ -13,7 +13,18 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import check_controller
-from bentpipe.models import Bulk, Cbr, Model, Queue, Record, from_plain, to_plain
+from bentpipe.models import (
+    AckThinning,
+    Arq,
+    Bulk,
+    Cbr,
+    Dama,
+    Model,
+    Queue,
+    Record,
+    from_plain,
+    to_plain,
+)
 from bentpipe.registry import unknown
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -47,6 +58,10 @@ class Link:
         satellite: {"geo": "100E", "min_elevation": 0.0}.
         queue: default one bandwidth-delay product.
         loss: one loss model, or a list of them; forward direction only.
+        opportunities: a file of mahimahi's packet opportunities; forward direction only, as the next three.
+        access: how the sender gets the right to send, a `Dama`.
+        arq: repeats of what is lost, an `Arq`.
+        ack_thinning: an `AckThinning`.
         reverse: keys that differ in the return direction, {"rate": "1 Mbit/s", "loss": BitError(1e-7)}.
     """
 
@@ -57,6 +72,10 @@ class Link:
     satellite: dict[str, Any] | None = None
     queue: Queue | dict[str, Any] | None = None
     loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
+    opportunities: str | None = None
+    access: Dama | dict[str, Any] | None = None
+    arq: Arq | dict[str, Any] | None = None
+    ack_thinning: AckThinning | dict[str, Any] | None = None
     reverse: dict[str, Any] | None = None
 
 

@@ -162,7 +162,8 @@ impl DelayLineHistory {
     }
 }
 
-/// Packets that wait at `link`, and packets that it has dropped until `now`.
+/// Packets that wait at `link`, and packets that it has dropped until `now`, thinned acknowledgements apart.
 fn seen(link: &mut Direction, now: Time) -> (u64, u64) {
-    (link.waiting(now), link.counts.dropped_queue + link.counts.dropped_error)
+    let waiting = link.waiting(now);
+    (waiting, link.counts.dropped_queue - link.thinned() + link.counts.dropped_error)
 }
