@@ -281,7 +281,8 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside.
+    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake, it may also be an instant at which a packet is
+    /// chosen and none comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
@@ -300,7 +301,7 @@ impl Direction {
             }
         }
         if packet.has(LOST) {
-            return Some((packet, Fate::Lost));
+            return (!self.wakes(now, &packet)).then_some((packet, Fate::Lost));
         }
         self.counts.delivered += 1;
         Some((packet, Fate::Delivered))
