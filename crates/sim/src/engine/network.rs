@@ -163,10 +163,10 @@ impl Network {
         let flows =
             self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
         let flows = flows.collect();
-        let links = plan.directions().zip(&mut self.directions).map(|((id, _), direction)| LinkReport {
+        let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
             name: plan.links[id.link()].name.clone(),
             direction: id.way(),
-            rate_bps: direction.rate_bps(),
+            rate_bps: of.rate_bps,
             utilisation: direction.utilisation(end),
             delivered_packets: direction.counts.delivered,
             dropped_queue: direction.counts.dropped_queue,
