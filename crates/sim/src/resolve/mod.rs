@@ -3,6 +3,7 @@
 
 mod defaults;
 mod flows;
+mod hints;
 mod links;
 pub mod plan;
 pub(crate) mod time_line_file;
