@@ -7,6 +7,7 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
+use crate::resolve::hints::hints;
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
@@ -105,6 +106,7 @@ pub(crate) fn expand(
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
+        let hints = hints(work, flow, &key, &paths[index], links)?;
         let path: Arc<[DirectionId]> = paths[index].there.as_slice().into();
         let ack_path: Arc<[DirectionId]> = paths[index].back.as_slice().into();
         for copy in 1..=flow.count {
@@ -118,7 +120,7 @@ pub(crate) fn expand(
                 extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
                 ack_jitter,
                 priority,
-                hints: Arc::default(),
+                hints: hints.clone(),
                 path_hints: flow.path_hints,
                 source: source.clone(),
             });
@@ -169,7 +171,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn default_name(flow: &Flow) -> &str {
+pub(crate) fn default_name(flow: &Flow) -> &str {
     match (&flow.cc, &flow.traffic) {
         (_, Some(Traffic::Cbr { .. })) => "cbr",
         (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),

@@ -3,6 +3,7 @@
 
 mod defaults;
 mod flows;
+mod hints;
 mod link_layer;
 mod links;
 pub mod plan;
