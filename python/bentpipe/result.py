@@ -21,6 +21,7 @@ application, pacing, loss recovery, waiting for the retransmission timer."""
 
 _FLOW_TYPES = {
     "name": "String",
+    "half": "String",
     "cc": "String",
     "start_s": "Float64",
     "goodput_bps": "Float64",

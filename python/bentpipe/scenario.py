@@ -100,8 +100,9 @@ class Flow:
     `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
     subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
     link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
-    `ack_path`. What is not given is set by `profile` ("modern", the default, or "paper") and by what the
-    algorithm asks of its sender.
+    `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
+    each a row of the result. What is not given is set by `profile` ("modern", the default, or "paper") and
+    by what the algorithm asks of its sender.
     """
 
     cc: Any = None
@@ -124,6 +125,8 @@ class Flow:
     initial_window: float | None = None
     initial_ssthresh: float | None = None
     receive_window: str | None = None
+    read_rate: str | None = None
+    relay: dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None

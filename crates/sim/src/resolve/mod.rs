@@ -7,6 +7,7 @@ mod hints;
 mod link_layer;
 mod links;
 pub mod plan;
+mod relay;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;

@@ -222,6 +222,27 @@ pub struct FlowPlan {
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
+    /// Which half of a relayed flow it is, if it is one. The second stands right behind the first.
+    pub half: Option<Half>,
+}
+
+/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// From the server to the relay.
+    First,
+    /// From the relay to the client.
+    Second,
+}
+
+impl Half {
+    /// "first" or "second".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Second => "second",
+        }
+    }
 }
 
 /// A hint about the path of a flow.
@@ -250,6 +271,7 @@ impl FlowPlan {
             hints: Arc::default(),
             path_hints: None,
             source: Arc::new(source),
+            half: None,
         }
     }
 }

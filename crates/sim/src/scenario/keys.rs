@@ -318,6 +318,10 @@ pub struct Flow {
     /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_rate: Option<BitRate>,
+    /// Ends the connection on its way and opens another (a split connection, RFC 3135). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
+    pub relay: Option<Relay>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -455,6 +459,27 @@ pub enum Recovery {
     NewReno,
     /// Reno (RFC 5681).
     Reno,
+}
+
+/// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
+/// proxy, RFC 3135).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Relay {
+    /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
+    /// between them.
+    #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
+    pub at: String,
+    /// Congestion controller of the second half, from the relay to the client. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
+    /// half.
+    pub buffer: Size,
+    /// Initial window of the second half in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
 }
 
 /// The window when a recovery without SACK has acknowledged everything (RFC 6582 section 3.2 step 3).

@@ -34,8 +34,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "start", "start_jitter",
-    "stop", "traffic",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
+    "start_jitter", "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -427,7 +427,30 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
+        self.relay(&mut flow);
         flow
+    }
+
+    /// A relay on a path that has a place for it, now and then.
+    fn relay(&mut self, flow: &mut Value) {
+        let places = flow["path"].as_array().map_or(0, Vec::len) as u64;
+        if places < 2 || flow["cc"].is_null() || !self.one_in(3) {
+            return;
+        }
+        let at = flow["path"][self.to(places - 2) as usize].clone();
+        // Room for a segment, whatever its size.
+        let buffer = self.by([9_000, 1_460, 1_460, 60]);
+        let mut relay = json!({ "at": at, "buffer": self.bytes(buffer, 60 * buffer) });
+        if self.one_in(2) {
+            relay["cc"] = json!(self.pick(&BOUNDED));
+        }
+        if self.one_in(3) {
+            relay["initial_window"] = json!(1 + self.to(30));
+        }
+        flow["relay"] = relay;
+        if let Value::Object(flow) = flow {
+            flow.remove("ack_path");
+        }
     }
 
     /// Different links, at least one, in any order; some are crossed in the reverse direction.

@@ -7,6 +7,7 @@ mod extremes;
 mod promises;
 mod queues;
 mod random;
+mod relays;
 mod scenario_errors;
 mod scenario_resolve;
 mod scenario_text;
