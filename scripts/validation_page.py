@@ -110,6 +110,8 @@ def parts(folder: Path = DATA) -> dict[str, str]:
         "closed-forms": closed_forms,
         "equilibria": equilibria,
         "extremes": extremes,
+        "orbit-paths": orbit_paths,
+        "orbit-positions": orbit_positions,
     }
     made |= {name: f"All rows: {_link(name)}. {write(read(name, folder))}" for name, write in more.items()}
     return {**made, "packetdrill": packetdrill(read("packetdrill-counts", folder))}
@@ -193,6 +195,8 @@ def overview(folder: Path = DATA) -> str:
     for name, title, things, what in (
         ("equilibria", "[queues at rest](#queues-at-rest)", "queues", "within a packet"),
         ("extremes", "[extremes](#extremes)", "runs", "numbers of arithmetic"),
+        ("orbit-positions", "[positions of satellites](#satellites)", "sets", "metres"),
+        ("orbit-paths", "[paths through satellites](#satellites)", "paths", "microseconds"),
     ):
         rows = read(name, folder)
         counts = [len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs"))]
@@ -283,6 +287,51 @@ def extremes(rows: Sequence[Row]) -> str:
     heads = ["extreme", "scenario", "packets delivered", "CPU, s", "memory, MB", "what holds", "verdict"]
     alike = len(_verdict(rows, "agrees"))
     return f"{alike} of {len(rows)} runs agree. The largest in memory and in time:\n\n{table(heads, body)}"
+
+
+def orbit_paths(rows: Sequence[Row]) -> str:
+    """A line for each shell and rule, over the pairs."""
+    body = []
+    for shell, rule in dict.fromkeys((row["shell"], row["rule"]) for row in rows):
+        mine = [row for row in rows if (row["shell"], row["rule"]) == (shell, rule)]
+
+        def total(column: str, mine: Sequence[Row] = mine) -> str:
+            return f"{sum(int(row[column]) for row in mine):,}"
+
+        apart = max(float(row["same_path_difference_us"]) for row in mine)
+        body.append(
+            [shell, rule, total("steps"), total("other_path_steps"), total("other_reach_steps")]
+            + [
+                total("without_path_satgenpy_steps"),
+                f"{apart:.2f}",
+                f"{len(_verdict(mine, 'agrees'))} of {len(mine)}",
+            ]
+        )
+    heads = [
+        "shell",
+        "rule of reach",
+        "steps",
+        "another path",
+        "another reach",
+        "without a path",
+        "RTT, us",
+        "agree",
+    ]
+    return (
+        f"Four pairs for each line; RTT is the largest difference on the same path:\n\n{table(heads, body)}"
+    )
+
+
+def orbit_positions(rows: Sequence[Row]) -> str:
+    """Every row."""
+    keys = {
+        "other program": "other", "satellites": "satellites", "how many": "count", "instants": "instants",
+        "largest distance, m": "difference_m", "mean, m": "mean_difference_m", "tolerated, m": "tolerance_m",
+        "verdict": "verdict",
+    }  # fmt: skip
+    return (
+        f"Distances over a day:\n\n{table(list(keys), [[row[key] for key in keys.values()] for row in rows])}"
+    )
 
 
 def packetdrill(counts: Sequence[Row]) -> str:

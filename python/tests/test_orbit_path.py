@@ -185,7 +185,11 @@ def test_no_more_entries_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_bent_pipe_goes_through_the_gateway_in_reach() -> None:
     frame = bp.orbit.path(
-        "Seattle", gateway=["Conrad", "North Bend", "Baxley"], shell="starlink-1", duration="60 s", step="5 s"
+        "Seattle",
+        gateway=["Conrad", "North Bend", "Baxley"],
+        shell="starlink-s1",
+        duration="60 s",
+        step="5 s",
     )
     assert set(frame["gateway"].drop_nulls()) <= {"Conrad", "North Bend"}
     assert (frame["first_sat"] == frame["last_sat"]).all()
@@ -200,7 +204,7 @@ def test_an_aircraft_changes_its_satellites(cli: Callable[..., SimpleNamespace])
         there,
         "London",
         "--shell",
-        "starlink-1",
+        "starlink-s1",
         "--for",
         "10 min",
         "--step",
@@ -242,7 +246,7 @@ def test_shells_have_sources_and_the_named_ones_are_there() -> None:
     [
         (["Rio", "Atlantis"], "no place is called 'Atlantis'"),
         (["Rio", "95,0"], "latitude 95 is not between -90 and 90"),
-        (["Rio", "Paris", "--shell", "starlink-s1"], "starlink"),
+        (["Rio", "Paris", "--shell", "starlink-1"], "starlink-s1"),
         (["Rio", "Paris", "--step", "0 s"], "step: a duration must be positive"),
         (["Rio", "Paris", "--step", "1"], "step: '1' is not a duration"),
         (["Rio", "Paris", "--for", "200"], "duration: '200' is not a duration"),
@@ -283,6 +287,6 @@ def test_an_epoch_far_from_the_tles_is_refused(cli: Callable[..., SimpleNamespac
     assert "line" in damaged.stderr
     missing = cli("orbit", "path", "Rome", "Vienna", "--tle", tmp_path / "none.tle")
     assert missing.exit_code == 1
-    both = cli("orbit", "path", *given, "--shell", "starlink-1")
+    both = cli("orbit", "path", *given, "--shell", "starlink-s1")
     assert both.exit_code == 2
     assert "exclude each other" in both.stderr

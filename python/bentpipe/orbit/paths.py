@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 End = str | Point | Track
 Progress = Callable[[float], object]
 
-SHELL = "starlink-1"
+SHELL = "starlink-s1"
 """The shell of a path that names none."""
 SELECT = ("shortest-path", "highest-elevation", "longest-visible")
 """How satellites are chosen."""
