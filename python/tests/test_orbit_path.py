@@ -261,7 +261,11 @@ def test_shells_have_sources_and_the_named_ones_are_there() -> None:
         (["Rio"], "name a second place, or a --gateway"),
         (["Rio", "Paris", "--lasers", "--gateway", "Conrad"], "--lasers and --gateway exclude each other"),
         (["Rio", "Paris", "--out", "x.txt"], "a time line (.parquet, .csv), a picture"),
-        (["Svalbard", "Paris", "--shell", "hypatia-kuiper-k1"], "Svalbard"),
+        (["Svalbard", "Paris", "--shell", "hypatia-kuiper-k1"], "it serves latitudes up to 60.4 degrees"),
+        (
+            ["Paris", "80,0", "--shell", "starlink-s1"],
+            "80,0: no satellite of starlink-s1 ever stands 25 degrees",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_clear_line(
@@ -274,13 +278,33 @@ def test_what_is_wrong_is_one_clear_line(
     assert done.stderr.count("\n") == 1
 
 
+def test_a_place_that_sees_no_satellite_for_a_while_is_a_warning(cli: Callable[..., SimpleNamespace]) -> None:
+    given = [
+        "Saint Petersburg",
+        "Paris",
+        "--shell",
+        "hypatia-kuiper-k1",
+        "--for",
+        "2 s",
+        "--epoch",
+        "2000-01-01T00:00:02Z",
+    ]
+    done = cli("orbit", "path", *given, "--json")
+    assert done.exit_code == 0
+    assert [row["reachable"] for row in json.loads(done.stdout)["rows"]] == [False, False]
+    assert done.stderr.startswith(
+        "bentpipe: warning: no path at any time: no satellite ever comes in reach of Saint"
+    )
+    assert done.stderr.count("\n") == 1
+
+
 def test_an_epoch_far_from_the_tles_is_refused(cli: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
     file = tmp_path / "iss.tle"
     file.write_text(ISS)
     given = ["Rome", "Vienna", "--tle", file, "--bent-pipe"]
     far = cli("orbit", "path", *given, "--epoch", "2026-11-22T00:00:00Z")
     assert far.exit_code == 2
-    assert "2026-11-22" in far.stderr
+    assert "14 days" in far.stderr
     file.write_text(ISS.replace("15.72125391", "15.72125392"))
     damaged = cli("orbit", "path", *given)
     assert damaged.exit_code == 2

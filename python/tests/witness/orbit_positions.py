@@ -124,9 +124,8 @@ def shell(one: dict[str, Any], instants: list[float], every: int) -> Apart:
         motion = mean_motion(one)
         begin(motion)
         if one["altitude_km"] is not None:  # then it is SGP4's own mean motion, and not Kozai's
-            wanted = motion
             for _ in range(6):
-                motion *= wanted / made.no_unkozai
+                motion *= (made.a / (1 + one["altitude_km"] / made.radiusearthkm)) ** 1.5
                 begin(motion)
         records[sat] = made
     distances = []
@@ -154,12 +153,15 @@ def mean_motion(one: dict[str, Any]) -> float:
 def verification() -> Iterator[tuple[int, str]]:
     """The TLEs of SGP4's verification set that can be propagated for a day: number, and the two lines."""
     from sgp4.api import Satrec
+    from sgp4.io import fix_checksum
 
     lines = files("sgp4").joinpath("SGP4-VER.TLE").read_text(encoding="ascii").splitlines()
     for first, second in zip(lines, lines[1:], strict=False):
         if not (first.startswith("1 ") and second.startswith("2 ")):
             continue
-        one, two = first[:69], second[:69]
+        # Some lack the type of the ephemeris, and some have another checksum than their characters give.
+        one = fix_checksum(first[:62] + first[62:63].replace(" ", "0") + first[63:69])
+        two = fix_checksum(second[:69])
         record = Satrec.twoline2rv(one, two)
         try:
             good = all(
