@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -216,6 +221,40 @@ def test_an_aircraft_changes_its_satellites(cli: Callable[..., SimpleNamespace])
     assert len({row["first_sat"] for row in rows if row["reachable"]}) > 2
 
 
+LONG = ["orbit", "path", "Paris", "Moscow", "--shell", "starlink-s1", "--for", "720 h", "--step", "1 s"]
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_long_path_can_be_interrupted() -> None:
+    command = [sys.executable, "-c", "from bentpipe.cli import main; main()", *LONG]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while cpu_seconds(process.pid) < 1.5:  # it has long begun
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            asked = time.monotonic()
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert time.monotonic() - asked < 3
+    assert (process.returncode, out, err) == (130, "", "bentpipe: interrupted\n")
+
+
+def test_a_long_path_shows_how_far_it_is(on_a_terminal: Callable[..., tuple[int, bytes]]) -> None:
+    at_once = "from bentpipe import cli, terminal; terminal.Bar._AFTER_S = 0.0; cli.main()"
+    given = [*LONG[:-4], "--for", "2 h", "--step", "1 s"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    status, said = on_a_terminal([sys.executable, "-c", at_once, *given], environment)
+    assert status == 0, said
+    assert b"Paris to Moscow" in said
+    assert b"%" in said
+
+
 def test_tles_have_their_numbers(tmp_path: Path) -> None:
     file = tmp_path / "iss.tle"
     file.write_text(ISS)
@@ -223,7 +262,7 @@ def test_tles_have_their_numbers(tmp_path: Path) -> None:
         "45,10",
         "48,15",
         tle=file,
-        duration="1 day".replace("1 day", "24 h"),
+        duration="24 h",
         step="30 s",
         mode="bent-pipe",
         min_elevation=10,
