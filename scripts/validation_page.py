@@ -199,8 +199,19 @@ def overview(folder: Path = DATA) -> str:
         ("orbit-paths", "[paths through satellites](#satellites)", "paths", "microseconds"),
     ):
         rows = read(name, folder)
+        compared = [row for row in rows if row["verdict"] != "agrees by rule"]
         counts = [len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs"))]
-        body.append([title, f"{len(rows)} {things}", f"{counts[0]}", "", f"{counts[1]}", what])
+        ruled = len(rows) - len(compared)
+        body.append(
+            [
+                title,
+                f"{len(compared)} {things}",
+                f"{counts[0]}",
+                f"{ruled}" if ruled else "",
+                f"{counts[1]}",
+                what,
+            ]
+        )
     told = {row["outcome"]: row for row in read("packetdrill-counts", folder)}
     ran, passed, differ = (told[key]["all"] for key in ("run to a verdict", "pass", "differ"))
     body.append(
@@ -290,35 +301,30 @@ def extremes(rows: Sequence[Row]) -> str:
 
 
 def orbit_paths(rows: Sequence[Row]) -> str:
-    """A line for each shell and rule, over the pairs."""
+    """A line for each shell, rule and source of positions, over the pairs."""
     body = []
-    for shell, rule in dict.fromkeys((row["shell"], row["rule"]) for row in rows):
-        mine = [row for row in rows if (row["shell"], row["rule"]) == (shell, rule)]
-
-        def total(column: str, mine: Sequence[Row] = mine) -> str:
-            return f"{sum(int(row[column]) for row in mine):,}"
-
+    for keys in dict.fromkeys((row["shell"], row["rule"], row["positions"]) for row in rows):
+        mine = [row for row in rows if (row["shell"], row["rule"], row["positions"]) == keys]
+        counts = [
+            f"{sum(int(row[column]) for row in mine):,}"
+            for column in ("steps", "without_path_satgenpy_steps", "other_path_steps", "other_reach_steps")
+        ]
         apart = max(float(row["same_path_difference_us"]) for row in mine)
-        body.append(
-            [shell, rule, total("steps"), total("other_path_steps"), total("other_reach_steps")]
-            + [
-                total("without_path_satgenpy_steps"),
-                f"{apart:.2f}",
-                f"{len(_verdict(mine, 'agrees'))} of {len(mine)}",
-            ]
-        )
+        alike = len(_verdict(mine, "agrees", "agrees by rule"))
+        body.append([*keys, *counts, f"{apart:.2f}", f"{alike} of {len(mine)}"])
     heads = [
         "shell",
         "rule of reach",
+        "positions",
         "steps",
+        "without a path",
         "another path",
         "another reach",
-        "without a path",
-        "RTT, us",
-        "agree",
     ]
+    heads += ["RTT, us", "agree"]
     return (
-        f"Four pairs for each line; RTT is the largest difference on the same path:\n\n{table(heads, body)}"
+        "A line is the four pairs; RTT is the largest difference of the round-trip time on the same path:\n\n"
+        + table(heads, body)
     )
 
 
