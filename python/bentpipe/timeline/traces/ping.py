@@ -16,7 +16,8 @@ from bentpipe.timeline.traces.probes import Probe
 from bentpipe.timeline.traces.samples import refuse, text
 
 _REPLY = re.compile(
-    r"(?:\[(?P<at>[^\]]+)\] +)?\b\d{1,6} bytes from .*icmp_seq=(?P<seq>\d{1,5}) .*time=(?P<rtt>-?\d+\.?\d*) *ms"
+    r"(?:\[(?P<at>[^\]]+)\] +)?\b\d{1,6} bytes from "
+    r".*icmp_seq=(?P<seq>\d{1,5}) .*time=(?P<rtt>-?\d+\.?\d*) *ms"
 )
 _SUMMARY = re.compile(r"\b(\d{1,7}) packets transmitted, \d+ received.* time (\d{1,12}) ?ms")
 _WRAP = 65536
