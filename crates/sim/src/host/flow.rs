@@ -128,6 +128,9 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
+        if self.sender.minds_windows() {
+            return self.on_windowed_ack(now, upto, packet, sacks);
+        }
         if let Some(option) = sacks.option(packet.handle)
             && !packet.has(ECE)
             && let Some(seq) = self.sender.newly_sacked(upto, option)
@@ -141,6 +144,18 @@ impl Tcp {
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
         sacks.take(packet.handle, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
+            self.rtts.add(rtt.0);
+        }
+        self.check.sender(&self.sender);
+    }
+
+    /// An acknowledgement that tells a window of its own.
+    #[cold]
+    fn on_windowed_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let window = sacks.window(packet.handle);
+        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        sacks.take(packet.handle, &mut ack.sack);
+        if let Some(rtt) = self.sender.on_windowed_ack(now, &ack, window) {
             self.rtts.add(rtt.0);
         }
         self.check.sender(&self.sender);
@@ -331,10 +346,15 @@ impl Tcp {
     /// The acknowledgement as a packet at hop `hop`.
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
-        if ack.sack.is_empty() {
-            return self.bare_packet(bare, flow, hop);
+        let mut packet = if ack.sack.is_empty() {
+            self.bare_packet(bare, flow, hop)
+        } else {
+            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+        };
+        if let Some(window) = self.receiver.window() {
+            packet.handle = sacks.tell(packet.handle, window);
         }
-        self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+        packet
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, at least one.
@@ -432,15 +452,14 @@ impl FlowState {
     /// All sizes that packets of its data and of its acknowledgements may have.
     pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
         let [mut there, back] = self.sizes_but_probes();
-        if let Kind::Tcp(tcp) = &self.kind
-            && tcp.sender.options().aen
-        {
-            there.push(tcp.data_size(1));
+        if let Kind::Tcp(tcp) = &self.kind {
+            there.extend(tcp.sender.options().aen.then(|| tcp.data_size(1)));
+            there.extend(tcp.sender.minds_windows().then(|| tcp.data_size(0)));
         }
         [there, back]
     }
 
-    /// The same without AEN's probes, which few connections ever send.
+    /// The same without probes, which few connections ever send.
     pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
         let [data, ack] = self.usual_sizes();
         let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
@@ -465,7 +484,10 @@ impl FlowState {
     /// Does its receiver send nothing but answers to packets, each when the packet comes?
     pub(crate) fn answers_at_once(&self) -> bool {
         match &self.kind {
-            Kind::Tcp(tcp) => tcp.ends.is_none() && tcp.sender.options().delayed_ack.is_none(),
+            Kind::Tcp(tcp) => {
+                let at_once = tcp.sender.options().delayed_ack.is_none() && !tcp.sender.minds_windows();
+                tcp.ends.is_none() && at_once
+            }
             Kind::Cbr(_) => true,
         }
     }

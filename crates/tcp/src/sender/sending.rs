@@ -33,6 +33,9 @@ impl Sender {
                     self.app_limited_until =
                         self.flow.delivered + (self.in_flight() * u64::from(self.flow.mss)).max(1);
                 }
+                if limit == Limit::Rwnd {
+                    self.await_window(now);
+                }
                 if self.options.tlp {
                     self.schedule_probe();
                 }
@@ -51,6 +54,7 @@ impl Sender {
     fn poll_probe(&mut self, now: Time) -> Option<Data> {
         match self.probe {
             Probe::No => Some(self.loss_probe(now)),
+            Probe::OfWindow => Some(self.window_probe()),
             Probe::Sent => {
                 self.limits.set(Limit::Timeout);
                 None
@@ -108,7 +112,7 @@ impl Sender {
         if next >= self.limit {
             return Err(if pipe == 0 || self.flow.phase == Phase::Open { Limit::App } else { Limit::Cwnd });
         }
-        if self.options.receive_window.is_some_and(|w| self.board.outstanding() >= w) {
+        if !self.peer_has_room() {
             return Err(Limit::Rwnd);
         }
         // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
