@@ -6,7 +6,7 @@ mod orbit;
 mod reminder;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -343,9 +343,19 @@ fn run_many(
     Ok(pairs.map(|(outcome, scenario)| RawResult { outcome, scenario }).collect())
 }
 
+/// A Parquet file as CSV text, by `bentpipe.parquet`; `Err` is one line.
+fn parquet(path: &Path) -> Result<String, String> {
+    Python::attach(|py| {
+        let read = py.import("bentpipe.parquet")?.getattr("as_csv")?.call1((path,))?;
+        read.extract::<String>()
+    })
+    .map_err(|e: PyErr| Python::attach(|py| e.value(py).to_string()))
+}
+
 /// Bentpipe's engine.
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    bentpipe_sim::read_tables_by(Box::new(parquet));
     m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
     m.add("ControllerError", m.py().get_type::<ControllerError>())?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;

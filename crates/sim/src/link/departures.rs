@@ -55,6 +55,19 @@ impl Direction {
             }
             Transit::Refused(_) => {} // what it hands over always has room
         }
+        // Where packets overtake, the next one may come out before all that are under way: the queue must be looked at before.
+        if self.transmitter.rate == 0 && self.moving().is_some_and(|moving| moving.line.reorder) {
+            self.keep_in_place(self.free_at(), &Packet { flags: LOST, ..Packet::default() });
+        }
+    }
+
+    /// A packet that will not arrive comes out at `now`. Is it only an event, at which the queue is looked at?
+    pub(super) fn wakes(&mut self, now: Time, packet: &Packet) -> bool {
+        let wakes = packet.size == 0;
+        if wakes {
+            self.catch_up(now);
+        }
+        wakes
     }
 
     fn count(&mut self) {

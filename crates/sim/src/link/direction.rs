@@ -276,13 +276,14 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside.
+    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake, it may also be an instant at which a packet is
+    /// chosen and none comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
     }
 
-    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave.
+    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave; `None` if none does.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
         let packet = self.under_way.pop_front()?.packet;
@@ -290,7 +291,7 @@ impl Direction {
             self.catch_up(now);
         }
         if packet.has(LOST) {
-            return Some((packet, Fate::Lost));
+            return (!self.wakes(now, &packet)).then_some((packet, Fate::Lost));
         }
         self.counts.delivered += 1;
         Some((packet, Fate::Delivered))

@@ -183,7 +183,10 @@ impl FastPath {
     fn on_arrival(&mut self, i: usize) {
         // The direction's next arrival replaces this one among the events, or its entry goes.
         let direction = &mut self.network.directions[i];
-        let Some((mut packet, fate)) = direction.pop(self.now) else { return };
+        let Some((mut packet, fate)) = direction.pop(self.now) else {
+            let next = direction.next();
+            return self.expect_here(i, next);
+        };
         let next = direction.next();
         self.expect_here(i, next);
         if fate != Fate::Delivered {
