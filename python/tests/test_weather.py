@@ -115,6 +115,15 @@ def test_specific_attenuation_is_that_of_table_5_of_p838():
             assert ours == pytest.approx(k * 50**alpha, rel=5e-4)
 
 
+def test_horizontal_waves_fade_more_than_vertical_ones_and_circular_ones_between():
+    pytest.importorskip("itur")
+    flat, round_, upright = (
+        rain_attenuation(bp.weather.Station(PARIS, band="ku", elevation="20 deg", polarisation=kind), 0.01)
+        for kind in ("horizontal", "circular", "vertical")
+    )
+    assert upright * 1.05 < round_ * 1.02 < flat  # raindrops are flat
+
+
 def test_causes_add_up_as_p618_says():
     pytest.importorskip("itur")
     station = bp.weather.Station(SINGAPORE, band="ka", elevation="45 deg")
