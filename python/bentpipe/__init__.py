@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bentpipe import analysis, plot, stats, studies, timeline, weather
+    from bentpipe import analysis, orbit, plot, stats, studies, timeline, weather
     from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.comparison import compare
-    from bentpipe.controller import AckReport, Controller, FlowState
+    from bentpipe.controller import AckReport, Controller, FlowState, PathChange
     from bentpipe.models import (
         BitError,
         Bulk,
@@ -61,6 +61,7 @@ _HOME = {
     "LossTrace": "bentpipe.models",
     "Outage": "bentpipe.models",
     "PacketError": "bentpipe.models",
+    "PathChange": "bentpipe.controller",
     "Pie": "bentpipe.models",
     "Priority": "bentpipe.models",
     "Record": "bentpipe.models",
@@ -74,7 +75,7 @@ _HOME = {
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
-_MODULES = ("analysis", "plot", "stats", "studies", "timeline", "weather")
+_MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weather")
 
 __all__ = [
     "AckReport",
@@ -95,6 +96,7 @@ __all__ = [
     "LossTrace",
     "Outage",
     "PacketError",
+    "PathChange",
     "Pie",
     "Priority",
     "Record",
@@ -106,6 +108,7 @@ __all__ = [
     "analysis",
     "compare",
     "controllers",
+    "orbit",
     "plot",
     "queues",
     "run",

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import terminal
+from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
@@ -113,6 +114,7 @@ app.add_typer(plot_app, name="plot")
 app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
 app.command("weather")(weather_verb)
+app.add_typer(orbit_app, name="orbit")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -230,12 +232,24 @@ def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
 
 @app.command("compare")
 def compare_verb(
-    link: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file.")
-    ],
     cc: Annotated[
-        str, typer.Option(metavar="NAMES", help="Algorithms, with commas between; also my.py:MyClass.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help='Algorithms, with commas between; also my.py:MyClass, "vegas path_change=reset".',
+        ),
     ],
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links."),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+        ),
+    ] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
     rtt: Annotated[
         str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
@@ -266,10 +280,13 @@ def compare_verb(
         check_kind(out, TABLES[out.suffix])
         try_place(out)  # before the runs, which may be long
     names = [name.strip() for name in cc.split(",") if name.strip()]
-    with terminal.Bar(f"comparing on {link}") as bar:
+    where = link if link is not None else scenario
+    if where is None or (link is not None and scenario is not None):
+        raise _core.ScenarioError("give one of --link and --scenario, e.g. --link geo")
+    with terminal.Bar(f"comparing on {where}") as bar:
         rows = compare_rows(
-            link, names, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=for_,
-            seeds=seeds, seed=seed, threads=threads, progress=bar,
+            where, names, whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer,
+            flows=flows, duration=for_, seeds=seeds, seed=seed, threads=threads, progress=bar,
         )  # fmt: skip
 
     def write() -> None:
@@ -283,9 +300,9 @@ def compare_verb(
         from bentpipe.tables import show_comparison
 
         if json:
-            terminal.answer({"schema": 1, "link": link, "seeds": seeds, "seed": seed, "rows": rows})
+            terminal.answer({"schema": 1, "link": where, "seeds": seeds, "seed": seed, "rows": rows})
         else:
-            show_comparison(rows, link)
+            show_comparison(rows, where)
 
     _write_and_show(write, show)
 

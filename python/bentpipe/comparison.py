@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def compare(
-    link: str | Path | Link,
+    link: str | Path | Link | Scenario,
     cc: Sequence[Any],
     *,
+    whole: bool = False,
     rate: str | None = None,
     rtt: str | None = None,
     ber: float | None = None,
@@ -47,8 +48,10 @@ def compare(
         link: a link, a scenario that comes with the package ("geo"), or a TOML file. Of a scenario, its links
             and its unresponsive traffic are kept, and its first other flow is the model for the flows that
             are compared.
-        cc: names of algorithms, "FILE.py:CLASS", `Controller` subclasses, or names with parameters as in
-            `Flow`.
+        cc: names of algorithms, also with parameters ("vegas path_change=reset"), "FILE.py:CLASS",
+            `Controller` subclasses, or names with parameters as in `Flow`.
+        whole: play the scenario as it stands, with all its flows. Its first flow with a controller takes
+            each algorithm in turn and is what the rows are about. Only the duration may be changed.
         rate: instead of the link's own, "10 Mbit/s".
         rtt: round-trip propagation delay instead of the link's own, "600 ms"; half of it each way.
         ber: bit error rate instead of the link's own losses.
@@ -72,8 +75,8 @@ def compare(
         ScenarioError: the link, an algorithm or a value is wrong.
     """
     rows = compare_rows(
-        link, cc, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=duration,
-        seeds=seeds, seed=seed, threads=threads, progress=progress,
+        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows,
+        duration=duration, seeds=seeds, seed=seed, threads=threads, progress=progress,
     )  # fmt: skip
     return to_frame(rows)
 
@@ -86,9 +89,10 @@ def to_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def compare_rows(
-    link: str | Path | Link,
+    link: str | Path | Link | Scenario,
     cc: Sequence[Any],
     *,
+    whole: bool = False,
     rate: str | None = None,
     rtt: str | None = None,
     ber: float | None = None,
@@ -110,16 +114,22 @@ def compare_rows(
     if seeds * len(cc) > MOST_RUNS:
         raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
     algorithms = [_algorithm(a) for a in cc]
-    base, model = _base(link)
+    base, model = _base(link, whole=whole)
+    if whole:
+        given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer}
+        changed = [name for name, value in given.items() if value is not None] + ["flows"] * (flows != 1)
+        if changed:
+            raise _core.ScenarioError(f"{changed[0]}: a scenario is played as it stands; compare on its link")
+        flows = model.count or 1
     if rate is not None or rtt is not None or buffer is not None or ber is not None or per is not None:
         _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer)
     if duration is not None:
         base.duration = spaced(duration)
-    background = base.flows
+    others = base.flows
     scenarios = []
     for algorithm, n in itertools.product(algorithms, range(seeds)):
         flow = dataclasses.replace(model, cc=algorithm, count=flows, name="compared")
-        scenarios.append(dataclasses.replace(base, flows=[flow, *background], seed=seed + n))
+        scenarios.append(dataclasses.replace(base, flows=[flow, *others], seed=seed + n))
     total = len(scenarios)
     done = run_many(
         scenarios, threads, progress=None if progress is None else lambda count: progress(count, total)
@@ -135,8 +145,23 @@ def _algorithm(given: Any) -> Any:
     if isinstance(given, str) and ":" in given and not given.startswith("python:"):
         return load_controller(given)
     if isinstance(given, str):
-        return find(given)["id"]
+        name, *arguments = given.split() or [given]
+        known = find(name)["id"]
+        return {"name": known, **dict(map(_argument, arguments))} if arguments else known
     return given
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    """Name and value of "NAME=VALUE", one parameter of an algorithm."""
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise _core.ScenarioError(f"cc: {text!r} is no parameter; write e.g. path_change=reset")
+    if value in ("true", "false"):
+        return name, value == "true"
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
 
 
 def _named(algorithm: Any) -> dict[str, Any]:
@@ -146,15 +171,23 @@ def _named(algorithm: Any) -> dict[str, Any]:
     name = algorithm["name"] if isinstance(algorithm, dict) else algorithm
     label = find(name)["label"]
     if isinstance(algorithm, dict) and len(algorithm) > 1:
-        label += " " + " ".join(f"{key}={value}" for key, value in algorithm.items() if key != "name")
+        label += " " + " ".join(f"{key}={_shown(value)}" for key, value in algorithm.items() if key != "name")
     return {"label": label, "cc": name}
 
 
-def _base(link: str | Path | Link) -> tuple[Scenario, Flow]:
+def _shown(value: Any) -> str:
+    """A parameter's value as on the command line."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
+
+
+def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario, Flow]:
     """The scenario without the flows to compare, and the flow that they are modelled on."""
     if isinstance(link, Link):
         return Scenario(links={"link": dataclasses.replace(link)}), Flow(path=["link"])
-    base = Scenario.from_dict(read_table(find_file(link)))
+    if isinstance(link, Scenario):
+        base = dataclasses.replace(link)
+    else:
+        base = Scenario.from_dict(read_table(find_file(link)))
     base.record = None
     kept: list[Flow] = []
     model: Flow | None = None
@@ -163,6 +196,8 @@ def _base(link: str | Path | Link) -> tuple[Scenario, Flow]:
             kept.append(flow)
         elif model is None:
             model = flow
+        elif whole:
+            kept.append(flow)
     base.flows = kept
     return base, model or Flow(path=list(base.links))
 

@@ -115,6 +115,9 @@ class Flow:
     aen: bool | None = None
     bulk_repeat: bool | None = None
     fixed_rto: bool | None = None
+    path_hints: bool | None = None
+    hint_delay: str | None = None
+    hint_lead: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.path, str):

@@ -264,6 +264,14 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Does the algorithm, with its defaults, use hints about the path?
+    pub fn uses_path_hints(&'static self) -> bool {
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
+    }
+}
+
 impl Param {
     /// A real number within `range`, both ends allowed.
     pub(crate) const fn number(name: &'static str, default: f64, range: RangeInclusive<f64>) -> Self {

@@ -2,6 +2,7 @@
 
 mod controller;
 mod failure;
+mod orbit;
 mod reminder;
 
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ fn entry(e: &'static registry::Entry) -> serde_json::Value {
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
-        "refuses_hystart": refused,
+        "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
         },
@@ -358,5 +359,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(run_many, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
     Ok(())
 }

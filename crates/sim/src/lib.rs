@@ -18,6 +18,7 @@ pub use engine::many::run_many;
 pub use engine::run_by_reference;
 pub use engine::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, no_supply, run, run_captured};
 pub use resolve::plan;
+pub use resolve::time_line_file::{TableReader, read_tables_by};
 pub use scenario::error::{self, Error};
 #[doc(hidden)]
 pub use scenario::random::random_scenario;

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.timeline.combine import join, stretch
     from bentpipe.timeline.figure import draw
     from bentpipe.timeline.format import check, complete, faults, handovers, read, write
-    from bentpipe.timeline.summary import summary
+    from bentpipe.timeline.measures import summary
     from bentpipe.timeline.traces import FORMATS, read_trace
 
 _HOME = {
@@ -31,7 +31,7 @@ _HOME = {
     "read": "format",
     "read_trace": "traces",
     "stretch": "combine",
-    "summary": "summary",
+    "summary": "measures",
     "write": "format",
 }
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from bentpipe import _core
 from bentpipe.timeline.format import COLUMNS, check, complete
-from bentpipe.timeline.summary import mean_rate_bps
+from bentpipe.timeline.measures import mean_rate_bps
 
 
 def join(
@@ -131,10 +131,7 @@ def _lines(frame: pl.DataFrame, own: np.ndarray, ns: np.ndarray) -> np.ndarray:
 
 def steps(frame: pl.DataFrame) -> np.ndarray:
     """For each row of a completed time line: does its delay hold until the next row?"""
-    step = np.zeros(frame.height, dtype=bool)
     up = frame["up"].to_numpy() if "up" in frame.columns else np.ones(frame.height, dtype=bool)
-    step |= ~up
-    step[:-1] |= ~up[1:]
-    if "handover" in frame.columns:
-        step[:-1] |= frame["handover"].to_numpy()[1:]
-    return step
+    # Without a column of handovers the path changes hands where it goes dark.
+    changes = frame["handover"].to_numpy() if "handover" in frame.columns else ~up
+    return ~up | np.append(changes[1:], False)

@@ -75,7 +75,7 @@ def import_verb(
 def show_verb(file: Line, json: Json = False) -> None:
     """Say what a time line does: its quantities, their course over time, its outages and handovers."""
     from bentpipe.timeline.format import read
-    from bentpipe.timeline.summary import summary
+    from bentpipe.timeline.measures import summary
 
     frame = read(file)
     found = summary(frame)

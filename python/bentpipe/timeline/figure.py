@@ -13,16 +13,17 @@ from bentpipe import _core
 from bentpipe.plot import WIDTH, styled
 from bentpipe.timeline.combine import steps
 from bentpipe.timeline.format import check, complete, handovers
-from bentpipe.timeline.summary import outages
+from bentpipe.timeline.measures import outages
 
 _COLOURS = {"rate_bps": "#1f77b4", "delay_s": "#d62728", "loss_rate": "#9467bd", "up": "#2ca02c"}
 _HEIGHT = 1.15
 _THIN = 0.35
 _RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 _TIMES = ((7200.0, 3600.0, "h"), (1200.0, 60.0, "min"), (0.0, 1.0, "s"))
-# More than a viewer copes with as vectors becomes a picture; more lines than these melt into a surface.
+# More than a viewer copes with as vectors becomes a picture.
 _VECTORS = 20_000
-_MOST_LINES = 400
+# More lines than these would hide the curves that they cross.
+_MANY_LINES = 100
 
 
 def draw(frame: pl.DataFrame, *, between: tuple[float, float] | None = None) -> Figure:
@@ -57,25 +58,26 @@ def draw(frame: pl.DataFrame, *, between: tuple[float, float] | None = None) -> 
         for axes, name in zip(panels, names, strict=False):
             _PANELS[name](axes, whole, factor)
         marks = [now for now in handovers(whole) if begin <= now <= end]
+        dark = [(since, until) for since, until in outages(whole) if since < end and until > begin]
         for axes in panels:
-            _events(axes, marks, outages(whole), factor)
+            _events(axes, marks, dark, factor)
             axes.spines[["top", "right"]].set_visible(False)
         panels[-1].set_xlabel(f"time / {unit}")
         if end > begin:
             panels[-1].set_xlim(begin / factor, end / factor)
-        _legend(panels[0], figure, len(marks), len(outages(whole)))
+        _legend(panels[0], len(marks), len(dark))
     return figure
 
 
 def _events(axes: Axes, marks: list[float], dark: list[tuple[float, float]], factor: float) -> None:
     for begin, end in dark:
         axes.axvspan(begin / factor, end / factor, color="0.85", linewidth=0, zorder=0)
-    many = len(marks) > _MOST_LINES
+    thin = len(marks) > _MANY_LINES
     for now in marks:
-        axes.axvline(now / factor, color="0.55", linewidth=0.5, alpha=0.2 if many else 0.8, zorder=1)
+        axes.axvline(now / factor, color="0.55", linewidth=0.25 if thin else 0.5, zorder=1)
 
 
-def _legend(axes: Axes, figure: Figure, changes: int, breaks: int) -> None:
+def _legend(axes: Axes, changes: int, breaks: int) -> None:
     """Says what the lines and the shades are, if there are any, and how many are shown."""
     words = []
     if changes:

@@ -104,12 +104,11 @@ fn goodput(plan: &Plan, end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Re
         (Kind::Cbr(cbr), _) => (flow.data.arrived, u32::from(cbr.size)),
         (Kind::Tcp(_), Source::Cbr { .. }) => return Ok(()),
     };
-    let slowest = flow_plan.path.iter().map(|d| d.of(&plan.links).rate_bps).min().unwrap_or(u64::MAX);
     // The last segment may be short, and one may have been sent on the remainder of a nanosecond.
     let bits = u128::from(packets.saturating_sub(2)) * u128::from(wire) * 8;
-    let life = flow.life_ends(end).since(flow.start);
-    // It ends within a nanosecond, in which many packets may come.
-    let could = u128::from(slowest) * (u128::from(life.0) + 1) / 1_000_000_000;
+    // Its life ends within a nanosecond, in which many packets may come.
+    let until = Time(flow.life_ends(end).max(flow.start).0.saturating_add(1));
+    let could = flow_plan.path.iter().map(|d| d.of(&plan.links).bits(flow.start, until)).min().unwrap_or(0);
     hold("no flow is faster than the slowest link of its path", bits <= could, || {
         format!("flow {}: {bits} bits where {could} could pass in its life", flow_plan.name)
     })

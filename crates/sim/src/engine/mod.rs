@@ -5,6 +5,7 @@ pub(crate) mod audit;
 mod classes;
 mod error;
 mod fast_path;
+mod hints;
 pub(crate) mod many;
 mod memory_bound;
 mod network;

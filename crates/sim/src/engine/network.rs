@@ -9,6 +9,7 @@ use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::classes;
 use crate::engine::error::RunError;
+use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
 use crate::host::flow::FlowState;
 use crate::host::sack_store::SackStore;
@@ -46,6 +47,7 @@ pub(super) struct Network {
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
+    pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
     pub(super) recorder: Recorder,
@@ -86,6 +88,7 @@ impl Network {
             end: Time(plan.duration.0),
             directions,
             classes,
+            hints: Hints::new(&plan.flows, &flows),
             flows,
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -160,10 +163,10 @@ impl Network {
         let flows =
             self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
         let flows = flows.collect();
-        let links = plan.directions().zip(&mut self.directions).map(|((id, _), direction)| LinkReport {
+        let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
             name: plan.links[id.link()].name.clone(),
             direction: id.way(),
-            rate_bps: direction.rate_bps(),
+            rate_bps: of.rate_bps,
             utilisation: direction.utilisation(end),
             delivered_packets: direction.counts.delivered,
             dropped_queue: direction.counts.dropped_queue,

@@ -30,6 +30,10 @@ impl Direction {
 
     /// Makes the choices that were due by `now`.
     pub(crate) fn catch_up(&mut self, now: Time) {
+        if self.transmitter.rate == 0 {
+            self.catch_up_moving(now);
+            return self.count();
+        }
         while self.free_at() <= now && self.scheduled().is_some_and(|s| !s.is_idle()) {
             self.transmit(self.free_at());
         }
@@ -37,14 +41,14 @@ impl Direction {
     }
 
     /// The transmitter is free at `now` and takes the next packet.
-    fn transmit(&mut self, now: Time) {
+    pub(super) fn transmit(&mut self, now: Time) {
         let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
         match self.transit(now, &mut packet) {
-            Transit::Arrives(at) => _ = self.keep(at, packet.hop, &packet),
+            Transit::Arrives(at) => self.keep_in_place(at, &packet),
             Transit::Lost(at) => {
                 // Its arrival is an event all the same: the queue is looked at then.
                 packet.flags |= LOST;
-                self.keep(at, packet.hop, &packet);
+                self.keep_in_place(at, &packet);
                 if let Some(scheduled) = self.scheduled() {
                     scheduled.store.verdicts.untold.push(packet);
                 }

@@ -14,6 +14,7 @@ use bentpipe_cc::{Span, Time};
 
 use crate::link::backlog::Backlog;
 use crate::link::loss::LossModel;
+use crate::link::moving::Moving;
 use crate::link::packet::{CE, LOST, Packet};
 use crate::link::random::Stream;
 use crate::link::transmitter::Transmitter;
@@ -66,6 +67,8 @@ pub enum Refusal {
     Full,
     /// The queue has room, but its rule drops the packet early.
     Early,
+    /// The packet is inside, but a handover will flush it out of the queue before it is sent.
+    Flushed,
 }
 
 /// The answer to a packet that is pushed.
@@ -107,15 +110,25 @@ pub struct Promises {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transit {
     Refused(Refusal),
-    /// Taken, but lost on the way; it would have reached the far end at this time.
+    /// Taken, but lost on the way; it would have reached the far end at this time, or is lost at a handover then.
     Lost(Time),
     /// The packet will reach the far end at this time.
     Arrives(Time),
 }
 
-/// What a direction does besides taking all packets for which there is room.
+/// What a direction does besides taking all packets for which there is room, and sending them at one rate.
 #[derive(Debug)]
-enum Admission {
+pub(super) struct Behaviour {
+    pub(super) admission: Admission,
+    /// Its time line, if its rate, delay or losses change. The transmitter then has no rate of its own.
+    pub(super) moving: Option<Box<Moving>>,
+}
+
+/// Which packets a direction takes, and when.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// All for which there is room: drop-tail.
+    All,
     /// A queue decides on arrival.
     OnArrival(Box<dyn OnArrival>),
     /// A queue decides at departure, and hands packets over when the transmitter is free.
@@ -126,7 +139,7 @@ enum Admission {
 
 /// A random delay, uniform from 0 to `most`, excluded.
 #[derive(Debug)]
-struct Jitter {
+pub(super) struct Jitter {
     most: Span,
     stream: Stream,
 }
@@ -134,7 +147,7 @@ struct Jitter {
 /// One direction of a link at work.
 #[derive(Debug)]
 pub struct Direction {
-    transmitter: Transmitter,
+    pub(super) transmitter: Transmitter,
     delay: u64,
     /// Is it only a transmitter, a drop-tail queue and a delay?
     simple: bool,
@@ -148,9 +161,9 @@ pub struct Direction {
     /// Packets that will come out at the far end, in order. Packets handed on ahead of time are not among them.
     under_way: VecDeque<InFlight>,
     pub(crate) counts: Counts,
-    /// `None` for drop-tail, so that a link is no larger and costs no more for rules of other links.
-    admission: Option<Box<Admission>>,
-    losses: Vec<LossModel>,
+    /// `None` for drop-tail at one rate, so that a link is no larger and costs no more for rules of other links.
+    pub(super) behaviour: Option<Box<Behaviour>>,
+    pub(super) losses: Vec<LossModel>,
 }
 
 impl Direction {
@@ -165,7 +178,7 @@ impl Direction {
         };
         let mut bytes = matches!(room, Room::Bytes(_));
         let stream = Stream::new(seed, &format!("{name}/{}", plan.discipline.kind()));
-        let admission = match plan.discipline.plan().start(plan.queue, plan.rate_bps, stream) {
+        let mut admission = match plan.discipline.plan().start(plan.queue, plan.rate_bps, stream) {
             Rule::DropTail => None,
             Rule::OnArrival(rule) => {
                 bytes |= rule.counts_bytes();
@@ -177,13 +190,20 @@ impl Direction {
                 Some(Admission::Scheduled(Box::new(Scheduled::new(rule))))
             }
         };
+        let moving = plan.line.clone().map(|line| Box::new(Moving::new(line)));
+        // The path of a transmitter without a rate looks for a time line, so that other directions need not.
+        let rate = if moving.is_none() { plan.rate_bps } else { 0 };
+        if moving.is_some() {
+            admission.get_or_insert(Admission::All);
+        }
+        let behaviour = admission.map(|admission| Box::new(Behaviour { admission, moving }));
         Self {
-            simple: plan.rate_bps > 0 && losses.is_empty() && admission.is_none(),
+            simple: rate > 0 && losses.is_empty() && behaviour.is_none(),
             room,
             backlog: Backlog::new(bytes),
-            admission: admission.map(Box::new),
+            behaviour,
             losses,
-            ..Self::pure_delay(plan.delay, plan.rate_bps)
+            ..Self::pure_delay(plan.delay, rate)
         }
     }
 
@@ -205,8 +225,9 @@ impl Direction {
 
     /// A direction that holds each packet for a random part of `most`, drawn from `stream`, and keeps packets in order.
     pub(crate) fn jitter(most: Span, stream: Stream) -> Self {
-        let admission = Some(Box::new(Admission::Jitter(Jitter { most, stream })));
-        Self { admission, ..Self::pure_delay(Span::ZERO, 0) }
+        let admission = Admission::Jitter(Jitter { most, stream });
+        let behaviour = Some(Box::new(Behaviour { admission, moving: None }));
+        Self { behaviour, ..Self::pure_delay(Span::ZERO, 0) }
     }
 
     fn pure_delay(delay: Span, rate: u64) -> Self {
@@ -221,7 +242,7 @@ impl Direction {
             backlog: Backlog::new(false),
             under_way: VecDeque::new(),
             counts: Counts::default(),
-            admission: None,
+            behaviour: None,
             losses: Vec::new(),
         }
     }
@@ -234,14 +255,24 @@ impl Direction {
         match self.transit(now, &mut packet) {
             Transit::Refused(why) => Push::Dropped(why),
             Transit::Arrives(at) => {
-                self.keep(at, packet.hop, &packet);
+                self.keep_in_place(at, &packet);
                 Push::Taken
             }
             Transit::Lost(at) => {
                 packet.flags |= LOST;
-                self.keep(at, packet.hop, &packet);
+                self.keep_in_place(at, &packet);
                 Push::Lost
             }
+        }
+    }
+
+    /// [`Direction::keep`] for a packet that may overtake others.
+    pub(super) fn keep_in_place(&mut self, at: Time, packet: &Packet) {
+        self.keep(at, packet.hop, packet);
+        let mut place = self.under_way.len() - 1;
+        while place > 0 && self.under_way[place - 1].at > at {
+            self.under_way.swap(place - 1, place);
+            place -= 1;
         }
     }
 
@@ -276,13 +307,17 @@ impl Direction {
     /// The promises about packets of `size` bytes.
     pub fn promises(&self, size: u16) -> Promises {
         let (time, rest) = self.transmitter.time(size);
-        let pure = self.transmitter.rate == 0 && self.admission.is_none();
+        let pure = self.transmitter.rate == 0 && self.behaviour.is_none();
         let constant = pure || self.simple && rest == 0;
         let promises = Promises {
             in_order: !self.decides_at_departure(),
             least_delay: Span(self.delay),
             least_gap: Span(time),
             constant: constant.then(|| Span(time.saturating_add(self.delay))),
+        };
+        let promises = match self.behaviour.as_deref().and_then(|behaviour| behaviour.moving.as_deref()) {
+            Some(moving) => moving.promises(size, promises),
+            None => promises,
         };
         #[cfg(test)]
         let promises =
@@ -326,22 +361,23 @@ impl Direction {
         self.transmitter.busy += count * self.transmitter.time(size).0;
     }
 
-    /// Bits per second.
-    pub(crate) fn rate_bps(&self) -> u64 {
-        self.transmitter.rate
-    }
-
     /// The packets that wait in a queue that decides at departure.
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
-        match self.admission.as_deref_mut() {
-            Some(Admission::Scheduled(scheduled)) => Some(scheduled),
+        match self.behaviour.as_deref_mut() {
+            Some(Behaviour { admission: Admission::Scheduled(scheduled), .. }) => Some(scheduled),
             _ => None,
         }
     }
 
+    /// Its time line at work, if it has one.
+    pub(super) fn moving(&mut self) -> Option<&mut Moving> {
+        self.behaviour.as_deref_mut()?.moving.as_deref_mut()
+    }
+
     /// Does its queue decide at departure?
     pub(crate) fn decides_at_departure(&self) -> bool {
-        matches!(self.admission.as_deref(), Some(Admission::Scheduled(_)))
+        let admission = self.behaviour.as_deref().map(|behaviour| &behaviour.admission);
+        matches!(admission, Some(Admission::Scheduled(_)))
     }
 
     /// When the transmitter will have sent every packet that it has taken.
@@ -366,7 +402,7 @@ impl Direction {
 
     /// Has the queue room at `now`? It has been drained until then.
     #[inline(always)]
-    fn has_room(&self, now: Time, size: u16) -> bool {
+    pub(super) fn has_room(&self, now: Time, size: u16) -> bool {
         if self.transmitter.free_at <= now.0 {
             return true; // the packet goes straight to the transmitter
         }
@@ -390,9 +426,9 @@ impl Direction {
     }
 
     /// Does the queue take the packet? Marks the packet if the queue's rule says so.
-    fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
-        match self.admission.as_deref() {
-            None => self.has_room(now, packet.size),
+    pub(super) fn takes(&mut self, now: Time, packet: &mut Packet) -> bool {
+        match self.behaviour.as_deref().map(|behaviour| &behaviour.admission) {
+            None | Some(Admission::All) => self.has_room(now, packet.size),
             Some(Admission::OnArrival(_)) => self.judge(now, packet),
             Some(Admission::Scheduled(_) | Admission::Jitter(_)) => true,
         }
@@ -401,7 +437,8 @@ impl Direction {
     /// The same with a rule that decides on arrival.
     fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
         let arrival = self.arrival(now, packet);
-        let Some(Admission::OnArrival(rule)) = self.admission.as_deref_mut() else { return true };
+        let admission = self.behaviour.as_deref_mut().map(|behaviour| &mut behaviour.admission);
+        let Some(Admission::OnArrival(rule)) = admission else { return true };
         let verdict = rule.judge(&arrival);
         if verdict == Verdict::Mark {
             packet.flags |= CE;
@@ -410,16 +447,21 @@ impl Direction {
         verdict != Verdict::Drop
     }
 
-    /// When a pure delay lets go a packet that comes at `now`, its fixed delay apart.
-    fn held(&mut self, now: Time) -> u64 {
-        if let Some(Admission::Jitter(jitter)) = self.admission.as_deref_mut() {
-            // A draw is in (0, 1], so this is less than `most`.
-            let part = (1.0 - jitter.stream.uniform()) * jitter.most.0 as f64;
-            let free_at = &mut self.transmitter.free_at;
-            *free_at = (*free_at).max(now.0.saturating_add(part as u64));
-            return *free_at;
-        }
-        now.0
+    /// The same for a transmitter without a rate: a pure delay, a random one, or a time line.
+    #[inline(always)]
+    fn transit_without_rate(&mut self, now: Time, packet: &mut Packet) -> Transit {
+        let Some(behaviour) = self.behaviour.as_deref_mut() else {
+            return Transit::Arrives(self.arrival_of(now.0));
+        };
+        let Admission::Jitter(jitter) = &mut behaviour.admission else {
+            return self.transit_moving(now, packet);
+        };
+        // A draw is in (0, 1], so this is less than `most`.
+        let part = (1.0 - jitter.stream.uniform()) * jitter.most.0 as f64;
+        let free_at = &mut self.transmitter.free_at;
+        *free_at = (*free_at).max(now.0.saturating_add(part as u64));
+        let held = *free_at;
+        Transit::Arrives(self.arrival_of(held))
     }
 
     /// As [`Direction::push`] for a direction that promises order: gives the packet's fate, and does not keep the packet. Inlined, as each
@@ -459,8 +501,7 @@ impl Direction {
     #[inline(never)]
     fn transit_by_rules(&mut self, now: Time, packet: &mut Packet) -> Transit {
         if self.transmitter.rate == 0 {
-            let held = self.held(now);
-            return Transit::Arrives(self.arrival_of(held));
+            return self.transit_without_rate(now, packet);
         }
         self.backlog.drain(now.0);
         let has_room = self.has_room(now, packet.size);
@@ -484,7 +525,7 @@ impl Direction {
 
     /// A packet that comes at `now` waits until `begin`.
     #[inline(always)]
-    fn wait(&mut self, now: Time, begin: u64, size: u16) {
+    pub(super) fn wait(&mut self, now: Time, begin: u64, size: u16) {
         self.backlog.join(begin, size);
         self.counts.waited += u128::from(begin - now.0);
         self.counts.most = self.counts.most.max(self.backlog.packets());
@@ -503,7 +544,6 @@ impl Direction {
         if self.under_way.len() == self.under_way.capacity() {
             self.grow();
         }
-        debug_assert!(self.under_way.back().is_none_or(|last| last.at <= at));
         let tied = self.shared && self.under_way.back().is_some_and(|last| last.at == at);
         self.under_way.push_back(InFlight { at, packet: Packet { hop, ..*packet } });
         self.under_way.len() == 1 || tied && self.settle_last()

@@ -62,6 +62,16 @@ impl LossModel {
         Self { model, random }
     }
 
+    /// Sets the rate of a model that has one rate. If that changes, the next gap is drawn anew: the gaps have no memory.
+    pub(crate) fn set_rate(&mut self, new: f64) {
+        if let LossKind::Packets { rate, left } | LossKind::Bits { rate, left } = &mut self.model
+            && *rate != new
+        {
+            *rate = new;
+            *left = self.random.run_length(new);
+        }
+    }
+
     /// Is the next packet, of `size` bytes and fully sent at `sent`, lost? Call once for each packet, in order.
     pub(crate) fn strikes(&mut self, sent: Time, size: u16) -> bool {
         match &mut self.model {

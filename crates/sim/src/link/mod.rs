@@ -13,6 +13,7 @@
 //!     queue: QueueLimit::Packets(2),
 //!     discipline: Discipline::DropTail(DropTailPlan),
 //!     loss: vec![LossPlan::Trace { lost: [1].into() }],
+//!     line: None,
 //! };
 //! let mut direction = Direction::new(&plan, 1, "geo/forward");
 //!
@@ -39,8 +40,10 @@ mod departures;
 pub(crate) mod direction;
 pub(crate) mod ledger;
 mod loss;
+mod moving;
 pub(crate) mod packet;
 pub(crate) mod random;
+pub(crate) mod time_line;
 mod transmitter;
 
 pub use crate::queue::Class;

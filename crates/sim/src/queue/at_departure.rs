@@ -41,6 +41,9 @@ pub(crate) trait AtDeparture: fmt::Debug {
     /// The packet to send at `now`; `None` if nothing is left.
     fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet>;
 
+    /// Drops all that waits at `now`.
+    fn flush(&mut self, now: Time, store: &mut Store);
+
     /// Bytes that wait, by the counters of the queues.
     fn bytes(&self) -> u64;
 }
@@ -135,6 +138,12 @@ impl Scheduled {
         self.idle = packet.is_none();
         self.sent += u64::from(packet.is_some());
         packet
+    }
+
+    /// A handover at `now` drops all that waits. The transmitter finds out when it asks.
+    pub(crate) fn flush(&mut self, now: Time) {
+        self.watch(now);
+        self.rule.flush(now, &mut self.store);
     }
 
     /// Counts waiting times up to `now`.

@@ -119,6 +119,10 @@ impl AtDeparture for CodelQueue {
         self.codel.next(&self.plan, now, &mut self.fifo, store)
     }
 
+    fn flush(&mut self, _: Time, store: &mut Store) {
+        store.flush(&mut self.fifo);
+    }
+
     fn bytes(&self) -> u64 {
         self.fifo.bytes
     }

@@ -43,6 +43,8 @@ pub(crate) struct Context<'a> {
     pub(crate) rtt: Span,
     /// Their largest packet, bytes.
     pub(crate) wire: u32,
+    /// Rate or delays change, and nothing says which are nominal: these are those at 0 s.
+    pub(crate) guessed: bool,
     /// Length of the run.
     pub(crate) duration: Span,
     /// The queue's table in the scenario.
@@ -78,6 +80,13 @@ impl Context<'_> {
                 QueueLimit::Bytes(n)
             }
             QueueSize::Bdp(times) => {
+                if self.guessed {
+                    self.warnings.push(format!(
+                        "link {link}: {times} bdp is of rate and delay at 0 s, but they change; say which are meant, e.g. \
+                            nominal = {{ rate = \"{}\", delay = \"20 ms\" }}",
+                        self.rate
+                    ));
+                }
                 let packets = libm::round(self.bdp_bits(times) / (8.0 * f64::from(wire))) as u64;
                 if packets < MIN_BDP_PACKETS {
                     self.warnings.push(format!(

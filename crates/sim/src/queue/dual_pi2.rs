@@ -227,6 +227,12 @@ impl AtDeparture for DualPi2State {
         }
     }
 
+    fn flush(&mut self, now: Time, store: &mut Store) {
+        self.catch_up(now, store);
+        store.flush(&mut self.l4s.fifo);
+        store.flush(&mut self.classic.fifo);
+    }
+
     fn bytes(&self) -> u64 {
         self.l4s.fifo.bytes + self.classic.fifo.bytes
     }

@@ -226,6 +226,12 @@ impl AtDeparture for FqCodelState {
         }
     }
 
+    fn flush(&mut self, _: Time, store: &mut Store) {
+        // Lists stay as they are: a queue that is found empty leaves them.
+        self.queues.iter_mut().for_each(|queue| store.flush(&mut queue.fifo));
+        (self.packets, self.bytes) = (0, 0);
+    }
+
     fn bytes(&self) -> u64 {
         self.bytes
     }

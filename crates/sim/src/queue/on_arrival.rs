@@ -56,6 +56,10 @@ pub(crate) trait OnArrival: fmt::Debug {
     /// Decides about a packet.
     fn judge(&mut self, arrival: &Arrival) -> Verdict;
 
+    /// The transmitter could have sent so many bits a second, on average, since it became free. Told before a packet that finds it free,
+    /// where the rate changes.
+    fn set_rate(&mut self, _rate_bps: u64) {}
+
     /// Does it look at the bytes that wait even if the limit is in packets?
     fn counts_bytes(&self) -> bool {
         false

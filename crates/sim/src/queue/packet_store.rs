@@ -118,6 +118,13 @@ impl Store {
         fifo.bytes -= u64::from(packet.size);
         Some((since, packet))
     }
+
+    /// Drops all packets of `fifo`.
+    pub(crate) fn flush(&mut self, fifo: &mut Fifo) {
+        while let Some((_, packet)) = self.pop(fifo) {
+            self.verdicts.drop(packet);
+        }
+    }
 }
 
 /// What a queue has decided against packets.

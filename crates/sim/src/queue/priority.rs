@@ -88,6 +88,10 @@ impl AtDeparture for PriorityState {
         self.bands.iter_mut().find_map(|band| store.pop(band)).map(|(_, packet)| packet)
     }
 
+    fn flush(&mut self, _: Time, store: &mut Store) {
+        self.bands.iter_mut().for_each(|band| store.flush(band));
+    }
+
     fn bytes(&self) -> u64 {
         self.bands.iter().map(|band| band.bytes).sum()
     }

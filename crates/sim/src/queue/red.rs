@@ -188,6 +188,7 @@ impl QueuePlan for RedPlan {
 struct RedState {
     plan: RedPlan,
     limit: QueueLimit,
+    /// Of the transmitter; where that changes, on average since it became idle.
     rate_bps: u64,
     average: f64,
     /// Arrivals since the last drop or mark, and their bytes.
@@ -224,6 +225,10 @@ impl OnArrival for RedState {
             verdict = Verdict::Drop;
         }
         verdict
+    }
+
+    fn set_rate(&mut self, rate_bps: u64) {
+        self.rate_bps = rate_bps;
     }
 }
 

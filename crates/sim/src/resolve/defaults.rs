@@ -59,9 +59,11 @@ fn since_start(time: Time) -> Span {
 fn fill_link(link: &mut Link) {
     let forward = link.queue.get_or_insert_default().clone();
     let reverse = link.reverse.get_or_insert_with(Reverse::default);
-    reverse.rate.get_or_insert(link.rate);
-    // A direction without a delay has the satellite's.
-    reverse.delay = reverse.delay.or(link.delay);
+    // Where the forward direction has a file, rate and delay may be that file's. A direction without a delay has the satellite's.
+    if link.timeline.is_none() && reverse.timeline.is_none() {
+        reverse.rate = reverse.rate.take().or_else(|| link.rate.clone());
+        reverse.delay = reverse.delay.take().or_else(|| link.delay.clone());
+    }
     reverse.queue.get_or_insert(forward);
 }
 

@@ -8,6 +8,7 @@ use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
@@ -23,7 +24,7 @@ fn key_of(index: usize) -> Key {
 }
 
 /// The paths of the scenario's flows, one per table, with the numbers that determine the size of queues.
-pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, Error> {
+pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>, Error> {
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
@@ -38,7 +39,7 @@ pub(crate) fn paths(work: &Work<'_>, delays: &[Span]) -> Result<Vec<PathPlan>, E
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let crossed = there.iter().chain(&back).map(|direction| delays[direction.index()].0);
+        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
         let propagation = crossed.fold(2 * extra.0, u64::saturating_add);
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
@@ -117,6 +118,8 @@ pub(crate) fn expand(
                 extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
                 ack_jitter,
                 priority,
+                hints: Arc::default(),
+                path_hints: flow.path_hints,
                 source: source.clone(),
             });
         }

@@ -8,10 +8,11 @@ use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
 use crate::queue::{Context, Discipline, Queue, QueueLimit};
 use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, LossPlan};
+use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{BitRate, Duration};
-use crate::scenario::{Link, Loss, Satellite, text};
+use crate::scenario::{Link, Loss, Satellite, Varying, text};
 
 /// Largest trace file of losses, in bytes.
 const MAX_TRACE: u64 = 256 << 20;
@@ -24,53 +25,48 @@ struct Share {
     rtt: Span,
     /// Largest packet, bytes.
     wire: u32,
+    /// Some rate or delay of the paths changes, and nothing says which is nominal.
+    guessed: bool,
 }
 
 impl Work<'_> {
-    /// The propagation delays of all directions.
-    pub(super) fn delays(&mut self) -> Result<Vec<Span>, Error> {
-        let scenario = self.scenario;
-        let mut delays = Vec::with_capacity(2 * scenario.link.len());
-        for (name, link) in &scenario.link {
-            let key = Key::of(["link", name]);
-            let forward = match (&link.delay, &link.satellite) {
-                (Some(delay), None) => {
-                    if let Some((end, _)) =
-                        [("from", &link.from), ("to", &link.to)].iter().find(|(_, s)| s.is_some())
-                    {
-                        let message = "a station has no use next to delay; leave it out, or write \
-                            satellite instead of delay";
-                        return Err(self.error(&key.with(end), message));
-                    }
-                    delay.0
+    /// The delay of a link's forward direction as its keys give it; `None` if only a time line does.
+    pub(super) fn delay(
+        &mut self,
+        name: &str,
+        link: &Link,
+        in_file: bool,
+        key: &Key,
+    ) -> Result<Option<Varying<Duration>>, Error> {
+        match (&link.delay, &link.satellite) {
+            (Some(delay), None) => {
+                if let Some((end, _)) =
+                    [("from", &link.from), ("to", &link.to)].iter().find(|(_, s)| s.is_some())
+                {
+                    let message = "a station has no use next to delay; leave it out, or write \
+                        satellite instead of delay";
+                    return Err(self.error(&key.with(end), message));
                 }
-                (None, Some(satellite)) => self.hops(name, link, satellite, &key)?,
-                (Some(_), Some(_)) => {
-                    let message =
-                        "the satellite already gives the delay; leave out one of delay and satellite";
-                    return Err(self.error(&key.with("delay"), message));
-                }
-                (None, None) if link.from.is_some() || link.to.is_some() => {
-                    let message = "is missing; stations need e.g. satellite = { geo = \"100E\" }";
-                    return Err(self.error(&key.with("satellite"), message));
-                }
-                (None, None) => {
-                    let message = "is missing; add e.g. delay = \"250 ms\", or from, to and \
-                        satellite = { geo = \"100E\" }";
-                    return Err(self.error(&key.with("delay"), message));
-                }
-            };
-            self.check_delay(forward, &key.with("delay"))?;
-            let reverse = match link.reverse.as_ref().and_then(|r| r.delay) {
-                Some(delay) => {
-                    self.check_delay(delay.0, &key.with("reverse").with("delay"))?;
-                    delay.0
-                }
-                None => forward,
-            };
-            delays.extend([forward, reverse]);
+                Ok(Some(delay.clone()))
+            }
+            (None, Some(satellite)) => {
+                Ok(Some(Varying::Constant(Duration(self.hops(name, link, satellite, key)?))))
+            }
+            (Some(_), Some(_)) => {
+                let message = "the satellite already gives the delay; leave out one of delay and satellite";
+                Err(self.error(&key.with("delay"), message))
+            }
+            (None, None) if link.from.is_some() || link.to.is_some() => {
+                let message = "is missing; stations need e.g. satellite = { geo = \"100E\" }";
+                Err(self.error(&key.with("satellite"), message))
+            }
+            (None, None) if in_file => Ok(None),
+            (None, None) => {
+                let message = "is missing; add e.g. delay = \"250 ms\", or from, to and \
+                    satellite = { geo = \"100E\" }";
+                Err(self.error(&key.with("delay"), message))
+            }
         }
-        Ok(delays)
     }
 
     /// Delay from station to satellite to station, or of one of the two hops.
@@ -125,7 +121,7 @@ impl Work<'_> {
         })
     }
 
-    pub(super) fn links(&mut self, delays: &[Span], paths: &[PathPlan]) -> Result<Vec<LinkPlan>, Error> {
+    pub(super) fn links(&mut self, courses: &[Course], paths: &[PathPlan]) -> Result<Vec<LinkPlan>, Error> {
         let scenario = self.scenario;
         let mut links = Vec::with_capacity(scenario.link.len());
         for (index, (name, link)) in scenario.link.iter().enumerate() {
@@ -135,40 +131,55 @@ impl Work<'_> {
                 self.warnings.push(format!("link {name}: no flow crosses it"));
             }
             let there_and_back = [DirectionId::forward(index), DirectionId::forward(index).opposite()];
-            let [delay, delay_back] = there_and_back.map(|direction| delays[direction.index()]);
+            let [course, course_back] = there_and_back.map(|direction| &courses[direction.index()]);
+            let guessed = |direction: &DirectionId| courses[direction.index()].guessed;
+            let mut crossed = crossing.iter().flat_map(|path| path.there.iter().chain(&path.back));
             let share = Share {
-                rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(delay + delay_back),
+                rtt: crossing.iter().map(|p| p.base_rtt).max().unwrap_or(course.delay + course_back.delay),
                 wire: crossing.iter().map(|p| p.wire).max().unwrap_or(DEFAULT_WIRE),
+                guessed: crossed.any(guessed) || there_and_back.iter().any(guessed),
             };
-            let rate_bps = self.rate(link.rate, &key.with("rate"))?;
             let there = link.queue.as_ref();
             let queue_key = key.with("queue");
-            let (queue, discipline) = self.queue(name, there, link.rate, &share, &queue_key)?;
-            let forward = DirectionPlan {
-                rate_bps,
-                delay,
-                queue,
-                discipline,
-                loss: self.losses(&link.loss, &key.with("loss"))?,
-            };
+            let (queue, discipline) = self.queue(name, there, course.rate, &share, &queue_key)?;
+            let forward = self.direction(course, queue, discipline, &link.loss, &key)?;
             let back = link.reverse.clone().unwrap_or_default();
             let key = key.with("reverse");
-            let rate = back.rate.unwrap_or(link.rate);
-            let rate_bps = self.rate(rate, &key.with("rate"))?;
             let queue_key = if back.queue.is_some() { key.with("queue") } else { queue_key };
             let name_back = format!("{name}, reverse");
-            let (queue, discipline) =
-                self.queue(&name_back, back.queue.as_ref().or(there), rate, &share, &queue_key)?;
-            let reverse = DirectionPlan {
-                rate_bps,
-                delay: delay_back,
-                queue,
-                discipline,
-                loss: self.losses(&back.loss, &key.with("loss"))?,
-            };
+            let queue = back.queue.as_ref().or(there);
+            let (queue, discipline) = self.queue(&name_back, queue, course_back.rate, &share, &queue_key)?;
+            let reverse = self.direction(course_back, queue, discipline, &back.loss, &key)?;
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }
         Ok(links)
+    }
+
+    /// A direction of this course, with this queue; `key` is its place in the scenario.
+    fn direction(
+        &self,
+        course: &Course,
+        queue: QueueLimit,
+        discipline: Discipline,
+        losses: &[Loss],
+        key: &Key,
+    ) -> Result<DirectionPlan, Error> {
+        let (rate_bps, delay, line) = (course.rate.0, course.delay, course.line.clone());
+        let key = key.with("loss");
+        let mut loss = self.losses(losses, &key)?;
+        if let Some(line) = line.as_ref().filter(|line| line.sets_loss) {
+            let now = line.steps()[0].loss_rate;
+            match &mut loss[..] {
+                [] => loss.push(LossPlan::PacketError { rate: now }),
+                [LossPlan::PacketError { rate } | LossPlan::BitError { rate }] => *rate = now,
+                _ => {
+                    let message = "the time line sets a loss rate, which is that of one packet-error or bit-error; \
+                        leave out other losses, or the column loss_rate";
+                    return Err(self.error(&key, message));
+                }
+            }
+        }
+        Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line })
     }
 
     /// The room and the discipline of the queue of one direction called `link`; `key` is its place in the scenario.
@@ -180,10 +191,10 @@ impl Work<'_> {
         share: &Share,
         key: &Key,
     ) -> Result<(QueueLimit, Discipline), Error> {
-        let Share { rtt, wire } = *share;
+        let Share { rtt, wire, guessed } = *share;
         let (duration, origin) = (self.scenario.duration.0, &self.scenario.origin);
         let warnings = &mut self.warnings;
-        let mut context = Context { link, rate, rtt, wire, duration, key, origin, warnings };
+        let mut context = Context { link, rate, rtt, wire, guessed, duration, key, origin, warnings };
         queue.unwrap_or(&Queue::default()).resolve(&mut context)
     }
 

@@ -5,6 +5,8 @@ mod defaults;
 mod flows;
 mod links;
 pub mod plan;
+pub(crate) mod time_line_file;
+mod time_lines;
 pub(crate) mod work;
 
 use bentpipe_cc::Span;
@@ -51,9 +53,9 @@ fn make(scenario: &Scenario) -> Result<Plan, Error> {
         let message = "there is no flow; add a table [[flow]] with cc = \"reno\" and path = [\"sat\"]";
         return Err(work.error(&Key::of(["flow"]), message));
     }
-    let delays = work.delays()?;
-    let paths = flows::paths(&work, &delays)?;
-    let links = work.links(&delays, &paths)?;
+    let courses = work.courses()?;
+    let paths = flows::paths(&work, &courses)?;
+    let links = work.links(&courses, &paths)?;
     let flows = flows::expand(&mut work, &paths, &links)?;
     let record = work.record(&flows, links.len())?;
     Ok(Plan { seed: scenario.seed, duration, record, links, flows, warnings: work.warnings })

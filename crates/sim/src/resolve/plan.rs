@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bentpipe_cc::registry::Value;
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::{PathChange, Span, Time};
 use bentpipe_tcp::Options;
 
+pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
@@ -111,9 +112,9 @@ impl Plan {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionPlan {
-    /// Bits per second.
+    /// Bits per second; with a time line the nominal rate, by which queues and reports go.
     pub rate_bps: u64,
-    /// Propagation delay, one way.
+    /// Propagation delay, one way; with a time line the nominal one.
     pub delay: Span,
     /// Room in the queue, the packet in transmission not counted.
     pub queue: QueueLimit,
@@ -121,6 +122,24 @@ pub struct DirectionPlan {
     pub discipline: Discipline,
     /// Loss models; a packet is lost if any of them says so.
     pub loss: Vec<LossPlan>,
+    /// Rate, delay and loss rate over time, if any of them changes.
+    pub line: Option<TimeLine>,
+}
+
+impl DirectionPlan {
+    /// The instants at which its path changes hands, in order, until the end of the run: at each of them a sender may be told with the hint
+    /// `path_change`. Empty without a time line.
+    pub fn handovers(&self) -> &[Time] {
+        self.line.as_ref().map_or(&[], |line| line.handovers())
+    }
+
+    /// Bits that it can send in an interval.
+    pub(crate) fn bits(&self, from: Time, to: Time) -> u128 {
+        match &self.line {
+            Some(line) => line.bits(from, to),
+            None => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
+        }
+    }
 }
 
 /// A loss model of one direction. Loss strikes after the queue: a lost packet has used its share of the rate.
@@ -184,8 +203,21 @@ pub struct FlowPlan {
     pub ack_jitter: Span,
     /// Band in links with priority queueing, 0 first.
     pub priority: u8,
+    /// What its sender's host may learn of its path, in order of time.
+    pub hints: Arc<[Hint]>,
+    /// Does its controller get the hints? `None`: if it uses them.
+    pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
+}
+
+/// A hint about the path of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// When the host of the sender learns of it.
+    pub at: Time,
+    /// What it learns.
+    pub change: PathChange,
 }
 
 #[cfg(test)]
@@ -202,6 +234,8 @@ impl FlowPlan {
             extra_delay: Span::ZERO,
             ack_jitter: Span::ZERO,
             priority: 0,
+            hints: Arc::default(),
+            path_hints: None,
             source: Arc::new(source),
         }
     }

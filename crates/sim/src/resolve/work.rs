@@ -8,9 +8,9 @@ use crate::scenario::units::{BitRate, Duration};
 use crate::scenario::{Scenario, schema, text};
 
 /// Longest propagation delay: a day.
-const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
+pub(super) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
 /// Highest rate, bits per second.
-const MAX_RATE: u64 = 100_000_000_000_000;
+pub(super) const MAX_RATE: u64 = 100_000_000_000_000;
 
 /// A plan in the making.
 pub(crate) struct Work<'a> {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
+pub use crate::scenario::moving::{
+    Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
+};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 
 /// Links, flows, duration, seed, and what to record.
@@ -63,11 +66,29 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Bits per second on the wire.
-    pub rate: BitRate,
-    /// Propagation delay, one way. Either this, or `satellite` with `from`, `to` or both.
+    /// Bits per second on the wire: one rate, or a list such as [["0 s", "100 Mbit/s"], ["15 s", "60 Mbit/s"]]. Rate 0 in a list holds
+    /// packets in the transmitter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
+    pub rate: Option<Varying<BitRate>>,
+    /// Propagation delay, one way, or a list as for `rate`. Either this, or `satellite` with `from`, `to` or both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Varying<Duration>>,
+    /// A file with rate, delay, losses and handovers over time: its name, or a table with options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<TimelineFile>,
+    /// Is the path there? A list such as [["0 s", true], ["14.5 s", false], ["15 s", true]]; while it is not, nothing is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Vec<(Duration, bool)>>,
+    /// Rate and delay of which `1 bdp` in a queue is, where they change. Default: a plain `rate` or `delay` beside a file that sets it;
+    /// without one the values at 0 s, with a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<Nominal>,
+    /// May a packet overtake another when the delay shrinks? Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<bool>,
+    /// What happens when the path changes hands, and when it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverKeys>,
     /// Ground station that sends up to the satellite; without `to` the link is the up hop alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -89,17 +110,31 @@ pub struct Link {
     pub reverse: Option<Reverse>,
 }
 
-/// What differs in the return direction of a link: rate, delay and queue default to those of the forward one,
-/// loss to none.
+/// What differs in the return direction of a link. All but losses are by default those of the forward one; losses are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
-    /// Bits per second on the wire.
+    /// Bits per second on the wire: one rate, or a list. It goes before the forward direction's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<BitRate>,
-    /// Propagation delay, one way.
+    pub rate: Option<Varying<BitRate>>,
+    /// Propagation delay, one way, or a list. It goes before the forward direction's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
+    pub delay: Option<Varying<Duration>>,
+    /// A file of this direction's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<TimelineFile>,
+    /// Is the path there?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Vec<(Duration, bool)>>,
+    /// Rate and delay of which `1 bdp` in a queue is, where they change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<Nominal>,
+    /// May a packet overtake another when the delay shrinks?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<bool>,
+    /// What happens when the path changes hands, and when it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverKeys>,
     /// Queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -330,6 +365,16 @@ pub struct Flow {
     /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<bool>,
+    /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
+    /// terminal next to the host can know that. Default: yes, if the controller uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_hints: Option<bool>,
+    /// The host learns so long after each handover: for a host that is not next to the terminal. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_delay: Option<Duration>,
+    /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_lead: Option<Duration>,
 }
 
 /// What a flow sends.

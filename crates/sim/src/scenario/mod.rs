@@ -2,6 +2,7 @@
 
 pub mod error;
 mod keys;
+mod moving;
 pub(crate) mod random;
 mod read;
 pub(crate) mod schema;

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// - 2: all times are whole milliseconds, so that many events fall on one instant;
 /// - 3: packets take no time or a nanosecond, and so do many links.
 ///
-/// `losses` is the file that loss models of kind "trace" name.
+/// `losses` is the file that loss models of kind "trace" name. Beside it stand the time lines `time_line.csv` and `delays.csv`.
 pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     let mut bytes = Unstructured::new(bytes);
     let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
@@ -164,7 +164,77 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
+        if self.one_in(3) {
+            self.moves(&mut link);
+        }
+        if link["reverse"].is_object() && self.one_in(6) {
+            self.moves(&mut link["reverse"]);
+        }
         link
+    }
+
+    /// Lets the rate, the delay or the losses of a direction change, or its path change hands.
+    fn moves(&mut self, link: &mut Value) {
+        match self.to(5) {
+            0 => {
+                link["rate"] = self.steps(|draw| if draw.one_in(4) { json!("0 bit/s") } else { draw.rate() })
+            }
+            1 if link["delay"].is_string() => link["delay"] = self.steps(Self::delay),
+            2 => link["timeline"] = self.file("delays.csv"),
+            3 => {
+                link["timeline"] = self.file("time_line.csv");
+                link["loss"] =
+                    if self.one_in(2) { json!([]) } else { json!({ "kind": "bit-error", "rate": 0.0 }) };
+            }
+            _ => {}
+        }
+        if link["timeline"].is_null() && self.one_in(3) {
+            link["up"] = self.steps(|draw| json!(!draw.one_in(3)));
+        }
+        if self.one_in(2) {
+            link["nominal"] = json!({ "rate": self.rate(), "delay": self.delay() });
+        }
+        if self.one_in(4) {
+            link["reorder"] = json!(true);
+        }
+        if self.to(3) > 0 {
+            let mut handover = json!({
+                "in_flight": self.pick(&["delivered", "lost"]), "queue": self.pick(&["kept", "flushed"]),
+            });
+            if self.one_in(2) {
+                handover["every"] = self.time(20, [2_000, 1_000, 100, 90_000]);
+                handover["first"] = self.time(0, [2_000, 1_000, 100, 90_000]);
+            }
+            if self.one_in(3) {
+                let at = self.to(3);
+                handover["at"] = (0..at).map(|_| self.time(0, [3_000, 2_000, 500, 100_000])).collect();
+            }
+            if self.one_in(2) {
+                handover["outage"] = self.time(0, [700, 300, 9, 20_000]);
+            }
+            link["handover"] = handover;
+        }
+    }
+
+    /// A few instants, the first 0, and a value at each.
+    fn steps(&mut self, mut value: impl FnMut(&mut Self) -> Value) -> Value {
+        let (mut at, mut list) = (0, Vec::new());
+        for _ in 0..=self.to(5) {
+            list.push(json!([self.span(at), value(self)]));
+            at += 1 + self.to(self.by([1_500, 1_000, 40, 50_000]));
+        }
+        json!(list)
+    }
+
+    /// A time line file, which stands beside that of the losses.
+    fn file(&mut self, name: &str) -> Value {
+        let file = std::path::Path::new(self.losses).with_file_name(name);
+        let mut table =
+            json!({ "file": file, "repeat": self.one_in(2), "delay": self.pick(&["lines", "steps"]) });
+        if self.one_in(3) {
+            table["offset"] = self.time(0, [2_900, 2_900, 2_900, 1_000_000]);
+        }
+        table
     }
 
     /// A delay, or stations and a satellite that they see.
@@ -395,6 +465,7 @@ impl Draw<'_> {
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
         let bounded = !flow["receive_window"].is_null();
+        let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
@@ -402,6 +473,7 @@ impl Draw<'_> {
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
+                "hint_delay" => !leads,
                 _ => !value.is_null(),
             });
         }

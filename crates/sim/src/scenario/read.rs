@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::scenario::error::{Error, Key, Origin};
-use crate::scenario::keys::{Loss, Scenario};
+use crate::scenario::keys::{Loss, Scenario, TimelineFile};
 use crate::scenario::{schema, text};
 
 impl Scenario {
@@ -60,7 +60,7 @@ impl Scenario {
         }
     }
 
-    /// Makes the names of trace files relative to the working directory instead of to `directory`.
+    /// Makes the names of trace files and time lines relative to the working directory instead of to `directory`.
     fn anchor(&mut self, directory: &Path) {
         for link in self.link.values_mut() {
             let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.loss);
@@ -68,6 +68,10 @@ impl Scenario {
                 if let Loss::Trace { file } = loss {
                     *file = directory.join(&*file).display().to_string();
                 }
+            }
+            let back = link.reverse.iter_mut().flat_map(|reverse| &mut reverse.timeline);
+            for file in link.timeline.iter_mut().chain(back).map(TimelineFile::file_mut) {
+                *file = directory.join(&*file).display().to_string();
             }
         }
     }

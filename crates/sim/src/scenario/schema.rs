@@ -90,6 +90,7 @@ fn walk(schema: &Value, value: &Value, at: &Key) -> Result<(), Mistake> {
             let schema = if tagged { pick(&fitting, map, at)? } else { first };
             walk_object(schema, map, at)
         }
+        Value::Array(items) if first["prefixItems"].is_array() => walk_pair(&first["prefixItems"], items, at),
         Value::Array(items) => {
             let mut each = items.iter().enumerate();
             each.try_for_each(|(i, item)| walk(&first["items"], item, &at.with(i)))
@@ -98,6 +99,26 @@ fn walk(schema: &Value, value: &Value, at: &Key) -> Result<(), Mistake> {
         Value::Number(number) => walk_number(first, number).map_err(|message| (at.clone(), message)),
         Value::Bool(_) | Value::Null => Ok(()),
     }
+}
+
+/// A list of so many items, each of its own kind.
+fn walk_pair(schemas: &Value, items: &[Value], at: &Key) -> Result<(), Mistake> {
+    let schemas = schemas.as_array().map_or(&[][..], Vec::as_slice);
+    if items.len() != schemas.len() {
+        let example = |schema: &Value| match &alternatives(schema)[0]["examples"][0] {
+            Value::Null => "true".to_owned(),
+            example => example.to_string(),
+        };
+        let example: Vec<String> = schemas.iter().map(example).collect();
+        let message = format!(
+            "has {} items; it must be an instant and a value, e.g. [{}]",
+            items.len(),
+            example.join(", ")
+        );
+        return Err((at.clone(), message));
+    }
+    let mut each = schemas.iter().zip(items).enumerate();
+    each.try_for_each(|(i, (schema, item))| walk(schema, item, &at.with(i)))
 }
 
 fn wrong_type(allowed: &[&Value], value: &Value) -> String {

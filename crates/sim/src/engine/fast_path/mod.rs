@@ -103,6 +103,7 @@ impl FastPath {
             if run.network.flows[f].stop < NEVER {
                 run.schedule(run.network.flows[f].stop, &Timer::Stop(f));
             }
+            run.expect_hint(f);
         }
         if let Some(first) = run.network.recorder.first_tick() {
             run.schedule(first, &Timer::Tick);

@@ -61,13 +61,12 @@ def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
 
 
 def mean_rate_bps(frame: pl.DataFrame) -> float | None:
-    """The mean over time of the rate, dark times included as they stand in the column; None without a
-    rate."""
+    """The mean rate over time, dark times included as they stand there; None without a rate."""
     return _mean(frame, "rate_bps") if "rate_bps" in frame.columns else None
 
 
 def _mean(frame: pl.DataFrame, name: str) -> float:
-    """The mean over time, of delays along straight lines, of others in steps. Of one row, its value."""
+    """The mean over time: of delays along straight lines, of others in steps."""
     values, times = frame[name].to_numpy(), frame["t_s"].to_numpy()
     if len(values) == 1:
         return float(values[0])

@@ -1,0 +1,243 @@
+//! A direction with a time line at work.
+//!
+//! Its transmitter does work in parts of a bit (10^-9 bit), of which a rate of 1 bit/s does one a nanosecond. What is left of a packet when
+//! the rate changes is done at the new rate. A packet is sent in whole nanoseconds; the work left of the last one is added to the next
+//! packet. So no rounding adds up.
+//!
+//! All instants of which a packet asks go forward: steps, legs and handovers are found by cursors.
+
+use bentpipe_cc::{Span, Time};
+
+use crate::link::direction::{Admission, Behaviour, Direction, Promises, Refusal, Transit};
+use crate::link::loss::LossModel;
+use crate::link::packet::Packet;
+use crate::link::time_line::{LATEST, PARTS, TimeLine};
+use crate::link::transmitter::Transmitter;
+
+/// The state of a time line at work.
+#[derive(Debug)]
+pub(crate) struct Moving {
+    pub(super) line: TimeLine,
+    /// The step and the leg in which the transmitter becomes free.
+    step: usize,
+    leg: usize,
+    /// The first handover after the last packet came, or after the last choice of a queue that decides at departure.
+    flush: usize,
+    /// The first handover after the beginning of the last transmission.
+    air: usize,
+    /// Work left of the last packet, less than a nanosecond's.
+    carry: u64,
+    /// When the packet ahead reaches the far end.
+    ahead: u64,
+    /// A size and a rate, the time of a packet, and the remainder of its work. A division costs more than the rest.
+    usual: (u16, u64),
+    whole: u64,
+    rest: u64,
+}
+
+/// The end of a transmission.
+struct Sent {
+    at: u64,
+    /// How long the packet takes alone at the rate with which its last bit was sent; `None` if a handover cut it short.
+    alone: Option<u64>,
+}
+
+impl Moving {
+    /// The time line before the run begins.
+    pub(super) fn new(line: TimeLine) -> Self {
+        Self { line, step: 0, leg: 0, flush: 0, air: 0, carry: 0, ahead: 0, usual: (0, 0), whole: 0, rest: 0 }
+    }
+
+    /// What such a direction promises about packets of `size` bytes; `fixed` is what its queue allows.
+    pub(super) fn promises(&self, size: u16, fixed: Promises) -> Promises {
+        // A packet arrives at least its own transmission time after the packet ahead, and that is least at the highest rate.
+        let gap = Transmitter::new(self.line.highest_rate()).time(size).0;
+        Promises {
+            in_order: fixed.in_order && !self.line.reorder,
+            least_delay: self.line.least_delay(),
+            least_gap: if self.line.reorder { Span::ZERO } else { Span(gap) },
+            constant: None,
+        }
+    }
+
+    /// The handover at which packets that wait are dropped, the first after those that have been made; the end of time if there is none.
+    pub(super) fn next_flush(&self) -> Time {
+        let next = self.line.handovers().get(self.flush).filter(|_| self.line.handover.flushes);
+        next.copied().unwrap_or(Time::MAX)
+    }
+
+    /// That handover has been made.
+    pub(super) fn flushed(&mut self) {
+        self.flush += 1;
+    }
+
+    /// The handover at which a packet that comes at `now`, and would be sent from `begin` on, is dropped.
+    fn drops(&mut self, now: Time, begin: u64) -> Option<u64> {
+        while self.next_flush() <= now {
+            self.flushed();
+        }
+        Some(self.next_flush().0).filter(|&at| at <= begin)
+    }
+
+    /// The first handover after `begin`, if packets on the air are lost then.
+    fn loses(&mut self, begin: u64) -> Option<u64> {
+        if !self.line.handover.loses {
+            return None;
+        }
+        let handovers = self.line.handovers();
+        while handovers.get(self.air).is_some_and(|at| at.0 <= begin) {
+            self.air += 1;
+        }
+        handovers.get(self.air).map(|at| at.0)
+    }
+
+    /// The mean rate in bits per second from `from`, when the transmitter became free, to `to`.
+    pub(super) fn mean_rate(&self, from: u64, to: u64) -> u64 {
+        let work = self.line.work(self.step, from, to);
+        work.checked_div(u128::from(to.saturating_sub(from))).unwrap_or(0) as u64
+    }
+
+    /// Goes forward to the step of `at`.
+    #[inline]
+    fn go_to(&mut self, at: u64) {
+        while self.line.end_of_step(self.step) <= at && at < LATEST {
+            self.step += 1;
+        }
+    }
+
+    /// The delay of a packet whose transmission ends at `at`, ns.
+    #[inline]
+    fn delay(&mut self, at: u64) -> u64 {
+        while self.line.end_of_leg(self.leg) <= at && at < LATEST {
+            self.leg += 1;
+        }
+        self.line.delay(self.leg, at)
+    }
+
+    /// How long a packet of `size` takes alone at a rate above zero, ns, and the remainder of its work.
+    fn alone(&mut self, size: u16, rate: u64) -> (u64, u64) {
+        if self.usual != (size, rate) {
+            let work = u64::from(size) * 8 * PARTS;
+            (self.usual, self.whole, self.rest) = ((size, rate), work / rate, work % rate);
+        }
+        (self.whole, self.rest)
+    }
+
+    /// Sends `size` bytes from `begin` on, or until the handover at `cut`.
+    fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> Sent {
+        self.go_to(begin);
+        let (mut from, cut) = (begin, cut.unwrap_or(u64::MAX));
+        let carry = std::mem::take(&mut self.carry);
+        let mut work = u64::from(size) * 8 * PARTS + carry;
+        while from < LATEST {
+            if from == cut {
+                return Sent { at: from, alone: None };
+            }
+            let rate = self.line.steps()[self.step].rate_bps;
+            let end = self.line.end_of_step(self.step).min(cut);
+            if rate > 0 {
+                let (whole, rest) = self.alone(size, rate);
+                let room = end - from;
+                let (time, rest) = match rest + carry {
+                    _ if from > begin || carry >= rate => (work / rate, work % rate),
+                    rest if rest >= rate => (whole + 1, rest - rate),
+                    rest => (whole, rest),
+                };
+                if time < room || time == room && rest == 0 {
+                    self.carry = rest;
+                    return Sent { at: from + time, alone: Some(whole) };
+                }
+                work -= room * rate;
+            }
+            from = end;
+            self.go_to(end);
+        }
+        Sent { at: LATEST, alone: Some(0) } // it is held for ever
+    }
+}
+
+impl Direction {
+    /// [`Direction::transit`] where rate, delay or losses change.
+    #[inline(never)]
+    pub(super) fn transit_moving(&mut self, now: Time, packet: &mut Packet) -> Transit {
+        self.backlog.drain(now.0);
+        let free_at = self.free_at().0;
+        let has_room = self.has_room(now, packet.size);
+        self.tell_rate(free_at, now);
+        if !self.takes(now, packet) {
+            self.counts.dropped_queue += 1;
+            return Transit::Refused(if has_room { Refusal::Early } else { Refusal::Full });
+        }
+        let begin = free_at.max(now.0);
+        let Some(moving) = self.moving() else { return Transit::Refused(Refusal::Full) };
+        if let Some(at) = moving.drops(now, begin) {
+            self.wait(now, at, packet.size);
+            self.counts.dropped_queue += 1;
+            return Transit::Refused(Refusal::Flushed);
+        }
+        let cut = moving.loses(begin);
+        let sent = moving.send(begin, packet.size, cut);
+        moving.go_to(sent.at);
+        let mut arrival = sent.at.saturating_add(moving.delay(sent.at));
+        if !moving.line.reorder {
+            arrival = arrival.max(moving.ahead.saturating_add(sent.alone.unwrap_or(0)));
+        }
+        let cut = cut.filter(|&at| at < arrival || sent.alone.is_none());
+        if cut.is_none() {
+            moving.ahead = arrival;
+        }
+        let line = &moving.line;
+        let loss_rate = line.sets_loss.then(|| line.steps()[moving.step].loss_rate);
+        if begin > now.0 {
+            self.wait(now, begin, packet.size);
+        }
+        let Transmitter { free_at, busy, .. } = &mut self.transmitter;
+        (*free_at, *busy) = (sent.at, *busy + (sent.at - begin));
+        let struck = self.strikes(loss_rate, Time(sent.at), packet.size);
+        let lost = struck || cut.is_some();
+        self.counts.dropped_error += u64::from(lost);
+        let at = Time(cut.unwrap_or(arrival));
+        if lost { Transit::Lost(at) } else { Transit::Arrives(at) }
+    }
+
+    /// Tells a rule that decides on arrival the mean rate since the transmitter became free, if that is before `now`.
+    fn tell_rate(&mut self, free_at: u64, now: Time) {
+        if let Some(Behaviour { admission: Admission::OnArrival(rule), moving: Some(moving) }) =
+            self.behaviour.as_deref_mut()
+            && free_at < now.0
+        {
+            rule.set_rate(moving.mean_rate(free_at, now.0));
+        }
+    }
+
+    /// Do its loss models strike a packet that is sent at `sent`? Each of them sees it.
+    fn strikes(&mut self, loss_rate: Option<f64>, sent: Time, size: u16) -> bool {
+        let strikes = |lost: bool, loss: &mut LossModel| {
+            loss_rate.into_iter().for_each(|rate| loss.set_rate(rate));
+            loss.strikes(sent, size) || lost
+        };
+        self.losses.iter_mut().fold(false, strikes)
+    }
+
+    /// [`Direction::catch_up`] where rate, delay or losses change: the choices, and the packets dropped at handovers.
+    #[inline(never)]
+    pub(super) fn catch_up_moving(&mut self, now: Time) {
+        loop {
+            let free_at = self.free_at();
+            let Some(idle) = self.scheduled().map(|scheduled| scheduled.is_idle()) else { return };
+            let Some(moving) = self.moving() else { return };
+            let flush = moving.next_flush();
+            // Of one instant the handover comes first.
+            if flush <= now && (idle || flush <= free_at) {
+                moving.flushed();
+                if let Some(scheduled) = self.scheduled() {
+                    scheduled.flush(flush);
+                }
+            } else if free_at <= now && !idle {
+                self.transmit(free_at);
+            } else {
+                return;
+            }
+        }
+    }
+}

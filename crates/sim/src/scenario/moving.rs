@@ -1,0 +1,143 @@
+//! The keys of a link whose rate, delay or losses change, or whose path changes hands.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::units::{BitRate, Duration};
+
+/// A quantity: one value, or a list of instants and the values from then on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum Varying<Q> {
+    /// The same in the whole run.
+    Constant(Q),
+    /// Steps, the first at "0 s".
+    Steps(Vec<(Duration, Q)>),
+}
+
+/// A file that says how a link changes over time, and how it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum TimelineFile {
+    /// The name of the file.
+    Name(String),
+    /// The name, and options.
+    Table(TimelineTable),
+}
+
+/// A time line file with options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimelineTable {
+    /// CSV or Parquet with the columns t_s, rate_bps, delay_s, loss_rate, up and handover. A relative name starts from the directory of the
+    /// scenario file.
+    pub file: String,
+    /// Start again after the last row, which is the end and whose values are not used. Otherwise the last values stay. Default no.
+    #[serde(default)]
+    pub repeat: bool,
+    /// The delay between two rows. Default "lines".
+    #[serde(default)]
+    pub delay: Between,
+    /// The instant of the file at which the run begins. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Duration>,
+}
+
+/// The delay between two rows of a time line file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Between {
+    /// A straight line; a step where the path changes hands or is dark.
+    #[default]
+    Lines,
+    /// The delay of the row before.
+    Steps,
+}
+
+/// Rate and delay by which a bandwidth-delay product goes where they change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nominal {
+    /// Bits per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Propagation delay, one way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// When a path changes hands, and what becomes of packets then. Instants stand in the time line file too; without its column `handover`,
+/// each change of `up` from true to false is one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandoverKeys {
+    /// Packets of which a part is sent, and that have not reached the far end. Default "delivered".
+    #[serde(default)]
+    pub in_flight: OnAir,
+    /// Packets that wait. Default "kept".
+    #[serde(default)]
+    pub queue: Waiting,
+    /// For how long nothing is sent after each handover. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Duration>,
+    /// Time from one handover to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    /// The first of these; by default one period after the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Duration>,
+    /// Instants of single handovers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<Duration>,
+}
+
+/// What becomes of packets on the air at a handover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnAir {
+    /// They arrive by the path on which they were sent.
+    #[default]
+    Delivered,
+    /// They are lost.
+    Lost,
+}
+
+/// What becomes of packets that wait at a handover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waiting {
+    /// They are sent by the new path.
+    #[default]
+    Kept,
+    /// They are dropped.
+    Flushed,
+}
+
+impl TimelineFile {
+    /// Name and options.
+    pub(crate) fn table(&self) -> TimelineTable {
+        match self {
+            TimelineFile::Name(file) => TimelineTable { file: file.clone(), ..TimelineTable::default() },
+            TimelineFile::Table(table) => table.clone(),
+        }
+    }
+
+    /// The name, to be changed.
+    pub(crate) fn file_mut(&mut self) -> &mut String {
+        match self {
+            TimelineFile::Name(file) | TimelineFile::Table(TimelineTable { file, .. }) => file,
+        }
+    }
+}
+
+impl<Q: Copy> Varying<Q> {
+    /// The value, if there is only one.
+    pub(crate) fn constant(&self) -> Option<Q> {
+        match self {
+            Varying::Constant(one) => Some(*one),
+            Varying::Steps(_) => None,
+        }
+    }
+}
