@@ -58,8 +58,9 @@ def test_west_is_negative_and_the_own_meridian_is_the_highest():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"at": "91,0", "band": "ka"}, "no coordinates"),
-        ({"at": "1,2,3", "band": "ka"}, "no coordinates"),
+        ({"at": "91,0", "band": "ka"}, "latitude 91 is not between -90 and 90 degrees"),
+        ({"at": "1,2,3", "band": "ka"}, "height by itself"),
+        ({"at": "Singapur", "band": "ka"}, "did you mean Singapore"),
         ({"at": "1,2"}, "give one of band"),
         ({"at": "1,2", "band": "ka", "frequency": "20 GHz"}, "give one of band"),
         ({"at": "1,2", "band": "x"}, "'x' is none of ku, ka, q, v"),
