@@ -58,8 +58,9 @@ def test_west_is_negative_and_the_own_meridian_is_the_highest():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"at": "91,0", "band": "ka"}, "no coordinates"),
-        ({"at": "1,2,3", "band": "ka"}, "no coordinates"),
+        ({"at": "91,0", "band": "ka"}, "latitude 91 is not between -90 and 90 degrees"),
+        ({"at": "1,2,3", "band": "ka"}, "height by itself"),
+        ({"at": "Singapur", "band": "ka"}, "did you mean Singapore"),
         ({"at": "1,2"}, "give one of band"),
         ({"at": "1,2", "band": "ka", "frequency": "20 GHz"}, "give one of band"),
         ({"at": "1,2", "band": "x"}, "'x' is none of ku, ka, q, v"),
@@ -113,6 +114,15 @@ def test_specific_attenuation_is_that_of_table_5_of_p838():
         for tilt, k, alpha in ((0.0, k_h, alpha_h), (90.0, k_v, alpha_v)):
             ours = itu838.rain_specific_attenuation(50.0, frequency, 0.0, tilt).value
             assert ours == pytest.approx(k * 50**alpha, rel=5e-4)
+
+
+def test_horizontal_waves_fade_more_than_vertical_ones_and_circular_ones_between():
+    pytest.importorskip("itur")
+    flat, round_, upright = (
+        rain_attenuation(bp.weather.Station(PARIS, band="ku", elevation="20 deg", polarisation=kind), 0.01)
+        for kind in ("horizontal", "circular", "vertical")
+    )
+    assert upright * 1.05 < round_ * 1.02 < flat  # raindrops are flat
 
 
 def test_causes_add_up_as_p618_says():

@@ -76,6 +76,7 @@ def test_a_modem_that_reacts_later_loses_more():
 def test_below_the_slowest_mode_nothing_is_sent_once_it_is_known():
     line = follow(fade((5, 0.0), (5, 20.0), (5, 0.0)), Modem(noise=None))
     assert line["up"].to_list() == [True] * 6 + [False] * 5 + [True] * 4
+    assert bp.timeline.handovers(line) == []  # the satellite after an outage is the one before
     assert line["rate_bps"].to_list()[6:11] == [0.0] * 5
     assert line["modcod"].to_list()[6:11] == [""] * 5
     assert line["loss_rate"].to_list()[5] == 1.0

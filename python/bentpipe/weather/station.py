@@ -6,9 +6,9 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 
 from bentpipe import _core
+from bentpipe.orbit import ground
 from bentpipe.weather import quantities
 
 BANDS = {"ku": 12.0, "ka": 20.0, "q": 40.0, "v": 50.0}
@@ -150,16 +150,13 @@ def find(at: str) -> tuple[str, float, float]:
     Raises:
         ScenarioError: it is neither a pair of coordinates nor the name of a place.
     """
-    if "," in at and not re.search(r"[^\W\d]", at.replace("e", "").replace("E", "")):
-        return "", *_coordinates(at)
-    try:
-        point = import_module("bentpipe.orbit.ground").point(at, "at")
-    except ModuleNotFoundError:
+    point = ground.point(at, "at")
+    name = "" if point.name == at.strip() and "," in at else point.name
+    if not name and at.count(",") > 1:
         raise _core.ScenarioError(
-            f"at: the place {at!r} is not known; write latitude and longitude in degrees, "
-            'for example "1.35,103.82"'
-        ) from None
-    return point.name, point.lat_deg, (point.lon_deg + 180) % 360 - 180
+            f"at: {at!r} has an altitude; give latitude and longitude, and height by itself"
+        )
+    return name, point.lat_deg, (point.lon_deg + 180) % 360 - 180
 
 
 def satellite_longitude(text: str) -> float:
@@ -183,19 +180,6 @@ def geo_elevation(latitude: float, east: float) -> float:
     central = math.cos(math.radians(latitude)) * math.cos(math.radians(east))
     side = math.sqrt(max(1 - central * central, 0.0))
     return math.degrees(math.atan2(central - _EARTH_KM / _GEO_KM, side))
-
-
-def _coordinates(text: str) -> tuple[float, float]:
-    try:
-        latitude, longitude = (float(part) for part in text.split(","))
-    except ValueError:
-        latitude = longitude = math.nan
-    if not (abs(latitude) <= 90 and abs(longitude) <= 360):
-        raise _core.ScenarioError(
-            f"at: {text!r} are no coordinates; write latitude and longitude in degrees, "
-            'for example "1.35,103.82"'
-        )
-    return latitude, (longitude + 180) % 360 - 180
 
 
 def _side(value: float, letters: str) -> str:

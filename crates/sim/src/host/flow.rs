@@ -14,7 +14,7 @@ use crate::host::control;
 use crate::host::ends::Ends;
 use crate::host::relay::{Fed, Role};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::resolve::plan::{FlowPlan, Half, Source};
@@ -385,7 +385,8 @@ impl Tcp {
         sacks: &mut SackStore,
     ) -> Packet {
         let (handle, count) = sacks.put(ack.ack, blocks);
-        Packet { handle, size: self.ack_size(count), ..self.bare_packet(ack, flow, hop) }
+        let bare = self.bare_packet(ack, flow, hop);
+        Packet { handle, size: self.ack_size(count), flags: bare.flags | SACK, ..bare }
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement without SACK blocks.

@@ -102,8 +102,12 @@ pub struct LinkReport {
     pub delivered_packets: u64,
     /// Packets that found the queue full, or that it dropped early.
     pub dropped_queue: u64,
-    /// Packets lost to errors.
+    /// Packets lost to errors; with ARQ, those that were given up.
     pub dropped_error: u64,
+    /// Acknowledgements dropped from the queue because a newer one says the same.
+    pub thinned_acks: u64,
+    /// Transmissions by ARQ besides the first of each packet.
+    pub repeated: u64,
     /// Packets marked "congestion experienced".
     pub marked: u64,
     /// Time-average of the packets waiting.

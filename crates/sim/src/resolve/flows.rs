@@ -7,6 +7,7 @@ use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
+use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
@@ -106,6 +107,7 @@ pub(crate) fn expand(
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
+        let whole = hints(work, flow, &key, &paths[index], links)?;
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
             for (half, path, ack_path, source) in &parts {
@@ -127,7 +129,10 @@ pub(crate) fn expand(
                     // At the client.
                     ack_jitter: if *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
                     priority,
-                    hints: Arc::default(),
+                    hints: match half {
+                        None => whole.clone(),
+                        Some(_) => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                    },
                     path_hints: flow.path_hints,
                     source: source.clone(),
                     half: *half,
@@ -189,7 +194,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn default_name(flow: &Flow) -> &str {
+pub(crate) fn default_name(flow: &Flow) -> &str {
     match (&flow.cc, &flow.traffic) {
         (_, Some(Traffic::Cbr { .. })) => "cbr",
         (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),

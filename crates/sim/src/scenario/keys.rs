@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
+use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -105,12 +106,27 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany<Loss>")]
     pub loss: Vec<Loss>,
+    /// Instants at which the forward direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
+    /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
+    /// a queue's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<String>,
+    /// How the forward direction gets the right to send. Default: it may always send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Repeats of what the forward direction loses. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Thinning of acknowledgements in the queue of the forward direction. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
     /// What differs in the return direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<Reverse>,
 }
 
-/// What differs in the return direction of a link. All but losses are by default those of the forward one; losses are none.
+/// What differs in the return direction of a link. All but losses and what the link layer does (opportunities, access, arq, ack_thinning)
+/// are by default those of the forward one; these are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
@@ -142,6 +158,20 @@ pub struct Reverse {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany<Loss>")]
     pub loss: Vec<Loss>,
+    /// Instants at which the return direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
+    /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
+    /// a queue's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<String>,
+    /// How the return direction gets the right to send. Default: it may always send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Repeats of what the return direction loses. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Thinning of acknowledgements in the queue of the return direction. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
 }
 
 /// A satellite, as far as the delay of a link depends on it.

@@ -21,7 +21,8 @@ use serde_json::{Map, Value, json};
 /// - 2: all times are whole milliseconds, so that many events fall on one instant;
 /// - 3: packets take no time or a nanosecond, and so do many links.
 ///
-/// `losses` is the file that loss models of kind "trace" name. Beside it stand the time lines `time_line.csv` and `delays.csv`.
+/// `losses` is the file that loss models of kind "trace" and opportunities name: whole numbers that increase, one a line. Beside it stand
+/// the time lines `time_line.csv` and `delays.csv`.
 pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     let mut bytes = Unstructured::new(bytes);
     let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
@@ -164,13 +165,72 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
-        if self.one_in(3) {
+        // What changes sends at any time.
+        let moves = self.one_in(3);
+        if moves {
             self.moves(&mut link);
         }
-        if link["reverse"].is_object() && self.one_in(6) {
-            self.moves(&mut link["reverse"]);
+        self.link_layer(&mut link, !moves);
+        if link["reverse"].is_object() {
+            let back_moves = self.one_in(6);
+            if back_moves {
+                self.moves(&mut link["reverse"]);
+            }
+            if self.one_in(2) {
+                self.link_layer(&mut link["reverse"], !moves && !back_moves);
+            }
         }
         link
+    }
+
+    /// Keys of a link layer for one direction.
+    fn link_layer(&mut self, direction: &mut Value, may_wait: bool) {
+        if may_wait && self.one_in(self.by([4, 15, 8, 8])) {
+            if self.one_in(2) {
+                direction["opportunities"] = json!(self.losses);
+            } else {
+                direction["access"] = self.access();
+            }
+            // Each packet waits, so the queue needs room.
+            if direction["queue"]["limit"].as_str().is_none_or(|limit| limit.starts_with("0 ")) {
+                direction["queue"] = json!({ "kind": "drop-tail", "limit": "9 packets" });
+            }
+        }
+        if self.one_in(self.by([5, 10, 8, 8])) {
+            direction["arq"] = self.arq();
+        }
+        if self.one_in(self.by([5, 10, 8, 8])) {
+            let keep = if self.one_in(2) { json!({ "keep": 1 + self.to(3) }) } else { json!({}) };
+            direction["ack_thinning"] = keep;
+        }
+    }
+
+    /// Slots that carry a byte or more at most rates.
+    fn access(&mut self) -> Value {
+        let slots = 1 + self.to(9);
+        let cra = if self.one_in(2) { self.to(slots) } else { 0 };
+        let mut access = json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
+        if self.one_in(3) {
+            access["vbdc"] = json!(self.to(slots - cra));
+        }
+        if self.one_in(3) {
+            access["free"] = json!(self.to(3));
+        }
+        if self.one_in(2) {
+            access["grant_delay"] = self.time(0, [600, 600, 20, 9_000]);
+        }
+        access
+    }
+
+    fn arq(&mut self) -> Value {
+        let mut arq = json!({ "tries": 1 + self.to(5) });
+        if self.one_in(2) {
+            arq["round_trip"] = self.time(0, [600, 100, 5, 9_000]);
+        }
+        if self.one_in(2) {
+            arq["in_order"] = json!(self.one_in(2));
+        }
+        arq
     }
 
     /// Lets the rate, the delay or the losses of a direction change, or its path change hands.

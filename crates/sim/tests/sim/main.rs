@@ -12,4 +12,5 @@ mod scenario_errors;
 mod scenario_resolve;
 mod scenario_text;
 mod tfrc;
+mod time_lines;
 mod timers;
