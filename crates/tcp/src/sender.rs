@@ -498,7 +498,9 @@ impl Sender {
     /// The host learns at `now` that the path changes hands, and tells the controller; [`Sender::poll`] then yields what may be sent.
     pub fn on_path_change(&mut self, now: Time, change: &PathChange) {
         self.path = Path::Slow;
-        self.limits.pass(now, self.decision.cwnd);
+        if !self.is_done() {
+            self.limits.pass(now, self.decision.cwnd); // the life of a finished transfer is over
+        }
         self.flow.now = now;
         self.note_in_flight();
         self.cc.on_path_change(&self.flow, change);
