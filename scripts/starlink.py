@@ -41,6 +41,8 @@ MSS = 1408
 HEADER = 52
 DATAGRAM, DATAGRAM_HEADER = 1400, 28
 """Payload of iperf3's datagrams (`-l 1400` in run_network_measurement.sh), and the heads of UDP and IPv4."""
+DARK_BPS = 1e6
+"""A slot in which less came through was dark."""
 SHARES = (10, 25, 50, 75, 90)
 
 
@@ -82,6 +84,8 @@ class Variant:
     loss: float = 0.0
     window: str | None = None
     ping: bool = False
+    dark_loses: bool = False
+    outage: str | None = None
 
 
 VARIANTS = (
@@ -95,6 +99,8 @@ VARIANTS = (
     Variant("loss-1e-4", "1 BDP, loss 0.01 %", loss=1e-4),
     Variant("loss-1e-3", "1 BDP, loss 0.1 %", loss=1e-3),
     Variant("ping", "1 BDP, delay as ping saw it", ping=True),
+    Variant("dark-loses", "1 BDP, idle slots lose what is sent", dark_loses=True),
+    Variant("outage-100ms", "1 BDP, all lost for 100 ms every 15 s", outage="100 ms"),
 )
 
 
@@ -186,6 +192,11 @@ def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> 
         frame = bp.timeline.join(frame, repeated(capacity.ping, TEST_S), columns=["delay_s"])
     else:
         frame = frame.with_columns(delay_s=pl.lit(delay_s))
+    if variant.dark_loses:
+        # What is sent at the rate of the slot before is lost, instead of waiting in the transmitter.
+        dark = pl.col("rate_bps") < DARK_BPS
+        last = pl.when(dark).then(None).otherwise(pl.col("rate_bps")).forward_fill().fill_null(rate_bps)
+        frame = frame.with_columns(last.alias("rate_bps"), loss_rate=dark.cast(pl.Float64))
     bp.timeline.write(frame, line)
     limit = variant.buffer_bdp * rate_bps * capacity.rtt_s / 8
     link: dict[str, object] = {
@@ -194,8 +205,10 @@ def scenario(capacity: Capacity, variant: Variant, line: Path, *, seed: int) -> 
         "timeline": str(line),
         "queue": {"kind": "drop-tail", "limit": f"{max(limit, 10 * (MSS + HEADER)):.0f} bytes"},
     }
-    if variant.loss:
+    if variant.loss or variant.dark_loses:
         link["loss"] = {"kind": "packet-error", "rate": variant.loss}
+    if variant.outage is not None:
+        link["loss"] = {"kind": "outage", "every": "15 s", "length": variant.outage}
     flow: dict[str, object] = {
         "cc": "cubic", "path": ["sat"], "mss": f"{MSS} bytes", "header": f"{HEADER} bytes",
         "min_rto": "200 ms",  # as Linux has it, which sent the measured flows
@@ -364,7 +377,7 @@ SHOWN = {
     "window-2MB": ("#2ca02c", "--", 1.0),
     "loss-1e-4": ("#fdae6b", "-.", 1.0),
     "loss-1e-3": ("#e6550d", "-.", 1.0),
-    "ping": ("#9467bd", ":", 1.2),
+    "outage-100ms": ("#9467bd", ":", 1.2),
 }
 """What the figure draws: colour, dashes, width."""
 

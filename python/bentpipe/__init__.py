@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
     from bentpipe.models import (
+        AckThinning,
+        Arq,
         BitError,
         Bulk,
         Cbr,
         Codel,
+        Dama,
         DropTail,
         DualPi2,
         FqCodel,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AckReport": "bentpipe.controller",
+    "AckThinning": "bentpipe.models",
+    "Arq": "bentpipe.models",
     "BitError": "bentpipe.models",
     "Bulk": "bentpipe.models",
     "Capture": "bentpipe.runs",
@@ -51,6 +56,7 @@ _HOME = {
     "Codel": "bentpipe.models",
     "Controller": "bentpipe.controller",
     "ControllerError": "bentpipe._core",
+    "Dama": "bentpipe.models",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
     "Flow": "bentpipe.scenario",
@@ -79,6 +85,8 @@ _MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weathe
 
 __all__ = [
     "AckReport",
+    "AckThinning",
+    "Arq",
     "BitError",
     "Bulk",
     "Capture",
@@ -86,6 +94,7 @@ __all__ = [
     "Codel",
     "Controller",
     "ControllerError",
+    "Dama",
     "DropTail",
     "DualPi2",
     "Flow",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -185,7 +190,11 @@ def test_no_more_entries_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_bent_pipe_goes_through_the_gateway_in_reach() -> None:
     frame = bp.orbit.path(
-        "Seattle", gateway=["Conrad", "North Bend", "Baxley"], shell="starlink-1", duration="60 s", step="5 s"
+        "Seattle",
+        gateway=["Conrad", "North Bend", "Baxley"],
+        shell="starlink-s1",
+        duration="60 s",
+        step="5 s",
     )
     assert set(frame["gateway"].drop_nulls()) <= {"Conrad", "North Bend"}
     assert (frame["first_sat"] == frame["last_sat"]).all()
@@ -200,7 +209,7 @@ def test_an_aircraft_changes_its_satellites(cli: Callable[..., SimpleNamespace])
         there,
         "London",
         "--shell",
-        "starlink-1",
+        "starlink-s1",
         "--for",
         "10 min",
         "--step",
@@ -212,6 +221,40 @@ def test_an_aircraft_changes_its_satellites(cli: Callable[..., SimpleNamespace])
     assert len({row["first_sat"] for row in rows if row["reachable"]}) > 2
 
 
+LONG = ["orbit", "path", "Paris", "Moscow", "--shell", "starlink-s1", "--for", "720 h", "--step", "1 s"]
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_long_path_can_be_interrupted() -> None:
+    command = [sys.executable, "-c", "from bentpipe.cli import main; main()", *LONG]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while cpu_seconds(process.pid) < 1.5:  # it has long begun
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            asked = time.monotonic()
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert time.monotonic() - asked < 3
+    assert (process.returncode, out, err) == (130, "", "bentpipe: interrupted\n")
+
+
+def test_a_long_path_shows_how_far_it_is(on_a_terminal: Callable[..., tuple[int, bytes]]) -> None:
+    at_once = "from bentpipe import cli, terminal; terminal.Bar._AFTER_S = 0.0; cli.main()"
+    given = [*LONG[:-4], "--for", "2 h", "--step", "1 s"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    status, said = on_a_terminal([sys.executable, "-c", at_once, *given], environment)
+    assert status == 0, said
+    assert b"Paris to Moscow" in said
+    assert b"%" in said
+
+
 def test_tles_have_their_numbers(tmp_path: Path) -> None:
     file = tmp_path / "iss.tle"
     file.write_text(ISS)
@@ -219,7 +262,7 @@ def test_tles_have_their_numbers(tmp_path: Path) -> None:
         "45,10",
         "48,15",
         tle=file,
-        duration="1 day".replace("1 day", "24 h"),
+        duration="24 h",
         step="30 s",
         mode="bent-pipe",
         min_elevation=10,
@@ -242,7 +285,7 @@ def test_shells_have_sources_and_the_named_ones_are_there() -> None:
     [
         (["Rio", "Atlantis"], "no place is called 'Atlantis'"),
         (["Rio", "95,0"], "latitude 95 is not between -90 and 90"),
-        (["Rio", "Paris", "--shell", "starlink-s1"], "starlink"),
+        (["Rio", "Paris", "--shell", "starlink-1"], "starlink-s1"),
         (["Rio", "Paris", "--step", "0 s"], "step: a duration must be positive"),
         (["Rio", "Paris", "--step", "1"], "step: '1' is not a duration"),
         (["Rio", "Paris", "--for", "200"], "duration: '200' is not a duration"),
@@ -257,7 +300,11 @@ def test_shells_have_sources_and_the_named_ones_are_there() -> None:
         (["Rio"], "name a second place, or a --gateway"),
         (["Rio", "Paris", "--lasers", "--gateway", "Conrad"], "--lasers and --gateway exclude each other"),
         (["Rio", "Paris", "--out", "x.txt"], "a time line (.parquet, .csv), a picture"),
-        (["Svalbard", "Paris", "--shell", "hypatia-kuiper-k1"], "Svalbard"),
+        (["Svalbard", "Paris", "--shell", "hypatia-kuiper-k1"], "it serves latitudes up to 60.4 degrees"),
+        (
+            ["Paris", "80,0", "--shell", "starlink-s1"],
+            "80,0: no satellite of starlink-s1 ever stands 25 degrees",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_clear_line(
@@ -270,19 +317,39 @@ def test_what_is_wrong_is_one_clear_line(
     assert done.stderr.count("\n") == 1
 
 
+def test_a_place_that_sees_no_satellite_for_a_while_is_a_warning(cli: Callable[..., SimpleNamespace]) -> None:
+    given = [
+        "Saint Petersburg",
+        "Paris",
+        "--shell",
+        "hypatia-kuiper-k1",
+        "--for",
+        "2 s",
+        "--epoch",
+        "2000-01-01T00:00:02Z",
+    ]
+    done = cli("orbit", "path", *given, "--json")
+    assert done.exit_code == 0
+    assert [row["reachable"] for row in json.loads(done.stdout)["rows"]] == [False, False]
+    assert done.stderr.startswith(
+        "bentpipe: warning: no path at any time: no satellite ever comes in reach of Saint"
+    )
+    assert done.stderr.count("\n") == 1
+
+
 def test_an_epoch_far_from_the_tles_is_refused(cli: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
     file = tmp_path / "iss.tle"
     file.write_text(ISS)
     given = ["Rome", "Vienna", "--tle", file, "--bent-pipe"]
     far = cli("orbit", "path", *given, "--epoch", "2026-11-22T00:00:00Z")
     assert far.exit_code == 2
-    assert "2026-11-22" in far.stderr
+    assert "14 days" in far.stderr
     file.write_text(ISS.replace("15.72125391", "15.72125392"))
     damaged = cli("orbit", "path", *given)
     assert damaged.exit_code == 2
     assert "line" in damaged.stderr
     missing = cli("orbit", "path", "Rome", "Vienna", "--tle", tmp_path / "none.tle")
     assert missing.exit_code == 1
-    both = cli("orbit", "path", *given, "--shell", "starlink-1")
+    both = cli("orbit", "path", *given, "--shell", "starlink-s1")
     assert both.exit_code == 2
     assert "exclude each other" in both.stderr

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 
 import pytest
 
@@ -140,6 +141,8 @@ def test_a_report_of_parallel_streams_has_a_sum(trace):
             iperf([(0, 1, 5e6), (3, 4, 5e6)]),
             r"a gap: intervals\[1\] begins at 3 s, the one before ended at 1 s",
         ),
+        (iperf([(0, 1, 5e6), (1, 1, 5e6)]), "the last interval begins at 1 s and ends at 1 s"),
+        (iperf([(0, 1, 5e6), (1, float("inf"), 5e6)]), "the last interval begins at 1 s and ends at inf s"),
         (iperf([(0, 2, 5e6), (1, 2, 5e6)]), r"the time goes back: intervals\[1\] begins at 1 s"),
         ("hello\n", "it has no intervals; is it a report of iperf3"),
         ("iperf3: error - unable to connect\n", "line 1: the test failed: unable to connect"),
@@ -322,9 +325,9 @@ NAMES = "t=when:ms, rate=down:Mbit/s, rtt=ping:ms, loss=lost:%"
 def test_a_table_is_read_by_its_columns_and_their_units(trace):
     assert trace(TABLE, "csv", columns=NAMES) == {
         "t_s": [0.0, 0.5, 1.0],
-        "rate_bps": [50e6, None, 60e6],
-        "delay_s": [0.02, 0.025, None],
-        "loss_rate": [0.01, None, 0.02],
+        "rate_bps": [50e6, 50e6, 60e6],
+        "delay_s": [0.02, 0.025, 0.025],
+        "loss_rate": [0.01, 0.01, 0.02],
     }
 
 
@@ -355,6 +358,7 @@ def test_times_may_be_dates_and_need_not_begin_at_0(trace):
         (TABLE.replace("60", "fast"), NAMES, "line 4: column down: 'fast' is not a number"),
         (TABLE.replace("60", "-60"), NAMES, r"line 4: rate_bps is -6e\+07; it must be a number from 0"),
         (TABLE.replace(",2\n", ",200\n"), NAMES, "line 4: loss_rate is 2; it must be at most 1"),
+        (TABLE.replace("1000", "1e400"), NAMES, "line 4: inf s is no time"),
         (TABLE.replace("1000", "400"), NAMES, "line 4: the time goes back: 0.4 s after 0.5 s"),
         (TABLE.replace("1000", "500"), NAMES, "line 4: the time stands twice"),
         (TABLE.replace("500", ""), NAMES, "line 3: the row has no time"),
@@ -373,7 +377,7 @@ def test_damaged_tables(trace, text, columns, said):
 
 def test_computed_round_trips_of_hypatia(trace):
     found = trace("0,30000000.0\n100000000,0.0000000000\n200000000,32000000.0\n", "hypatia")
-    assert found == {"t_s": [0.0, 0.1, 0.2], "delay_s": [0.015, None, 0.016], "up": [True, False, True]}
+    assert found == {"t_s": [0.0, 0.1, 0.2], "delay_s": [0.015, 0.015, 0.016], "up": [True, False, True]}
     first = trace("0,0.0\n100000000,32000000.0\n", "hypatia")
     assert first["delay_s"] == [0.016, 0.016]
 
@@ -450,7 +454,7 @@ def test_leoem_breaks_the_path_where_a_dish_changes_its_satellite(trace):
     assert found["t_s"] == pytest.approx([0.0, 1.0, 2.0, 2.018, 3.0, 4.0, 4.012])
     assert found["up"] == [True, True, False, True, False, False, True]
     assert found["handover"] == [False, True, True, False, True, False, False]
-    assert found["delay_s"] == [0.006, 0.005, 0.008, 0.008, None, 0.008, 0.008]
+    assert found["delay_s"] == [0.006, 0.005, 0.008, 0.008, 0.008, 0.008, 0.008]
 
 
 @pytest.mark.parametrize(
@@ -485,3 +489,56 @@ def test_bytes_that_are_no_text_are_refused(trace):
     for format in ("mahimahi", "iperf3", "nuttcp", "ping", "csv", "hypatia", "leoem"):
         options = {"mahimahi": {"bin_s": 0.1}, "csv": {"columns": "t=a:s, up=b"}}.get(format, {})
         wrong(trace, "no text in UTF-8", b"\xff\xfe\x00", format, **options)
+
+
+WHOLE = {
+    "mahimahi": ("0\n5\n5\n150\n200\n", {"bin_s": 0.1}),
+    "iperf3": (UDP_REPORT, {}),
+    "iperf3 JSON": (iperf([(0, 0.5, 8e6), (0.5, 1, 4e6)]), {}),
+    "nuttcp": (NUTTCP, {}),
+    "ping": (
+        replies([1, 2, 3, 6, 7, 17]) + "20 packets transmitted, 6 received, 70% loss, time 2000ms\n",
+        {},
+    ),
+    "irtt": (trips([40_000_000, None, 42_000_000]), {}),
+    "csv": (TABLE, {"columns": NAMES}),
+    "hypatia": ("0,30000000.0\n100000000,0.0\n200000000,32000000.0\n", {}),
+    "hypatia paths": ("0,12-3-4-13\n500000000,Unreachable\n600000000,12-4-13\n", {}),
+    "hypatia pings": ("12,13,0,0,1,1,1,1,30000000,YES\n12,13,1,100000000,-1,-1,-1,-1,-1,LOST\n", {}),
+    "leoem": (LEOEM, {}),
+}
+PIECES = [
+    b"-",
+    b".",
+    b"e999",
+    b"nan",
+    b"inf",
+    b",",
+    b"\n",
+    b"9" * 5000,
+    b"null",
+    b"[",
+    b'"',
+    b" ",
+    b"\xff",
+    b"$",
+    b"NULL",
+]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whatever_is_broken_gets_one_line_or_a_time_line(trace, name):
+    chance = random.Random(name)
+    text, options = WHOLE[name]
+    refused = 0
+    for _ in range(150):
+        content = bytearray(text.encode())
+        for _ in range(chance.randint(1, 3)):
+            place = chance.randrange(len(content) + 1)
+            content[place : place + chance.randint(0, 6)] = chance.choice(PIECES)
+        try:
+            trace(bytes(content), name.split()[0], **options)
+        except bp.ScenarioError as told:
+            refused += 1
+            assert "a.txt" in str(told) and "\n" not in str(told)
+    assert 0 < refused

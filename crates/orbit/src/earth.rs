@@ -12,12 +12,11 @@ use sgp4::chrono::NaiveDateTime;
 pub const LIGHT_KM_PER_S: f64 = 299_792.458;
 /// Equatorial radius, km (WGS 84, NGA.STND.0036).
 pub const RADIUS_KM: f64 = 6_378.137;
-/// Flattening (WGS 84).
-pub const FLATTENING: f64 = 1.0 / 298.257_223_563;
 /// How fast the Earth turns against the stars, rad/s (Vallado, equation 3-40).
 pub const TURN_RAD_PER_S: f64 = 7.292_115_146_706_98e-5;
-/// First eccentricity squared.
-const E2: f64 = FLATTENING * (2.0 - FLATTENING);
+
+/// First eccentricity squared: f (2 - f), f = 1/298.257223563 (WGS 84).
+const E2: f64 = (2.0 - 1.0 / 298.257_223_563) / 298.257_223_563;
 
 /// Three coordinates, km.
 pub type Vector = [f64; 3];
@@ -54,7 +53,7 @@ pub fn on_vertical(up: &Vector, alt_km: f64) -> Vector {
     [(n + alt_km) * up[0], (n + alt_km) * up[1], (n * (1.0 - E2) + alt_km) * up[2]]
 }
 
-/// Geodetic latitude and longitude in degrees and height in km of an Earth-fixed place.
+/// Geodetic latitude and longitude in degrees and height in km of an Earth-fixed place (WGS 84).
 ///
 /// The latitude is repeated until it is settled (Vallado, algorithm 12); ten rounds give better than a millimetre at any height.
 pub fn geodetic(place: &Vector) -> (f64, f64, f64) {

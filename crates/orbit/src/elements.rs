@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use sgp4::chrono::NaiveDateTime;
-use sgp4::{Constants, Elements};
+use sgp4::{Constants, Elements, Orbit, WGS72};
 
 use crate::error::OrbitError;
 use crate::satellites::Satellite;
@@ -214,7 +214,20 @@ fn satellites(found: Vec<(usize, Elements)>, file: &str) -> Result<Vec<Satellite
 }
 
 fn satellite(elements: &Elements) -> Result<Satellite, String> {
-    let constants = Constants::from_elements_afspc_compatibility_mode(elements).map_err(|e| e.to_string())?;
+    const TO_RADIANS: f64 = std::f64::consts::PI / 180.0;
+    let orbit = Orbit::from_kozai_elements(
+        &WGS72,
+        elements.inclination * TO_RADIANS,
+        elements.right_ascension * TO_RADIANS,
+        elements.eccentricity,
+        elements.argument_of_perigee * TO_RADIANS,
+        elements.mean_anomaly * TO_RADIANS,
+        elements.mean_motion * (std::f64::consts::PI / 720.0),
+    )
+    .map_err(|e| e.to_string())?;
+    let constants =
+        Constants::new(WGS72, sgp4::iau_epoch_to_sidereal_time, elements.epoch(), elements.drag_term, orbit)
+            .map_err(|e| e.to_string())?;
     let id = i64::try_from(elements.norad_id).map_err(|e| e.to_string())?;
     let motion = elements.mean_motion * (std::f64::consts::PI / 720.0);
     Ok(Satellite::new(id, elements.datetime, motion, elements.eccentricity, constants))

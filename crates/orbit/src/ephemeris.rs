@@ -2,7 +2,8 @@
 //!
 //! SGP4 is asked at even instants, the knots. Between two of them a polynomial of the fifth degree runs through the three before and the
 //! three after (Lagrange; Press et al., Numerical Recipes, 3.2). Velocities are not used: those of SGP4 are not the derivatives of its
-//! positions. Knots are a tenth of a radian apart at the fastest perigee, which keeps the error below ten centimetres.
+//! positions. Knots are a tenth of a radian apart at the fastest perigee. The error stays below half a metre for the most eccentric orbits and
+//! below ten centimetres for round ones.
 
 use crate::earth::Vector;
 use crate::error::OrbitError;

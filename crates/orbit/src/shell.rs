@@ -151,14 +151,14 @@ impl Shell {
     /// Elements that SGP4 refuses.
     pub fn satellites(&self, epoch: NaiveDateTime) -> Result<Vec<Satellite>, OrbitError> {
         const TO_RADIANS: f64 = std::f64::consts::PI / 180.0;
-        let years = sgp4::julian_years_since_j2000_afspc_compatibility_mode(&epoch);
+        let years = sgp4::julian_years_since_j2000(&epoch);
         let mut all = Vec::with_capacity(self.size());
         for plane in 0..self.planes {
             for slot in 0..self.per_plane {
                 let (raan, anomaly) = self.angles(plane, slot);
                 let orbit = self.orbit(raan * TO_RADIANS, anomaly * TO_RADIANS)?;
                 let (motion, eccentricity) = (orbit.mean_motion, orbit.eccentricity);
-                let constants = Constants::new(WGS72, sgp4::afspc_epoch_to_sidereal_time, years, 0.0, orbit)
+                let constants = Constants::new(WGS72, sgp4::iau_epoch_to_sidereal_time, years, 0.0, orbit)
                     .map_err(|e| OrbitError::Request(format!("satellites: {e}")))?;
                 let id = i64::from(plane * self.per_plane + slot);
                 all.push(Satellite::new(id, epoch, motion, eccentricity, constants));

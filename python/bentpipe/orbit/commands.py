@@ -33,7 +33,7 @@ def path_verb(
         str | None, typer.Argument(metavar="PLACE", help="The other end; may be left out with --gateway.")
     ] = None,
     shell: Annotated[
-        str | None, typer.Option(metavar="NAME", help="See bentpipe orbit shells.  [default: starlink-1]")
+        str | None, typer.Option(metavar="NAME", help="See bentpipe orbit shells.  [default: starlink-s1]")
     ] = None,
     tle: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Satellites from TLEs, or OMMs (.json, .csv, .kvn).")

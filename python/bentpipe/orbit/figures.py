@@ -104,8 +104,13 @@ def _way(found: Solution, row: dict[str, Any]) -> Way:
 
 
 def _title(found: Solution) -> str:
-    a, b = found.ends
-    return terminal.plain(f"{a} to {b} by {found.info['shell'] or 'TLEs'}").replace("$", r"\$")
+    a, b = (_name(name) for name in found.ends)
+    return f"{a} \u2013 {b}, {_name(found.info['shell'] or 'TLEs')}"
+
+
+def _name(name: str) -> str:
+    """A name in a picture: of a voyage its ends only; dollars are no mathematics."""
+    return terminal.plain(name.partition(" at ")[0]).replace("$", r"\$")
 
 
 def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
@@ -169,7 +174,7 @@ def _world(axes: Axes, found: Solution) -> None:
     _land(axes, around)
     first, rest = drawn[0], drawn[1:]
     stars = around.xy(first.others)
-    axes.plot(*stars.T, ".", color="0.55", markersize=1.6, markeredgewidth=0, zorder=3, label="satellites")
+    axes.plot(*stars.T, ".", color="0.45", markersize=2.4, markeredgewidth=0, zorder=3, label="satellites")
     for way in rest:
         axes.plot(*around.xy(_line(way.corners)).T, color=_OTHER, linewidth=0.7, alpha=0.5, zorder=4)
     if rest:
@@ -202,7 +207,7 @@ def _world(axes: Axes, found: Solution) -> None:
             *place, "s", color="0.1", markersize=4, markeredgecolor="white", markeredgewidth=0.5, zorder=7
         )
         axes.annotate(
-            terminal.plain(name).replace("$", r"\$"), place, xytext=(0, -5), textcoords="offset points",
+            _name(name), place, xytext=(0, -5), textcoords="offset points",
             ha="center", va="top", fontsize=7, fontweight="bold", zorder=7,
             bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.6},
         )  # fmt: skip

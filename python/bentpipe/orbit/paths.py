@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 End = str | Point | Track
 Progress = Callable[[float], object]
 
-SHELL = "starlink-1"
+SHELL = "starlink-s1"
 """The shell of a path that names none."""
 SELECT = ("shortest-path", "highest-elevation", "longest-visible")
 """How satellites are chosen."""
@@ -160,7 +160,9 @@ def solve(
     name = store.name(text)
     found = store.read(name) if keep else None
     if found is None:
-        found = _solved(_core.orbit_path(text, progress), gateways)
+        raw = _core.orbit_path(text, progress)
+        found = _solved(raw, gateways)
+        _check_reach(request, raw["columns"], found[2])
         if keep:
             store.write(name, *found)
     frame, routes, info = found
@@ -232,6 +234,49 @@ def _when(every: str | None) -> str | dict[str, float]:
     if every is None or every == "step":
         return "every-step"
     return "when-lost" if every == "lost" else {"every_s": units.seconds(every, "every")}
+
+
+def _check_reach(request: dict[str, Any], columns: dict[str, Any], info: dict[str, Any]) -> None:
+    """Refuses an end over which no satellite of the shell can rise high enough, at any time."""
+    if "tle" in request["satellites"] or "omm" in request["satellites"]:
+        return
+    for end, seen in ((request["a"], columns["a_in_reach"]), (request["b"], columns["b_in_reach"])):
+        if end is None or seen.any() or (end is request["b"] and request["mode"] == "bent-pipe"):
+            continue
+        lat = min(abs(row[1]) for row in end["waypoints"]) if "waypoints" in end else abs(end["lat"])
+        furthest = _furthest(request, info["min_elevation_deg"])
+        if lat > furthest:
+            raise _core.ScenarioError(
+                f"{end['name']}: no satellite of {info['shell'] or 'the shell'} ever stands "
+                f"{info['min_elevation_deg']:g} degrees high at latitude {lat:.4g}; "
+                f"it serves latitudes up to {furthest:.3g} degrees"
+            )
+
+
+def _furthest(request: dict[str, Any], least: float) -> float:
+    """The latitude in degrees up to which satellites of a shell may be in reach, and half a degree more.
+
+    A satellite overhead at the orbit's highest latitude is in reach within the Earth-central angle of the
+    least elevation (Wertz, Larson: Space Mission Analysis and Design, section 5.2), or of the greatest
+    length.
+    """
+    chosen = request["satellites"]
+    named = json.loads(_core.orbit_shells())
+    shell = chosen.get("walker") or next(one for one in named if one["name"] == chosen["shell"])
+    earth_km, gravity = 6378.135, 398_600.8
+    if shell.get("altitude_km") is not None:
+        axis_km = earth_km + shell["altitude_km"]
+    else:
+        axis_km = (gravity / (shell["mean_motion_rev_per_day"] * 2 * math.pi / 86_400) ** 2) ** (1 / 3)
+    e = math.radians(least)
+    angle = math.acos(min(earth_km * math.cos(e) / axis_km, 1.0)) - e
+    if request["reach"] == "length":
+        height_km = axis_km - earth_km
+        length_km = shell.get("greatest_length_km") or height_km / math.sin(max(e, 0.01))
+        cosine = (earth_km**2 + axis_km**2 - length_km**2) / (2 * earth_km * axis_km)
+        angle = math.acos(max(-1.0, min(cosine, 1.0)))
+    inclination = shell["inclination_deg"]
+    return min(inclination, 180.0 - inclination) + math.degrees(angle) + 0.5
 
 
 def _solved(

@@ -78,10 +78,10 @@ def show_path(found: Solution, step_s: float) -> None:
         f"at least {info['min_elevation_deg']:g} degrees high, from {info['epoch']}"
     )
     share = units.percent(sums["reachable"])
-    again = f" ({sums['outages']} outages)" if sums["outages"] else ""
+    again = f" ({_count(sums['outages'], 'outage')})" if sums["outages"] else ""
     terminal.line(
-        f"a path in {share} % of the time{again}; {sums['handovers']:,} handovers and "
-        f"{sums['routes']:,} other routes"
+        f"a path in {share} % of the time{again}; {_count(sums['handovers'], 'handover')}, "
+        f"{_count(sums['routes'], 'change')} of the route between"
     )
     if sums["least"] is not None:
         terminal.line(
@@ -158,6 +158,10 @@ def _folded(frame: pl.DataFrame) -> Iterator[dict[str, Any] | None]:
     yield from frame.head(MOST * 2 // 3).iter_rows(named=True)
     yield None
     yield from frame.tail(MOST - MOST * 2 // 3).iter_rows(named=True)
+
+
+def _count(number: float | None, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _cell(value: float | None, form: str) -> str:

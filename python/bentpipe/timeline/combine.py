@@ -134,4 +134,5 @@ def steps(frame: pl.DataFrame) -> np.ndarray:
     up = frame["up"].to_numpy() if "up" in frame.columns else np.ones(frame.height, dtype=bool)
     # Without a column of handovers the path changes hands where it goes dark.
     changes = frame["handover"].to_numpy() if "handover" in frame.columns else ~up
-    return ~up | np.append(changes[1:], False)
+    held: np.ndarray = ~up | np.append(changes[1:], False)
+    return held

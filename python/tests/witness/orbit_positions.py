@@ -108,12 +108,25 @@ def shell(one: dict[str, Any], instants: list[float], every: int) -> Apart:
         walker = one["phase"]["walker"] if isinstance(one["phase"], dict) else None
         shift = (plane % 2) / 2 / per_plane if walker is None else walker * plane / (planes * per_plane)
         made = Satrec()
-        made.sgp4init(
-            WGS72, "i", sat, jd + fraction - 2433281.5, 0.0, 0.0, 0.0, 1e-7, 0.0,
-            math.radians(one["inclination_deg"]), 2 * math.pi * ((slot / per_plane + shift) % 1.0),
-            one["mean_motion_rev_per_day"] * 2 * math.pi / 1440,
-            math.radians(one["raan_span_deg"] * plane / planes),
-        )  # fmt: skip
+
+        def begin(
+            motion: float,
+            made: Satrec = made,
+            at: tuple[float, float] = (plane / planes, slot / per_plane + shift),
+        ) -> None:
+            # Angles to four digits, as a TLE has them.
+            node, anomaly = round(one["raan_span_deg"] * at[0], 4), round(360 * at[1] % 360, 4)
+            made.sgp4init(
+                WGS72, "i", 1, jd + fraction - 2433281.5, 0.0, 0.0, 0.0, 1e-7, 0.0,
+                math.radians(one["inclination_deg"]), math.radians(anomaly), motion, math.radians(node),
+            )  # fmt: skip
+
+        motion = mean_motion(one)
+        begin(motion)
+        if one["altitude_km"] is not None:  # then it is SGP4's own mean motion, and not Kozai's
+            for _ in range(6):
+                motion *= (made.a / (1 + one["altitude_km"] / made.radiusearthkm)) ** 1.5
+                begin(motion)
         records[sat] = made
     distances = []
     for t_s in instants:
@@ -129,15 +142,26 @@ def shell(one: dict[str, Any], instants: list[float], every: int) -> Apart:
     return Apart("python-sgp4", one["name"], np.array(distances), len(records), SGP4_M)
 
 
+def mean_motion(one: dict[str, Any]) -> float:
+    """Of a shell, in radians a minute: as its source has it, or by Kepler's law of its altitude (WGS 72)."""
+    if one["mean_motion_rev_per_day"] is not None:
+        return float(one["mean_motion_rev_per_day"]) * 2 * math.pi / 1440
+    axis_km, gravity = 6378.135 + float(one["altitude_km"]), 398_600.8
+    return 60 * math.sqrt(gravity / axis_km**3)
+
+
 def verification() -> Iterator[tuple[int, str]]:
     """The TLEs of SGP4's verification set that can be propagated for a day: number, and the two lines."""
     from sgp4.api import Satrec
+    from sgp4.io import fix_checksum
 
     lines = files("sgp4").joinpath("SGP4-VER.TLE").read_text(encoding="ascii").splitlines()
     for first, second in zip(lines, lines[1:], strict=False):
         if not (first.startswith("1 ") and second.startswith("2 ")):
             continue
-        one, two = first[:69], second[:69]
+        # Some lack the type of the ephemeris, and some have another checksum than their characters give.
+        one = fix_checksum(first[:62] + first[62:63].replace(" ", "0") + first[63:69])
+        two = fix_checksum(second[:69])
         record = Satrec.twoline2rv(one, two)
         try:
             good = all(
@@ -163,7 +187,7 @@ def of_shells(count: int) -> Iterator[tuple[int, str]]:
         made.sgp4init(
             WGS72, "i", 90_000 + i, jd + fraction - 2433281.5, 1e-5 * (i % 3), 0.0, 0.0, 1e-4 * (1 + i % 7),
             i % 6, math.radians(max(one["inclination_deg"], 0.01)), (1.7 * i) % 6.28,
-            one["mean_motion_rev_per_day"] * 2 * math.pi / 1440, (0.9 * i) % 6.28,
+            mean_motion(one), (0.9 * i) % 6.28,
         )  # fmt: skip
         yield 90_000 + i, "\n".join(export_tle(made)) + "\n"
 

@@ -11,6 +11,7 @@ use crate::segment::Data;
 impl Sender {
     pub(super) fn poll_slow(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
+            self.limits.set(Limit::App); // until the application writes more
             return None;
         }
         self.flow.now = now;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.registry import unknown
+from bentpipe.timeline.format import complete
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +31,7 @@ _OPTIONS = {"bin_s": "--bin", "gap_s": "--gap", "interval_s": "--interval", "out
 
 
 def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
-    """A trace that another program wrote, as a time line.
+    """A trace that another program wrote, as a time line without empty cells.
 
     Args:
         path: the file; of Hypatia's forwarding state the directory.
@@ -54,4 +55,4 @@ def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
         if name not in allowed:
             shown = _OPTIONS.get(name, f"--{name}")
             raise _core.ScenarioError(f"{shown} says nothing about the format {format}")
-    return read(Path(path), **options)
+    return complete(read(Path(path), **options))

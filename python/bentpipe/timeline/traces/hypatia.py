@@ -57,9 +57,12 @@ def read(
 
 def _number(path: Path, number: int, words: list[str], place: int) -> float:
     try:
-        return float(words[place])
+        value = float(words[place])
+        if abs(value) < float("inf"):
+            return value
     except (ValueError, IndexError):
-        refuse(path, number, f"part {place + 1} is no number: {','.join(words)[:60]!r}")
+        pass
+    refuse(path, number, f"part {place + 1} is no number: {','.join(words)[:60]!r}")
 
 
 def _round_trips(path: Path, lines: list[str], gap_s: float | None) -> pl.DataFrame:

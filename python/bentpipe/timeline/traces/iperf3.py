@@ -17,9 +17,9 @@ from bentpipe.timeline.traces.samples import Samples, refuse, text
 
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _ROW = re.compile(
-    r"\[ *(?P<id>\d+|SUM)\](?:\[[TR]X-[CS]\])? +(?P<from>[0-9.]+)-(?P<to>[0-9.]+) +sec "
+    r"\[ *(?P<id>\d+|SUM)\](?:\[[TR]X-[CS]\])? +(?P<from>\d+\.?\d*)-(?P<to>\d+\.?\d*) +sec "
     r"+[0-9.]+ [KMGT]?Bytes +"
-    r"(?P<rate>-?[0-9.]+) (?P<unit>[KMGT]?)bits/sec(?P<rest>.*)"
+    r"(?P<rate>-?\d+\.?\d*) (?P<unit>[KMGT]?)bits/sec(?P<rest>.*)"
 )
 _TOLERANCE_S = 0.02
 
@@ -50,6 +50,8 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
         report: Any = json.loads(content)
     except json.JSONDecodeError as wrong:
         refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
+    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
+        refuse(path, None, f"the JSON is damaged: {wrong}")
     if isinstance(report.get("error"), str):
         refuse(path, None, f"the test failed: {report['error']}")
     start = report.get("start", {}).get("test_start", {})
@@ -68,7 +70,7 @@ def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None
             if part.get("omitted"):  # what --omit leaves out has a clock of its own
                 continue
             begin, end, rate = (float(part[key]) for key in ("start", "end", "bits_per_second"))
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             refuse(path, None, f"intervals[{place}] has no start, end and bits_per_second")
         except IndexError:
             refuse(path, None, f"there is no stream {stream}; the test has {len(interval['streams'])}")

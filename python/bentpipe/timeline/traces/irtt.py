@@ -39,6 +39,8 @@ def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = Non
         refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         refuse(path, None, "it is neither JSON nor JSON compressed by gzip, or it is damaged")
+    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
+        refuse(path, None, f"the JSON is damaged: {wrong}")
     trips = report.get("round_trips") if isinstance(report, dict) else None
     if not isinstance(trips, list) or not trips:
         refuse(path, None, "it has no round_trips; is it the JSON of irtt client?")
@@ -48,7 +50,7 @@ def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = Non
             sent = float(trip["timestamps"]["client"]["send"]["monotonic"]) / 1e9
             lost = trip["lost"] not in ("false", False)
             rtt = None if lost else float(trip["delay"]["rtt"]) / 1e9
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, OverflowError, TypeError, ValueError):
             refuse(path, None, f"round_trips[{place}] has no time of sending, or no round-trip time")
         if rtt is not None and rtt < 0:
             refuse(path, None, f"round_trips[{place}]: the round-trip time is negative")

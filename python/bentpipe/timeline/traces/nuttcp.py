@@ -20,7 +20,7 @@ _ROW = re.compile(
 _PARSED = re.compile(
     r"megabytes=\S+ real_(?:seconds|sec)=(?P<sec>\S+) rate_(?P<unit>[MGk])bps=(?P<rate>\S+)(?P<rest>.*)"
 )
-_RETRANSMITTED = re.compile(r"(?:\b(\d+) retrans\b|\bretrans=(\d+))")
+_RETRANSMITTED = re.compile(r"(?:\b(\d{1,12}) retrans\b|\bretrans=(\d{1,12})\b)")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 

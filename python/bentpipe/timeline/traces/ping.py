@@ -16,9 +16,10 @@ from bentpipe.timeline.traces.probes import Probe
 from bentpipe.timeline.traces.samples import refuse, text
 
 _REPLY = re.compile(
-    r"(?:\[(?P<at>[^\]]+)\] +)?\d+ bytes from .*icmp_seq=(?P<seq>\d+) .*time=(?P<rtt>-?[0-9.]+) *ms"
+    r"(?:\[(?P<at>[^\]]+)\] +)?\b\d{1,6} bytes from "
+    r".*icmp_seq=(?P<seq>\d{1,5}) .*time=(?P<rtt>-?\d+\.?\d*) *ms"
 )
-_SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received.* time (\d+) ?ms")
+_SUMMARY = re.compile(r"\b(\d{1,7}) packets transmitted, \d+ received.* time (\d{1,12}) ?ms")
 _WRAP = 65536
 
 
@@ -48,7 +49,7 @@ def read(
         if summary is not None:
             sent = int(summary[1])
             if spacing is None and sent > 1:
-                spacing = int(summary[3]) / 1000 / (sent - 1)
+                spacing = int(summary[2]) / 1000 / (sent - 1)
         reply = _REPLY.search(line)
         if reply is None or "DUP!" in line:
             continue

@@ -17,6 +17,8 @@ from bentpipe.timeline.format import COLUMNS
 GAP_STEPS = 10.0
 """A step is a gap if it is this many times as long as the median step, unless the caller says how long."""
 _PLACES = 12
+# Seconds since 1970 stay below it for three thousand years.
+_LATEST_S = 1e11
 
 
 def refuse(path: Path, line: int | None, what: str) -> NoReturn:
@@ -63,8 +65,10 @@ class Samples:
         """One sample: at this time the named columns of the time line have these values.
 
         Raises:
-            ScenarioError: a rate or a delay is negative or no finite number.
+            ScenarioError: a rate or a delay is negative or no finite number, or the time is out of reach.
         """
+        if not abs(t_s) < _LATEST_S:
+            refuse(self.path, line, f"{t_s:g} s is no time")
         for name, value in values.items():
             number = not isinstance(value, bool) and value is not None
             if number and not 0 <= value < float("inf"):
@@ -90,6 +94,9 @@ class Samples:
         times = self._times
         if not times:
             refuse(self.path, None, "the file holds no sample")
+        if self.end_s is not None and not 1e-9 <= self.end_s - times[-1] < _LATEST_S:
+            what = f"the last interval begins at {times[-1]:.9g} s and ends at {self.end_s:.9g} s"
+            refuse(self.path, self._lines[-1], what)
         steps = [later - sooner for sooner, later in zip(times, times[1:], strict=False)]
         for place, step in enumerate(steps):
             if round(step * 1e9) <= 0:
