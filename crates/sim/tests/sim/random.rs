@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use bentpipe_cc::registry;
-use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_cc::{Span, Time};
+use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_sim::plan::{DirectionPlan, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
 use bentpipe_sim::record::{Outcome, Report};
 use bentpipe_sim::{
