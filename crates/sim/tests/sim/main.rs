@@ -12,5 +12,6 @@ mod scenario_errors;
 mod scenario_resolve;
 mod scenario_text;
 mod tfrc;
+mod time_line_keys;
 mod time_lines;
 mod timers;
