@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, stats
 from bentpipe.controller import load_controller
-from bentpipe.models import BitError, Cbr, Model, PacketError
+from bentpipe.models import BitError, Cbr, Model, PacketError, Record
 from bentpipe.registry import find
 from bentpipe.result import LIMITS, Result
 from bentpipe.runs import run_many
@@ -20,6 +20,8 @@ from bentpipe.units import seconds, spaced
 
 MOST_RUNS = 1_000_000
 """Runs of one comparison; all scenarios are in memory at once."""
+ROWS = 1000
+"""Rows of a traced run: more than a figure has columns of pixels for each of its lines."""
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +37,7 @@ def compare(
     ber: float | None = None,
     per: float | None = None,
     buffer: str | None = None,
+    timeline: str | Path | None = None,
     flows: int = 1,
     duration: str | None = None,
     seeds: int = 1,
@@ -57,6 +60,8 @@ def compare(
         ber: bit error rate instead of the link's own losses.
         per: packet error rate instead of the link's own losses.
         buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
+        timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), which `bentpipe orbit
+            path`, `weather` and `timeline import` write. What it has no column of stays as it is.
         flows: so many flows of the algorithm at once.
         duration: simulated time, "120 s".
         seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
@@ -75,7 +80,7 @@ def compare(
         ScenarioError: the link, an algorithm or a value is wrong.
     """
     rows = compare_rows(
-        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows,
+        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline, flows=flows,
         duration=duration, seeds=seeds, seed=seed, threads=threads, progress=progress,
     )  # fmt: skip
     return to_frame(rows)
@@ -98,14 +103,20 @@ def compare_rows(
     ber: float | None = None,
     per: float | None = None,
     buffer: str | None = None,
+    timeline: str | Path | None = None,
     flows: int = 1,
     duration: str | None = None,
     seeds: int = 1,
     seed: int = 1,
     threads: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    traced: dict[str, Result] | None = None,
 ) -> list[dict[str, Any]]:
-    """`compare` as a list of dicts, for callers that need no frame."""
+    """`compare` as a list of dicts, for callers that need no frame.
+
+    If `traced` is given, the first run of each algorithm is put there under its label, with its flows and links
+    recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
+    """
     if isinstance(cc, str):
         cc = [cc]
     for value, what in ((flows, "flows"), (seeds, "seeds"), (len(cc), "cc")):
@@ -115,28 +126,34 @@ def compare_rows(
         raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
     algorithms = [_algorithm(a) for a in cc]
     base, model = _base(link, whole=whole)
+    given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
+    changed = {name: value for name, value in given.items() if value is not None}
     if whole:
-        given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer}
-        changed = [name for name, value in given.items() if value is not None] + ["flows"] * (flows != 1)
-        if changed:
-            raise _core.ScenarioError(f"{changed[0]}: a scenario is played as it stands; compare on its link")
+        wrong = [*changed, *["flows"] * (flows != 1)]
+        if wrong:
+            raise _core.ScenarioError(f"{wrong[0]}: a scenario is played as it stands; compare on its link")
         flows = model.count or 1
-    if rate is not None or rtt is not None or buffer is not None or ber is not None or per is not None:
-        _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer)
+    if changed:
+        _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline)
     if duration is not None:
         base.duration = spaced(duration)
     others = base.flows
+    record = None if traced is None else Record(f"{seconds(base.duration, 'duration') / ROWS} s", links=True)
     scenarios = []
     for algorithm, n in itertools.product(algorithms, range(seeds)):
         flow = dataclasses.replace(model, cc=algorithm, count=flows, name="compared")
-        scenarios.append(dataclasses.replace(base, flows=[flow, *others], seed=seed + n))
+        recorded = record if n == 0 else None
+        scenarios.append(dataclasses.replace(base, flows=[flow, *others], seed=seed + n, record=recorded))
     total = len(scenarios)
     done = run_many(
         scenarios, threads, progress=None if progress is None else lambda count: progress(count, total)
     )
     rows = []
     for i, algorithm in enumerate(algorithms):
-        rows.append({**_named(algorithm), **_row(done[i * seeds : (i + 1) * seeds], flows)})
+        named, runs = _named(algorithm), done[i * seeds : (i + 1) * seeds]
+        if traced is not None:
+            traced[named["label"]] = runs[0]
+        rows.append({**named, **_row(runs, flows)})
     return sorted(rows, key=lambda row: -row["goodput_bps"])
 
 
@@ -210,12 +227,13 @@ def _change(
     ber: float | None,
     per: float | None,
     buffer: str | None,
+    timeline: str | Path | None,
 ) -> None:
     """Puts what the caller asked for in place of the link's own values."""
     if len(base.links) != 1:
         names = ", ".join(base.links)
         raise _core.ScenarioError(
-            f"rate, rtt, ber, per and buffer need a scenario of one link, but this one has {names}"
+            f"rate, rtt, ber, per, buffer and timeline need a scenario of one link, but this one has {names}"
         )
     (link,) = base.links.values()
     reverse = dict(link.reverse or {})
@@ -235,12 +253,15 @@ def _change(
         if per is not None:
             losses.append(PacketError(per))
         link.loss = losses
+    if timeline is not None:
+        link.timeline = str(Path(timeline).resolve())
     link.reverse = reverse or None
 
 
 def _row(results: list[Result], flows: int) -> dict[str, Any]:
     """The numbers of one algorithm from its runs."""
-    compared = [r.json["flows"][:flows] for r in results]
+    # What the second half of a relayed flow delivers is what the whole flow does.
+    compared = [[f for f in r.json["flows"] if f["half"] != "first"][:flows] for r in results]
     every = [flow for run in compared for flow in run]
     goodput = stats.mean(math.fsum(f["goodput_bps"] for f in run) for run in compared)
     sent = sum(f["sent_packets"] for f in every)

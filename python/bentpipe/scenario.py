@@ -13,8 +13,22 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import check_controller
-from bentpipe.models import Bulk, Cbr, Model, Queue, Record, from_plain, to_plain
+from bentpipe.models import (
+    AckThinning,
+    Arq,
+    Bulk,
+    Cbr,
+    Dama,
+    Model,
+    Queue,
+    Record,
+    from_plain,
+    to_plain,
+)
 from bentpipe.registry import unknown
+
+Steps = Sequence[Sequence[Any]]
+"""Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
@@ -40,23 +54,42 @@ class Link:
     """A link between two places: a forward direction, which data crosses, and a return direction for ACKs.
 
     Args:
-        rate: "10 Mbit/s".
-        delay: one way, "250 ms"; or instead `from_`, `to` (cities or own stations) and `satellite`.
+        rate: "10 Mbit/s", or steps: [["0 s", "100 Mbit/s"], ["15 s", "60 Mbit/s"]].
+        delay: one way, "250 ms", or steps; or instead `from_`, `to` (cities or own stations) and `satellite`.
+        timeline: name of a CSV or Parquet file with t_s, rate_bps, delay_s, loss_rate, up and handover, or
+            {"file": "leo.parquet", "repeat": True, "delay": "steps", "offset": "10 s"}.
+        up: whether the path is there, as steps: [["0 s", True], ["14.5 s", False], ["15 s", True]].
+        nominal: of which rate and delay `1 bdp` is, {"rate": "100 Mbit/s", "delay": "20 ms"}.
+        reorder: whether a packet may overtake when the delay shrinks.
+        handover: what a change of path does, {"in_flight": "lost", "queue": "flushed", "outage": "500 ms", "every": "15 s"}.
         from_: ground station at the sender's end.
         to: ground station at the receiver's end.
         satellite: {"geo": "100E", "min_elevation": 0.0}.
         queue: default one bandwidth-delay product.
         loss: one loss model, or a list of them; forward direction only.
+        opportunities: a file of mahimahi's packet opportunities; forward direction only, as the next three.
+        access: how the sender gets the right to send, a `Dama`.
+        arq: repeats of what is lost, an `Arq`.
+        ack_thinning: an `AckThinning`.
         reverse: keys that differ in the return direction, {"rate": "1 Mbit/s", "loss": BitError(1e-7)}.
     """
 
-    rate: str | None = None
-    delay: str | None = None
+    rate: str | Steps | None = None
+    delay: str | Steps | None = None
+    timeline: str | Path | dict[str, Any] | None = None
+    up: Steps | None = None
+    nominal: dict[str, Any] | None = None
+    reorder: bool | None = None
+    handover: dict[str, Any] | None = None
     from_: str | None = None
     to: str | None = None
     satellite: dict[str, Any] | None = None
     queue: Queue | dict[str, Any] | None = None
     loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
+    opportunities: str | None = None
+    access: Dama | dict[str, Any] | None = None
+    arq: Arq | dict[str, Any] | None = None
+    ack_thinning: AckThinning | dict[str, Any] | None = None
     reverse: dict[str, Any] | None = None
 
 
@@ -67,8 +100,9 @@ class Flow:
     `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
     subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
     link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
-    `ack_path`. What is not given is set by `profile` ("modern", the default, or "paper") and by what the
-    algorithm asks of its sender.
+    `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
+    each a row of the result. What is not given is set by `profile` ("modern", the default, or "paper") and
+    by what the algorithm asks of its sender.
     """
 
     cc: Any = None
@@ -91,6 +125,8 @@ class Flow:
     initial_window: float | None = None
     initial_ssthresh: float | None = None
     receive_window: str | None = None
+    read_rate: str | None = None
+    relay: dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None
@@ -290,6 +326,11 @@ def read_table(path: Path) -> dict[str, Any]:
             for loss in losses if isinstance(losses, list) else [losses]:
                 if "file" in loss:
                     loss["file"] = str((path.parent / loss["file"]).resolve())
+            match direction.get("timeline"):
+                case str(name):
+                    direction["timeline"] = str((path.parent / name).resolve())
+                case dict(options):
+                    options["file"] = str((path.parent / options["file"]).resolve())
     return table
 
 

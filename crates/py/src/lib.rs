@@ -2,10 +2,11 @@
 
 mod controller;
 mod failure;
+mod orbit;
 mod reminder;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -146,6 +147,9 @@ fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, P
     out.set_item("queue_packets", PyArray1::from_vec(py, trace.queue_packets))?;
     out.set_item("delivered_packets", PyArray1::from_vec(py, trace.delivered_packets))?;
     out.set_item("dropped_packets", PyArray1::from_vec(py, trace.dropped_packets))?;
+    out.set_item("rate_bps", PyArray1::from_vec(py, trace.rate_bps))?;
+    out.set_item("delay_s", PyArray1::from_vec(py, trace.delay_s))?;
+    out.set_item("handovers", PyArray1::from_vec(py, trace.handovers))?;
     Ok(out)
 }
 
@@ -342,9 +346,19 @@ fn run_many(
     Ok(pairs.map(|(outcome, scenario)| RawResult { outcome, scenario }).collect())
 }
 
+/// A Parquet file as CSV text, by `bentpipe.parquet`; `Err` is one line.
+fn parquet(path: &Path) -> Result<String, String> {
+    Python::attach(|py| {
+        let read = py.import("bentpipe.parquet")?.getattr("as_csv")?.call1((path,))?;
+        read.extract::<String>()
+    })
+    .map_err(|e: PyErr| Python::attach(|py| e.value(py).to_string()))
+}
+
 /// Bentpipe's engine.
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    bentpipe_sim::read_tables_by(Box::new(parquet));
     m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
     m.add("ControllerError", m.py().get_type::<ControllerError>())?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
@@ -358,5 +372,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(run_many, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
     Ok(())
 }

@@ -15,6 +15,7 @@ mod detection;
 mod fast_path;
 mod opening;
 mod pacing;
+mod peer_window;
 mod recovery;
 mod recovery_fast_path;
 mod sending;
@@ -36,6 +37,7 @@ use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
+use peer_window::PeerWindow;
 
 pub use application::ShortSegmentSent;
 pub use cached_decision::MAX_OUTSTANDING;
@@ -78,12 +80,14 @@ struct LastSack {
     option: SackOption,
 }
 
-/// AEN's probe (TCP-STAR section 3.3).
+/// AEN's probe (TCP-STAR section 3.3), or the probe of a closed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
     No,
     ToSend,
     Sent,
+    /// A probe of the closed receive window is to be sent.
+    OfWindow,
 }
 
 /// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand connections most of the time
@@ -156,6 +160,8 @@ pub struct Sender {
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
     probe: Probe,
+    /// The peer's window, if it changes.
+    peer: Option<Box<PeerWindow>>,
     /// ECN: react again only when this is acknowledged.
     ecn_until: u64,
     app_limited_until: u64,
@@ -211,6 +217,7 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
+            peer: PeerWindow::new(&options),
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,
@@ -474,6 +481,9 @@ impl Sender {
             return;
         }
         if self.timer <= now {
+            if self.board.outstanding() == 0 {
+                return self.on_persist_timer(now);
+            }
             self.path = Path::Slow;
             self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {

@@ -10,6 +10,7 @@ pub(crate) mod many;
 mod memory_bound;
 mod network;
 mod reference;
+mod relays;
 
 use bentpipe_cc::{Controller, Start};
 

@@ -215,6 +215,9 @@ impl Reference {
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
+                if let Some(second) = self.network.relay_data(self.now, f) {
+                    self.send(second, Cause::Arrival);
+                }
             }
         }
     }
@@ -226,6 +229,9 @@ impl Reference {
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
             self.send(f, Cause::Arrival);
+            if let Some(packet) = self.network.relay_room(f) {
+                self.depart(packet);
+            }
         }
     }
 
@@ -234,7 +240,13 @@ impl Reference {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind {
             tcp.on_control(self.now, packet);
-            if packet.has(ACK) { self.send(f, Cause::Arrival) } else { self.answer(f) }
+            if packet.has(ACK) {
+                return self.send(f, Cause::Arrival);
+            }
+            self.answer(f);
+            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+                self.send(second, Cause::Arrival);
+            }
         }
     }
 

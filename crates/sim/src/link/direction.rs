@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::{Span, Time};
 
 use crate::link::backlog::Backlog;
+use crate::link::link_layer::LinkLayer;
 use crate::link::loss::LossModel;
 use crate::link::moving::Moving;
 use crate::link::packet::{CE, LOST, Packet};
@@ -178,7 +179,11 @@ impl Direction {
         };
         let mut bytes = matches!(room, Room::Bytes(_));
         let stream = Stream::new(seed, &format!("{name}/{}", plan.discipline.kind()));
-        let mut admission = match plan.discipline.plan().start(plan.queue, plan.rate_bps, stream) {
+        let mut rule = plan.discipline.plan().start(plan.queue, plan.rate_bps, stream);
+        if !plan.link_layer.is_plain() {
+            rule = rule.at_departure(plan.queue, plan.rate_bps);
+        }
+        let mut admission = match rule {
             Rule::DropTail => None,
             Rule::OnArrival(rule) => {
                 bytes |= rule.counts_bytes();
@@ -187,7 +192,7 @@ impl Direction {
             Rule::AtDeparture(rule) => {
                 // A packet that is handed over has waited already.
                 (room, bytes) = (Room::Packets(u64::MAX), false);
-                Some(Admission::Scheduled(Box::new(Scheduled::new(rule))))
+                Some(Admission::Scheduled(Box::new(Scheduled::new(rule, &plan.link_layer))))
             }
         };
         let moving = plan.line.clone().map(|line| Box::new(Moving::new(line)));
@@ -276,21 +281,27 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside.
+    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake, it may also be an instant at which a packet is
+    /// chosen and none comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
     }
 
-    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave.
+    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave. `None` if none does after all: a link layer has used
+    /// the instant to decide.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
         let packet = self.under_way.pop_front()?.packet;
         if self.under_way.is_empty() && self.decides_at_departure() {
+            let wakes = self.link_layer().is_some_and(LinkLayer::takes_wake);
             self.catch_up(now);
+            if wakes {
+                return None;
+            }
         }
         if packet.has(LOST) {
-            return Some((packet, Fate::Lost));
+            return (!self.wakes(now, &packet)).then_some((packet, Fate::Lost));
         }
         self.counts.delivered += 1;
         Some((packet, Fate::Delivered))
@@ -319,6 +330,7 @@ impl Direction {
             Some(moving) => moving.promises(size, promises),
             None => promises,
         };
+        let promises = self.peek_link_layer().map_or(promises, |layer| layer.promises(promises));
         #[cfg(test)]
         let promises =
             if self.is_opaque { Promises { in_order: false, constant: None, ..promises } } else { promises };
@@ -365,6 +377,16 @@ impl Direction {
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
         match self.behaviour.as_deref_mut() {
             Some(Behaviour { admission: Admission::Scheduled(scheduled), .. }) => Some(scheduled),
+            _ => None,
+        }
+    }
+
+    /// The link layer, if it does more than to send packets one after the other.
+    pub(super) fn peek_link_layer(&self) -> Option<&LinkLayer> {
+        match self.behaviour.as_deref() {
+            Some(Behaviour { admission: Admission::Scheduled(scheduled), .. }) => {
+                scheduled.link_layer.as_deref()
+            }
             _ => None,
         }
     }
@@ -514,13 +536,30 @@ impl Direction {
             self.wait(now, begin, packet.size);
         }
         let sent = self.transmitter.send(begin, packet.size);
-        let mut lost = false;
-        for loss in &mut self.losses {
-            lost |= loss.strikes(Time(sent), packet.size);
-        }
+        let lost = self.is_struck(Time(sent), packet.size);
         self.counts.dropped_error += u64::from(lost);
         let arrival = self.arrival_of(sent);
         if lost { Transit::Lost(arrival) } else { Transit::Arrives(arrival) }
+    }
+
+    /// Is a packet whose transmission ends at `sent` lost on the channel?
+    pub(super) fn is_struck(&mut self, sent: Time, size: u16) -> bool {
+        let mut lost = false;
+        for loss in &mut self.losses {
+            lost |= loss.strikes(sent, size);
+        }
+        lost
+    }
+
+    /// Nothing is under way: [`Direction::next`] gives this instant.
+    pub(super) fn announce_wake(&mut self, at: Time) {
+        let packet = Packet { flags: LOST, ..Packet::default() };
+        self.under_way.push_back(InFlight { at, packet });
+    }
+
+    /// Forgets the instant announced.
+    pub(super) fn cancel_wake(&mut self) {
+        self.under_way.clear();
     }
 
     /// A packet that comes at `now` waits until `begin`.
@@ -533,7 +572,7 @@ impl Direction {
 
     /// When a packet that is sent at `sent` reaches the far end.
     #[inline(always)]
-    fn arrival_of(&self, sent: u64) -> Time {
+    pub(super) fn arrival_of(&self, sent: u64) -> Time {
         Time(sent.saturating_add(self.delay))
     }
 
@@ -570,12 +609,14 @@ impl Direction {
 
     /// Packets that have not reached the far end, lost ones included. Packets handed on ahead of time are counted elsewhere.
     pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
-        self.under_way.iter().map(|slot| &slot.packet)
+        let held = self.peek_link_layer().into_iter().flat_map(LinkLayer::packets);
+        self.under_way.iter().map(|slot| &slot.packet).chain(held)
     }
 
     /// Packets for which it keeps something. A packet that waits and is under way counts twice.
     pub(crate) fn kept(&mut self) -> u64 {
-        let waiting = self.scheduled().map_or(0, |scheduled| scheduled.waiting());
+        let held = self.peek_link_layer().map_or(0, |layer| layer.packets().count() as u64);
+        let waiting = held + self.scheduled().map_or(0, |scheduled| scheduled.waiting());
         waiting + self.backlog.packets() + self.under_way.len() as u64
     }
 
@@ -583,6 +624,9 @@ impl Direction {
     pub(crate) fn utilisation(&self, end: Time) -> f64 {
         if end.0 == 0 {
             return 0.0;
+        }
+        if let Some(used) = self.peek_link_layer().and_then(|layer| layer.used(end, self.transmitter.rate)) {
+            return used;
         }
         // The time beyond the end is one unbroken busy period.
         let Transmitter { free_at, busy, .. } = self.transmitter;

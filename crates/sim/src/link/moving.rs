@@ -27,8 +27,10 @@ pub(crate) struct Moving {
     air: usize,
     /// Work left of the last packet, less than a nanosecond's.
     carry: u64,
-    /// When the packet ahead reaches the far end.
+    /// When the packet ahead reaches the far end, or would if it were not lost at a handover to come.
     ahead: u64,
+    /// When the last packet that was not lost at a handover reaches the far end.
+    there: u64,
     /// A size and a rate, the time of a packet, and the remainder of its work. A division costs more than the rest.
     usual: (u16, u64),
     whole: u64,
@@ -45,7 +47,19 @@ struct Sent {
 impl Moving {
     /// The time line before the run begins.
     pub(super) fn new(line: TimeLine) -> Self {
-        Self { line, step: 0, leg: 0, flush: 0, air: 0, carry: 0, ahead: 0, usual: (0, 0), whole: 0, rest: 0 }
+        Self {
+            line,
+            step: 0,
+            leg: 0,
+            flush: 0,
+            air: 0,
+            carry: 0,
+            ahead: 0,
+            there: 0,
+            usual: (0, 0),
+            whole: 0,
+            rest: 0,
+        }
     }
 
     /// What such a direction promises about packets of `size` bytes; `fixed` is what its queue allows.
@@ -87,6 +101,8 @@ impl Moving {
         let handovers = self.line.handovers();
         while handovers.get(self.air).is_some_and(|at| at.0 <= begin) {
             self.air += 1;
+            // Those ahead are there or lost.
+            self.ahead = self.there;
         }
         handovers.get(self.air).map(|at| at.0)
     }
@@ -100,7 +116,7 @@ impl Moving {
     /// Goes forward to the step of `at`.
     #[inline]
     fn go_to(&mut self, at: u64) {
-        while self.line.end_of_step(self.step) <= at && at < LATEST {
+        while self.line.steps().get(self.step + 1).is_some_and(|next| next.at.0 <= at) {
             self.step += 1;
         }
     }
@@ -108,7 +124,7 @@ impl Moving {
     /// The delay of a packet whose transmission ends at `at`, ns.
     #[inline]
     fn delay(&mut self, at: u64) -> u64 {
-        while self.line.end_of_leg(self.leg) <= at && at < LATEST {
+        while self.line.legs().get(self.leg + 1).is_some_and(|next| next.at.0 <= at) {
             self.leg += 1;
         }
         self.line.delay(self.leg, at)
@@ -183,8 +199,11 @@ impl Direction {
             arrival = arrival.max(moving.ahead.saturating_add(sent.alone.unwrap_or(0)));
         }
         let cut = cut.filter(|&at| at < arrival || sent.alone.is_none());
-        if cut.is_none() {
+        if sent.alone.is_some() {
             moving.ahead = arrival;
+        }
+        if cut.is_none() {
+            moving.there = arrival;
         }
         let line = &moving.line;
         let loss_rate = line.sets_loss.then(|| line.steps()[moving.step].loss_rate);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
-use crate::resolve::hints::hints;
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
+use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
@@ -102,28 +103,41 @@ pub(crate) fn expand(
     let mut plans = Vec::with_capacity(total as usize);
     for (index, flow) in scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let source = Arc::new(source(work, flow, &key, &paths[index], links)?);
+        let parts = relay::parts(work, flow, &key, &paths[index], links)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
-        let hints = hints(work, flow, &key, &paths[index], links)?;
-        let path: Arc<[DirectionId]> = paths[index].there.as_slice().into();
-        let ack_path: Arc<[DirectionId]> = paths[index].back.as_slice().into();
+        let whole = hints(work, flow, &key, &paths[index], links)?;
         for copy in 1..=flow.count {
-            plans.push(FlowPlan {
-                name: names.next(work, flow, copy, &key)?,
-                path: path.clone(),
-                ack_path: ack_path.clone(),
-                start: Time(start.0),
-                start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
-                stop: stop.map(|stop| Time(stop.0)),
-                extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
-                ack_jitter,
-                priority,
-                hints: hints.clone(),
-                path_hints: flow.path_hints,
-                source: source.clone(),
-            });
+            let name = names.next(work, flow, copy, &key)?;
+            for (half, path, ack_path, source) in &parts {
+                plans.push(FlowPlan {
+                    name: match half {
+                        None => name.clone(),
+                        Some(half) => names.half(work, &name, *half, &key)?,
+                    },
+                    path: path.clone(),
+                    ack_path: ack_path.clone(),
+                    start: Time(start.0),
+                    start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
+                    stop: stop.map(|stop| Time(stop.0)),
+                    // At the server.
+                    extra_delay: flow
+                        .extra_delay
+                        .filter(|_| *half != Some(Half::Second))
+                        .map_or(Span::ZERO, |d| d.0),
+                    // At the client.
+                    ack_jitter: if *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
+                    priority,
+                    hints: match half {
+                        None => whole.clone(),
+                        Some(_) => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                    },
+                    path_hints: flow.path_hints,
+                    source: source.clone(),
+                    half: *half,
+                });
+            }
         }
     }
     Ok(plans)
@@ -161,11 +175,20 @@ impl<'a> Names<'a> {
         if name.is_empty() {
             return Err(work.error(&key, "a name is not empty; leave it out, or write e.g. name = \"star\""));
         }
+        self.take(work, name, &key)
+    }
+
+    /// The name of one half of flow `name`.
+    fn half(&mut self, work: &Work<'_>, name: &str, half: Half, key: &Key) -> Result<String, Error> {
+        self.take(work, format!("{name}/{}", half.name()), &key.with("name"))
+    }
+
+    fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
         match self.taken.insert(name.clone()) {
             true => Ok(name),
             false => {
                 Err(work
-                    .error(&key, format!("another flow is called {}, too; names must differ", quoted(&name))))
+                    .error(key, format!("another flow is called {}, too; names must differ", quoted(&name))))
             }
         }
     }
@@ -242,10 +265,11 @@ fn priority(
     Ok(priority)
 }
 
-fn source(
+/// The traffic of a flow over this path. `cc_key`: where its controller is written.
+pub(super) fn source(
     work: &mut Work<'_>,
     flow: &Flow,
-    key: &Key,
+    (key, cc_key): (&Key, &Key),
     path: &PathPlan,
     links: &[LinkPlan],
 ) -> Result<Source, Error> {
@@ -287,7 +311,7 @@ fn source(
     let Some(cc) = &flow.cc else {
         let names: Vec<&str> = registry::all().iter().map(|entry| entry.id).collect();
         let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
-        return Err(work.error(&key.with("cc"), message));
+        return Err(work.error(cc_key, message));
     };
     let mut options = options(work, flow, key)?;
     let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
@@ -295,7 +319,7 @@ fn source(
         let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
-    let cc = controller(work, cc, &key.with("cc"), &mut options, path, links)?;
+    let cc = controller(work, cc, cc_key, &mut options, path, links)?;
     options.aen = flow.aen.unwrap_or(options.aen);
     options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
     options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
@@ -493,6 +517,15 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("receive_window"), message));
         }
         o.receive_window = Some(segments);
+    }
+    if let Some(rate) = flow.read_rate {
+        let key = key.with("read_rate");
+        if o.receive_window.is_none() {
+            let message =
+                "needs the size of the buffer; add e.g. receive_window = \"1 MB\", or leave this out";
+            return Err(work.error(&key, message));
+        }
+        o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
     o.recovery = match flow.recovery {
         None => o.recovery,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bentpipe_cc::{PathChange, Span, Time};
 
 use crate::resolve::flows::default_name;
-use crate::resolve::plan::{DirectionPlan, Hint, LinkPlan};
+use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
@@ -19,34 +19,43 @@ pub(crate) fn hints(
     path: &PathPlan,
     links: &[LinkPlan],
 ) -> Result<Arc<[Hint]>, Error> {
-    let (delay, lead) = (flow.hint_delay.map(|d| d.0), flow.hint_lead.map(|d| d.0));
-    if delay.is_some() && lead.is_some() {
+    if flow.hint_delay.is_some() && flow.hint_lead.is_some() {
         let message =
             "a host learns of a handover ahead or late, not both; leave hint_delay or hint_lead out";
         return Err(work.error(&key.with("hint_lead"), message));
     }
+    let hints = hints_on(flow, path.there.iter().chain(&path.back), links);
+    if hints.is_empty() && flow.path_hints == Some(true) {
+        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        work.warnings
+            .push(format!("flow {name}: path_hints has no effect, since no link on its path changes hands"));
+    }
+    Ok(hints)
+}
+
+/// The hints about these directions: the path of a flow, or of one half of it.
+pub(crate) fn hints_on<'a>(
+    flow: &Flow,
+    directions: impl Iterator<Item = &'a DirectionId>,
+    links: &[LinkPlan],
+) -> Arc<[Hint]> {
     // The instants of handovers, and when all directions that change then carry packets again.
     let mut changes: BTreeMap<Time, Time> = BTreeMap::new();
-    for direction in path.there.iter().chain(&path.back) {
+    for direction in directions {
         let direction = direction.of(links);
         for &at in direction.handovers() {
             let passes = changes.entry(at).or_insert(at);
             *passes = carries_again(direction, at).max(*passes);
         }
     }
-    if changes.is_empty() && flow.path_hints == Some(true) {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
-        work.warnings
-            .push(format!("flow {name}: path_hints has no effect, since no link on its path changes hands"));
-    }
     let hint = |(at, passes): (Time, Time)| {
-        let told = match lead {
-            Some(lead) => Time(at.0.saturating_sub(lead.0)),
-            None => at + delay.unwrap_or(Span::ZERO),
+        let told = match flow.hint_lead {
+            Some(lead) => Time(at.0.saturating_sub(lead.0.0)),
+            None => at + flow.hint_delay.map_or(Span::ZERO, |delay| delay.0),
         };
         Hint { at: told, change: PathChange { ahead: at.since(told), dark: passes.since(at.max(told)) } }
     };
-    Ok(changes.into_iter().map(hint).collect())
+    changes.into_iter().map(hint).collect()
 }
 
 /// When a direction that changes hands at `at` carries packets again.

@@ -1,5 +1,8 @@
 //! A plan in the making: its scenario, and the warnings about it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use bentpipe_cc::Span;
 
 use crate::resolve::plan::DirectionId;
@@ -16,6 +19,8 @@ pub(super) const MAX_RATE: u64 = 100_000_000_000_000;
 pub(crate) struct Work<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) warnings: Vec<String>,
+    /// The files of opportunities that have been read, by name.
+    pub(super) opportunities: BTreeMap<String, Arc<[u64]>>,
 }
 
 /// The directions that a flow of the scenario crosses, and the numbers for its share of a bandwidth-delay product.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
+use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -105,12 +106,27 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany<Loss>")]
     pub loss: Vec<Loss>,
+    /// Instants at which the forward direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
+    /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
+    /// a queue's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<String>,
+    /// How the forward direction gets the right to send. Default: it may always send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Repeats of what the forward direction loses. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Thinning of acknowledgements in the queue of the forward direction. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
     /// What differs in the return direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<Reverse>,
 }
 
-/// What differs in the return direction of a link. All but losses are by default those of the forward one; losses are none.
+/// What differs in the return direction of a link. All but losses and what the link layer does (opportunities, access, arq, ack_thinning)
+/// are by default those of the forward one; these are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
@@ -142,6 +158,20 @@ pub struct Reverse {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany<Loss>")]
     pub loss: Vec<Loss>,
+    /// Instants at which the return direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
+    /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
+    /// a queue's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<String>,
+    /// How the return direction gets the right to send. Default: it may always send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Repeats of what the return direction loses. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Thinning of acknowledgements in the queue of the return direction. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
 }
 
 /// A satellite, as far as the delay of a link depends on it.
@@ -284,6 +314,14 @@ pub struct Flow {
     /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<WindowSize>,
+    /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
+    /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<BitRate>,
+    /// Ends the connection on its way and opens another (a split connection, RFC 3135). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
+    pub relay: Option<Relay>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -421,6 +459,27 @@ pub enum Recovery {
     NewReno,
     /// Reno (RFC 5681).
     Reno,
+}
+
+/// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
+/// proxy, RFC 3135).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Relay {
+    /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
+    /// between them.
+    #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
+    pub at: String,
+    /// Congestion controller of the second half, from the relay to the client. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
+    /// half.
+    pub buffer: Size,
+    /// Initial window of the second half in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
 }
 
 /// The window when a recovery without SACK has acknowledged everything (RFC 6582 section 3.2 step 3).

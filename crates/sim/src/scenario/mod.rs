@@ -2,6 +2,7 @@
 
 pub mod error;
 mod keys;
+mod link_layer;
 mod moving;
 pub(crate) mod random;
 mod read;
@@ -10,4 +11,5 @@ pub(crate) mod text;
 pub mod units;
 
 pub use keys::*;
+pub use link_layer::*;
 pub use schema::schema;

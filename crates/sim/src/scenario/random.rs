@@ -21,7 +21,8 @@ use serde_json::{Map, Value, json};
 /// - 2: all times are whole milliseconds, so that many events fall on one instant;
 /// - 3: packets take no time or a nanosecond, and so do many links.
 ///
-/// `losses` is the file that loss models of kind "trace" name. Beside it stand the time lines `time_line.csv` and `delays.csv`.
+/// `losses` is the file that loss models of kind "trace" and opportunities name: whole numbers that increase, one a line. Beside it stand
+/// the time lines `time_line.csv` and `delays.csv`.
 pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     let mut bytes = Unstructured::new(bytes);
     let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
@@ -33,8 +34,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "start", "start_jitter",
-    "stop", "traffic",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
+    "start_jitter", "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -164,13 +165,72 @@ impl Draw<'_> {
             }
             link["reverse"] = back;
         }
-        if self.one_in(3) {
+        // What changes sends at any time.
+        let moves = self.one_in(3);
+        if moves {
             self.moves(&mut link);
         }
-        if link["reverse"].is_object() && self.one_in(6) {
-            self.moves(&mut link["reverse"]);
+        self.link_layer(&mut link, !moves);
+        if link["reverse"].is_object() {
+            let back_moves = self.one_in(6);
+            if back_moves {
+                self.moves(&mut link["reverse"]);
+            }
+            if self.one_in(2) {
+                self.link_layer(&mut link["reverse"], !moves && !back_moves);
+            }
         }
         link
+    }
+
+    /// Keys of a link layer for one direction.
+    fn link_layer(&mut self, direction: &mut Value, may_wait: bool) {
+        if may_wait && self.one_in(self.by([4, 15, 8, 8])) {
+            if self.one_in(2) {
+                direction["opportunities"] = json!(self.losses);
+            } else {
+                direction["access"] = self.access();
+            }
+            // Each packet waits, so the queue needs room.
+            if direction["queue"]["limit"].as_str().is_none_or(|limit| limit.starts_with("0 ")) {
+                direction["queue"] = json!({ "kind": "drop-tail", "limit": "9 packets" });
+            }
+        }
+        if self.one_in(self.by([5, 10, 8, 8])) {
+            direction["arq"] = self.arq();
+        }
+        if self.one_in(self.by([5, 10, 8, 8])) {
+            let keep = if self.one_in(2) { json!({ "keep": 1 + self.to(3) }) } else { json!({}) };
+            direction["ack_thinning"] = keep;
+        }
+    }
+
+    /// Slots that carry a byte or more at most rates.
+    fn access(&mut self) -> Value {
+        let slots = 1 + self.to(9);
+        let cra = if self.one_in(2) { self.to(slots) } else { 0 };
+        let mut access = json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
+        if self.one_in(3) {
+            access["vbdc"] = json!(self.to(slots - cra));
+        }
+        if self.one_in(3) {
+            access["free"] = json!(self.to(3));
+        }
+        if self.one_in(2) {
+            access["grant_delay"] = self.time(0, [600, 600, 20, 9_000]);
+        }
+        access
+    }
+
+    fn arq(&mut self) -> Value {
+        let mut arq = json!({ "tries": 1 + self.to(5) });
+        if self.one_in(2) {
+            arq["round_trip"] = self.time(0, [600, 100, 5, 9_000]);
+        }
+        if self.one_in(2) {
+            arq["in_order"] = json!(self.one_in(2));
+        }
+        arq
     }
 
     /// Lets the rate, the delay or the losses of a direction change, or its path change hands.
@@ -367,7 +427,30 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
+        self.relay(&mut flow);
         flow
+    }
+
+    /// A relay on a path that has a place for it, now and then.
+    fn relay(&mut self, flow: &mut Value) {
+        let places = flow["path"].as_array().map_or(0, Vec::len) as u64;
+        if places < 2 || flow["cc"].is_null() || !self.one_in(3) {
+            return;
+        }
+        let at = flow["path"][self.to(places - 2) as usize].clone();
+        // Room for a segment, whatever its size.
+        let buffer = self.by([9_000, 1_460, 1_460, 60]);
+        let mut relay = json!({ "at": at, "buffer": self.bytes(buffer, 60 * buffer) });
+        if self.one_in(2) {
+            relay["cc"] = json!(self.pick(&BOUNDED));
+        }
+        if self.one_in(3) {
+            relay["initial_window"] = json!(1 + self.to(30));
+        }
+        flow["relay"] = relay;
+        if let Value::Object(flow) = flow {
+            flow.remove("ack_path");
+        }
     }
 
     /// Different links, at least one, in any order; some are crossed in the reverse direction.
@@ -464,6 +547,7 @@ impl Draw<'_> {
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let bounded = !flow["receive_window"].is_null();
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
@@ -471,6 +555,7 @@ impl Draw<'_> {
                 "newreno_exit" => !sack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
+                "read_rate" => bounded && !value.is_null(),
                 "hint_delay" => !leads,
                 _ => !value.is_null(),
             });

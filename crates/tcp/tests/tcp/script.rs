@@ -220,6 +220,13 @@ impl Script {
         self.segment(AckSegment { ack, ..AckSegment::default() })
     }
 
+    /// As `ack`, telling a receive window of `window` segments.
+    pub(crate) fn told(&mut self, ack: u64, window: u64) -> &mut Self {
+        let seg = AckSegment { ack, ..AckSegment::default() };
+        self.rtt = self.sender.on_windowed_ack(self.now, &seg, window);
+        self
+    }
+
     /// As `ack`, with SACK blocks.
     pub(crate) fn sack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> &mut Self {
         self.segment(AckSegment { ack, sack: sack_of(blocks), ..AckSegment::default() })
@@ -374,6 +381,32 @@ impl Listener {
         assert_eq!(self.receiver.deadline(), Some(at(n)));
         self.now = at(n);
         self.answer = self.receiver.on_deadline(self.now);
+        self
+    }
+
+    /// A probe for segment `seq` arrives.
+    pub(crate) fn probe(&mut self, seq: u64) -> &mut Self {
+        self.arrives(Data {
+            seq,
+            len: 0,
+            tsval: 0,
+            retransmission: false,
+            cwr: false,
+            probe: true,
+            ce: false,
+        })
+    }
+
+    /// The application has read all before `upto`.
+    pub(crate) fn read(&mut self, upto: u64) -> &mut Self {
+        self.answer = self.receiver.read(upto);
+        self
+    }
+
+    /// An acknowledgement sent now tells this window.
+    #[track_caller]
+    pub(crate) fn window(&mut self, segments: u64) -> &mut Self {
+        assert_eq!(self.receiver.window(), Some(segments), "window");
         self
     }
 
