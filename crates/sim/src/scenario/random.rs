@@ -209,8 +209,7 @@ impl Draw<'_> {
     fn access(&mut self) -> Value {
         let slots = 1 + self.to(9);
         let cra = if self.one_in(2) { self.to(slots) } else { 0 };
-        let mut access =
-            json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
+        let mut access = json!({ "kind": "dama", "slots": slots, "cra": cra, "frame": self.time(10, [50, 50, 10, 9_000]) });
         if self.one_in(3) {
             access["vbdc"] = json!(self.to(slots - cra));
         }
