@@ -243,7 +243,7 @@ class LossTrace(Model):
 
 @dataclass(frozen=True)
 class Dama(Model):
-    """Access by demand assignment, the return channel of a VSAT (DVB-RCS2): a terminal asks for slots of frames.
+    """Access by demand assignment, the return channel of a VSAT (DVB-RCS2): a terminal asks for slots.
 
     Args:
         frame: length of a frame, "26.5 ms".
