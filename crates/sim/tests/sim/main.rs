@@ -4,6 +4,7 @@ mod outcome;
 
 mod closed_forms;
 mod extremes;
+mod link_layers;
 mod promises;
 mod queues;
 mod random;
