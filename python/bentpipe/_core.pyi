@@ -121,7 +121,6 @@ def orbit_path(request_json: str, progress: Callable[[float], Any] | None = None
       `up` is false.
     - `ground_speed`: 0.6666666666666666, of light in the ground leg, as a share of c.
     - `ut1_minus_utc_s`: 0.
-    - `ellipsoid`: `"wgs84"` (default), or `"pyephem"` (6378.16 km, 1/298.25), on which Hypatia's ranges rest.
 
     The result has
 

@@ -10,37 +10,13 @@ use sgp4::chrono::NaiveDateTime;
 
 /// Speed of light in vacuum, km/s (exact by definition of the metre).
 pub const LIGHT_KM_PER_S: f64 = 299_792.458;
-/// Equatorial radius, km (WGS 84).
-pub const RADIUS_KM: f64 = Ellipsoid::WGS84.radius_km;
+/// Equatorial radius, km (WGS 84, NGA.STND.0036).
+pub const RADIUS_KM: f64 = 6_378.137;
 /// How fast the Earth turns against the stars, rad/s (Vallado, equation 3-40).
 pub const TURN_RAD_PER_S: f64 = 7.292_115_146_706_98e-5;
 
-/// The shape of the Earth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ellipsoid {
-    /// Equatorial radius, km.
-    pub radius_km: f64,
-    /// First eccentricity squared, f (2 - f).
-    e2: f64,
-}
-
-impl Ellipsoid {
-    /// WGS 84 (NGA.STND.0036).
-    pub const WGS84: Self = Self::new(6_378.137, 298.257_223_563);
-    /// That of PyEphem, and so of Hypatia's ranges (libastro, `earthsat.c`: `EarthRadius`, `EarthFlat`).
-    pub const PYEPHEM: Self = Self::new(6_378.16, 298.25);
-
-    const fn new(radius_km: f64, inverse_flattening: f64) -> Self {
-        let flattening = 1.0 / inverse_flattening;
-        Self { radius_km, e2: flattening * (2.0 - flattening) }
-    }
-
-    /// The place on the vertical `up`, `alt_km` above the ellipsoid, Earth-fixed. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
-    pub fn on_vertical(&self, up: &Vector, alt_km: f64) -> Vector {
-        let n = self.radius_km / libm::sqrt(1.0 - self.e2 * up[2] * up[2]);
-        [(n + alt_km) * up[0], (n + alt_km) * up[1], (n * (1.0 - self.e2) + alt_km) * up[2]]
-    }
-}
+/// First eccentricity squared: f (2 - f), f = 1/298.257223563 (WGS 84).
+const E2: f64 = (2.0 - 1.0 / 298.257_223_563) / 298.257_223_563;
 
 /// Three coordinates, km.
 pub type Vector = [f64; 3];
@@ -71,11 +47,16 @@ pub fn vertical(lat: f64, lon: f64) -> Vector {
     [cos_lat * cos_lon, cos_lat * sin_lon, sin_lat]
 }
 
+/// The place on the vertical `up`, `alt_km` above the ellipsoid, Earth-fixed. (Hofmann-Wellenhof, Lichtenegger, Wasle: GNSS, 8.2.)
+pub fn on_vertical(up: &Vector, alt_km: f64) -> Vector {
+    let n = RADIUS_KM / libm::sqrt(1.0 - E2 * up[2] * up[2]);
+    [(n + alt_km) * up[0], (n + alt_km) * up[1], (n * (1.0 - E2) + alt_km) * up[2]]
+}
+
 /// Geodetic latitude and longitude in degrees and height in km of an Earth-fixed place (WGS 84).
 ///
 /// The latitude is repeated until it is settled (Vallado, algorithm 12); ten rounds give better than a millimetre at any height.
 pub fn geodetic(place: &Vector) -> (f64, f64, f64) {
-    const E2: f64 = Ellipsoid::WGS84.e2;
     let across = libm::hypot(place[0], place[1]);
     let mut lat = libm::atan2(place[2], across);
     let mut n = RADIUS_KM;
@@ -154,7 +135,7 @@ mod tests {
         for (lat, lon, alt) in
             [(0.0, 0.0, 0.0), (51.9, -170.0, 630.0), (-89.9, 12.0, 35_786.0), (90.0, 0.0, 1.0)]
         {
-            let (a, o, h) = geodetic(&Ellipsoid::WGS84.on_vertical(&vertical(lat, lon), alt));
+            let (a, o, h) = geodetic(&on_vertical(&vertical(lat, lon), alt));
             assert!((a - lat).abs() < 1e-9 && (h - alt).abs() < 1e-6, "{a} {h}");
             assert!((o - lon).abs() < 1e-9 || lat == 90.0, "{o}");
         }

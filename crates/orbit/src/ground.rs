@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::earth::{Ellipsoid, Vector, dot, geodetic, minus, vertical};
+use crate::earth::{Vector, dot, geodetic, minus, on_vertical, vertical};
 use crate::error::{OrbitError, wrong};
 
 /// A ground point of a request: fixed (`lat`, `lon`, `alt_m`) or moving (`waypoints`).
@@ -33,7 +33,6 @@ pub struct Point {
 #[derive(Clone, Debug)]
 pub struct Ground {
     name: String,
-    ellipsoid: Ellipsoid,
     stops: Vec<Stop>,
 }
 
@@ -50,7 +49,7 @@ impl Ground {
     ///
     /// # Errors
     /// A coordinate that is missing or out of its range, or times that do not rise.
-    pub fn new(point: &Point, key: &str, ellipsoid: Ellipsoid) -> Result<Self, OrbitError> {
+    pub fn new(point: &Point, key: &str) -> Result<Self, OrbitError> {
         let rows = match (&point.waypoints, point.lat, point.lon) {
             (None, Some(lat), Some(lon)) => vec![[0.0, lat, lon, point.alt_m.unwrap_or(0.0)]],
             (Some(rows), None, None) if point.alt_m.is_none() && !rows.is_empty() => rows.clone(),
@@ -89,7 +88,7 @@ impl Ground {
             }
             stops.push(stop);
         }
-        Ok(Self { name: point.name.clone().unwrap_or_else(|| key.to_owned()), ellipsoid, stops })
+        Ok(Self { name: point.name.clone().unwrap_or_else(|| key.to_owned()), stops })
     }
 
     /// What messages call it.
@@ -120,7 +119,7 @@ impl Ground {
     /// Its place in km and the vertical there, Earth-fixed.
     pub fn place(&self, t_ns: i64) -> (Vector, Vector) {
         let (up, alt_km) = self.at(t_ns);
-        (self.ellipsoid.on_vertical(&up, alt_km), up)
+        (on_vertical(&up, alt_km), up)
     }
 
     /// Latitude and longitude in degrees, height in m.
@@ -159,7 +158,7 @@ mod tests {
     }
 
     fn moving(rows: &[[f64; 4]]) -> Result<Ground, OrbitError> {
-        Ground::new(&Point { waypoints: Some(rows.to_vec()), ..Point::default() }, "a", Ellipsoid::WGS84)
+        Ground::new(&Point { waypoints: Some(rows.to_vec()), ..Point::default() }, "a")
     }
 
     fn message(result: Result<Ground, OrbitError>) -> String {
@@ -201,7 +200,7 @@ mod tests {
 
     #[test]
     fn wrong_points_get_one_line() {
-        let new = |p: &Point| message(Ground::new(p, "a", Ellipsoid::WGS84));
+        let new = |p: &Point| message(Ground::new(p, "a"));
         assert_eq!(new(&fixed(91.0, 0.0)), "a: latitude is 91, but must be from -90 to 90");
         assert_eq!(new(&fixed(1.0, 400.0)), "a: longitude is 400, but must be from -180 to 360");
         assert_eq!(new(&Point::default()), "a: give lat and lon, or waypoints");

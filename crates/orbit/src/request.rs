@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use sgp4::chrono::{Datelike, NaiveDate, NaiveDateTime};
 
-use crate::earth::Ellipsoid;
 use crate::elements::{self, Notation};
 use crate::error::{OrbitError, wrong};
 use crate::ground::Point;
@@ -59,30 +58,6 @@ pub struct Request {
     /// UT1 - UTC, s (IERS Bulletin A); a tenth of a second turns the Earth by 46 m at the equator.
     #[serde(default)]
     pub ut1_minus_utc_s: f64,
-    /// The ellipsoid on which ground points stand.
-    #[serde(default)]
-    pub ellipsoid: Figure,
-}
-
-/// An ellipsoid, by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Figure {
-    /// WGS 84.
-    #[default]
-    Wgs84,
-    /// That of PyEphem, 23 m larger: for comparison with Hypatia.
-    Pyephem,
-}
-
-impl Figure {
-    /// Its numbers.
-    pub fn ellipsoid(self) -> Ellipsoid {
-        match self {
-            Self::Wgs84 => Ellipsoid::WGS84,
-            Self::Pyephem => Ellipsoid::PYEPHEM,
-        }
-    }
 }
 
 fn in_fibre() -> f64 {

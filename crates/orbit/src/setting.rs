@@ -49,7 +49,7 @@ impl Setting {
         let mode = mode(request, !pairs.is_empty())?;
         let ephemeris = Ephemeris::new(satellites);
         let horizon = |point: &Point, key: &str| {
-            let ground = Ground::new(point, key, request.ellipsoid.ellipsoid())?;
+            let ground = Ground::new(point, key)?;
             let elevation = request.elevation(Some(point), shell.as_ref());
             let reach = match request.reach {
                 Rule::Elevation => Reach::Elevation(elevation),
@@ -68,8 +68,7 @@ impl Setting {
             Ok(Horizon::new(ground, reach, &ephemeris))
         };
         let a = horizon(&request.a, "a")?;
-        let beyond =
-            request.b.as_ref().map(|b| Ground::new(b, "b", request.ellipsoid.ellipsoid())).transpose()?;
+        let beyond = request.b.as_ref().map(|b| Ground::new(b, "b")).transpose()?;
         let ends = match (&request.b, request.gateways.as_slice()) {
             (Some(b), []) => vec![horizon(b, "b")?],
             (_, gateways) => {

@@ -1,6 +1,6 @@
 //! Who is in reach.
 
-use bentpipe_orbit::earth::{Ellipsoid, Turn};
+use bentpipe_orbit::earth::Turn;
 use bentpipe_orbit::ephemeris::Ephemeris;
 use bentpipe_orbit::ground::{Ground, Point};
 use bentpipe_orbit::horizon::{Horizon, Look, Reach};
@@ -40,7 +40,7 @@ proptest! {
         // An aircraft at Mach 3 or so: its own speed counts.
         let waypoints = vec![[0.0, lat, lon, 20_000.0], [3_600.0, (lat + far).clamp(-90.0, 90.0), lon, 0.0]];
         let point = Point { waypoints: Some(waypoints), ..Point::default() };
-        let ground = Ground::new(&point, "a", Ellipsoid::WGS84).expect("a point");
+        let ground = Ground::new(&point, "a").expect("a point");
         let mut skipping = ephemeris(shell);
         let mut whole = ephemeris(shell);
         let mut horizon = Horizon::new(ground, reach, &skipping);
@@ -58,7 +58,7 @@ proptest! {
 fn a_satellite_stays_in_reach_until_it_is_lost_and_not_longer() {
     let mut ephemeris = ephemeris("iridium");
     let point = Point { lat: Some(48.0), lon: Some(11.0), ..Point::default() };
-    let ground = Ground::new(&point, "a", Ellipsoid::WGS84).expect("a point");
+    let ground = Ground::new(&point, "a").expect("a point");
     let mut horizon = Horizon::new(ground, Reach::Elevation(8.2), &ephemeris);
     let looks = brute_force(&horizon, &mut ephemeris, 0);
     assert!(!looks.is_empty());
