@@ -34,7 +34,7 @@ def test_a_run_over_a_link_in_rain_carries_what_the_time_line_adds_up_to(name: s
     scenario.flows = [bp.Flow(path=["sat"], traffic=bp.Cbr("20 Mbit/s", packet="1500 bytes"))]
     scenario.duration = "20 min"
     (forward, _) = bp.run(scenario).links.to_dicts()
-    line = bp.timeline.read(SCENARIOS / f"{name}.parquet").filter(pl.col("t_s") < 1200)
+    line = bp.timeline.read(SCENARIOS / f"{name}.csv").filter(pl.col("t_s") < 1200)
     bits = line["rate_bps"].sum()  # in steps of a second
     # What arrives by the end was sent a propagation delay before: 239.6 to 279.0 ms (RFC 2488, section 2).
     least, most = (int((bits - line["rate_bps"][-1] * delay) / 12000) for delay in (0.279, 0.2396))
@@ -54,7 +54,7 @@ def test_the_time_line_of_a_preset_is_the_one_that_its_text_names(name: str):
         '--symbol-rate "3 Mbaud"',
     ):
         assert part in text
-    line = bp.timeline.read(SCENARIOS / f"{name}.parquet")
+    line = bp.timeline.read(SCENARIOS / f"{name}.csv")
     assert line.height == 1800
     assert series_sum(line["attenuation_db"])[:12] == wanted
     # The rate that the queue goes by is the one under a clear sky.
@@ -72,7 +72,7 @@ def test_the_command_makes_the_time_line_of_a_preset_again(
     where, given, _ = MADE[name]
     station, modem = bp.weather.Station(**where), bp.weather.Modem(symbol_rate="3 Mbaud")
     again = bp.weather.timeline(station, modem=modem, duration="30 min", **given)
-    shipped = bp.timeline.read(SCENARIOS / f"{name}.parquet")
+    shipped = bp.timeline.read(SCENARIOS / f"{name}.csv")
     # Another machine may round a hundredth of a dB otherwise.
     assert (again["attenuation_db"] - shipped["attenuation_db"]).abs().max() <= 0.011
     assert (again["rate_bps"] == shipped["rate_bps"]).mean() > 0.999
