@@ -63,10 +63,8 @@ pub fn find(name: &str) -> Option<&'static Named> {
     SHELLS.iter().find(|s| s.name == name)
 }
 
-const STARLINK: &str =
-    "FCC SAT-MOD-20200417-00037 (granted in FCC 21-48): planes, heights, least elevation 25 degrees";
-const KUIPER: &str =
-    "FCC SAT-LOA-20190704-00057, technical appendix: planes, heights, least elevation 35 degrees";
+const STARLINK: &str = "FCC SAT-MOD-20200417-00037 (granted in FCC 21-48): least elevation 25 degrees; planes and heights as in A&A 657, A75, table 1";
+const KUIPER: &str = "FCC SAT-LOA-20190704-00057, technical appendix: least elevation 35 degrees; planes and heights as in A&A 657, A75, table 1";
 const TELESAT: &str = "FCC SAT-MPL-20200526-00053, phase 1: planes, heights, least elevation 10 degrees";
 
 /// A shell with lasers, planes all around, half a slot of phase.
@@ -137,7 +135,8 @@ pub const SHELLS: &[Named] = &[
         ..at(
             "o3b-mpower",
             "O3b mPOWER, medium orbit over the equator",
-            "SES: 13 satellites (11 and 2 ordered in 2023), equatorial, 8062 km; the least elevation of 5 degrees is ours",
+            "FCC SAT-MOD-20160624-00060: equatorial, 8062 km; SpaceNews, 17 December 2024: 11 satellites and 2 more; the least elevation of \
+             5 degrees is ours",
             (1, 13),
             0.0,
             8_062.0,
@@ -149,8 +148,8 @@ pub const SHELLS: &[Named] = &[
         ..at(
             "iridium",
             "Iridium, a star with links between satellites",
-            "Maine, Devieux, Swan: Overview of Iridium satellite network, WESCON 1995: 6 planes of 11, 31.6 degrees apart, 86.4 \
-             degrees, 780 km, 8.2 degrees",
+            "Fossa, Raines, Gunsch, Temple: An overview of the Iridium low Earth orbit satellite system, NAECON 1998: 6 planes of \
+             11, 31.6 degrees apart, inclined by 86.4, at 780 km, least elevation 8.2 degrees",
             (6, 11),
             86.4,
             780.0,
