@@ -64,7 +64,8 @@ pub fn find(name: &str) -> Option<&'static Named> {
 }
 
 const STARLINK: &str = "FCC SAT-MOD-20200417-00037 (granted in FCC 21-48): least elevation 25 degrees; planes and heights as in A&A 657, A75, table 1";
-const KUIPER: &str = "FCC SAT-LOA-20190704-00057, technical appendix: least elevation 35 degrees; planes and heights as in A&A 657, A75, table 1";
+const KUIPER: &str = "planes and heights as in A&A 657, A75, table 1; least elevation 30 degrees as in Hypatia, of the 20, 30, 35 and 45 of ITU filing \
+     8716 (FCC SAT-LOA-20190704-00057 has 35, which no place north of 59 degrees sees)";
 const TELESAT: &str = "FCC SAT-MPL-20200526-00053, phase 1: planes, heights, least elevation 10 degrees";
 
 /// A shell with lasers, planes all around, half a slot of phase.
@@ -112,9 +113,9 @@ pub const SHELLS: &[Named] = &[
     at("starlink-s3", "Starlink, third shell", STARLINK, (36, 20), 70.0, 570.0, 25.0),
     at("starlink-s4", "Starlink, fourth shell", STARLINK, (6, 58), 97.6, 560.0, 25.0),
     at("starlink-s5", "Starlink, fifth shell", STARLINK, (4, 43), 97.6, 560.0, 25.0),
-    at("kuiper-k1", "Kuiper, first shell", KUIPER, (34, 34), 51.9, 630.0, 35.0),
-    at("kuiper-k2", "Kuiper, second shell", KUIPER, (36, 36), 42.0, 610.0, 35.0),
-    at("kuiper-k3", "Kuiper, third shell", KUIPER, (28, 28), 33.0, 590.0, 35.0),
+    at("kuiper-k1", "Kuiper, first shell", KUIPER, (34, 34), 51.9, 630.0, 30.0),
+    at("kuiper-k2", "Kuiper, second shell", KUIPER, (36, 36), 42.0, 610.0, 30.0),
+    at("kuiper-k3", "Kuiper, third shell", KUIPER, (28, 28), 33.0, 590.0, 30.0),
     Named {
         raan_span_deg: 180.0,
         lasers: false,
