@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe._core import ScenarioError
-from bentpipe.weather import fades
+from bentpipe.weather import fades, store
 from bentpipe.weather.climate import climate, rain_attenuation
 from bentpipe.weather.fades import Law, depth_db, law, series_sum, synthesis
 from bentpipe.weather.station import geo_elevation
@@ -340,3 +341,17 @@ def test_the_picture_shows_the_modes_from_slow_to_fast():
     assert [tick.get_text() for tick in mode.get_yticklabels()] == ["none", "slow", "fast"]
     assert [text.get_text() for text in rate.get_legend().get_texts()] == ["rate", "of it lost"]
     assert fade.get_title(loc="left") == "a title"
+
+
+def test_the_oldest_kept_values_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(store, "MOST", 3)
+    for i in range(5):
+        assert store.kept("number", {"i": i}, lambda i=i: i) == i
+        for path in store.directory().glob("*.json"):
+            os.utime(path, ns=(path.stat().st_mtime_ns - 10**9,) * 2)
+    made: list[int] = []
+    for i in (4, 3, 2):
+        assert store.kept("number", {"i": i}, lambda i=i: made.append(i)) == i
+    assert not made
+    assert len(list(store.directory().glob("*.json"))) == 3

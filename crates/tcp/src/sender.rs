@@ -497,6 +497,9 @@ impl Sender {
 
     /// The host learns at `now` that the path changes hands, and tells the controller; [`Sender::poll`] then yields what may be sent.
     pub fn on_path_change(&mut self, now: Time, change: &PathChange) {
+        if self.is_done() {
+            return; // nobody counts the time after that
+        }
         self.path = Path::Slow;
         self.limits.pass(now, self.decision.cwnd);
         self.flow.now = now;
