@@ -129,11 +129,11 @@ def _loss(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
 
 
 def _reach(axes: Axes, frame: pl.DataFrame, factor: float) -> None:
-    times, up = _columns(frame, "up")
-    axes.fill_between(
-        times / factor, up.astype(float), step="post", color=_COLOURS["up"], alpha=0.6, linewidth=0,
-        rasterized=len(times) > _VECTORS,
-    )  # fmt: skip
+    begin, spans = 0.0, []
+    for since, until in [*outages(frame), (frame["t_s"][-1], 0.0)]:
+        spans.append((begin / factor, (since - begin) / factor))
+        begin = until
+    axes.broken_barh(spans, (0, 1), color=_COLOURS["up"], alpha=0.6, linewidth=0)
     axes.set_ylim(0, 1)
     axes.set_yticks([])
     axes.set_ylabel("up")
