@@ -109,22 +109,13 @@ def shipped() -> MovingPath:
 def shells(duration_s: float = 120.0) -> list[MovingPath]:
     """Three shells, by `bentpipe orbit`."""
     found = []
-    for name, label, ends, options in (
-        (
-            "starlink", "Starlink, bent pipe", ("London", None),
-            {"shell": "starlink-s1", "mode": "bent-pipe", "gateway": "all", "every": "15 s"},
-        ),
-        (
-            "kuiper", "Kuiper, lasers", ("Rio", "Saint Petersburg"),
-            {"shell": "kuiper-k1"},
-        ),
-        (
-            "telesat", "Telesat, lasers", ("Istanbul", "Nairobi"),
-            {"shell": "telesat-inclined"},
-        ),
-    ):  # fmt: skip
+    for name, label, ends, shell in (
+        ("starlink", "Starlink", ("Manila", "Dalian"), "starlink-s1"),
+        ("kuiper", "Kuiper", ("Istanbul", "Nairobi"), "kuiper-k1"),
+        ("telesat", "Telesat", ("Rio", "Tokyo"), "telesat-inclined"),
+    ):
         frame = bp.orbit.path(
-            *ends, duration=f"{duration_s:g} s", step="1 s", handover_break="100 ms", **options
+            *ends, shell=shell, duration=f"{duration_s:g} s", step="1 s", handover_break="100 ms"
         )
         frame = frame.select("t_s", "delay_s", "up", "handover").with_columns(rate_bps=pl.lit(SHELL_BPS))
         found.append(MovingPath(name, label, LEO, frame, duration_s, {}, SHELL_BPS))
