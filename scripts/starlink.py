@@ -101,6 +101,8 @@ VARIANTS = (
     Variant("ping", "1 BDP, delay as ping saw it", ping=True),
     Variant("dark-loses", "1 BDP, idle slots lose what is sent", dark_loses=True),
     Variant("outage-100ms", "1 BDP, all lost for 100 ms every 15 s", outage="100 ms"),
+    Variant("outage-400ms", "1 BDP, all lost for 400 ms every 15 s", outage="400 ms"),
+    Variant("ping-2MB", "1 BDP, delay as ping saw it, window 2 MB", window="2 MB", ping=True),
 )
 
 
@@ -374,10 +376,10 @@ SHOWN = {
     "buffer-0.25": ("#9ecae1", "-", 1.0),
     "buffer-1": ("#3182bd", "-", 1.0),
     "buffer-4": ("#08306b", "-", 1.0),
-    "window-2MB": ("#2ca02c", "--", 1.0),
-    "loss-1e-4": ("#fdae6b", "-.", 1.0),
-    "loss-1e-3": ("#e6550d", "-.", 1.0),
-    "outage-100ms": ("#9467bd", ":", 1.2),
+    "ping-2MB": ("#2ca02c", "--", 1.0),
+    "loss-1e-5": ("#fdae6b", "-.", 1.0),
+    "loss-1e-4": ("#e6550d", "-.", 1.0),
+    "outage-400ms": ("#9467bd", ":", 1.2),
 }
 """What the figure draws: colour, dashes, width."""
 

@@ -244,7 +244,7 @@ class LossTrace(Model):
 
 @dataclass(frozen=True)
 class Dama(Model):
-    """Access by demand assignment, the return channel of a VSAT (DVB-RCS2): frames of slots that a terminal asks for.
+    """Access by demand assignment, the return channel of a VSAT (DVB-RCS2): a terminal asks for slots.
 
     Args:
         frame: length of a frame, "26.5 ms".

@@ -158,6 +158,29 @@ def test_every_output_is_written_and_a_link_can_take_the_time_line(
     assert "Moscow" in (folder / "map.svg").read_text()
 
 
+def test_there_are_pictures_of_a_path_that_never_is_and_of_one_instant(
+    cli: Callable[..., SimpleNamespace], tmp_path: Path
+) -> None:
+    start = ["--shell", "hypatia-kuiper-k1", "--epoch", "2000-01-01T00:00:02Z"]
+    never = cli(
+        "orbit", "path", "Saint Petersburg", "Paris", *start, "--for", "2 s", "--out", tmp_path / "never.svg"
+    )
+    assert never.exit_code == 0, never.stderr
+    assert "Paris" in (tmp_path / "never.svg").read_text()
+    once = cli("orbit", "path", "Rome", "Paris", *start, "--for", "1 s", "--out", tmp_path / "once.svg")
+    assert once.exit_code == 0, once.stderr
+    assert "Rome" in (tmp_path / "once.svg").read_text()
+
+
+def test_a_place_may_be_numbers() -> None:
+    frame = bp.orbit.path((48.85341, 2.3488), (55.754996, 37.621849, 0.0), duration="2 s", **KUIPER)
+    assert frame.equals(bp.orbit.path("Paris", "Moscow", duration="2 s", **KUIPER))
+    with pytest.raises(bp.ScenarioError, match="latitude 95 is not between"):
+        bp.orbit.path((95.0, 0.0), "Paris", **KUIPER)
+    with pytest.raises(bp.ScenarioError, match="'200' is not a duration"):
+        bp.orbit.path("Rome", "Paris", duration=200, **KUIPER)
+
+
 def test_a_second_request_is_read_and_a_damaged_entry_computed_again(counted: list[str]) -> None:
     def ask() -> pl.DataFrame:
         return bp.orbit.path("Paris", "Moscow", duration="5 s", **KUIPER)

@@ -86,6 +86,12 @@ def test_the_same_time_line_gives_the_same_bytes(tmp_path):
         ("t_s,delay_s\n0,5\n1,-0.01\n", "a.csv, line 3, column delay_s: -0.01 is negative"),
         ("t_s,delay_s\n0,5\n1,nan\n", "a.csv, line 3, column delay_s: nan is no finite number"),
         ("t_s,rate_bps\n0,inf\n", "a.csv, line 2, column rate_bps: inf is no finite number"),
+        (
+            "t_s,rate_bps\n0,2e14\n",
+            r"a.csv, line 2, column rate_bps: 2e\+14 is too high; it must be at most 1e\+14",
+        ),
+        ("t_s,delay_s\n0,1\n5,1e5\n", "a.csv, line 3, column delay_s: 100000 is too high"),
+        ("t_s,delay_s\n0,1\n4e9,1\n", "a.csv, line 3, column t_s: 4000000000 is too high"),
         ("t_s,loss_rate\n0,1.5\n", "a.csv, line 2, column loss_rate: 1.5 is not between 0 and 1"),
         ("t_s,rate_bps\n0,\n1,5\n", "a.csv, line 2, column rate_bps: empty; the first row must have a value"),
         ("t_s,up\n0,\n1,true\n", "a.csv, line 2, column up: empty; the first row must have a value"),
@@ -94,10 +100,13 @@ def test_the_same_time_line_gives_the_same_bytes(tmp_path):
         ('t_s,up\n0,"true\n', "a.csv, line 2: unexpected end of data"),
     ],
 )
-def test_a_broken_table_gets_one_line_with_its_place(table, text, said):
+def test_a_broken_table_gets_one_line_with_its_place_and_no_run(table, text, said):
     with pytest.raises(bp.ScenarioError, match=said) as told:
         bp.timeline.read(table(text))
     assert "\n" not in str(told.value)
+    link = bp.Link(rate="1 Mbit/s", delay="10 ms", timeline=str(table(text)))
+    with pytest.raises(bp.ScenarioError, match=r"link\.l\.timeline"):
+        bp.run(bp.Scenario(links={"l": link}, flows=[bp.Flow("reno", path=["l"])], duration="3 s"))
 
 
 def test_other_files_are_refused(tmp_path):
@@ -145,3 +154,16 @@ def test_a_frame_that_is_no_time_line_is_not_written(tmp_path):
     with pytest.raises(bp.ScenarioError, match=r"must end in \.parquet or \.csv"):
         bp.timeline.write(pl.DataFrame({"t_s": [0.0], "up": [True]}), tmp_path / "x.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_simulator_plays_what_is_written(tmp_path, ending):
+    """8 Mbit/s for 5 s, dark for 5 s, 4 Mbit/s for 10 s: 10 MB of packets, less the last on the way."""
+    frame = pl.DataFrame(
+        {"t_s": [0.0, 5.0, 10.0], "rate_bps": [8e6, 8e6, 4e6], "up": [True, False, True], "hops": [2, 2, 3]}
+    )
+    path = bp.timeline.write(frame, tmp_path / f"x.{ending}")
+    link = bp.Link(rate="8 Mbit/s", delay="5 ms", timeline=str(path), queue=bp.DropTail("1000 packets"))
+    flow = bp.Flow(path=["l"], traffic=bp.Cbr(rate="9 Mbit/s"))
+    result = bp.run(bp.Scenario(links={"l": link}, flows=[flow], duration="20 s"))
+    assert result.flows["delivered_bytes"][0] == pytest.approx(10e6, abs=10 * 1500)

@@ -367,7 +367,8 @@ fn receive_window(
     grid: &Grid,
 ) -> Result<(Option<u64>, Reading), Error> {
     let shift = shake.peer_shift();
-    let mut first = None;
+    // An answer to our SYN is the peer's last word on it; a SYN is followed by an acknowledgement. Neither's window is scaled.
+    let mut first = shake.peer.window.filter(|_| shake.peer.has('.'));
     for event in events {
         let Body::Packet(packet) = &event.body else { continue };
         let (Way::In, Some(window), false) = (packet.way, packet.window, packet.has('S')) else { continue };
@@ -379,7 +380,7 @@ fn receive_window(
     }
     let binding = first.filter(|&w| w < grid.total).map(|w| w / grid.unit);
     if binding == Some(0) {
-        return Err(Error::refused(shake.line, "a receive window of less than a segment"));
+        return Err(Error::refused(shake.line, "a receive window that is always less than a segment"));
     }
     Ok((binding, Reading::AtOnce))
 }

@@ -43,8 +43,10 @@ pub fn read_tle(text: &str, file: &str) -> Result<Vec<Satellite>, OrbitError> {
                 for (at, text, which) in [(above, one, 1), (number, line, 2)] {
                     check_tle_line(text, which).map_err(|what| bad(at, what))?;
                 }
-                let elements = Elements::from_tle(None, one.as_bytes(), line.as_bytes())
-                    .map_err(|e| bad(number, e.to_string()))?;
+                let elements = Elements::from_tle(None, one.as_bytes(), line.as_bytes()).map_err(|e| {
+                    let what = e.to_string();
+                    bad(if what.contains("on TLE line 1") { above } else { number }, what)
+                })?;
                 found.push((number, elements));
             }
             (Some((above, _)), _) => {
@@ -90,8 +92,12 @@ pub fn read_omm(text: &str, notation: Notation, file: &str) -> Result<Vec<Satell
     };
     let mut found = Vec::with_capacity(messages.len());
     for (line, fields) in messages {
-        let elements = serde_json::from_value(Value::Object(with_defaults(fields)))
-            .map_err(|e| OrbitError::Elements { file: file.to_owned(), line, what: e.to_string() })?;
+        let elements =
+            serde_path_to_error::deserialize(Value::Object(with_defaults(fields))).map_err(|e| {
+                let (field, what) = (e.path().to_string(), e.into_inner().to_string());
+                let what = if field == "." { what } else { format!("{field}: {what}") };
+                OrbitError::Elements { file: file.to_owned(), line, what }
+            })?;
         found.push((line, elements));
     }
     satellites(found, file)
@@ -291,6 +297,16 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_in_a_number_is_named_with_its_line() {
+        let text = ISS.replace("  51.6461", "  51.A461").replace("236008", "236002"); // a letter counts 0 in the checksum
+        let said = message(read_tle(&text, "x"));
+        assert!(said.starts_with("x, line 3: ") && said.contains("between characters 8 and 16"), "{said}");
+        let text = ISS.replace("20194.8", "20A94.8").replace("9992", "9991");
+        let said = message(read_tle(&text, "x"));
+        assert!(said.starts_with("x, line 2: ") && said.contains("line 1 between characters"), "{said}");
+    }
+
+    #[test]
     fn a_missing_second_line_is_named() {
         let first: String = ISS.lines().take(2).map(|l| format!("{l}\n")).collect();
         let said = message(read_tle(&format!("{first}{ISS}"), "x"));
@@ -303,7 +319,10 @@ mod tests {
         let text = JSON.replace("\"INCLINATION\": 51.6461,", "");
         assert_eq!(message(read_omm(&text, Notation::Json, "x")), "x, line 3: missing field `INCLINATION`");
         let text = CSV.replace("51.6461", "steep");
-        assert_eq!(message(read_omm(&text, Notation::Csv, "x")), "x, line 2: invalid float literal");
+        assert_eq!(
+            message(read_omm(&text, Notation::Csv, "x")),
+            "x, line 2: INCLINATION: invalid float literal"
+        );
         assert_eq!(
             message(read_omm("NAME\n", Notation::Kvn, "x")),
             "x, line 1: \"NAME\" is not NAME = VALUE"

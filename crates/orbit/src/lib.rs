@@ -6,7 +6,8 @@
 //!
 //! All sines, cosines and roots here are those of `libm`. The crate `sgp4` takes its own by `num-traits`: those of `libm` too, unless another
 //! crate of the build switches on `num-traits/std`. NumPy's bindings do, so in the Python extension SGP4 uses the platform's. Positions may
-//! then differ between machines by some nanometres; times are rounded to whole nanoseconds (30 cm), which hides that but for chance.
+//! then differ between machines by some nanometres; times are rounded to whole nanoseconds (30 cm), which hides that but for chance. With
+//! glibc and with `libm`, 80,000 rows over four shells were the same to the last bit.
 
 pub mod earth;
 pub mod elements;
@@ -21,7 +22,9 @@ pub mod satellites;
 mod setting;
 pub mod shell;
 pub mod shells;
+mod snapshot;
 
 pub use error::OrbitError;
-pub use path::{Columns, Snapshot, Timetable, path, snapshot};
+pub use path::{Columns, Timetable, path};
 pub use request::Request;
+pub use snapshot::{Snapshot, snapshot};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::earth::{LIGHT_KM_PER_S, Turn};
-use crate::error::{OrbitError, wrong};
+use crate::error::OrbitError;
 use crate::horizon::{Look, Observer};
 use crate::lasers::End;
-use crate::request::{Choose, Interval, Mode, Moment, Request, When};
+use crate::request::{Choose, Interval, Mode, Moment, Request, When, nanoseconds};
 use crate::setting::Setting;
 
 /// The path at every step, a column a name. See the fields for units; a row where nothing is reachable has NaN, -1 or 0.
@@ -112,10 +112,6 @@ pub fn path(request: &Request, go_on: &mut dyn FnMut(f64) -> bool) -> Result<Tim
         }
     }
     Ok(walk.finish())
-}
-
-fn nanoseconds(seconds: f64) -> i64 {
-    libm::round(seconds * 1e9) as i64
 }
 
 /// The work under way.
@@ -382,32 +378,4 @@ fn why_unreachable(columns: &Columns, mode: Mode, a: &str) -> String {
         }
         Mode::Lasers => "no path at any time: the lasers do not join the two ends".to_owned(),
     }
-}
-
-/// Where satellites and ground points are at one instant.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Snapshot {
-    /// Numbers of the satellites.
-    pub sat: Vec<i64>,
-    /// Geodetic latitudes, degrees.
-    pub lat: Vec<f64>,
-    /// Longitudes, degrees.
-    pub lon: Vec<f64>,
-    /// Heights, km.
-    pub alt_km: Vec<f64>,
-    /// Name, latitude, longitude, height in m of the ground points: `a`, `b`, gateways.
-    pub points: Vec<(String, f64, f64, f64)>,
-    /// Satellites with a laser between them, each pair once.
-    pub lasers: Vec<(i64, i64)>,
-}
-
-/// Where the satellites and ground points of a request are `t_s` after its start.
-///
-/// # Errors
-/// A request that is wrong, an instant that is not in the run, or a satellite without a position.
-pub fn snapshot(request: &Request, t_s: f64) -> Result<Snapshot, OrbitError> {
-    if !(0.0..=request.duration_s).contains(&t_s) {
-        return wrong(format!("t_s is {t_s}, but must be from 0 to duration_s, {}", request.duration_s));
-    }
-    Setting::new(request)?.snapshot(nanoseconds(t_s))
 }

@@ -233,6 +233,11 @@ impl Request {
     }
 }
 
+/// Whole nanoseconds of a time in seconds.
+pub(crate) fn nanoseconds(seconds: f64) -> i64 {
+    libm::round(seconds * 1e9) as i64
+}
+
 /// What `satellites` stands for.
 #[derive(Debug)]
 pub(crate) struct Fleet {

@@ -2,14 +2,13 @@
 
 use sgp4::chrono::NaiveDateTime;
 
-use crate::earth::{Turn, geodetic};
+use crate::earth::Turn;
 use crate::ephemeris::Ephemeris;
 use crate::error::{OrbitError, wrong};
 use crate::ground::{Ground, Point, great_circle_km};
 use crate::horizon::{Horizon, Reach};
 use crate::lasers::Lasers;
-use crate::path::Snapshot;
-use crate::request::{Fleet, Mode, Request, Rule, read_epoch};
+use crate::request::{Fleet, Mode, Request, Rule, nanoseconds, read_epoch};
 use crate::satellites::{OLDEST_DAYS, usable};
 
 /// Everything that a run needs.
@@ -20,13 +19,14 @@ pub(crate) struct Setting {
     pub(crate) duration_ns: i64,
     pub(crate) ephemeris: Ephemeris,
     pub(crate) lasers: Lasers,
-    pairs: Vec<(u32, u32)>,
+    /// Satellites with a laser between them, by index.
+    pub(crate) pairs: Vec<(u32, u32)>,
     pub(crate) mode: Mode,
     pub(crate) a: Horizon,
     /// `b`, or the gateways.
     pub(crate) ends: Vec<Horizon>,
     /// `b` behind the gateways.
-    beyond: Option<Ground>,
+    pub(crate) beyond: Option<Ground>,
     pub(crate) min_elevation_deg: f64,
     pub(crate) shell_name: Option<&'static str>,
     pub(crate) warnings: Vec<String>,
@@ -37,7 +37,7 @@ impl Setting {
     pub(crate) fn new(request: &Request) -> Result<Self, OrbitError> {
         let Fleet { satellites, shell, name, epoch } = request.satellites.fleet()?;
         let start = request.epoch.as_deref().map_or(Ok(epoch), |text| read_epoch(text, "epoch"))?;
-        let duration_ns = libm::round(request.duration_s * 1e9) as i64;
+        let duration_ns = nanoseconds(request.duration_s);
         let mut warnings = Vec::new();
         // The elements of a shell are made, not measured: they do not age.
         let oldest = if shell.is_some() { f64::INFINITY } else { OLDEST_DAYS };
@@ -78,7 +78,7 @@ impl Setting {
         };
         Ok(Self {
             start,
-            ut1_ns: libm::round(request.ut1_minus_utc_s * 1e9) as i64,
+            ut1_ns: nanoseconds(request.ut1_minus_utc_s),
             duration_ns,
             lasers: Lasers::new(ephemeris.satellites().len(), &pairs),
             pairs,
@@ -113,34 +113,6 @@ impl Setting {
         let horizon = if point == 0 { &mut self.a } else { &mut self.ends[point - 1] };
         let until = horizon.stays_until(index, &self.ephemeris, t_ns, t_ns + LONGEST_NS, &turn_at)?;
         Ok(until as f64)
-    }
-
-    /// Where everything is.
-    pub(crate) fn snapshot(&self, t_ns: i64) -> Result<Snapshot, OrbitError> {
-        let turn = self.turn(t_ns);
-        let satellites = self.ephemeris.satellites();
-        let id = |index: u32| satellites[index as usize].id;
-        let mut shot = Snapshot {
-            sat: satellites.iter().map(|s| s.id).collect(),
-            lat: Vec::new(),
-            lon: Vec::new(),
-            alt_km: Vec::new(),
-            points: Vec::new(),
-            lasers: self.pairs.iter().map(|(a, b)| (id(*a), id(*b))).collect(),
-        };
-        for satellite in satellites {
-            let (lat, lon, alt_km) = geodetic(&turn.to_earth(&satellite.position(t_ns)?));
-            shot.lat.push(lat);
-            shot.lon.push(lon);
-            shot.alt_km.push(alt_km);
-        }
-        let grounds =
-            [self.a.ground()].into_iter().chain(&self.beyond).chain(self.ends.iter().map(Horizon::ground));
-        for ground in grounds {
-            let (lat, lon, alt_m) = ground.coordinates(t_ns);
-            shot.points.push((ground.name().to_owned(), lat, lon, alt_m));
-        }
-        Ok(shot)
     }
 }
 

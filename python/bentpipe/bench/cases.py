@@ -90,6 +90,18 @@ def _controller(label: str, name: str) -> Case:
     )
 
 
+def _moving(often: str, file: str, must: float) -> Case:
+    return Case(
+        f"a, rate and delay change {often}",
+        "a",
+        (("link.core.timeline", f'{{ file = "{file}", repeat = true }}'),),
+        quick="60 s",
+        ns2=False,
+        against="a",
+        must=must,
+    )
+
+
 CASES: Mapping[str, Case] = {
     "a": Case("1 SACK flow, 100 Mbit/s, RTT 500 ms", "a", quick="60 s", must=10, aim=20),
     "g": _recorded("every change of the window recorded", (), must=1.3),
@@ -104,6 +116,8 @@ CASES: Mapping[str, Case] = {
     "h-star": _controller("TCP-STAR", "star"),
     "h-a-liad": _controller("A-LIAD", "a-liad"),
     "h-simd": _controller("SIMD", "simd"),
+    "i-1s": _moving("every second", "line-1s.csv", 2.5),
+    "i-10ms": _moving("every 10 ms", "line-10ms.csv", 4),
     "b10": Case("10 SACK flows, 1 Gbit/s, RTT 500 ms", "b100", (_count(10),), setup=False, must=10, aim=20),
     "b100": Case("100 SACK flows, 1 Gbit/s, RTT 500 ms", "b100", setup=False, must=10, aim=20),
     "b1000": Case(

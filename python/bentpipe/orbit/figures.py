@@ -19,6 +19,8 @@ from bentpipe.orbit.paths import Solution
 
 MOST_LINES = 40
 """Handovers up to which each has a line in the picture of the round-trip time; more are a strip below it."""
+MOST_POINTS = 20_000
+"""Points of a curve beyond which it is a picture inside the drawing: viewers are slow with more."""
 MOST_WAYS = 12
 """Ways on a map beside the first one."""
 
@@ -103,6 +105,15 @@ def _way(found: Solution, row: dict[str, Any]) -> Way:
     return Way(row["t_s"], tuple(route), np.array(corners), np.array(list(at.values())), ends)
 
 
+def _nowhere(found: Solution) -> Way:
+    """The ends alone, at the start: of a path that never is."""
+    there = found.snapshot(0.0)
+    ends = tuple((name, lon, lat) for name, lat, lon, _ in there["points"])
+    return Way(
+        0.0, (), np.array([end[1:] for end in ends]), np.column_stack([there["lon"], there["lat"]]), ends
+    )
+
+
 def _title(found: Solution) -> str:
     a, b = (_name(name) for name in found.ends)
     return f"{a} \u2013 {b}, {_name(found.info['shell'] or 'TLEs')}"
@@ -133,13 +144,13 @@ def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
             rasterized=len(at) > 2000,
         )  # fmt: skip
     values = frame["rtt_ms"].fill_null(np.nan).to_numpy()
+    many = len(time) > MOST_POINTS
     # A step and not a slope where the path changes.
     cut = np.flatnonzero(changes)
-    axes.plot(
-        np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), color="0.15", linewidth=0.9
-    )
+    line: dict[str, Any] = {"color": "0.15", "linewidth": 0.9, "rasterized": many}
+    axes.plot(np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), **line)
     alone = reachable & (changes | ~np.roll(reachable, 1)) & (np.roll(changes, -1) | ~np.roll(reachable, -1))
-    axes.plot(time[alone] / per, values[alone], ".", color="0.15", markersize=2)
+    axes.plot(time[alone] / per, values[alone], ".", color="0.15", markersize=2, rasterized=many)
     axes.set_xlabel(f"time / {unit}")
     axes.set_ylabel("round-trip time / ms")
     axes.margins(x=0)
@@ -163,9 +174,8 @@ def dark(time: NDArray[np.float64], reachable: NDArray[np.bool_]) -> list[tuple[
 
 
 def _world(axes: Axes, found: Solution) -> None:
-    drawn = ways(found)
-    corners = np.vstack([way.corners for way in drawn])
-    around = middle(corners)
+    drawn = ways(found) or [_nowhere(found)]
+    around = middle(np.vstack([way.corners for way in drawn]))
     on = around.xy(np.vstack([_line(way.corners) for way in drawn]))
     low, high = on.min(axis=0), on.max(axis=0)
     margin = 4.0 + 0.08 * float((high - low).max())
@@ -179,13 +189,9 @@ def _world(axes: Axes, found: Solution) -> None:
         axes.plot(*around.xy(_line(way.corners)).T, color=_OTHER, linewidth=0.7, alpha=0.5, zorder=4)
     if rest:
         axes.plot([], [], color=_OTHER, linewidth=0.7, alpha=0.6, label="later")
-    axes.plot(
-        *around.xy(_line(first.corners)).T,
-        color=_WAY,
-        linewidth=1.3,
-        zorder=5,
-        label=f"at {first.t_s:.10g} s",
-    )
+    if first.satellites:
+        line, when = around.xy(_line(first.corners)), f"at {first.t_s:.10g} s"
+        axes.plot(*line.T, color=_WAY, linewidth=1.3, zorder=5, label=when)
     sats = around.xy(first.corners[1 : 1 + len(first.satellites)])
     axes.plot(
         *sats.T, "o", color=_WAY, markersize=3.2, markeredgecolor="white", markeredgewidth=0.4, zorder=6

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, units
 from bentpipe.orbit import store
-from bentpipe.orbit.ground import KINDS, Point, table
+from bentpipe.orbit.ground import KINDS, Point, checked, table
 from bentpipe.orbit.moving import Track, place
 from bentpipe.registry import unknown
 
 if TYPE_CHECKING:
     import polars as pl
 
-End = str | Point | Track
+End = str | Point | Track | tuple[float, float] | tuple[float, float, float]
 Progress = Callable[[float], object]
 
 SHELL = "starlink-s1"
@@ -72,7 +72,8 @@ def path(a: End, b: End | None = None, **options: Any) -> pl.DataFrame:
     first_elevation_deg, last_elevation_deg, route (an index). Without a path these are null.
 
     Args:
-        a: a place: its name, "35.69,139.69", "lat,lon,altitude", a `Point`; or one that moves: "Frankfurt to
+        a: a place: its name, "35.69,139.69", "lat,lon,altitude", a tuple of these
+            numbers (degrees, metres), a `Point`; or one that moves: "Frankfurt to
             New York at 900 km/h, 11 km", "track.csv", a `Track`.
         b: the other place; None: the path ends at the gateway.
         options: as `solve` takes them.
@@ -128,7 +129,7 @@ def solve(
         ScenarioError: a value is wrong.
         OSError: a file cannot be read.
     """
-    duration_s, step_s = units.seconds(duration, "duration"), units.seconds(step, "step")
+    duration_s, step_s = units.seconds(str(duration), "duration"), units.seconds(str(step), "step")
     ends = [
         None if end is None else _end(end, what, duration_s) for end, what in ((a, "place"), (b, "place"))
     ]
@@ -198,7 +199,11 @@ def places(kind: str | None = None) -> pl.DataFrame:
 
 
 def _end(end: End, what: str, duration_s: float) -> dict[str, Any]:
-    return (place(end, what, duration_s) if isinstance(end, str) else end).request()
+    if isinstance(end, str):
+        return place(end, what, duration_s).request()
+    if isinstance(end, tuple):
+        end = Point(",".join(f"{value:.10g}" for value in end), *end)
+    return (checked(end, what) if isinstance(end, Point) else end).request()
 
 
 def _satellites(shell: str | dict[str, Any] | None, tle: str | Path | None) -> dict[str, Any]:
@@ -275,7 +280,7 @@ def _furthest(request: dict[str, Any], least: float) -> float:
         length_km = shell.get("greatest_length_km") or height_km / math.sin(max(e, 0.01))
         cosine = (earth_km**2 + axis_km**2 - length_km**2) / (2 * earth_km * axis_km)
         angle = math.acos(max(-1.0, min(cosine, 1.0)))
-    inclination = shell["inclination_deg"]
+    inclination = float(shell["inclination_deg"])
     return min(inclination, 180.0 - inclination) + math.degrees(angle) + 0.5
 
 

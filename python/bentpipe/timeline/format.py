@@ -34,6 +34,8 @@ KINDS = {
     ".parquet": Kind("a Parquet table", (b"PAR1",)),
 }
 """The kinds of files that a time line is written to, by the ending of the name."""
+# The highest values that the simulator takes (crates/sim/src/resolve/time_line_file.rs).
+_MOST = {"t_s": 3.2e9, "rate_bps": 1e14, "delay_s": 86_400.0, "loss_rate": 1.0}
 _KEY = "bentpipe.timeline"
 _HEAD = re.compile(r"#\s*bentpipe timeline\s+(\S+)\s*")
 _SHOWN = 5
@@ -274,11 +276,13 @@ def _column_faults(column: pl.Series, kind: type[pl.DataType], lines: Sequence[i
         yield f", column {name}: it holds {column.dtype}; it must be numbers"
         return
     values = column.cast(pl.Float64)
+    most = _MOST[name]
     rules = [(~values.is_finite(), "is no finite number")]
     if name == "loss_rate":
-        rules.append(((values < 0) | (values > 1), "is not between 0 and 1"))
+        rules.append(((values < 0) | (values > most), "is not between 0 and 1"))
     else:
         rules.append((values < 0, "is negative"))
+        rules.append((values.is_finite() & (values > most), f"is too high; it must be at most {most:g}"))
     if name == "t_s":
         rules.append((values.is_null(), "every row must have a time"))
         nanoseconds = (values * 1e9).round()

@@ -35,7 +35,7 @@ def weather_verb(
         ),
     ] = 99.5,
     geo: Annotated[
-        str | None, typer.Option(metavar="LONGITUDE", help='Of a GEO satellite: "100E". [the own meridian]')
+        str | None, typer.Option(metavar="LONGITUDE", help='Of a GEO satellite: "100E" (the own meridian).')
     ] = None,
     elevation: Annotated[
         str | None, typer.Option(metavar="ANGLE", help='Instead of --geo: "35 deg".')
@@ -45,7 +45,7 @@ def weather_verb(
     ] = "circular",
     antenna: Annotated[str, typer.Option(metavar="DIAMETER", help="For scintillation.")] = "60 cm",
     height: Annotated[
-        str | None, typer.Option(metavar="HEIGHT", help='Above sea level: "120 m". [from a map]')
+        str | None, typer.Option(metavar="HEIGHT", help='Above sea level: "120 m" (from a map).')
     ] = None,
     duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Length of the time line.")] = "1 h",
     step: Annotated[str, typer.Option(metavar="TIME", help="Between two rows.")] = "1 s",
@@ -72,12 +72,12 @@ def weather_verb(
             "--out",
             "-o",
             metavar="FILE",
-            help="The time line, .parquet or .csv. [weather-PLACE-BAND.parquet]",
+            help="The time line, .parquet or .csv (weather-PLACE-BAND.parquet).",
         ),
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The picture, .svg, .pdf or .png. [beside the time line, .svg]"),
+        typer.Option(metavar="FILE", help="The picture, .svg, .pdf or .png (beside the time line)."),
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the answer as JSON; write only what is named.")

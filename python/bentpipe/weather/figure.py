@@ -66,8 +66,8 @@ def _rates(axes, t, line: pl.DataFrame) -> None:  # type: ignore[no-untyped-def]
     axes.plot(t, rate, color=_LINK, drawstyle="steps-post", label="rate")
     gone = rate * line["loss_rate"].to_numpy()
     if gone.any():
-        axes.fill_between(t, gone, step="post", color=_LOST, linewidth=0, label="of it lost")
-        axes.legend(loc="lower right", ncols=2)
+        axes.fill_between(t, gone, step="post", color=_LOST, linewidth=0.8, label="of it lost")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2)
     axes.set_ylabel("rate (Mbit/s)")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(5))

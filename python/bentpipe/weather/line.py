@@ -54,10 +54,10 @@ def follow(fades: pl.DataFrame, modem: Modem) -> pl.DataFrame:
 
     Returns:
         A time line (docs/timeline.md): `t_s`; `rate_bps` of the mode in use, which is 0 while `up` is false:
-        the modem knows that the Es/N0 is below its slowest mode, and nothing is sent; `loss_rate`, the share of
-        frames that the Es/N0 at this instant does not let through; `handover`, never true, since the satellite
-        is the same after an outage. Beside them `attenuation_db`, `es_n0_db`, and the name of the mode,
-        `modcod`, which is empty while `up` is false.
+        the modem knows that the Es/N0 is below its slowest mode, and nothing is sent; `loss_rate`, the share
+        of frames that the Es/N0 at this instant does not let through; `handover`, never true, since the
+        satellite is the same after an outage. Beside them `attenuation_db`, `es_n0_db`, and the name of the
+        mode, `modcod`, which is empty while `up` is false.
     """
     now = es_n0(fades["attenuation_db"].to_numpy(), modem)
     step_s = float(fades["t_s"][1] - fades["t_s"][0]) if fades.height > 1 else 1.0

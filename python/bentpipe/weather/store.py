@@ -18,6 +18,8 @@ from bentpipe import files
 
 _FORM = 1
 """Counted up when a method changes, so that values of before are not taken."""
+MOST = 500
+"""Files that are kept; the oldest go first."""
 
 
 def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
@@ -39,6 +41,7 @@ def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = _text({"key": key, "sum": _sum(_text(value)), "value": value})
         files.replace(path, lambda work: work.write_text(whole))
+        _prune(path.parent)
     return value
 
 
@@ -46,6 +49,13 @@ def directory() -> Path:
     """Where the files lie."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / "weather"
+
+
+def _prune(folder: Path) -> None:
+    """Removes the oldest files, so that `MOST` stay."""
+    found = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
+    for path in found[: max(len(found) - MOST, 0)]:
+        path.unlink(missing_ok=True)
 
 
 def _text(value: Any) -> str:

@@ -119,7 +119,10 @@ class Sgp4:
 
     def to_station(self, station, satellite, epoch: str, date: str) -> float:
         self._move(date)
-        return float(np.linalg.norm(self._fixed[self._of(satellite)] - _station(station)[0]))
+        name = station["name"]
+        if name not in self._ranges:
+            self._ranges[name] = np.linalg.norm(self._fixed - _station(station)[0], axis=1).tolist()
+        return self._ranges[name][self._of(satellite)]
 
     def elevation(self, station, satellite, epoch: str, date: str) -> float:
         self._move(date)
@@ -144,7 +147,7 @@ class Sgp4:
         assert not failed.any()
         cos, sin = math.cos(gstime(jd + fraction)), math.sin(gstime(jd + fraction))
         self._fixed = 1000 * inertial[:, 0, :] @ np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
-        self._at = date
+        self._at, self._ranges = date, {}
 
 
 class Ephem:

@@ -96,9 +96,9 @@ impl Tcp {
 
     /// Is all sent that this end will ever have to send, and acknowledged?
     pub(crate) fn is_complete(&self) -> bool {
-        let all = self.fed().is_none_or(|fed| match self.bytes {
-            Some(bytes) => fed.taken * u64::from(self.sender.options().mss) >= bytes,
-            None => fed.stopped || fed.closed,
+        let mss = u64::from(self.sender.options().mss);
+        let all = self.fed().is_none_or(|fed| {
+            fed.stopped || fed.closed || self.bytes.is_some_and(|bytes| fed.taken * mss >= bytes)
         });
         all && self.sender.is_done()
     }

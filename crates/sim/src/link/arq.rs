@@ -1,5 +1,5 @@
 //! Automatic repeat request (ARQ) of a link layer: selective repeat with a bounded number of tries, as links with persistence have it
-//! (RFC 3366 section 2).
+//! (RFC 3366).
 //!
 //! A packet that the loss models strike is sent again when the sender of the link learns of it, `round_trip` after the end of its
 //! transmission. It takes its share of the rate each time, goes before packets that wait in the queue, and may be struck again. After

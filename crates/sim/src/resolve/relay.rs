@@ -32,11 +32,16 @@ pub(super) fn parts(
     let (Some(at), Some(given)) = (place(work, flow, path, key)?, &flow.relay) else {
         return Ok(vec![part(None, path, source(work, flow, (key, &cc), path, links)?)]);
     };
+    let before = work.warnings.len();
     let [to, from] = split(path, links, at);
     let mut first = source(work, flow, (key, &cc), &to, links)?;
     bound(work, given, &mut first, key)?;
     let cc = if given.cc.is_some() { key.with("relay").with("cc") } else { cc };
     let second = source(work, &second(flow, given), (key, &cc), &from, links)?;
+    // What is missing on one half of the path only is not missing.
+    let warnings = work.warnings.split_off(before);
+    let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
+    work.warnings.extend(both.map(|(_, warning)| warning.clone()));
     Ok(vec![part(Some(Half::First), &to, first), part(Some(Half::Second), &from, second)])
 }
 

@@ -255,3 +255,59 @@ fn acknowledgements_are_held_for_a_random_time_and_in_order() {
     let plain = geo("60 s", "", "cc = \"reno\"");
     assert_eq!(report(&plain), report(&format!("{plain}ack_jitter = \"0 s\"\n")));
 }
+
+#[test]
+fn a_constant_window_fills_a_slower_link_with_what_no_longer_fits_the_pipe() {
+    // With 600 segments outstanding a packet comes round when 600 have been sent: 1.2 ms each until 60 s, then 2.4 ms.
+    let link = "queue = { kind = \"drop-tail\", limit = \"999 packets\" }\nreverse = { rate = \"10 Mbit/s\" }\n[record]\ninterval = \"1 s\"\nlinks = true";
+    let flow = "cc = \"reno\"\nreceive_window = \"600 segments\"\ninitial_window = 600";
+    let rates = "rate = [[\"0 s\", \"10 Mbit/s\"], [\"60 s\", \"5 Mbit/s\"]]\ndelay";
+    let text = geo("120 s", link, flow).replace("rate = \"10 Mbit/s\"\ndelay", rates);
+    let outcome = outcome(&text);
+    let trace = outcome.flows.trace();
+    for (at, rtt) in trace.t_s.iter().zip(&trace.rtt_s) {
+        if (10.0..60.0).contains(at) {
+            close(*rtt, 600.0 * 0.0012, 1e-12);
+        } else if *at > 70.0 {
+            close(*rtt, 600.0 * 0.0024, 1e-12);
+        }
+    }
+    // Of a round trip, 500 ms of propagation and the transmission of an acknowledgement (32 us) and of the packet itself are no waiting.
+    let waits = |rtt: f64, each: f64| (rtt - 0.500_032 - each) / each;
+    let links = outcome.links.trace();
+    let rows = links.t_s.iter().zip(&links.link).zip(&links.queue_packets);
+    for ((at, _), waiting) in rows.filter(|((_, link), _)| **link == 0) {
+        if (10.0..60.0).contains(at) {
+            assert!((waiting - waits(0.72, 0.0012)).abs() <= 1.0, "{waiting} at {at}");
+        } else if *at > 70.0 {
+            assert!((waiting - waits(1.44, 0.0024)).abs() <= 1.0, "{waiting} at {at}");
+        }
+    }
+}
+
+#[test]
+fn a_constant_window_over_a_delay_that_falls_linearly_goes_round_in_a_geometric_series() {
+    // Both ways the delay falls from 270 ms by 2.5 ms a second. Of a packet it is that at the end of its transmission (x = 1.2 ms; of an
+    // acknowledgement y = 32 us). Sent at t, a packet arrives at a = t + x + d(t + x), its acknowledgement at b = a + y + d(a + y). So
+    // b = alpha t + beta: from a fixed point on, the instants are a geometric series.
+    let file = std::env::temp_dir().join(format!("bentpipe-falls-{}.csv", std::process::id()));
+    std::fs::write(&file, "t_s,delay_s\n0,0.27\n100,0.02\n").expect("a file");
+    let text = geo("90 s", "", "cc = \"reno\"\nreceive_window = \"1 segments\"");
+    let delay = format!("timeline = {:?}\nnominal = {{ delay = \"270 ms\" }}", file.display().to_string());
+    let report = report(&text.replace("delay = \"250 ms\"", &delay));
+    drop(std::fs::remove_file(&file));
+    let (x, y, d, slope) = (0.0012, 0.000_032, 0.27, 0.0025);
+    let part = 1.0 - slope;
+    let (alpha, beta) = (part * part, part * (part * x + d + y) + d);
+    let fixed = beta / (1.0 - alpha);
+    // t_n = fixed (1 - alpha^n). The packet of round n arrives at part (t_n + x) + d.
+    let arrives = |n: i32| part * (fixed * (1.0 - f64::powi(alpha, n)) + x) + d;
+    let rounds = (0..).take_while(|&n| arrives(n) <= 90.0).count() as u64;
+    assert_eq!(report.packets, rounds);
+    let flow = &report.flows[0];
+    // The last round trip that is over.
+    let sent = |n: i32| fixed * (1.0 - f64::powi(alpha, n));
+    let last = (0..).map(sent).take_while(|t| alpha * t + beta <= 90.0).last().unwrap();
+    close(flow.rtt_min_s.unwrap(), alpha * last + beta - last, 1e-4);
+    assert!(flow.rtt_min_s.unwrap() < 0.1 && rounds > 200);
+}

@@ -4,6 +4,7 @@ mod outcome;
 
 mod closed_forms;
 mod extremes;
+mod link_layers;
 mod promises;
 mod queues;
 mod random;
@@ -12,5 +13,6 @@ mod scenario_errors;
 mod scenario_resolve;
 mod scenario_text;
 mod tfrc;
+mod time_line_keys;
 mod time_lines;
 mod timers;

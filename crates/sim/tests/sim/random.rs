@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use bentpipe_cc::{PathChange, Span, Time, registry};
 use bentpipe_sim::pcap::{Capture, Place};
-use bentpipe_sim::plan::{Hint, Plan, RecordPlan};
+use bentpipe_sim::plan::{DirectionPlan, Hint, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
 use bentpipe_sim::record::{Outcome, Report};
 use bentpipe_sim::{
     RunError, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured, run_many,
@@ -166,6 +166,49 @@ proptest! {
     #[test]
     fn short_cuts_keep_the_order_of_what_takes_no_time(text in scenario(3)) {
         check(&text)?;
+    }
+}
+
+/// A time line of the values that a direction has anyway, cut into so many rows. The path changes hands at some of them, which leaves
+/// packets alone.
+fn constant(of: &DirectionPlan, rows: u64, duration: Span) -> TimeLine {
+    let rates = match of.loss[..] {
+        [LossPlan::PacketError { rate } | LossPlan::BitError { rate }] => Some(rate),
+        _ => None,
+    };
+    let rows = rows.min(duration.0);
+    let at = |i: u64| Time(i * (duration.0 / rows));
+    let step = |i| Step { at: at(i), rate_bps: of.rate_bps, loss_rate: rates.unwrap_or(0.0) };
+    let leg = |i| Leg { at: at(i), delay: of.delay, towards: of.delay };
+    let handovers = (0..rows).filter(|i| i % 3 == 1).map(at).collect();
+    let line = TimeLine::new((0..rows).map(step).collect(), (0..rows).map(leg).collect(), handovers);
+    let mut line = line.expect("instants in order");
+    line.sets_loss = rates.is_some();
+    line
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases().cases / 4, ..ProptestConfig::default() })]
+    /// By the fast path, which takes other short cuts then, and in every field of the result.
+    #[test]
+    fn a_time_line_of_constant_values_changes_no_bit(
+        text in prop_oneof![scenario(0), scenario(1), scenario(2), scenario(3)],
+        rows in prop_oneof![Just(1_u64), 2..20_u64, Just(1_000)],
+    ) {
+        let Some(plan) = plan(&text)? else { return Ok(()) };
+        let mut moving = plan.clone();
+        for link in &mut moving.links {
+            for direction in [&mut link.forward, &mut link.reverse] {
+                if direction.line.is_none() {
+                    direction.line = Some(constant(direction, rows, plan.duration));
+                }
+            }
+        }
+        let run = |plan: &Plan| run(plan, &mut no_supply, &mut |_| true);
+        if let (Ok(still), Ok(moving)) = (run(&plan), run(&moving)) {
+            prop_assert_eq!(format!("{:?}", still.report), format!("{:?}", moving.report), "{}", text);
+            prop_assert!(format!("{still:?}") == format!("{moving:?}"), "{text}");
+        }
     }
 }
 
