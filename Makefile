@@ -25,7 +25,7 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench instructions fuzz fuzz-tools clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check leo reproducing validate bench instructions fuzz fuzz-tools clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -80,6 +80,9 @@ docs-check: setup
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check
+
+leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
+	$(BIN)/python scripts/leo_md.py
 
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py

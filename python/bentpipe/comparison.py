@@ -124,7 +124,7 @@ def compare_rows(
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seeds * len(cc) > MOST_RUNS:
         raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
-    algorithms = [_algorithm(a) for a in cc]
+    algorithms = [named_algorithm(a) for a in cc]
     base, model = _base(link, whole=whole)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
     changed = {name: value for name, value in given.items() if value is not None}
@@ -157,7 +157,7 @@ def compare_rows(
     return sorted(rows, key=lambda row: -row["goodput_bps"])
 
 
-def _algorithm(given: Any) -> Any:
+def named_algorithm(given: Any) -> Any:
     """What to put into `Flow.cc` for one of the algorithms to compare."""
     if isinstance(given, str) and ":" in given and not given.startswith("python:"):
         return load_controller(given)
