@@ -35,7 +35,7 @@ def test_satellites_are_where_skyfield_has_them_within_a_hundred_metres() -> Non
 @pytest.mark.parametrize("pair", [":".join(pair) for pair in satgenpy_paths.PAIRS])
 def test_a_path_is_the_one_of_satgenpy(shell: str, pair: str, rule: str) -> None:
     reference = pl.read_parquet(orbit_paths.REFERENCE)
-    # ephem's positions may move a change of path by one step, and python-sgp4's by none. Both steps stand there.
+    # ephem's positions may move a change of path by one step, python-sgp4's by none. Both steps stand there.
     for found, most in zip(orbit_paths.beside(reference, shell, pair, rule), (3, 0), strict=True):
         rows = found.rows.with_columns(pl.col("ours").fill_null(""))
         other = rows.filter(pl.col("path") != pl.col("ours"))
