@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use bentpipe_cc::{PathChange, Span, Time};
 
-use crate::resolve::flows::default_name;
 use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
-use crate::resolve::work::{PathPlan, Work};
+use crate::resolve::work::{PathPlan, Work, name_of};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 
@@ -26,7 +25,7 @@ pub(crate) fn hints(
     }
     let hints = hints_on(flow, path.there.iter().chain(&path.back), links);
     if hints.is_empty() && flow.path_hints == Some(true) {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings
             .push(format!("flow {name}: path_hints has no effect, since no link on its path changes hands"));
     }
