@@ -185,7 +185,9 @@ def _change(
     (link,) = base.links.values()
     reverse = dict(link.reverse or {})
     if link.timeline is not None and (rate is not None or rtt is not None):
-        raise _core.ScenarioError("rate and rtt would not replace those of the link's time line; leave them out")
+        raise _core.ScenarioError(
+            "rate and rtt would not replace those of the link's time line; leave them out"
+        )
     if rate is not None:
         link.rate = spaced(rate)
     if rtt is not None:

@@ -36,6 +36,7 @@
 //! ```
 
 mod backlog;
+mod changes;
 mod departures;
 pub(crate) mod direction;
 pub(crate) mod ledger;
