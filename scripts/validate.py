@@ -29,6 +29,7 @@ COMMANDS: dict[str, list[str]] = {
     "ns2-curves": ["ns2_curves.py", "--figure", str(ROOT / "docs" / "ns2-curves.svg")],
     "ns2-grid": ["ns2_grid.py", "--jobs", "{jobs}"],
     "ns2-queues": ["ns2_queues.py", "--jobs", "{jobs}"],
+    "ns2-moving": ["ns2_moving.py", "--jobs", "{jobs}"],
     "ns2-satellite": ["ns2_satellite.py"],
     "ns3-grid": ["ns3_grid.py", "--jobs", "{jobs}"],
     "extremes": ["extremes.py"],

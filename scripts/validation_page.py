@@ -81,6 +81,12 @@ WITNESSES: Mapping[str, Witness] = {
         "ns-2",
         {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
     ),
+    "ns2-moving": Witness(
+        "[ns-2, a link that moves](#a-link-that-moves)",
+        "quantities",
+        "ns-2",
+        {"set-up": "setup", "quantity": "quantity", "ns-2": "ns2_mean", "Bentpipe": "bentpipe_mean"},
+    ),
     "ns2-satellite": Witness(
         "[ns-2, satellite nodes](#the-vegas-l-set-up-with-ns-2s-satellite-nodes)",
         "flows",

@@ -77,6 +77,70 @@ def test_a_loss_trace_loses_the_packets_it_names(tmp_path):
     assert result.json["links"][0]["dropped_error"] == 3
 
 
+def table(rows=3):
+    """A time line: 10 ms more of delay every second, and a handover in each row but the first."""
+    import polars as pl
+
+    at = [float(i) for i in range(rows)]
+    delay = [0.1 + 0.01 * i for i in range(rows)]
+    columns = {"t_s": at, "delay_s": delay, "handover": [i > 0 for i in range(rows)], "hops": ["a, b"] * rows}
+    return pl.DataFrame(columns)
+
+
+def test_a_time_line_in_parquet_or_csv_is_the_same(tmp_path):
+    table().drop("hops").write_csv(tmp_path / "line.csv")
+    table().write_parquet(tmp_path / "line.parquet")
+
+    def results(file):
+        scenario = one_link(delay=None, timeline=tmp_path / file, nominal={"delay": "0.1 s"})
+        return {key: value for key, value in bp.run(scenario).json.items() if key != "wall_s"}
+
+    assert results("line.csv") == results("line.parquet")
+    assert results("line.csv")["flows"][0]["rtt_min_s"] > 0.2
+
+
+def test_steps_and_handovers_are_keyword_arguments():
+    link = bp.Link(
+        rate=[["0 s", "2 Mbit/s"], ["2 s", "1 Mbit/s"]],
+        delay=[["0 s", "100 ms"], ["3 s", "90 ms"]],
+        up=[["0 s", True], ["4 s", False]],
+        nominal={"rate": "2 Mbit/s", "delay": "100 ms"},
+        reorder=True,
+        handover={"in_flight": "lost", "queue": "flushed", "every": "1 s", "outage": "100 ms"},
+    )
+    scenario = bp.Scenario(links={"sat": link}, flows=[bp.Flow("reno", path=["sat"])], duration="5 s")
+    assert bp.Scenario.from_json(scenario.to_json()).to_json() == scenario.to_json()
+    (forward, _) = bp.run(scenario).json["links"]
+    assert forward["dropped_error"] > 0 and forward["dropped_queue"] > 0
+
+
+def test_a_time_line_that_cannot_be_read_is_one_line(tmp_path):
+    import polars as pl
+
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    table().write_parquet(tmp_path / "new.parquet", metadata={"bentpipe.timeline": "2"})
+    pl.DataFrame({"t_s": [0.0, 1.0], "rate_bps": [1e6, -1.0]}).write_parquet(tmp_path / "wrong.parquet")
+    for name, said in {
+        "torn.parquet": "cannot be read as Parquet",
+        "new.parquet": "version 2",
+        "wrong.parquet": "line 3, column rate_bps: -1.0 is negative",
+        "none.parquet": "no such file",
+    }.items():
+        with pytest.raises(bp.ScenarioError, match=said) as error:
+            bp.run(one_link(delay="1 ms", timeline=str(tmp_path / name)))
+        assert "\n" not in str(error.value)
+
+
+def test_a_file_beside_the_scenario_is_found(tmp_path, scenario_file):
+    table().write_parquet(tmp_path / "line.parquet")
+    text = scenario_file.read_text().replace(
+        'delay = "100 ms"', 'delay = "100 ms"\ntimeline = "line.parquet"'
+    )
+    (tmp_path / "moving.toml").write_text(text)
+    found = bp.Scenario.load(tmp_path / "moving.toml").links["sat"].timeline
+    assert found == str(tmp_path / "line.parquet")
+
+
 def test_the_return_direction_can_differ():
     result = bp.run(one_link(reverse={"rate": "1 Mbit/s", "loss": bp.PacketError(0.1)}))
     forward, reverse = result.json["links"]

@@ -93,6 +93,11 @@ def _value(text: str) -> float:
     return float(number) * _UNITS[unit]
 
 
+def _steps(given: str | Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
+    """Instants in s, and the value from each of them on; one if it does not change."""
+    return [(0.0, _value(given))] if isinstance(given, str) else [(_value(at), _value(v)) for at, v in given]
+
+
 def _count(text: str, unit: str, key: str) -> int:
     """A quantity that ns-2 must have in whole packets or segments."""
     if not text.endswith(unit):
@@ -267,7 +272,10 @@ def _losses(d: _Direction, seed: int) -> list[str]:
 
 
 def _link(d: _Direction, seed: int, *, watched: bool) -> list[str]:
-    """One simplex link with its queue, its losses and, if it is watched, its monitor."""
+    """One simplex link with its queue, its losses, its changes and, if it is watched, its monitor."""
+    for moving in ("timeline", "up", "handover"):
+        if moving in d.table:
+            _refuse(f"{d.key}.{moving}", "a link of ns-2 moves by lists of rate and delay alone")
     if "delay" not in d.table:
         _refuse(f"{d.key}.satellite", "this script has fixed delays; write `delay`")
     a, b = d.ends
@@ -275,8 +283,15 @@ def _link(d: _Direction, seed: int, *, watched: bool) -> list[str]:
     kind = {"drop-tail": "DropTail", "red": "RED"}.get(queue["kind"])
     if kind is None:
         _refuse(f"{d.key}.queue.kind", f"{queue['kind']!r} has no counterpart here; use drop-tail or red")
-    rate, delay = _value(d.table["rate"]), _value(d.table["delay"])
+    rates, delays = _steps(d.table["rate"]), _steps(d.table["delay"])
+    (_, rate), (_, delay) = rates[0], delays[0]
     lines = [f"$ns simplex-link $n{a} $n{b} {rate:.0f} {delay:.9f}s {kind}", *_queue(d, queue)]
+    # In ns-2 a packet has the rate and the delay of the instant at which its transmission begins.
+    link = f"[$ns link $n{a} $n{b}] link"
+    lines += [f"$ns at {at:.9f} {{ [{link}] set bandwidth_ {value:.0f} }}" for at, value in rates[1:]]
+    lines += [f"$ns at {at:.9f} {{ [{link}] set delay_ {value:.9f} }}" for at, value in delays[1:]]
+    if not d.table.get("reorder", False):
+        lines.append(f"[{link}] set avoidReordering_ true")
     if watched:
         lines.append(f'set watch({d.name}) [$ns monitor-queue $n{a} $n{b} ""]')
     return lines + _losses(d, seed)

@@ -28,9 +28,9 @@ use crate::resolve::plan::{DirectionPlan, QueueLimit};
 const FARTHEST: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug)]
-struct InFlight {
+pub(super) struct InFlight {
     /// Arrival at the far end.
-    at: Time,
+    pub(super) at: Time,
     packet: Packet,
 }
 
@@ -160,7 +160,7 @@ pub struct Direction {
     room: Room,
     pub(super) backlog: Backlog,
     /// Packets that will come out at the far end, in order. Packets handed on ahead of time are not among them.
-    under_way: VecDeque<InFlight>,
+    pub(super) under_way: VecDeque<InFlight>,
     pub(crate) counts: Counts,
     /// `None` for drop-tail at one rate, so that a link is no larger and costs no more for rules of other links.
     pub(super) behaviour: Option<Box<Behaviour>>,
@@ -271,16 +271,6 @@ impl Direction {
         }
     }
 
-    /// [`Direction::keep`] for a packet that may overtake others.
-    pub(super) fn keep_in_place(&mut self, at: Time, packet: &Packet) {
-        self.keep(at, packet.hop, packet);
-        let mut place = self.under_way.len() - 1;
-        while place > 0 && self.under_way[place - 1].at > at {
-            self.under_way.swap(place - 1, place);
-            place -= 1;
-        }
-    }
-
     /// When the next packet comes out; `None` if nothing is inside. Where packets overtake or a link layer decides, it may also be an instant
     /// at which a packet is chosen and none comes out.
     #[inline]
@@ -321,10 +311,7 @@ impl Direction {
             least_gap: Span(time),
             constant: constant.then(|| Span(time.saturating_add(self.delay))),
         };
-        let promises = match self.behaviour.as_deref().and_then(|behaviour| behaviour.moving.as_deref()) {
-            Some(moving) => moving.promises(size, promises),
-            None => promises,
-        };
+        let promises = self.promises_moving(size, promises);
         let promises = self.peek_link_layer().map_or(promises, |layer| layer.promises(promises));
         #[cfg(test)]
         let promises =
@@ -384,11 +371,6 @@ impl Direction {
             }
             _ => None,
         }
-    }
-
-    /// Its time line at work, if it has one.
-    pub(super) fn moving(&mut self) -> Option<&mut Moving> {
-        self.behaviour.as_deref_mut()?.moving.as_deref_mut()
     }
 
     /// Does its queue decide at departure?

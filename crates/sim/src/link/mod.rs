@@ -39,6 +39,7 @@
 pub(crate) mod access;
 pub(crate) mod arq;
 mod backlog;
+mod changes;
 pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;

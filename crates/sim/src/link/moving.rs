@@ -1,4 +1,4 @@
-//! A direction with a time line at work.
+//! A time line at work: what a transmitter sends by it, and when packets arrive.
 //!
 //! Its transmitter does work in parts of a bit (10^-9 bit), of which a rate of 1 bit/s does one a nanosecond. What is left of a packet when
 //! the rate changes is done at the new rate. A packet is sent in whole nanoseconds; the work left of the last one is added to the next
@@ -8,9 +8,6 @@
 
 use bentpipe_cc::{Span, Time};
 
-use crate::link::direction::{Admission, Behaviour, Direction, Promises, Refusal, Transit};
-use crate::link::loss::LossModel;
-use crate::link::packet::Packet;
 use crate::link::time_line::{LATEST, PARTS, TimeLine};
 use crate::link::transmitter::Transmitter;
 
@@ -19,7 +16,7 @@ use crate::link::transmitter::Transmitter;
 pub(crate) struct Moving {
     pub(super) line: TimeLine,
     /// The step and the leg in which the transmitter becomes free.
-    step: usize,
+    pub(super) step: usize,
     leg: usize,
     /// The first handover after the last packet came, or after the last choice of a queue that decides at departure.
     flush: usize,
@@ -28,9 +25,9 @@ pub(crate) struct Moving {
     /// Work left of the last packet, less than a nanosecond's.
     carry: u64,
     /// When the packet ahead reaches the far end, or would if it were not lost at a handover to come.
-    ahead: u64,
+    pub(super) ahead: u64,
     /// When the last packet that was not lost at a handover reaches the far end.
-    there: u64,
+    pub(super) there: u64,
     /// A size and a rate, the time of a packet, and the remainder of its work. A division costs more than the rest.
     usual: (u16, u64),
     whole: u64,
@@ -38,10 +35,10 @@ pub(crate) struct Moving {
 }
 
 /// The end of a transmission.
-struct Sent {
-    at: u64,
+pub(super) struct Sent {
+    pub(super) at: u64,
     /// How long the packet takes alone at the rate with which its last bit was sent; `None` if a handover cut it short.
-    alone: Option<u64>,
+    pub(super) alone: Option<u64>,
 }
 
 impl Moving {
@@ -62,16 +59,11 @@ impl Moving {
         }
     }
 
-    /// What such a direction promises about packets of `size` bytes; `fixed` is what its queue allows.
-    pub(super) fn promises(&self, size: u16, fixed: Promises) -> Promises {
-        // A packet arrives at least its own transmission time after the packet ahead, and that is least at the highest rate.
-        let gap = Transmitter::new(self.line.highest_rate()).time(size).0;
-        Promises {
-            in_order: fixed.in_order && !self.line.reorder,
-            least_delay: self.line.least_delay(),
-            least_gap: if self.line.reorder { Span::ZERO } else { Span(gap) },
-            constant: None,
-        }
+    /// Packets of `size` bytes reach the far end at least so far apart. A packet arrives at least its own transmission time after the packet
+    /// ahead, and that is least at the highest rate; packets that overtake may come together.
+    pub(super) fn least_gap(&self, size: u16) -> Span {
+        let alone = Transmitter::new(self.line.highest_rate()).time(size).0;
+        if self.line.reorder { Span::ZERO } else { Span(alone) }
     }
 
     /// The handover at which packets that wait are dropped, the first after those that have been made; the end of time if there is none.
@@ -86,7 +78,7 @@ impl Moving {
     }
 
     /// The handover at which a packet that comes at `now`, and would be sent from `begin` on, is dropped.
-    fn drops(&mut self, now: Time, begin: u64) -> Option<u64> {
+    pub(super) fn drops(&mut self, now: Time, begin: u64) -> Option<u64> {
         while self.next_flush() <= now {
             self.flushed();
         }
@@ -94,7 +86,7 @@ impl Moving {
     }
 
     /// The first handover after `begin`, if packets on the air are lost then.
-    fn loses(&mut self, begin: u64) -> Option<u64> {
+    pub(super) fn loses(&mut self, begin: u64) -> Option<u64> {
         if !self.line.handover.loses {
             return None;
         }
@@ -115,7 +107,7 @@ impl Moving {
 
     /// Goes forward to the step of `at`.
     #[inline]
-    fn go_to(&mut self, at: u64) {
+    pub(super) fn go_to(&mut self, at: u64) {
         while self.line.steps().get(self.step + 1).is_some_and(|next| next.at.0 <= at) {
             self.step += 1;
         }
@@ -123,7 +115,7 @@ impl Moving {
 
     /// The delay of a packet whose transmission ends at `at`, ns.
     #[inline]
-    fn delay(&mut self, at: u64) -> u64 {
+    pub(super) fn delay(&mut self, at: u64) -> u64 {
         while self.line.legs().get(self.leg + 1).is_some_and(|next| next.at.0 <= at) {
             self.leg += 1;
         }
@@ -140,7 +132,7 @@ impl Moving {
     }
 
     /// Sends `size` bytes from `begin` on, or until the handover at `cut`.
-    fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> Sent {
+    pub(super) fn send(&mut self, begin: u64, size: u16, cut: Option<u64>) -> Sent {
         self.go_to(begin);
         let (mut from, cut) = (begin, cut.unwrap_or(u64::MAX));
         let carry = std::mem::take(&mut self.carry);
@@ -169,94 +161,5 @@ impl Moving {
             self.go_to(end);
         }
         Sent { at: LATEST, alone: Some(0) } // it is held for ever
-    }
-}
-
-impl Direction {
-    /// [`Direction::transit`] where rate, delay or losses change.
-    #[inline(never)]
-    pub(super) fn transit_moving(&mut self, now: Time, packet: &mut Packet) -> Transit {
-        self.backlog.drain(now.0);
-        let free_at = self.free_at().0;
-        let has_room = self.has_room(now, packet.size);
-        self.tell_rate(free_at, now);
-        if !self.takes(now, packet) {
-            self.counts.dropped_queue += 1;
-            return Transit::Refused(if has_room { Refusal::Early } else { Refusal::Full });
-        }
-        let begin = free_at.max(now.0);
-        let Some(moving) = self.moving() else { return Transit::Refused(Refusal::Full) };
-        if let Some(at) = moving.drops(now, begin) {
-            self.wait(now, at, packet.size);
-            self.counts.dropped_queue += 1;
-            return Transit::Refused(Refusal::Flushed);
-        }
-        let cut = moving.loses(begin);
-        let sent = moving.send(begin, packet.size, cut);
-        moving.go_to(sent.at);
-        let mut arrival = sent.at.saturating_add(moving.delay(sent.at));
-        if !moving.line.reorder {
-            arrival = arrival.max(moving.ahead.saturating_add(sent.alone.unwrap_or(0)));
-        }
-        let cut = cut.filter(|&at| at < arrival || sent.alone.is_none());
-        if sent.alone.is_some() {
-            moving.ahead = arrival;
-        }
-        if cut.is_none() {
-            moving.there = arrival;
-        }
-        let line = &moving.line;
-        let loss_rate = line.sets_loss.then(|| line.steps()[moving.step].loss_rate);
-        if begin > now.0 {
-            self.wait(now, begin, packet.size);
-        }
-        let Transmitter { free_at, busy, .. } = &mut self.transmitter;
-        (*free_at, *busy) = (sent.at, *busy + (sent.at - begin));
-        let struck = self.strikes(loss_rate, Time(sent.at), packet.size);
-        let lost = struck || cut.is_some();
-        self.counts.dropped_error += u64::from(lost);
-        let at = Time(cut.unwrap_or(arrival));
-        if lost { Transit::Lost(at) } else { Transit::Arrives(at) }
-    }
-
-    /// Tells a rule that decides on arrival the mean rate since the transmitter became free, if that is before `now`.
-    fn tell_rate(&mut self, free_at: u64, now: Time) {
-        if let Some(Behaviour { admission: Admission::OnArrival(rule), moving: Some(moving) }) =
-            self.behaviour.as_deref_mut()
-            && free_at < now.0
-        {
-            rule.set_rate(moving.mean_rate(free_at, now.0));
-        }
-    }
-
-    /// Do its loss models strike a packet that is sent at `sent`? Each of them sees it.
-    fn strikes(&mut self, loss_rate: Option<f64>, sent: Time, size: u16) -> bool {
-        let strikes = |lost: bool, loss: &mut LossModel| {
-            loss_rate.into_iter().for_each(|rate| loss.set_rate(rate));
-            loss.strikes(sent, size) || lost
-        };
-        self.losses.iter_mut().fold(false, strikes)
-    }
-
-    /// [`Direction::catch_up`] where rate, delay or losses change: the choices, and the packets dropped at handovers.
-    #[inline(never)]
-    pub(super) fn catch_up_moving(&mut self, now: Time) {
-        loop {
-            let free_at = self.free_at();
-            let Some(idle) = self.scheduled().map(|scheduled| scheduled.is_idle()) else { return };
-            let Some(moving) = self.moving() else { return };
-            let flush = moving.next_flush();
-            // Of one instant the handover comes first.
-            if flush <= now && (idle || flush <= free_at) {
-                moving.flushed();
-                if let Some(scheduled) = self.scheduled() {
-                    scheduled.flush(flush);
-                }
-            } else if free_at <= now && !idle {
-                self.transmit(free_at);
-            } else {
-                return;
-            }
-        }
     }
 }

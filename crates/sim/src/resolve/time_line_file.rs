@@ -30,7 +30,7 @@ pub fn read_tables_by(reader: Box<TableReader>) {
 
 /// The rows of a time line file. A column that is absent is `None`; columns are equally long.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Table {
+pub(super) struct TimeTable {
     /// Instants, ns, the first 0.
     pub(super) at: Vec<u64>,
     /// Bits per second.
@@ -42,11 +42,11 @@ pub(super) struct Table {
     pub(super) handover: Option<Vec<bool>>,
 }
 
-impl Table {
+impl TimeTable {
     /// Reads a file; `Err` says in one line what is wrong, where, and what would be right.
     pub(super) fn read(file: &str) -> Result<Self, String> {
         let path = Path::new(file);
-        let in_file = |message: String| format!("time line {}: {message}", quoted(file));
+        let in_file = |message: String| format!("time line {file:?}: {message}");
         let parquet = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
         let text = match READER.get() {
             Some(reader) if parquet => reader(path),
@@ -194,14 +194,14 @@ mod tests {
     fn empty_cells_repeat_the_row_before_and_other_columns_are_left_out() {
         let text = "# bentpipe timeline 1\r\nhops,t_s,delay_s,handover,rate_bps\r\n3,0,0.0123456789,,1e6\r\n\
                     4, 0.5,,true,2.5\r\n5,1e0,0.02,false,\r\n";
-        let expected = Table {
+        let expected = TimeTable {
             at: vec![0, 500_000_000, 1_000_000_000],
             rate: Some(vec![1_000_000, 3, 3]),
             delay: Some(vec![12_345_679, 12_345_679, 20_000_000]),
             handover: Some(vec![false, true, false]),
-            ..Table::default()
+            ..TimeTable::default()
         };
-        assert_eq!(Table::parse(text), Ok(expected));
+        assert_eq!(TimeTable::parse(text), Ok(expected));
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
             (one("2,1,1,0"), &["line 3", "4 cells under 5"]),
             (one("2,10 Mbit/s,1,0,true"), &["line 3", "rate_bps", "not a number"]),
         ] {
-            let message = Table::parse(&text).expect_err(&text);
+            let message = TimeTable::parse(&text).expect_err(&text);
             assert!(parts.iter().all(|part| message.contains(part)), "{text:?}: {message}");
             assert!(!message.contains('\n'));
         }

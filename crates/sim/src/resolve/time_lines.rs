@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bentpipe_cc::{Span, Time};
 
 use crate::link::time_line::{Handover, Leg, Step, TimeLine};
-use crate::resolve::time_line_file::Table;
+use crate::resolve::time_line_file::TimeTable;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
@@ -43,7 +43,7 @@ struct Given<'a> {
     nominal: Nominal,
     reorder: bool,
     handover: HandoverKeys,
-    file: Option<(Arc<Table>, TimelineTable)>,
+    file: Option<(Arc<TimeTable>, TimelineTable)>,
     /// Is the file the direction's own? Then it alone gives the loss rate, and its columns stand for a key that is absent.
     own_file: bool,
 }
@@ -52,13 +52,13 @@ struct Given<'a> {
 type Steps<V> = Vec<(u64, V)>;
 
 /// A value that changes, or not, and the nominal one if there is one.
-struct Source<V> {
+struct Known<V> {
     steps: Steps<V>,
     nominal: Option<V>,
 }
 
 /// A file's rows in the time of the run.
-struct Rows {
+struct FileRows {
     /// The instant and the number of each.
     rows: Vec<(u64, usize)>,
     /// How long after the first of them the run begins.
@@ -119,7 +119,7 @@ impl Work<'_> {
         back: &Reverse,
         forward: &Given<'a>,
         key: &'a Key,
-        files: &mut BTreeMap<String, Arc<Table>>,
+        files: &mut BTreeMap<String, Arc<TimeTable>>,
     ) -> Result<Given<'a>, Error> {
         let own = self.file(back.timeline.as_ref(), key, files)?;
         let own_file = own.is_some();
@@ -147,14 +147,14 @@ impl Work<'_> {
         &self,
         file: Option<&TimelineFile>,
         key: &Key,
-        files: &mut BTreeMap<String, Arc<Table>>,
-    ) -> Result<Option<(Arc<Table>, TimelineTable)>, Error> {
+        files: &mut BTreeMap<String, Arc<TimeTable>>,
+    ) -> Result<Option<(Arc<TimeTable>, TimelineTable)>, Error> {
         let Some(file) = file else { return Ok(None) };
         let (options, key) = (file.table(), key.with("timeline"));
         let table = match files.get(&options.file) {
             Some(table) => table.clone(),
             None => {
-                let table = Table::read(&options.file).map_err(|message| self.error(&key, message))?;
+                let table = TimeTable::read(&options.file).map_err(|message| self.error(&key, message))?;
                 files.entry(options.file.clone()).or_insert(Arc::new(table)).clone()
             }
         };
@@ -177,18 +177,18 @@ impl Work<'_> {
         let table = given.file.as_ref().map(|(table, _)| &**table);
         let column = |column: &Option<Vec<u64>>| column.is_some();
         let in_file = table.is_some_and(|table| column(&table.rate));
-        let mean = given.mean_rate.map(|rate| Source { steps: vec![(0, rate)], nominal: None });
+        let mean = given.mean_rate.map(|rate| Known { steps: vec![(0, rate)], nominal: None });
         let rate = match mean.filter(|_| given.rate.is_none() && !in_file) {
             Some(mean) => Some(mean),
             None => self.source(given.rate, given.rate_else, in_file, given.own_file, &key.with("rate"))?,
         };
         let rate = match rate {
-            Some(Source { steps, nominal }) => {
+            Some(Known { steps, nominal }) => {
                 let above_zero = steps.iter().map(|step| step.1).filter(|rate| rate.0 > 0);
                 above_zero
                     .chain(nominal)
                     .try_for_each(|rate| self.rate(rate, &key.with("rate")).map(drop))?;
-                Source {
+                Known {
                     steps: steps.into_iter().map(|(at, rate)| (at, rate.0)).collect(),
                     nominal: nominal.map(|rate| rate.0),
                 }
@@ -265,8 +265,8 @@ impl Work<'_> {
         in_file: bool,
         own_file: bool,
         key: &Key,
-    ) -> Result<Option<Source<Q>>, Error> {
-        let from_file = |nominal| Ok(Some(Source { steps: Vec::new(), nominal }));
+    ) -> Result<Option<Known<Q>>, Error> {
+        let from_file = |nominal| Ok(Some(Known { steps: Vec::new(), nominal }));
         let given = match (own, in_file) {
             (Some(Varying::Steps(_)), true) if own_file => {
                 return Err(self.error(key, "the time line file gives this, too; leave one of them out"));
@@ -276,8 +276,8 @@ impl Work<'_> {
             (own, _) => own.or(else_where),
         };
         Ok(match given {
-            Some(Varying::Constant(one)) => Some(Source { steps: vec![(0, *one)], nominal: Some(*one) }),
-            Some(Varying::Steps(list)) => Some(Source { steps: self.steps(list, key)?, nominal: None }),
+            Some(Varying::Constant(one)) => Some(Known { steps: vec![(0, *one)], nominal: Some(*one) }),
+            Some(Varying::Steps(list)) => Some(Known { steps: self.steps(list, key)?, nominal: None }),
             None => None,
         })
     }
@@ -296,7 +296,7 @@ impl Work<'_> {
     }
 
     /// The rows of a file in the time of the run.
-    fn rows(&self, table: &Table, options: &TimelineTable, key: &Key) -> Result<Rows, Error> {
+    fn rows(&self, table: &TimeTable, options: &TimelineTable, key: &Key) -> Result<FileRows, Error> {
         let end = self.scenario.duration.0.0;
         let offset = options.offset.map_or(0, |offset| offset.0.0);
         let last = table.at.len() - 1;
@@ -323,7 +323,7 @@ impl Work<'_> {
             }
             row += 1;
         }
-        Ok(Rows { rows, cut: into - table.at[first] })
+        Ok(FileRows { rows, cut: into - table.at[first] })
     }
 
     fn check_changes(&self, number: usize, key: &Key) -> Result<(), Error> {
@@ -365,7 +365,7 @@ impl Work<'_> {
     }
 }
 
-impl Rows {
+impl FileRows {
     /// The steps of a column.
     fn steps<V: Copy>(&self, column: &[V]) -> Steps<V> {
         self.rows.iter().map(|&(at, row)| (at, column[row])).collect()
@@ -379,7 +379,7 @@ impl Rows {
     }
 
     /// The legs of the delay.
-    fn legs(&self, table: &Table, options: &TimelineTable) -> Vec<Leg> {
+    fn legs(&self, table: &TimeTable, options: &TimelineTable) -> Vec<Leg> {
         let Some(delays) = &table.delay else { return Vec::new() };
         let up = |row: usize| table.up.as_ref().is_none_or(|up| up[row]);
         // Without a column of handovers the path changes hands where it goes dark.

@@ -1,0 +1,20 @@
+"""A flow over a link that moves does as in ns-2 (docs/validation.md)."""
+
+from __future__ import annotations
+
+import pytest
+from ns2_moving import SETUPS, Setup, compare
+
+from bentpipe import ns2
+
+needs_ns2 = pytest.mark.skipif(not ns2.available(), reason=ns2.MISSING)
+
+
+@needs_ns2
+@pytest.mark.slow
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda s: f"{s.name}, {s.recovery}")
+def test_a_link_that_moves_agrees_with_ns2s(setup: Setup) -> None:
+    for found in compare(setup):
+        # Noise must not widen the tolerance so far that nothing could fail.
+        assert found.tolerated <= 0.10, f"too few starts: {found.row()}"
+        assert found.agrees, found.row()
