@@ -9,6 +9,7 @@ use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
+pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -186,65 +187,6 @@ pub struct Satellite {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -90.0, max = 90.0))]
     pub min_elevation: Option<f64>,
-}
-
-/// A loss model of one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Loss {
-    /// Each packet is lost with this probability.
-    PacketError {
-        /// Packet error rate.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        rate: f64,
-    },
-    /// Each bit is in error with this probability, and a packet with an error is lost.
-    BitError {
-        /// Bit error rate.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        rate: f64,
-    },
-    /// Bursts: a chain of two states, stepped once per packet (Gilbert 1960, Elliott 1963).
-    GilbertElliott {
-        /// Probability of going from good to bad.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        p: f64,
-        /// Probability of going from bad to good.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        r: f64,
-        /// Loss probability in the good state.
-        #[serde(default)]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        good_loss: f64,
-        /// Loss probability in the bad state.
-        #[serde(default = "certain")]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        bad_loss: f64,
-    },
-    /// All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).
-    Outage {
-        /// Start of a single outage.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        from: Option<Duration>,
-        /// End of a single outage.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<Duration>,
-        /// Time from the start of one outage to the start of the next.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        every: Option<Duration>,
-        /// Length of each repeated outage.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        length: Option<Duration>,
-        /// Start of the first repeated outage; by default one period after the start of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        first: Option<Duration>,
-    },
-    /// The packets whose numbers stand in a file are lost.
-    Trace {
-        /// Text file with one number per line, counted from 0 in this direction; empty lines and what follows
-        /// `#` are skipped. A relative name starts from the directory of the scenario file.
-        file: String,
-    },
 }
 
 /// One flow, or `count` of them.
@@ -612,8 +554,4 @@ fn one() -> u64 {
 
 fn yes() -> bool {
     true
-}
-
-fn certain() -> f64 {
-    1.0
 }

@@ -3,6 +3,7 @@
 pub mod error;
 mod keys;
 mod link_layer;
+mod loss;
 mod moving;
 pub(crate) mod random;
 mod read;

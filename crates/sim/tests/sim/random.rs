@@ -199,7 +199,8 @@ proptest! {
         let mut moving = plan.clone();
         for link in &mut moving.links {
             for direction in [&mut link.forward, &mut link.reverse] {
-                if direction.line.is_none() {
+                // What waits for opportunities has none.
+                if direction.line.is_none() && direction.link_layer.access.is_none() {
                     direction.line = Some(constant(direction, rows, plan.duration));
                 }
             }
