@@ -30,7 +30,7 @@ PATHS = {
         "leo-handover",
         "the scenario `leo-handover`: round trip 30 to 80 ms, 100 to 200 Mbit/s, a handover every 15 s",
     ),
-    "leo-loss": ("and loss", f"the same, and {100 * LOSS:.2g} % of the packets are lost at random"),
+    "leo-loss": ("with loss", f"the same, and {100 * LOSS:.2g} % of the packets are lost at random"),
     "starlink": (
         "Starlink",
         "Manila to Dalian by lasers over Starlink's first shell, the shortest path each second, 50 Mbit/s",
@@ -48,6 +48,8 @@ PATHS = {
     ),
     "starlink-fast": ("measured 2", "another, the upper quartile"),
 }
+CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
+"""The LEO paths on which nothing is lost at random."""
 ON_LEO = ("leo-handover", "leo-loss", "starlink", "kuiper", "telesat")
 
 HEAD = """\
@@ -167,8 +169,8 @@ def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: 
     return [line + "\n" for line in lines]
 
 
-def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str) -> float:
-    return float(np.mean([_value(found, p, cc, "share") for p in ON_LEO]))
+def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[str] = CLEAN) -> float:
+    return float(np.mean([_value(found, p, cc, "share") for p in paths]))
 
 
 def _keepers(found: Mapping[PAIR, list[Measured]]) -> list[str]:
@@ -222,8 +224,8 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
         f"handover it has {percent('vegas path_change=reset')}, at a round trip (p95) of "
         f"{ms('vegas path_change=reset')}. Others: CUBIC {percent('cubic')} and {ms('cubic')}, SaTCP "
         f"{percent('satcp')} and {ms('satcp')}, BBR {percent('bbr')} and {ms('bbr')}, LeoCC "
-        f"{percent('leocc')} and {ms('leocc')}. In the mean of the five LEO paths a reset gives most to "
-        f"{changes(gained[:5])}. It takes most from {changes(gained[:-3:-1])}: they forget their estimate of "
+        f"{percent('leocc')} and {ms('leocc')}. Over the four LEO paths without random loss a reset gives most "
+        f"to {changes(gained[:5])}. It takes most from {changes(gained[:-3:-1])}: they forget their estimate of "
         f"the bandwidth, too, and learn it again slowly, so a window of time suits them better. On the "
         f"measured downlinks nobody tells LeoCC of handovers. It takes spikes of the round trip for a queue, "
         f"and has {percent('leocc', 'starlink-slow')} and {percent('leocc', 'starlink-fast')}, where BBR has "
@@ -232,7 +234,9 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
     lossy = (
         f"With {100 * LOSS:.2g} % of random loss those go wrong, too, who use the smallest round-trip time "
         f"only after a loss: A-LIAD has {both('a-liad')}, Westwood {both('westwood')}, WestwoodBR "
-        f"{both('westwood-br')}, TCP-STAR {both('star')}; the second number is with a reset."
+        f"{both('westwood-br')}, TCP-STAR {both('star')}; the second number is with a reset. "
+        f"TCP Jersey has {percent('jersey', 'leo-loss')}, but it overruns the buffer: "
+        f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost."
     )
     return "\n\n".join(textwrap.fill(part, 108) for part in (said, lossy)) + "\n\n"
 
@@ -288,7 +292,7 @@ def _until_end(path: MovingPath, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def _dots(file: Path, found: Mapping[PAIR, list[Measured]]) -> None:
     """A row for each controller: the share of the capacity on each path; hollow with a reset."""
-    entries = sorted(bp.controllers(), key=lambda e: _mean_share(found, e["id"]))
+    entries = sorted(bp.controllers(), key=lambda e: _mean_share(found, e["id"], ON_LEO))
     names = [p for p in PATHS if any(key[0] == p for key in found)]
     figure = Figure(figsize=(8.6, 7.6), layout="constrained")
     axes = figure.subplots(1, len(names), sharey=True)
