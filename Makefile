@@ -64,7 +64,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
 	$(BIN)/python scripts/gallery.py
-	$(BIN)/python scripts/readme_figure.py
+	$(BIN)/python scripts/readme_figures.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(BIN)/python scripts/performance_md.py
 	$(RUSTDOC)

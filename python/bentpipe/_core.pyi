@@ -135,8 +135,8 @@ def orbit_path(request_json: str, progress: Callable[[float], Any] | None = None
       `access` bool: a handover at which the first satellite, the last one or the gateway changed (not only
       the route between);
       `first_elevation_deg` and `last_elevation_deg` float64, NaN if unreachable;
-      `a_in_reach` and `b_in_reach` int32: satellites in reach of `a`, and of `b`; of a bent pipe, those in reach
-      of `a` that reach the other end too;
+      `a_in_reach` and `b_in_reach` int32: satellites in reach of `a`, and of `b`; of a bent pipe, those in
+      reach of `a` that reach the other end too;
       `route` int32: index into `routes`, -1 if unreachable.
     - `routes`: list of lists of satellites, from `a` to `b`.
     - `info`: JSON object: `epoch`, `satellites` (their number), `mode`, `min_elevation_deg`, `shell` (or

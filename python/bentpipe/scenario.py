@@ -86,7 +86,7 @@ class Link:
     satellite: dict[str, Any] | None = None
     queue: Queue | dict[str, Any] | None = None
     loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
-    opportunities: str | None = None
+    opportunities: str | Path | None = None
     access: Dama | dict[str, Any] | None = None
     arq: Arq | dict[str, Any] | None = None
     ack_thinning: AckThinning | dict[str, Any] | None = None
@@ -326,6 +326,8 @@ def read_table(path: Path) -> dict[str, Any]:
             for loss in losses if isinstance(losses, list) else [losses]:
                 if "file" in loss:
                     loss["file"] = str((path.parent / loss["file"]).resolve())
+            if "opportunities" in direction:
+                direction["opportunities"] = str((path.parent / direction["opportunities"]).resolve())
             match direction.get("timeline"):
                 case str(name):
                     direction["timeline"] = str((path.parent / name).resolve())

@@ -128,6 +128,12 @@ def test_the_command_tells_reach_round_trip_and_handovers(cli: Callable[..., Sim
     assert "no path" in done.stdout
 
 
+def test_saint_petersburg_is_at_the_edge_of_kuipers_first_shell(cli: Callable[..., SimpleNamespace]) -> None:
+    done = cli("orbit", "path", "Rio", "Saint Petersburg", "--shell", "kuiper-k1", "--for", "200 s")
+    assert done.exit_code == 0, done.stderr
+    assert "a path in 26.0 % of the time (2 outages)" in done.stdout
+
+
 def test_a_long_table_of_handovers_is_folded(cli: Callable[..., SimpleNamespace]) -> None:
     given = ["Paris", "Moscow", "--shell", "hypatia-kuiper-k1", "--for", "30 min", "--step", "5 s"]
     done = cli("orbit", "path", *given)

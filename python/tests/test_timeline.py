@@ -163,9 +163,10 @@ def test_the_figure_has_a_panel_for_each_quantity_with_its_unit():
 def test_outages_are_shaded_and_handovers_are_lines():
     figure = bp.timeline.draw(DARK)
     (axes, _) = figure.axes
-    (shade,) = axes.patches  # the outage at the end has no length
-    assert (shade.get_x(), shade.get_width()) == (2.0, 1.0)
-    assert len(axes.lines) == 1 + 2
+    shades, handovers = axes.collections
+    # The outage at the end has no length.
+    assert [path.get_extents().intervalx.tolist() for path in shades.get_paths()] == [[2.0, 3.0]]
+    assert [path.vertices[0, 0] for path in handovers.get_paths()] == [2.0, 9.0]
     assert bp.timeline.draw(DARK, between=(4.0, 9.0)).axes[0].get_title(loc="right") == "| 1 handover"
 
 

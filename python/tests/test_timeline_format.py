@@ -1,5 +1,7 @@
 """The file of a time line: what is read back, and one line for everything that can be wrong with one."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -167,3 +169,15 @@ def test_the_simulator_plays_what_is_written(tmp_path, ending):
     flow = bp.Flow(path=["l"], traffic=bp.Cbr(rate="9 Mbit/s"))
     result = bp.run(bp.Scenario(links={"l": link}, flows=[flow], duration="20 s"))
     assert result.flows["delivered_bytes"][0] == pytest.approx(10e6, abs=10 * 1500)
+
+
+def test_the_example_of_the_page_is_a_time_line(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "timeline.md").read_text(encoding="utf-8")
+    example = page.split("```csv\n")[1].split("```")[0]
+    (tmp_path / "leo.csv").write_text(example)
+    found = bp.timeline.read(tmp_path / "leo.csv")
+    assert found["rate_bps"].to_list() == [100e6, 100e6, 60e6, 60e6]
+    assert found["up"].to_list() == [True, False, True, True]
+    assert set(bp.timeline.FORMATS) == {
+        line.split("`")[1] for line in page.splitlines() if line.startswith("| `")
+    } - {*found.columns, "loss_rate"}

@@ -314,6 +314,26 @@ def test_the_event_is_the_one_of_the_year_whose_peak_is_nearest(depth: float):
     assert np.abs(windows[nearest] - event).max() <= 0.0051
 
 
+def test_the_same_rain_is_as_rare_on_another_path():
+    pytest.importorskip("itur")
+    down = bp.weather.Station(SINGAPORE, frequency="20 GHz", geo="98E")
+    up = bp.weather.Station(SINGAPORE, frequency="30 GHz", geo="98E")
+    shares = [0.01, 0.1, 1.0, 4.0]
+    below, above = (law(climate(station)) for station in (down, up))
+    depths = [*(below.exceeded(share) for share in shares), 0.0]
+    fades_ = pl.DataFrame({"t_s": [0.0, 1.0, 2.0, 3.0, 4.0], "attenuation_db": depths})
+    scaled = bp.weather.same_rain(fades_, down, up)["attenuation_db"].to_list()
+    assert scaled == pytest.approx([*(above.exceeded(share) for share in shares), 0.0], abs=0.0051)
+    # What P.618 itself has at 30 GHz, as near as the two laws are to it.
+    wanted = rain_attenuation(up, 0.1) / rain_attenuation(down, 0.1)
+    assert scaled[1] / depths[1] == pytest.approx(wanted, rel=0.1)
+    assert bp.weather.same_rain(fades_, down, down)["attenuation_db"].to_list() == pytest.approx(
+        depths, abs=0.0051
+    )
+    with pytest.raises(ScenarioError, match="rain differs from place to place"):
+        bp.weather.same_rain(fades_, down, bp.weather.Station(PARIS, band="ka"))
+
+
 def test_a_kept_series_is_read_and_a_damaged_one_made_anew(cache: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("itur")
     station = bp.weather.Station(PARIS, band="ku", geo="9E")
@@ -408,6 +428,7 @@ def test_the_verb_answers_in_json_and_writes_only_what_is_named(cli, tmp_path, m
         (["--at", "1,2", "--band", "ka", "--figure", "x.gif"], "must end in .pdf, .png, .svg"),
         (["--at", "1,2", "--band", "ka", "--standard", "dvb"], "none of dvb-s2, dvb-s2x"),
         (["--at", "nowhere at all", "--band", "ka"], "nowhere at all"),
+        (["--at", "1,2", "--band", "ka", "--availability", "90"], "P.618 knows 95 to 99.999 %"),
     ],
 )
 def test_a_wrong_request_gets_one_line(cli, given, message):

@@ -63,10 +63,9 @@ pub fn find(name: &str) -> Option<&'static Named> {
     SHELLS.iter().find(|s| s.name == name)
 }
 
-const STARLINK: &str =
-    "FCC SAT-MOD-20200417-00037 (granted in FCC 21-48): planes, heights, least elevation 25 degrees";
-const KUIPER: &str =
-    "FCC SAT-LOA-20190704-00057, technical appendix: planes, heights, least elevation 35 degrees";
+const STARLINK: &str = "FCC SAT-MOD-20200417-00037 (granted in FCC 21-48): least elevation 25 degrees; planes and heights as in A&A 657, A75, table 1";
+const KUIPER: &str = "planes and heights as in A&A 657, A75, table 1; least elevation 30 degrees as in Hypatia, of the 20, 30, 35 and 45 of ITU filing \
+     8716 (FCC SAT-LOA-20190704-00057 has 35, which no place north of 59 degrees sees)";
 const TELESAT: &str = "FCC SAT-MPL-20200526-00053, phase 1: planes, heights, least elevation 10 degrees";
 
 /// A shell with lasers, planes all around, half a slot of phase.
@@ -114,9 +113,9 @@ pub const SHELLS: &[Named] = &[
     at("starlink-s3", "Starlink, third shell", STARLINK, (36, 20), 70.0, 570.0, 25.0),
     at("starlink-s4", "Starlink, fourth shell", STARLINK, (6, 58), 97.6, 560.0, 25.0),
     at("starlink-s5", "Starlink, fifth shell", STARLINK, (4, 43), 97.6, 560.0, 25.0),
-    at("kuiper-k1", "Kuiper, first shell", KUIPER, (34, 34), 51.9, 630.0, 35.0),
-    at("kuiper-k2", "Kuiper, second shell", KUIPER, (36, 36), 42.0, 610.0, 35.0),
-    at("kuiper-k3", "Kuiper, third shell", KUIPER, (28, 28), 33.0, 590.0, 35.0),
+    at("kuiper-k1", "Kuiper, first shell", KUIPER, (34, 34), 51.9, 630.0, 30.0),
+    at("kuiper-k2", "Kuiper, second shell", KUIPER, (36, 36), 42.0, 610.0, 30.0),
+    at("kuiper-k3", "Kuiper, third shell", KUIPER, (28, 28), 33.0, 590.0, 30.0),
     Named {
         raan_span_deg: 180.0,
         lasers: false,
@@ -137,7 +136,8 @@ pub const SHELLS: &[Named] = &[
         ..at(
             "o3b-mpower",
             "O3b mPOWER, medium orbit over the equator",
-            "SES: 13 satellites (11 and 2 ordered in 2023), equatorial, 8062 km; the least elevation of 5 degrees is ours",
+            "FCC SAT-MOD-20160624-00060: equatorial, 8062 km; SpaceNews, 17 December 2024: 11 satellites and 2 more; the least elevation of \
+             5 degrees is ours",
             (1, 13),
             0.0,
             8_062.0,
@@ -149,8 +149,8 @@ pub const SHELLS: &[Named] = &[
         ..at(
             "iridium",
             "Iridium, a star with links between satellites",
-            "Maine, Devieux, Swan: Overview of Iridium satellite network, WESCON 1995: 6 planes of 11, 31.6 degrees apart, 86.4 \
-             degrees, 780 km, 8.2 degrees",
+            "Fossa, Raines, Gunsch, Temple: An overview of the Iridium low Earth orbit satellite system, NAECON 1998: 6 planes of \
+             11, 31.6 degrees apart, inclined by 86.4, at 780 km, least elevation 8.2 degrees",
             (6, 11),
             86.4,
             780.0,

@@ -501,7 +501,9 @@ impl Sender {
             return; // nobody counts the time after that
         }
         self.path = Path::Slow;
-        self.limits.pass(now, self.decision.cwnd);
+        if !self.is_done() {
+            self.limits.pass(now, self.decision.cwnd); // the life of a finished transfer is over
+        }
         self.flow.now = now;
         self.note_in_flight();
         self.cc.on_path_change(&self.flow, change);

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path as Shape
 from numpy.typing import NDArray
 
 from bentpipe import plot, terminal
@@ -26,6 +25,8 @@ MOST_WAYS = 12
 
 _SEA, _LAND, _COAST, _BORDER = "#eef3f7", "#dcded3", "#9aa196", "#b7bcb0"
 _WAY, _OTHER, _DARK, _CHANGE = "#d62728", "#1f77b4", "#f6d5d5", "#1f77b4"
+_LEAST = 0.004
+"""Size of the smallest island or lake that is drawn, as a share of the map."""
 _RIM = 150.0
 """Degrees from the centre of a map beyond which nothing is drawn."""
 
@@ -244,18 +245,19 @@ def _frame(axes: Axes, low: Floats, high: Floats, shape: float) -> None:
 
 def _land(axes: Axes, around: Around) -> None:
     seen = np.array([axes.get_xlim(), axes.get_ylim()])
+    least = _LEAST * float((seen[:, 1] - seen[:, 0]).max())
+    shapes: dict[int, list[Floats]] = {}
     for outline in coasts():
         on = around.xy(outline.points)
-        if not _touches(on, seen):
-            continue
-        colour = _SEA if outline.level == LAKE else _LAND
-        axes.add_patch(
-            PathPatch(Shape(_rimmed(on)), facecolor=colour, edgecolor=_COAST, linewidth=0.3, zorder=1)
-        )
-    for outline in borders():
-        on = around.xy(outline.points)
-        if _touches(on, seen) and float(np.hypot(*on.T).max()) < _RIM:
-            axes.plot(*on.T, color=_BORDER, linewidth=0.3, zorder=2)
+        if _touches(on, seen) and float((on.max(axis=0) - on.min(axis=0)).max()) > least:
+            shapes.setdefault(outline.level, []).append(_rimmed(on))
+    for level in sorted(shapes):  # land, lakes in it, islands in those
+        colour = _SEA if level == LAKE else _LAND
+        drawn = PolyCollection(shapes[level], facecolor=colour, edgecolor=_COAST, linewidth=0.3, zorder=1)
+        axes.add_collection(drawn, autolim=False)
+    lines = [around.xy(outline.points) for outline in borders()]
+    lines = [on for on in lines if _touches(on, seen) and float(np.hypot(*on.T).max()) < _RIM]
+    axes.add_collection(LineCollection(lines, color=_BORDER, linewidth=0.3, zorder=2), autolim=False)
 
 
 def _touches(on: Floats, seen: Floats) -> bool:

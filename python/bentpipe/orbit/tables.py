@@ -133,7 +133,7 @@ def show_shells(frame: pl.DataFrame) -> None:
     )
     for row in frame.iter_rows(named=True):
         shown.add_row(
-            row["name"], str(row["planes"]), str(row["per_plane"]), _cell(row["altitude_km"], ".5g"),
+            row["name"], str(row["planes"]), str(row["per_plane"]), _height(row),
             f"{row['inclination_deg']:g}", f"{row['min_elevation_deg']:g}", "yes" if row["lasers"] else "no",
             row["source"],
         )  # fmt: skip
@@ -158,6 +158,13 @@ def _folded(frame: pl.DataFrame) -> Iterator[dict[str, Any] | None]:
     yield from frame.head(MOST * 2 // 3).iter_rows(named=True)
     yield None
     yield from frame.tail(MOST - MOST * 2 // 3).iter_rows(named=True)
+
+
+def _height(row: dict[str, Any]) -> str:
+    """The altitude in km; of a shell that is given by its revolutions, those."""
+    if row["altitude_km"] is None:
+        return f"{row['mean_motion_rev_per_day']:g}/day"
+    return f"{row['altitude_km']:g}"
 
 
 def _count(number: float | None, what: str) -> str:

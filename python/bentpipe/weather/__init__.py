@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bentpipe.weather.climate import attenuation
-    from bentpipe.weather.fades import fade
+    from bentpipe.weather.fades import fade, same_rain
     from bentpipe.weather.figure import draw
-    from bentpipe.weather.line import timeline
+    from bentpipe.weather.line import follow, timeline
     from bentpipe.weather.modcods import modcod_table
     from bentpipe.weather.modem import Modem
     from bentpipe.weather.station import Station
@@ -29,11 +29,23 @@ _HOME = {
     "attenuation": "climate",
     "draw": "figure",
     "fade": "fades",
+    "follow": "line",
     "modcod_table": "modcods",
+    "same_rain": "fades",
     "timeline": "line",
 }
 
-__all__ = ["Modem", "Station", "attenuation", "draw", "fade", "modcod_table", "timeline"]
+__all__ = [
+    "Modem",
+    "Station",
+    "attenuation",
+    "draw",
+    "fade",
+    "follow",
+    "modcod_table",
+    "same_rain",
+    "timeline",
+]
 
 
 def __getattr__(name: str) -> Any:

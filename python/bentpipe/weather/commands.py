@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,7 +114,8 @@ def weather_verb(
     from bentpipe.weather.figure import draw
     from bentpipe.weather.line import follow, summary
 
-    terminal.note(f"rain over {station.described} ...")
+    if sys.stderr.isatty():  # the maps take seconds to load
+        terminal.note(f"rain over {station.described} ...")
     with terminal.Bar("a year of rain") as bar:
         fades = fade(
             station, availability=availability, duration=duration, step=step, seed=seed, progress=bar

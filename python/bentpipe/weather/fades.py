@@ -131,6 +131,35 @@ def fade(
     return pl.DataFrame({"t_s": times(count, step_s), "attenuation_db": np.array(made) / 100})
 
 
+def same_rain(fades: pl.DataFrame, station: Station, other: Station) -> pl.DataFrame:
+    """The attenuation on another path from the same place in the same rain: that of an uplink, for example.
+
+    At each instant both paths have the attenuation that is exceeded equally often, each by its own law.
+    P.618-13 scales by equal probabilities too (section 2.2.1.3).
+
+    Args:
+        fades: `t_s` and `attenuation_db` on the path of `station`.
+        station: the path that they are of.
+        other: the same place, with another frequency, elevation or polarisation.
+
+    Returns:
+        `t_s` and `attenuation_db` on the path of `other`, in steps of 0.01 dB.
+
+    Raises:
+        ScenarioError: the places differ, it hardly ever rains there, or `itur` is missing.
+    """
+    if station.place[1:] != other.place[1:]:
+        raise _core.ScenarioError(
+            f"other: it stands at {other.described} and not at {station.described}; "
+            "rain differs from place to place"
+        )
+    ours, theirs = law(climate(station)), law(climate(other))
+    depth = fades["attenuation_db"].to_numpy()
+    x = (np.log(np.maximum(depth, 0.0) + ours.offset_db) - ours.m) / ours.sigma
+    scaled = np.where(depth > 0, theirs.attenuation(x), 0.0)
+    return pl.DataFrame({"t_s": fades["t_s"], "attenuation_db": np.round(scaled * 100) / 100})
+
+
 def depth_db(station: Station, availability: float) -> float:
     """The rain attenuation in dB that is exceeded (100 - availability) % of an average year (P.618).
 

@@ -281,24 +281,19 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake, it may also be an instant at which a packet is
-    /// chosen and none comes out.
+    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake or a link layer decides, it may also be an instant
+    /// at which a packet is chosen and none comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
     }
 
-    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave. `None` if none does after all: a link layer has used
-    /// the instant to decide.
+    /// The packet that comes out at `now`, the instant that [`Direction::next`] gave; `None` if none does.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Fate)> {
         let packet = self.under_way.pop_front()?.packet;
         if self.under_way.is_empty() && self.decides_at_departure() {
-            let wakes = self.link_layer().is_some_and(LinkLayer::takes_wake);
             self.catch_up(now);
-            if wakes {
-                return None;
-            }
         }
         if packet.has(LOST) {
             return (!self.wakes(now, &packet)).then_some((packet, Fate::Lost));
@@ -551,15 +546,13 @@ impl Direction {
         lost
     }
 
-    /// Nothing is under way: [`Direction::next`] gives this instant.
-    pub(super) fn announce_wake(&mut self, at: Time) {
-        let packet = Packet { flags: LOST, ..Packet::default() };
-        self.under_way.push_back(InFlight { at, packet });
-    }
-
-    /// Forgets the instant announced.
-    pub(super) fn cancel_wake(&mut self) {
-        self.under_way.clear();
+    /// Forgets the instant that [`Direction::next`] gives if no packet comes out then. True if so.
+    pub(super) fn cancel_wake(&mut self) -> bool {
+        let wakes = self.under_way.front().is_some_and(|slot| slot.packet.size == 0);
+        if wakes {
+            self.under_way.pop_front();
+        }
+        wakes
     }
 
     /// A packet that comes at `now` waits until `begin`.

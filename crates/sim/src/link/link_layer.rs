@@ -39,8 +39,8 @@ pub(crate) struct LinkLayer {
     partial: Option<(Frame, u64)>,
     /// Bytes sent at opportunities.
     sent: u64,
-    /// What is under way is not a packet but a wake.
-    wakes: bool,
+    /// The wake announced last.
+    wake: Option<Time>,
 }
 
 impl LinkLayer {
@@ -49,7 +49,7 @@ impl LinkLayer {
         let access = plan.access.as_ref().map(Access::new);
         let arq = plan.arq.as_ref().map(Arq::new);
         let needed = access.is_some() || arq.is_some();
-        needed.then(|| Box::new(Self { access, arq, partial: None, sent: 0, wakes: false }))
+        needed.then(|| Box::new(Self { access, arq, partial: None, sent: 0, wake: None }))
     }
 
     /// Does each packet wait for an opportunity?
@@ -77,11 +77,6 @@ impl LinkLayer {
             least_gap: if bunches { Span::ZERO } else { without.least_gap },
             ..without
         }
-    }
-
-    /// Is what is under way a wake? If so, it is over.
-    pub(crate) fn takes_wake(&mut self) -> bool {
-        std::mem::take(&mut self.wakes)
     }
 }
 
@@ -125,22 +120,25 @@ impl Direction {
         next <= now && next < Time::MAX
     }
 
-    /// If nothing is under way, announces the instant at which something will be decided.
+    /// Announces the instant of the next decision if nothing is under way, or if packets overtake: then what is sent next may come out
+    /// before all that are under way.
     pub(super) fn plan_wake(&mut self) {
         self.forget_wake();
-        if self.next().is_none()
-            && let Some(at) = self.next_choice()
+        let overtake = self.moving().is_some_and(|moving| moving.line.reorder);
+        let next = if overtake || self.next().is_none() { self.next_choice() } else { None };
+        let Some(layer) = self.link_layer() else { return };
+        if let Some(at) = next
+            && layer.wake.replace(at) != next
         {
-            self.announce_wake(at);
-            if let Some(layer) = self.link_layer() {
-                layer.wakes = true;
-            }
+            self.keep_in_place(at, &Packet { flags: LOST, ..Packet::default() });
         }
     }
 
     fn forget_wake(&mut self) {
-        if self.link_layer().is_some_and(LinkLayer::takes_wake) {
-            self.cancel_wake();
+        if self.cancel_wake()
+            && let Some(layer) = self.link_layer()
+        {
+            layer.wake = None;
         }
     }
 

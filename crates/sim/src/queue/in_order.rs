@@ -33,9 +33,9 @@ impl InOrder {
     }
 
     /// A packet that comes at `now`, as a rule sees it. What the link layer will do is not known, so the time when the transmitter will be
-    /// free is that of all bytes without a pause.
-    fn arrival(&self, now: Time, packet: &Packet, idle: bool) -> Arrival {
-        let begin = if idle { self.free_at.min(now.0) } else { self.free_at.max(now.0 + 1) };
+    /// free is that of all bytes from `now` on, without a pause.
+    fn arrival(&self, now: Time, packet: &Packet) -> Arrival {
+        let begin = if self.fifo.packets == 0 { self.free_at } else { self.free_at.max(now.0 + 1) };
         Arrival {
             now,
             size: packet.size,
@@ -49,7 +49,7 @@ impl InOrder {
 
 impl AtDeparture for InOrder {
     fn enqueue(&mut self, now: Time, mut packet: Packet, _: Class, idle: bool, store: &mut Store) {
-        let arrival = self.arrival(now, &packet, idle);
+        let arrival = self.arrival(now, &packet);
         let Some(rule) = &mut self.rule else {
             return store.push_if_room(&mut self.fifo, self.limit, now, packet, idle);
         };
@@ -58,7 +58,7 @@ impl AtDeparture for InOrder {
             Verdict::Mark => store.verdicts.mark(&mut packet),
             Verdict::Pass => {}
         }
-        store.push(&mut self.fifo, now, packet);
+        store.push_if_room(&mut self.fifo, self.limit, now, packet, idle);
     }
 
     fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet> {

@@ -41,8 +41,6 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
-        let propagation = crossed.fold(2 * extra.0, u64::saturating_add);
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
             _ => {
@@ -50,7 +48,11 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
                 options.mss + options.header
             }
         };
-        paths.push(PathPlan { there, back, base_rtt: Span(propagation), wire });
+        let mut path = PathPlan::new(there, back, extra, wire, courses);
+        if let Some(at) = relay::place(work, flow, &path, &key)? {
+            path.halves = Some(Box::new(relay::split(&path, extra, at, courses)));
+        }
+        paths.push(path);
     }
     Ok(paths)
 }

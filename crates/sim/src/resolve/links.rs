@@ -127,7 +127,8 @@ impl Work<'_> {
         let mut links = Vec::with_capacity(scenario.link.len());
         for (index, (name, link)) in scenario.link.iter().enumerate() {
             let key = Key::of(["link", name]);
-            let crossing: Vec<&PathPlan> = paths.iter().filter(|p| p.crosses(index)).collect();
+            let crossing: Vec<&PathPlan> =
+                paths.iter().flat_map(PathPlan::parts).filter(|p| p.crosses(index)).collect();
             if crossing.is_empty() {
                 self.warnings.push(format!("link {name}: no flow crosses it"));
             }

@@ -7,6 +7,7 @@ use bentpipe_tcp::{Options, Reading};
 
 use crate::resolve::flows::source;
 use crate::resolve::plan::{DirectionId, Half, LinkPlan, Source};
+use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::{Flow, Relay, Traffic};
@@ -29,24 +30,29 @@ pub(super) fn parts(
     let part = |half, path: &PathPlan, source| {
         (half, path.there.as_slice().into(), path.back.as_slice().into(), Arc::new(source))
     };
-    let (Some(at), Some(given)) = (place(work, flow, path, key)?, &flow.relay) else {
+    let (Some(halves), Some(given)) = (&path.halves, &flow.relay) else {
         return Ok(vec![part(None, path, source(work, flow, (key, &cc), path, links)?)]);
     };
     let before = work.warnings.len();
-    let [to, from] = split(path, links, at);
-    let mut first = source(work, flow, (key, &cc), &to, links)?;
+    let [to, from] = &**halves;
+    let mut first = source(work, flow, (key, &cc), to, links)?;
     bound(work, given, &mut first, key)?;
     let cc = if given.cc.is_some() { key.with("relay").with("cc") } else { cc };
-    let second = source(work, &second(flow, given), (key, &cc), &from, links)?;
+    let second = source(work, &second(flow, given), (key, &cc), from, links)?;
     // What is missing on one half of the path only is not missing.
     let warnings = work.warnings.split_off(before);
     let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
     work.warnings.extend(both.map(|(_, warning)| warning.clone()));
-    Ok(vec![part(Some(Half::First), &to, first), part(Some(Half::Second), &from, second)])
+    Ok(vec![part(Some(Half::First), to, first), part(Some(Half::Second), from, second)])
 }
 
 /// How many links of the path lie before the relay of `flow`; `None` without a relay.
-fn place(work: &Work<'_>, flow: &Flow, path: &PathPlan, key: &Key) -> Result<Option<usize>, Error> {
+pub(super) fn place(
+    work: &Work<'_>,
+    flow: &Flow,
+    path: &PathPlan,
+    key: &Key,
+) -> Result<Option<usize>, Error> {
     let Some(relay) = &flow.relay else { return Ok(None) };
     let key = key.with("relay");
     if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
@@ -85,19 +91,12 @@ fn link_of(name: &str) -> &str {
     name.strip_suffix("/forward").or(name.strip_suffix("/reverse")).unwrap_or(name)
 }
 
-/// The paths of the two halves of a flow whose relay stands behind so many links.
-fn split(path: &PathPlan, links: &[LinkPlan], at: usize) -> [PathPlan; 2] {
-    let behind = path.there.len() - at;
-    let half = |there: &[_], back: &[_]| {
-        let crossed = there.iter().chain(back).map(|direction: &DirectionId| direction.of(links).delay.0);
-        PathPlan {
-            there: there.to_vec(),
-            back: back.to_vec(),
-            base_rtt: Span(crossed.fold(0, u64::saturating_add)),
-            wire: path.wire,
-        }
-    };
-    [half(&path.there[..at], &path.back[behind..]), half(&path.there[at..], &path.back[..behind])]
+/// The two halves of a path whose relay stands behind so many links. The access delay `extra` is the server's.
+pub(super) fn split(path: &PathPlan, extra: Span, at: usize, courses: &[Course]) -> [PathPlan; 2] {
+    let (to, from) = path.there.split_at(at);
+    let (client, server) = path.back.split_at(path.there.len() - at);
+    [(to, server, extra), (from, client, Span::ZERO)]
+        .map(|(there, back, extra)| PathPlan::new(there.to_vec(), back.to_vec(), extra, path.wire, courses))
 }
 
 /// The flow as its second half has it.

@@ -34,17 +34,18 @@ fn a_round_trip_over_demand_assignment_has_its_closed_form() {
 }
 
 #[test]
-fn thinned_acknowledgements_do_not_hold_back_data() {
-    // One acknowledgement of 40 bytes for each packet of 1500: 10 Mbit/s of data need 267 kbit/s, and there are 64.
+fn thinned_acknowledgements_do_not_wait_for_each_other() {
+    // One acknowledgement of 40 bytes for each packet of 1500: 10 Mbit/s of data need 267 kbit/s, and there are 64. A thousand take 5 s.
     let reverse = "rate = \"64 kbit/s\"\nqueue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
     let run = |more: &str| report(&bulk("200 s", "", &format!("{reverse}\n{more}")));
     let (all, thinned) = (run(""), run("ack_thinning = {}"));
-    assert_eq!((all.links[1].thinned_acks, all.links[0].thinned_acks), (0, 0));
-    assert!(all.flows[0].goodput_bps < 64e3 / 40.0 * 1500.0 * 1.01, "{}", all.flows[0].goodput_bps);
-    assert!(thinned.flows[0].goodput_bps > 8e6, "{}", thinned.flows[0].goodput_bps);
+    let p50 = |r: &Report| r.flows[0].rtt_p50_s.expect("round trips");
+    assert!(p50(&all) > 5.0 && p50(&thinned) < 0.8, "{} s, {} s", p50(&all), p50(&thinned));
+    assert_eq!((all.links[1].thinned_acks, thinned.links[0].thinned_acks), (0, 0));
     let back = &thinned.links[1];
     assert!(back.thinned_acks > 2 * back.delivered_packets && back.dropped_queue == 0, "{back:?}");
-    assert!(back.queue_max_packets <= 40, "{back:?}");
+    // More data than one packet for each acknowledgement that passes.
+    assert!(thinned.packets > 3 * back.delivered_packets, "{thinned:?}");
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn opportunities_are_the_rate_of_a_direction() {
     ] {
         let r: Report = report(&text(queue));
         close(r.links[0].rate_bps as f64, mean, 1e-9);
-        assert!(r.links[0].utilisation > 0.5 && r.links[0].utilisation <= 1.0, "{queue}: {:?}", r.links[0]);
+        assert!(r.links[0].utilisation > 0.2 && r.links[0].utilisation <= 1.0, "{queue}: {:?}", r.links[0]);
         let carried = r.links[0].delivered_packets as f64 * 1_500.0 * 8.0 / 60.0;
         close(carried, mean * r.links[0].utilisation, 0.02);
     }
@@ -136,7 +137,7 @@ fn each_mistake_in_a_link_layer_is_named() {
         (message("opportunities = \"none.up\""), &["link.x.opportunities: ", "none.up", "no such file"]),
         (
             message(
-                "access = { kind = \"dama\", frame = \"20 ms\", slots = 10 }\nup = [[\"0 s\", true], [\"1 s\", false]]",
+                "access = { kind = \"dama\", frame = \"20 ms\", slots = 10 }\nup = [[\"0 s\", true], [\"0.5 s\", false]]",
             ),
             &["link.x.access: ", "cannot be combined", "changes"],
         ),

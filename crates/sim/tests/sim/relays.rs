@@ -1,5 +1,6 @@
 //! Applications that read slowly, and relays, against closed forms.
 
+use bentpipe_sim::plan::QueueLimit;
 use bentpipe_sim::record::{FlowReport, Report};
 use bentpipe_sim::{Scenario, no_supply, run_by_reference};
 
@@ -47,7 +48,7 @@ fn a_slow_application_gets_what_it_reads() {
 #[test]
 fn the_first_half_fills_the_buffer_and_then_follows_the_second() {
     let relay = "initial_ssthresh = 60\nreceive_window = \"50 segments\"\nrelay = { at = \"core\", buffer = \"584 kB\" }";
-    let text = path("", "", relay);
+    let text = path("queue = { kind = \"drop-tail\", limit = \"500 packets\" }", "", relay);
     let [first, second] = halves(&text);
     assert_eq!(
         (&*first.name, first.half, &*second.name, second.half),
@@ -166,6 +167,19 @@ fn defaults_written_out_make_the_same_halves() {
         let full = scenario.with_defaults().expect("defaults");
         assert_eq!(scenario.resolve().expect("a plan"), full.resolve().expect("a plan"));
     }
+}
+
+/// A control loop is one half, and so is a bandwidth-delay product: 100 Mbit/s x 20 ms, 10 Mbit/s x 500 ms. The access delay is the server's.
+#[test]
+fn a_bandwidth_delay_product_is_that_of_a_half() {
+    let rooms = |flow: &str| {
+        let plan = plan(&path("", "", flow));
+        plan.links.iter().map(|link| link.forward.queue).collect::<Vec<_>>()
+    };
+    assert_eq!(rooms(""), [4333, 433].map(QueueLimit::Packets));
+    let relay = "relay = { at = \"core\", buffer = \"1 MB\" }";
+    assert_eq!(rooms(relay), [167, 417].map(QueueLimit::Packets));
+    assert_eq!(rooms(&format!("{relay}\nextra_delay = \"5 ms\"")), [250, 417].map(QueueLimit::Packets));
 }
 
 /// Three links have two places, each called by the link before it.
