@@ -109,7 +109,8 @@ pub(crate) fn expand(
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
-        let whole = hints(work, flow, &key, &paths[index], links)?;
+        let shown = flow.name.as_deref().unwrap_or(default_name(flow));
+        let whole = hints(work, flow, shown, &key, &paths[index], links)?;
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
             for (half, path, ack_path, source) in &parts {
@@ -196,7 +197,7 @@ impl<'a> Names<'a> {
     }
 }
 
-pub(crate) fn default_name(flow: &Flow) -> &str {
+fn default_name(flow: &Flow) -> &str {
     match (&flow.cc, &flow.traffic) {
         (_, Some(Traffic::Cbr { .. })) => "cbr",
         (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),

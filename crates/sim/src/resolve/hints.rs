@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use bentpipe_cc::{PathChange, Span, Time};
 
-use crate::resolve::flows::default_name;
 use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 
-/// The hints about the path of a flow.
+/// The hints about the path of a flow, which messages call `name`.
 pub(crate) fn hints(
     work: &mut Work<'_>,
     flow: &Flow,
+    name: &str,
     key: &Key,
     path: &PathPlan,
     links: &[LinkPlan],
@@ -26,7 +26,6 @@ pub(crate) fn hints(
     }
     let hints = hints_on(flow, path.there.iter().chain(&path.back), links);
     if hints.is_empty() && flow.path_hints == Some(true) {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
         work.warnings
             .push(format!("flow {name}: path_hints has no effect, since no link on its path changes hands"));
     }
