@@ -60,8 +60,8 @@ def compare(
         ber: bit error rate instead of the link's own losses.
         per: packet error rate instead of the link's own losses.
         buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
-        timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), which `bentpipe orbit
-            path`, `weather` and `timeline import` write. What it has no column of stays as it is.
+        timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), as `bentpipe
+            orbit path`, `weather` and `timeline import` write. What it has no column of stays as it is.
         flows: so many flows of the algorithm at once.
         duration: simulated time, "120 s".
         seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
@@ -80,8 +80,8 @@ def compare(
         ScenarioError: the link, an algorithm or a value is wrong.
     """
     rows = compare_rows(
-        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline, flows=flows,
-        duration=duration, seeds=seeds, seed=seed, threads=threads, progress=progress,
+        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
+        flows=flows, duration=duration, seeds=seeds, seed=seed, threads=threads, progress=progress,
     )  # fmt: skip
     return to_frame(rows)
 
@@ -114,8 +114,8 @@ def compare_rows(
 ) -> list[dict[str, Any]]:
     """`compare` as a list of dicts, for callers that need no frame.
 
-    If `traced` is given, the first run of each algorithm is put there under its label, with its flows and links
-    recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
+    If `traced` is given, the first run of each algorithm is put there under its label. Its flows and links
+    are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
     """
     if isinstance(cc, str):
         cc = [cc]
@@ -238,7 +238,9 @@ def _change(
     (link,) = base.links.values()
     reverse = dict(link.reverse or {})
     if link.timeline is not None and (rate is not None or rtt is not None):
-        raise _core.ScenarioError("rate and rtt would not replace those of the link's time line; leave them out")
+        raise _core.ScenarioError(
+            "rate and rtt would not replace those of the link's time line; leave them out"
+        )
     if rate is not None:
         link.rate = spaced(rate)
     if rtt is not None:

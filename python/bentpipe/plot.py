@@ -158,13 +158,14 @@ def goodput(result: Result, *, window_s: float = 1.0) -> Figure:
 def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -> Figure:
     """Goodput and round-trip time of several runs over the path that they share, one line for each run.
 
-    Above, the grey surface is the rate of the slowest link of the first flow's path; below, it is the round trip
-    without queues, by the delays of its links. Handovers are vertical lines, and outages are shaded.
+    Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
+    is the round trip without queues, by the delays of its links. Handovers are vertical lines.
 
     Args:
-        results: runs of the same links by label. Each records its flows and links at an interval; its first flow is
-            drawn.
-        window_s: goodput is the mean over so many seconds; by default a hundredth of the run, one second at least.
+        results: runs of the same links by label. Each records its flows and links at an interval; its first
+            flow is drawn.
+        window_s: goodput is the mean over so many seconds; by default a hundredth of the run, one second at
+            least.
 
     Raises:
         ScenarioError: a result has no trace of flows or of links.
@@ -176,7 +177,7 @@ def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -
         _path(above, below, first)
         for label, result in results.items():
             if result.trace.height == 0:
-                raise _core.ScenarioError(f"{label} has no trace; give the scenario record=Record(\"100 ms\")")
+                raise _core.ScenarioError(f'{label} has no trace; give the scenario record=Record("100 ms")')
             name = result.json["flows"][0]["name"]
             rows = result.trace.filter(pl.col("flow").cast(pl.String) == name)
             known = style(result.json["flows"][0]["cc"])

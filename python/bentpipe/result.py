@@ -104,7 +104,8 @@ class Result:
     def link_trace(self) -> pl.DataFrame:
         """The links over time: t_s, link ("sat/forward"), queue_packets, delivered_packets, dropped_packets.
 
-        And what their time lines say: rate_bps (0 in an outage), delay_s (one way), handovers (so far). Empty unless the scenario records links.
+        And what their time lines say: rate_bps (0 in an outage), delay_s (one way), handovers (so far).
+        Empty unless the scenario records links.
         """
         return self._columns(
             "link_trace", "link", [f"{k['name']}/{k['direction']}" for k in self.json["links"]]

@@ -61,7 +61,8 @@ class Link:
         up: whether the path is there, as steps: [["0 s", True], ["14.5 s", False], ["15 s", True]].
         nominal: of which rate and delay `1 bdp` is, {"rate": "100 Mbit/s", "delay": "20 ms"}.
         reorder: whether a packet may overtake when the delay shrinks.
-        handover: what a change of path does, {"in_flight": "lost", "queue": "flushed", "outage": "500 ms", "every": "15 s"}.
+        handover: what a change of path does, {"in_flight": "lost", "queue": "flushed", "outage": "500 ms",
+            "every": "15 s"}.
         from_: ground station at the sender's end.
         to: ground station at the receiver's end.
         satellite: {"geo": "100E", "min_elevation": 0.0}.

@@ -11,15 +11,13 @@ use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{PathPlan, Work};
+use crate::resolve::work::{PathPlan, SUPPLIED, Work, default_name, name_of};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
 /// Most flows of a run.
 const MAX_FLOWS: u64 = 100_000;
-/// The prefix of a Python controller's name in a scenario.
-const SUPPLIED: &str = "python:";
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -109,8 +107,7 @@ pub(crate) fn expand(
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
-        let shown = flow.name.as_deref().unwrap_or(default_name(flow));
-        let whole = hints(work, flow, shown, &key, &paths[index], links)?;
+        let whole = hints(work, flow, &key, &paths[index], links)?;
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
             for (half, path, ack_path, source) in &parts {
@@ -197,14 +194,6 @@ impl<'a> Names<'a> {
     }
 }
 
-fn default_name(flow: &Flow) -> &str {
-    match (&flow.cc, &flow.traffic) {
-        (_, Some(Traffic::Cbr { .. })) => "cbr",
-        (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
-        (None, _) => "flow",
-    }
-}
-
 /// Start and stop.
 fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Span>), Error> {
     let start = flow.start.map_or(Span::ZERO, |d| d.0);
@@ -218,7 +207,7 @@ fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Sp
         return Err(work.error(&key.with("stop"), message));
     }
     if latest >= work.scenario.duration.0 {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings.push(format!("flow {name}: it may start only when the run is over"));
     }
     Ok((start, flow.stop.map(|d| d.0)))
@@ -261,7 +250,7 @@ fn priority(
         }
     }
     if priority > 0 && !met {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings
             .push(format!("flow {name}: priority has no effect, since no queue on its path has priorities"));
     }
@@ -319,7 +308,7 @@ pub(super) fn source(
     let mut options = options(work, flow, key)?;
     let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
     if options.ecn && !path.there.iter().any(marks) {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
     let cc = controller(work, cc, cc_key, &mut options, path, links)?;

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use bentpipe_cc::{PathChange, Span, Time};
 
 use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
-use crate::resolve::work::{PathPlan, Work};
+use crate::resolve::work::{PathPlan, Work, name_of};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 
-/// The hints about the path of a flow, which messages call `name`.
+/// The hints about the path of a flow.
 pub(crate) fn hints(
     work: &mut Work<'_>,
     flow: &Flow,
-    name: &str,
     key: &Key,
     path: &PathPlan,
     links: &[LinkPlan],
@@ -26,6 +25,7 @@ pub(crate) fn hints(
     }
     let hints = hints_on(flow, path.there.iter().chain(&path.back), links);
     if hints.is_empty() && flow.path_hints == Some(true) {
+        let name = name_of(flow);
         work.warnings
             .push(format!("flow {name}: path_hints has no effect, since no link on its path changes hands"));
     }

@@ -9,7 +9,7 @@ use crate::resolve::plan::DirectionId;
 use crate::resolve::time_lines::Course;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
-use crate::scenario::{Scenario, schema, text};
+use crate::scenario::{Flow, Scenario, Traffic, schema, text};
 
 /// Longest propagation delay: a day.
 pub(super) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
@@ -23,6 +23,9 @@ pub(crate) struct Work<'a> {
     /// The files of opportunities that have been read, by name.
     pub(super) opportunities: BTreeMap<String, Arc<[u64]>>,
 }
+
+/// The prefix of a Python controller's name in a scenario.
+pub(crate) const SUPPLIED: &str = "python:";
 
 /// The directions that a flow of the scenario crosses, and the numbers for its share of a bandwidth-delay product.
 #[derive(Debug)]
@@ -58,6 +61,20 @@ impl PathPlan {
 
     pub(super) fn crosses(&self, link: usize) -> bool {
         self.there.iter().chain(&self.back).any(|direction| direction.link() == link)
+    }
+}
+
+/// The name of a flow, as messages call it.
+pub(super) fn name_of(flow: &Flow) -> &str {
+    flow.name.as_deref().unwrap_or(default_name(flow))
+}
+
+/// The name of a flow that is given none.
+pub(super) fn default_name(flow: &Flow) -> &str {
+    match (&flow.cc, &flow.traffic) {
+        (_, Some(Traffic::Cbr { .. })) => "cbr",
+        (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
+        (None, _) => "flow",
     }
 }
 
