@@ -47,7 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.check:
         return 0 if page.read_text(encoding="utf-8") == leo_page.text(read(table)) else 1
     rows = read(table) if table.exists() and not given.fresh else []
-    paths = [leo_paths.shipped(), *leo_paths.shells(), *leo_paths.fades()]
+    paths = [
+        leo_paths.shipped(),
+        leo_paths.shipped("leo-loss", leo_paths.LOSS),
+        *leo_paths.shells(),
+        *leo_paths.fades(),
+    ]
     if given.measured is not None:
         paths += leo_paths.measured(given.measured)
     if not given.draw:

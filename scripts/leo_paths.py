@@ -20,6 +20,8 @@ SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "leo-handover.
 LEO, GEO, MEASURED = "leo", "geo", "measured"
 SHELL_BPS = 50e6
 """The rate over the shells. It is ours: a shell's geometry gives no rate."""
+LOSS = 3e-4
+"""Little beside the 1 to 2 % that Huston saw on Starlink; enough to cut windows before they fill the path."""
 START = "2 s"
 """A flow starts within this time, which is all that differs between seeds where nothing is lost at random."""
 
@@ -36,6 +38,7 @@ class MovingPath:
         duration_s: of a run.
         handover: what happens to a link at a handover, as in a scenario.
         reverse_bps: the rate of the way back.
+        loss: packets lost at random, a share; where the frame has a loss rate, that counts.
     """
 
     name: str
@@ -45,6 +48,7 @@ class MovingPath:
     duration_s: float
     handover: dict[str, Any]
     reverse_bps: float
+    loss: float = 0.0
 
     @property
     def handovers(self) -> np.ndarray:
@@ -82,6 +86,7 @@ class MovingPath:
             nominal={"rate": f"{rate:.0f} bit/s", "delay": f"{delay * 1e9:.0f} ns"},
             queue=bp.DropTail("1 bdp"),
             handover=self.handover,
+            loss=bp.PacketError(self.loss) if self.loss else None,
             reverse={"rate": f"{self.reverse_bps:.0f} bit/s"},
         )
         return bp.Scenario(
@@ -93,8 +98,8 @@ class MovingPath:
         )
 
 
-def shipped() -> MovingPath:
-    """The scenario leo-handover."""
+def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
+    """The scenario leo-handover, also with random losses."""
     (link,) = bp.Scenario.from_dict(read_table(SCENARIO)).links.values()
     dark = seconds(link.handover["outage"], "outage")
     rows = []
@@ -103,7 +108,7 @@ def shipped() -> MovingPath:
         bits, way = float(rate.split()[0]) * 1e6, seconds(delay, "delay")
         rows += [(t, bits, way, t == 0, t > 0)] + ([(t + dark, bits, way, True, False)] if t else [])
     frame = pl.DataFrame(rows, ["t_s", "rate_bps", "delay_s", "up", "handover"], orient="row")
-    return MovingPath("leo-handover", "leo-handover", LEO, frame, 120.0, {}, 15e6)
+    return MovingPath(name, name, LEO, frame, 120.0, {}, 15e6, loss)
 
 
 def shells(duration_s: float = 120.0) -> list[MovingPath]:

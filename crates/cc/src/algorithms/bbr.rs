@@ -103,7 +103,7 @@ pub(crate) enum Mode {
 }
 
 /// What an algorithm on the model of BBR does otherwise. The defaults are BBR's own rules, and cost nothing.
-pub(crate) trait Rules: Debug + Send {
+pub(crate) trait Extension: Debug + Send {
     /// The window of PROBE_RTT in BDPs; four segments are the least.
     const PROBE_RTT_GAIN: f64 = 0.0;
     /// Is the last RTT of PROBE_RTT the new RTprop, though it may be longer?
@@ -147,12 +147,12 @@ pub(crate) trait Rules: Debug + Send {
 #[derive(Debug)]
 pub(crate) struct Plain;
 
-impl Rules for Plain {}
+impl Extension for Plain {}
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(crate) struct Bbr<R> {
-    rules: R,
+pub(crate) struct Bbr<E> {
+    extension: E,
     startup_gain: f64,
     probe_gain: f64,
     cwnd_gain: f64,
@@ -195,15 +195,15 @@ pub(crate) struct Bbr<R> {
 /// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop, pacing rate, and whether the phase probes.
 type TargetInputs = (f64, u64, Option<Span>, Rate, bool);
 
-impl<R: Rules> Bbr<R> {
-    /// The machine under `rules`, with the parameters of BBR in `args`.
-    pub(crate) fn new(args: &Args, start: Start, rules: R) -> Self {
+impl<E: Extension> Bbr<E> {
+    /// The machine with an `extension`, and with the parameters of BBR in `args`.
+    pub(crate) fn new(args: &Args, start: Start, extension: E) -> Self {
         let mss = start.mss.max(1);
         let initial = times(start.initial_window.max(1.0), u64::from(mss));
         let startup_gain = args.number(STARTUP_GAIN.name);
         let phase = args.number(PHASE.name);
         Self {
-            rules,
+            extension,
             startup_gain,
             probe_gain: args.number(PROBE_GAIN.name),
             cwnd_gain: args.number(CWND_GAIN.name),
@@ -242,7 +242,7 @@ impl<R: Rules> Bbr<R> {
         match self.mode {
             Mode::Startup => self.startup_gain,
             Mode::Drain => 1.0 / self.startup_gain,
-            Mode::ProbeBw(0) => self.rules.probe_gain(self.probe_gain),
+            Mode::ProbeBw(0) => self.extension.probe_gain(self.probe_gain),
             Mode::ProbeBw(1) => 2.0 - self.probe_gain,
             Mode::ProbeBw(_) | Mode::ProbeRtt => 1.0,
         }
@@ -274,7 +274,7 @@ impl<R: Rules> Bbr<R> {
             _ => self.startup_gain,
         };
         // Most ACKs change none of these. Without this memo `inflight` takes 11 % of the CPU time of a run with BBR, with it 1 %.
-        let bw = self.rules.bw(self.bw.get());
+        let bw = self.extension.bw(self.bw.get());
         let of = (gain, bw, self.rtprop, self.pacer.rate(), self.mode == Mode::ProbeBw(0));
         match self.last_target {
             Some((last, target)) if last == of => target,
@@ -291,7 +291,7 @@ impl<R: Rules> Bbr<R> {
             self.round += 1;
             self.conserving = false;
         }
-        self.rules.on_rate(self.mode, round_start, sample.rate.0, ack.rtt.map(|rtt| rtt.latest));
+        self.extension.on_rate(self.mode, round_start, sample.rate.0, ack.rtt.map(|rtt| rtt.latest));
         self.aggregation.add(flow, ack, self.round, self.bw.get(), self.cwnd);
         let short = sample.app_limited || sample.prior_delivered < self.small_until;
         if !short || sample.rate.0 >= self.bw.get() {
@@ -313,7 +313,9 @@ impl<R: Rules> Bbr<R> {
         let whole = flow.now.since(self.cycle_at) > self.rtprop.unwrap_or(Span::ZERO);
         let before = flow.in_flight.saturating_add(ack.acked).saturating_add(ack.lost);
         let next = match phase {
-            0 => whole && (ack.lost > 0 || before >= self.inflight(self.rules.probe_gain(self.probe_gain))),
+            0 => {
+                whole && (ack.lost > 0 || before >= self.inflight(self.extension.probe_gain(self.probe_gain)))
+            }
             1 => whole || before <= self.inflight(1.0),
             _ => whole,
         };
@@ -331,7 +333,7 @@ impl<R: Rules> Bbr<R> {
 
     fn leave_startup(&mut self, flow: &Flow) {
         if self.mode == Mode::Startup && self.filled {
-            self.rules.on_full();
+            self.extension.on_full();
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain && flow.in_flight <= self.inflight(1.0) {
@@ -348,7 +350,7 @@ impl<R: Rules> Bbr<R> {
             self.rtprop = Some(rtt.min);
             self.rtprop_at = flow.now;
         }
-        if !self.idle && self.rules.begins_probe_rtt(self.mode, expired) {
+        if !self.idle && self.extension.begins_probe_rtt(self.mode, expired) {
             self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
             self.mode = Mode::ProbeRtt;
             self.probe_rtt_end = None;
@@ -365,7 +367,7 @@ impl<R: Rules> Bbr<R> {
                 Some(end) => {
                     self.probe_rtt_round |= round_start;
                     if self.probe_rtt_round && flow.now >= end {
-                        if let Some(rtt) = ack.rtt.filter(|_| R::REMEASURES) {
+                        if let Some(rtt) = ack.rtt.filter(|_| E::REMEASURES) {
                             self.rtprop = Some(rtt.latest);
                         }
                         self.leave_probe_rtt(flow);
@@ -379,7 +381,7 @@ impl<R: Rules> Bbr<R> {
     fn leave_probe_rtt(&mut self, flow: &Flow) {
         self.rtprop_at = flow.now;
         self.cwnd = self.kept.back(self.cwnd);
-        if let Some(bw) = self.rules.restarts_with() {
+        if let Some(bw) = self.extension.restarts_with() {
             self.bw.restart(self.round, bw);
             (self.filled, self.full_bw, self.full_rounds) = (false, 0, 0);
         }
@@ -393,8 +395,8 @@ impl<R: Rules> Bbr<R> {
     /// The window of PROBE_RTT.
     fn probe_rtt_window(&self) -> u64 {
         match self.rtprop {
-            Some(rtt) if R::PROBE_RTT_GAIN > 0.0 => {
-                times(R::PROBE_RTT_GAIN, product(self.bw.get(), rtt)).max(self.segments(FLOOR))
+            Some(rtt) if E::PROBE_RTT_GAIN > 0.0 => {
+                times(E::PROBE_RTT_GAIN, product(self.bw.get(), rtt)).max(self.segments(FLOOR))
             }
             _ => self.segments(FLOOR),
         }
@@ -455,16 +457,16 @@ impl<R: Rules> Bbr<R> {
     }
 }
 
-impl<R: Rules> Controller for Bbr<R> {
+impl<E: Extension> Controller for Bbr<E> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.collapsed &= ack.acked == 0;
-        self.rules.pass(flow.now);
+        self.extension.pass(flow.now);
         let round_start = self.learn_rate(flow, ack);
         self.advance_cycle(flow, ack);
         self.leave_startup(flow);
         self.learn_rtt(flow, ack, round_start);
-        self.rules.on_model(self.mode, ack.rtt.map(|rtt| rtt.latest), self.rtprop);
-        let bw = self.rules.bw(self.bw.get());
+        self.extension.on_model(self.mode, ack.rtt.map(|rtt| rtt.latest), self.rtprop);
+        let bw = self.extension.bw(self.bw.get());
         self.pacer.follow(flow, self.cwnd, self.pacing_gain(), bw, self.filled);
         self.set_window(flow, ack);
     }
@@ -518,11 +520,11 @@ impl<R: Rules> Controller for Bbr<R> {
     }
 
     fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
-        self.rules.on_path_change(flow, change);
+        self.extension.on_path_change(flow, change);
     }
 
     fn wants_path_hints(&self) -> bool {
-        self.rules.wants_path_hints()
+        self.extension.wants_path_hints()
     }
 
     fn decision(&self) -> Decision {
@@ -550,7 +552,7 @@ impl<R: Rules> Controller for Bbr<R> {
         emit("btlbw", self.bw.get() as f64);
         emit("rtprop", self.rtprop.map_or(f64::NAN, Span::secs));
         emit("pacing_gain", self.pacing_gain());
-        self.rules.probe(emit);
+        self.extension.probe(emit);
     }
 }
 

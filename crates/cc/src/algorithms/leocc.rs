@@ -25,7 +25,8 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::bbr::{
-    BW_WINDOW, Bbr, CWND_GAIN, Mode, PHASE, PROBE_GAIN, PROBE_RTT_TIME, RTPROP_WINDOW, Rules, STARTUP_GAIN,
+    BW_WINDOW, Bbr, CWND_GAIN, Extension, Mode, PHASE, PROBE_GAIN, PROBE_RTT_TIME, RTPROP_WINDOW,
+    STARTUP_GAIN,
 };
 use crate::path_change::PathChange;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
@@ -150,7 +151,7 @@ impl Leo {
     }
 }
 
-impl Rules for Leo {
+impl Extension for Leo {
     const PROBE_RTT_GAIN: f64 = 0.5;
     const REMEASURES: bool = true;
 
