@@ -25,7 +25,7 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check reproducing validate bench instructions fuzz fuzz-tools clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check leo reproducing validate bench instructions fuzz fuzz-tools clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -64,7 +64,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
 	$(BIN)/python scripts/gallery.py
-	$(BIN)/python scripts/readme_figure.py
+	$(BIN)/python scripts/readme_figures.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(BIN)/python scripts/performance_md.py
 	$(RUSTDOC)
@@ -80,6 +80,9 @@ docs-check: setup
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check
+
+leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
+	$(BIN)/python scripts/leo_md.py
 
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py

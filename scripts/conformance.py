@@ -43,7 +43,7 @@ REASONS = (
     ("opening, closing and resets, without data", r"no data|no SYN|second SYN|before the handshake|the flag"),
     ("data in both directions", r"data in both"),
     ("segments cut otherwise: merged, overlapping or acknowledged in part", r"several segments|inside a seg"),
-    ("a receive window that changes and binds", r"receive window"),
+    ("a receive window of less than a segment", r"receive window"),
     ("a blocking or partial read or write", r"blocks$|answers"),
     ("other socket calls and options", r"setsockopt|system call"),
     ("window after idle times (RFC 2861)", r"slow_start_after_idle"),

@@ -37,6 +37,16 @@ The grade says how well the rules are pinned down:
 
 """
 
+HINT = """\
+## Path changes
+
+A link may change hands: another satellite, gateway or route. The host of a sender may learn of that (the
+keys `path_hints`, `hint_delay` and `hint_lead` of a flow) and then gives its controller a hint. A few
+algorithms have an answer of their own, which is said below, and get hints unless the flow says otherwise.
+Every other algorithm can be told to measure the path anew:
+`cc = { name = "vegas", path_change = "reset" }`. It forgets its estimates, as of the smallest round-trip
+time, with the first segment that was sent after the change, and keeps window and threshold."""
+
 SHARED = """\
 ## Slow start
 
@@ -97,6 +107,8 @@ def section(entry: dict[str, Any]) -> list[str]:
     asked = [SENDER[option] for option, on in entry["sender"].items() if on]
     if asked:
         lines += ["Asks of the sender, unless the flow says otherwise: " + "; ".join(asked) + ".", ""]
+    if entry["uses_path_hints"]:
+        lines += ["Uses hints that the path changes hands (`path_hints`).", ""]
     if entry["refuses_hystart"]:
         lines += [f"Cannot start with HyStart++: {entry['refuses_hystart']}.", ""]
     lines += table([param for param in entry["params"] if not param["shared"]])
@@ -129,6 +141,8 @@ def page(entries: list[dict[str, Any]]) -> str:
         lines.append(row(link, entry["label"], entry["grade"], entry["about"]))
     lines.append("")
     shared = {p["name"]: p for entry in entries for p in entry["params"] if p["shared"]}
+    hint = shared.pop("path_change")
+    lines += [*HINT.splitlines(), "", *table([hint])]
     lines += [*SHARED.splitlines(), "", *table(list(shared.values()))]
     for entry in entries:
         lines += section(entry)

@@ -35,6 +35,8 @@ COMMANDS: dict[str, list[str]] = {
     "extremes": ["extremes.py"],
     "closed-forms": ["closed_forms.py", "--figure", str(ROOT / "docs" / "closed-forms.svg")],
     "equilibria": ["equilibria.py", "--figure", str(ROOT / "docs" / "equilibria.svg")],
+    "orbit-paths": ["orbit_paths.py"],
+    "orbit-positions": ["orbit_positions.py"],
 }
 
 

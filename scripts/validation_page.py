@@ -116,6 +116,8 @@ def parts(folder: Path = DATA) -> dict[str, str]:
         "closed-forms": closed_forms,
         "equilibria": equilibria,
         "extremes": extremes,
+        "orbit-paths": orbit_paths,
+        "orbit-positions": orbit_positions,
     }
     made |= {name: f"All rows: {_link(name)}. {write(read(name, folder))}" for name, write in more.items()}
     return {**made, "packetdrill": packetdrill(read("packetdrill-counts", folder))}
@@ -199,10 +201,23 @@ def overview(folder: Path = DATA) -> str:
     for name, title, things, what in (
         ("equilibria", "[queues at rest](#queues-at-rest)", "queues", "within a packet"),
         ("extremes", "[extremes](#extremes)", "runs", "numbers of arithmetic"),
+        ("orbit-positions", "[positions of satellites](#satellites)", "sets", "metres"),
+        ("orbit-paths", "[paths through satellites](#satellites)", "paths", "microseconds"),
     ):
         rows = read(name, folder)
+        compared = [row for row in rows if row["verdict"] != "agrees by rule"]
         counts = [len(_verdict(rows, *words)) for words in (("agrees",), ("open", "differs"))]
-        body.append([title, f"{len(rows)} {things}", f"{counts[0]}", "", f"{counts[1]}", what])
+        ruled = len(rows) - len(compared)
+        body.append(
+            [
+                title,
+                f"{len(compared)} {things}",
+                f"{counts[0]}",
+                f"{ruled}" if ruled else "",
+                f"{counts[1]}",
+                what,
+            ]
+        )
     told = {row["outcome"]: row for row in read("packetdrill-counts", folder)}
     ran, passed, differ = (told[key]["all"] for key in ("run to a verdict", "pass", "differ"))
     body.append(
@@ -289,6 +304,46 @@ def extremes(rows: Sequence[Row]) -> str:
     heads = ["extreme", "scenario", "packets delivered", "CPU, s", "memory, MB", "what holds", "verdict"]
     alike = len(_verdict(rows, "agrees"))
     return f"{alike} of {len(rows)} runs agree. The largest in memory and in time:\n\n{table(heads, body)}"
+
+
+def orbit_paths(rows: Sequence[Row]) -> str:
+    """A line for each shell, rule and source of positions, over the pairs."""
+    body = []
+    for keys in dict.fromkeys((row["shell"], row["rule"], row["positions"]) for row in rows):
+        mine = [row for row in rows if (row["shell"], row["rule"], row["positions"]) == keys]
+        counts = [
+            f"{sum(int(row[column]) for row in mine):,}"
+            for column in ("steps", "without_path_satgenpy_steps", "other_path_steps", "other_reach_steps")
+        ]
+        apart = max(float(row["same_path_difference_us"]) for row in mine)
+        alike = len(_verdict(mine, "agrees", "agrees by rule"))
+        body.append([*keys, *counts, f"{apart:.2f}", f"{alike} of {len(mine)}"])
+    heads = [
+        "shell",
+        "rule of reach",
+        "positions",
+        "steps",
+        "without a path",
+        "another path",
+        "another reach",
+    ]
+    heads += ["RTT, us", "agree"]
+    return (
+        "A line is the four pairs; RTT is the largest difference of the round-trip time on the same path:\n\n"
+        + table(heads, body)
+    )
+
+
+def orbit_positions(rows: Sequence[Row]) -> str:
+    """Every row."""
+    keys = {
+        "other program": "other", "satellites": "satellites", "how many": "count", "instants": "instants",
+        "largest distance, m": "difference_m", "mean, m": "mean_difference_m", "tolerated, m": "tolerance_m",
+        "verdict": "verdict",
+    }  # fmt: skip
+    return (
+        f"Distances over a day:\n\n{table(list(keys), [[row[key] for key in keys.values()] for row in rows])}"
+    )
 
 
 def packetdrill(counts: Sequence[Row]) -> str:

@@ -14,15 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bentpipe import analysis, plot, stats, studies
+    from bentpipe import analysis, orbit, plot, stats, studies, timeline, weather
     from bentpipe._core import ControllerError, ScenarioError
     from bentpipe.comparison import compare
-    from bentpipe.controller import AckReport, Controller, FlowState
+    from bentpipe.controller import AckReport, Controller, FlowState, PathChange
     from bentpipe.models import (
+        AckThinning,
+        Arq,
         BitError,
         Bulk,
         Cbr,
         Codel,
+        Dama,
         DropTail,
         DualPi2,
         FqCodel,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AckReport": "bentpipe.controller",
+    "AckThinning": "bentpipe.models",
+    "Arq": "bentpipe.models",
     "BitError": "bentpipe.models",
     "Bulk": "bentpipe.models",
     "Capture": "bentpipe.runs",
@@ -51,6 +56,7 @@ _HOME = {
     "Codel": "bentpipe.models",
     "Controller": "bentpipe.controller",
     "ControllerError": "bentpipe._core",
+    "Dama": "bentpipe.models",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
     "Flow": "bentpipe.scenario",
@@ -61,6 +67,7 @@ _HOME = {
     "LossTrace": "bentpipe.models",
     "Outage": "bentpipe.models",
     "PacketError": "bentpipe.models",
+    "PathChange": "bentpipe.controller",
     "Pie": "bentpipe.models",
     "Priority": "bentpipe.models",
     "Record": "bentpipe.models",
@@ -74,10 +81,12 @@ _HOME = {
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
-_MODULES = ("analysis", "plot", "stats", "studies")
+_MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weather")
 
 __all__ = [
     "AckReport",
+    "AckThinning",
+    "Arq",
     "BitError",
     "Bulk",
     "Capture",
@@ -85,6 +94,7 @@ __all__ = [
     "Codel",
     "Controller",
     "ControllerError",
+    "Dama",
     "DropTail",
     "DualPi2",
     "Flow",
@@ -95,6 +105,7 @@ __all__ = [
     "LossTrace",
     "Outage",
     "PacketError",
+    "PathChange",
     "Pie",
     "Priority",
     "Record",
@@ -106,12 +117,15 @@ __all__ = [
     "analysis",
     "compare",
     "controllers",
+    "orbit",
     "plot",
     "queues",
     "run",
     "run_many",
     "stats",
     "studies",
+    "timeline",
+    "weather",
 ]
 
 

@@ -12,6 +12,9 @@ __all__ = [
     "check",
     "controllers",
     "load",
+    "orbit_path",
+    "orbit_shells",
+    "orbit_snapshot",
     "queues",
     "random_scenario",
     "run",
@@ -68,3 +71,86 @@ def run(
 def run_many(
     scenarios: list[str], threads: int = 0, progress: Callable[[int], Any] | None = None
 ) -> list[RawResult]: ...
+def orbit_shells() -> str:
+    """The shells that have a name, as a JSON list of objects.
+
+    Each has `name`, `about`, `source`, `planes`, `per_plane`, `inclination_deg`, `altitude_km`,
+    `mean_motion_rev_per_day`,
+    `raan_span_deg`, `phase` (`"half-slot"` or `{"walker": F}`), `min_elevation_deg`, `greatest_length_km` (or
+    null), `lasers`, and
+    `epoch` (UTC, `"2000-01-01T00:00:00Z"`).
+    """
+
+def orbit_path(request_json: str, progress: Callable[[float], Any] | None = None) -> dict[str, Any]:
+    """The path between two ground points over a duration, and how long light takes for it.
+
+    The request is one JSON object. Keys without a default are needed; a key that is not known is an error.
+
+    - `satellites`: exactly one of
+      `{"shell": NAME}`;
+      `{"walker": {"planes", "per_plane", "inclination_deg", and either "altitude_km" or
+      "mean_motion_rev_per_day";
+      "raan_span_deg": 360, "phase": "half-slot" or {"walker": F}, "min_elevation_deg": 25, "lasers": true,
+      "epoch": "2000-01-01T00:00:00Z"}}`;
+      `{"tle": TEXT, "file": NAME}` (lines of two or three; `file` is what messages call the text);
+      `{"omm": TEXT, "format": "json" | "csv" | "kvn", "file": NAME}`.
+    - `a`: a ground point, `{"name", "lat", "lon", "alt_m": 0, "min_elevation_deg": null}`, or one that moves,
+      `{"name", "waypoints": [[t_s, lat, lon, alt_m], ...], "min_elevation_deg": null}` (great circles at
+      constant speed; held before
+      the first waypoint and after the last). WGS 84, geodetic, degrees.
+    - `b`: the other ground point; null only if there are gateways.
+    - `gateways`: [] ground points, for `mode` "bent-pipe". Without any, `b` is at the other end of the bent
+      pipe. With some and no
+      `b`, the path ends at the gateway. With both, the leg from the gateway to `b` is a great circle on the
+      ground.
+    - `duration_s`, `step_s`. Rows are at 0, step_s, ... below duration_s, and at each end of a handover's
+      break.
+    - `epoch`: null, the UTC instant of t_s = 0. By default the shell's own, or that of the newest TLE or OMM.
+    - `mode`: null, `"lasers"` or `"bent-pipe"`. By default lasers if the shell has them.
+    - `choose`: `"shortest-path"` (default), `"highest-elevation"` or `"longest-visible"`.
+    - `when`: `"every-step"` (default), `"when-lost"`, or `{"every_s": 15, "first_s": 0}`. What is chosen and
+      held is the first and
+      the last satellite, and the gateway; a satellite that is lost is replaced at once. Between them the
+      lasers' path is the shortest at each step.
+    - `min_elevation_deg`: null, by default the shell's (25 degrees for a TLE or OMM). That of a ground point
+      comes first.
+    - `reach`: `"elevation"` (default), or `"length"`: in reach is a satellite up to `greatest_length_km`
+      away, as in Hypatia.
+      `greatest_length_km`: null, by default the shell's own, or else altitude / sin(min_elevation_deg).
+    - `handover_break_s`: 0. For so long after a change of the first satellite, the last one or the gateway,
+      `up` is false.
+    - `ground_speed`: 0.6666666666666666, of light in the ground leg, as a share of c.
+    - `ut1_minus_utc_s`: 0.
+
+    The result has
+
+    - `columns`: name to array, a row per step:
+      `t_s` float64; `rtt_ms` float64, twice the time one way (which is rounded to whole nanoseconds), NaN if
+      unreachable;
+      `first_sat` and `last_sat` int64, -1 if unreachable (plane x per_plane + slot from 0; of a TLE or OMM
+      the NORAD number);
+      `gateway` int32, index, -1 if none; `hops` int32, radio and laser links, 0 if unreachable;
+      `reachable` bool; `up` bool, reachable and no break; `handover` bool: the path is another than that of
+      the last reachable row;
+      `access` bool: a handover at which the first satellite, the last one or the gateway changed (not only
+      the route between);
+      `first_elevation_deg` and `last_elevation_deg` float64, NaN if unreachable;
+      `a_in_reach` and `b_in_reach` int32: satellites in reach of `a`, and of `b`; of a bent pipe, those in
+      reach of `a` that reach the other end too;
+      `route` int32: index into `routes`, -1 if unreachable.
+    - `routes`: list of lists of satellites, from `a` to `b`.
+    - `info`: JSON object: `epoch`, `satellites` (their number), `mode`, `min_elevation_deg`, `shell` (or
+      null), `warnings` (list).
+
+    A request that is wrong raises ScenarioError, one line. Ctrl-C ends the work within a second. `progress`
+    is told the share
+    that is done, from 0 to 1, some ten times a second.
+    """
+
+def orbit_snapshot(request_json: str, t_s: float) -> dict[str, Any]:
+    """Where satellites and ground points of a request are at one instant: for a map.
+
+    `sat` int64, `lat` and `lon` in degrees (WGS 84, geodetic), `alt_km`, all arrays; `points`: list of
+    `(name, lat, lon, alt_m)` of `a`, `b` and the gateways; `lasers`: list of pairs of satellites with a laser
+    link.
+    """

@@ -14,6 +14,9 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import terminal
+from bentpipe.orbit.commands import app as orbit_app
+from bentpipe.timeline import commands as timeline
+from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
@@ -108,6 +111,10 @@ app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
+app.add_typer(timeline.app, name="timeline")
+plot_app.command("timeline")(timeline.plot_verb)
+app.command("weather")(weather_verb)
+app.add_typer(orbit_app, name="orbit")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -225,12 +232,24 @@ def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
 
 @app.command("compare")
 def compare_verb(
-    link: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file.")
-    ],
     cc: Annotated[
-        str, typer.Option(metavar="NAMES", help="Algorithms, with commas between; also my.py:MyClass.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help='Algorithms, with commas between; also my.py:MyClass, "vegas path_change=reset".',
+        ),
     ],
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links."),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+        ),
+    ] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
     rtt: Annotated[
         str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
@@ -238,6 +257,9 @@ def compare_verb(
     ber: Annotated[float | None, typer.Option(metavar="P", help="Bit error rate.")] = None,
     per: Annotated[float | None, typer.Option(metavar="P", help="Packet error rate.")] = None,
     buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
+    timeline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
+    ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
     for_: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help='Simulated time, "120 s".')
@@ -248,23 +270,40 @@ def compare_verb(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table there as Parquet or CSV.")
     ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw goodput and RTT of each first run over the path: .svg, .pdf or .png."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
     from bentpipe import _core
     from bentpipe.comparison import compare_rows
-    from bentpipe.files import TABLES, check_kind, try_place
+    from bentpipe.files import FIGURES, TABLES, check_kind, try_place
+    from bentpipe.result import Result
 
     if out is not None:
         if out.suffix not in (".parquet", ".csv"):
             raise _core.ScenarioError(f"--out {out}: the name must end in .parquet or .csv")
         check_kind(out, TABLES[out.suffix])
         try_place(out)  # before the runs, which may be long
+    if figure is not None:
+        if figure.suffix not in FIGURES:
+            raise _core.ScenarioError(f"--figure {figure}: the name must end in .svg, .pdf or .png")
+        check_kind(figure, FIGURES[figure.suffix])
+        try_place(figure)
     names = [name.strip() for name in cc.split(",") if name.strip()]
-    with terminal.Bar(f"comparing on {link}") as bar:
+    where = link if link is not None else scenario
+    if where is None or (link is not None and scenario is not None):
+        raise _core.ScenarioError("give one of --link and --scenario, e.g. --link geo")
+    traced: dict[str, Result] | None = None if figure is None else {}
+    with terminal.Bar(f"comparing on {where}") as bar:
         rows = compare_rows(
-            link, names, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=for_,
-            seeds=seeds, seed=seed, threads=threads, progress=bar,
+            where, names, whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer,
+            timeline=timeline, flows=flows, duration=for_, seeds=seeds, seed=seed, threads=threads,
+            progress=bar, traced=traced,
         )  # fmt: skip
 
     def write() -> None:
@@ -273,14 +312,18 @@ def compare_verb(
 
         if out is not None:
             replace_frame(out, to_frame(rows))
+        if figure is not None and traced is not None:
+            from bentpipe import plot
+
+            plot.save(plot.over_path(traced), figure)
 
     def show() -> None:
         from bentpipe.tables import show_comparison
 
         if json:
-            terminal.answer({"schema": 1, "link": link, "seeds": seeds, "seed": seed, "rows": rows})
+            terminal.answer({"schema": 1, "link": where, "seeds": seeds, "seed": seed, "rows": rows})
         else:
-            show_comparison(rows, link)
+            show_comparison(rows, where)
 
     _write_and_show(write, show)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, stats
 from bentpipe.controller import load_controller
-from bentpipe.models import BitError, Cbr, Model, PacketError
+from bentpipe.models import BitError, Cbr, Model, PacketError, Record
 from bentpipe.registry import find
 from bentpipe.result import LIMITS, Result
 from bentpipe.runs import run_many
@@ -20,20 +20,24 @@ from bentpipe.units import seconds, spaced
 
 MOST_RUNS = 1_000_000
 """Runs of one comparison; all scenarios are in memory at once."""
+ROWS = 1000
+"""Rows of a traced run: more than a figure has columns of pixels for each of its lines."""
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def compare(
-    link: str | Path | Link,
+    link: str | Path | Link | Scenario,
     cc: Sequence[Any],
     *,
+    whole: bool = False,
     rate: str | None = None,
     rtt: str | None = None,
     ber: float | None = None,
     per: float | None = None,
     buffer: str | None = None,
+    timeline: str | Path | None = None,
     flows: int = 1,
     duration: str | None = None,
     seeds: int = 1,
@@ -47,13 +51,17 @@ def compare(
         link: a link, a scenario that comes with the package ("geo"), or a TOML file. Of a scenario, its links
             and its unresponsive traffic are kept, and its first other flow is the model for the flows that
             are compared.
-        cc: names of algorithms, "FILE.py:CLASS", `Controller` subclasses, or names with parameters as in
-            `Flow`.
+        cc: names of algorithms, also with parameters ("vegas path_change=reset"), "FILE.py:CLASS",
+            `Controller` subclasses, or names with parameters as in `Flow`.
+        whole: play the scenario as it stands, with all its flows. Its first flow with a controller takes
+            each algorithm in turn and is what the rows are about. Only the duration may be changed.
         rate: instead of the link's own, "10 Mbit/s".
         rtt: round-trip propagation delay instead of the link's own, "600 ms"; half of it each way.
         ber: bit error rate instead of the link's own losses.
         per: packet error rate instead of the link's own losses.
         buffer: limit of the queue in the forward direction, "1 bdp", "432 packets".
+        timeline: a file with the link's rate, delay and losses over time (docs/timeline.md), as `bentpipe
+            orbit path`, `weather` and `timeline import` write. What it has no column of stays as it is.
         flows: so many flows of the algorithm at once.
         duration: simulated time, "120 s".
         seeds: runs per algorithm, with seeds `seed`, `seed` + 1 and so on.
@@ -72,8 +80,8 @@ def compare(
         ScenarioError: the link, an algorithm or a value is wrong.
     """
     rows = compare_rows(
-        link, cc, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, duration=duration,
-        seeds=seeds, seed=seed, threads=threads, progress=progress,
+        link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
+        flows=flows, duration=duration, seeds=seeds, seed=seed, threads=threads, progress=progress,
     )  # fmt: skip
     return to_frame(rows)
 
@@ -86,22 +94,29 @@ def to_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def compare_rows(
-    link: str | Path | Link,
+    link: str | Path | Link | Scenario,
     cc: Sequence[Any],
     *,
+    whole: bool = False,
     rate: str | None = None,
     rtt: str | None = None,
     ber: float | None = None,
     per: float | None = None,
     buffer: str | None = None,
+    timeline: str | Path | None = None,
     flows: int = 1,
     duration: str | None = None,
     seeds: int = 1,
     seed: int = 1,
     threads: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    traced: dict[str, Result] | None = None,
 ) -> list[dict[str, Any]]:
-    """`compare` as a list of dicts, for callers that need no frame."""
+    """`compare` as a list of dicts, for callers that need no frame.
+
+    If `traced` is given, the first run of each algorithm is put there under its label. Its flows and links
+    are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
+    """
     if isinstance(cc, str):
         cc = [cc]
     for value, what in ((flows, "flows"), (seeds, "seeds"), (len(cc), "cc")):
@@ -109,34 +124,61 @@ def compare_rows(
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seeds * len(cc) > MOST_RUNS:
         raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
-    algorithms = [_algorithm(a) for a in cc]
-    base, model = _base(link)
-    if rate is not None or rtt is not None or buffer is not None or ber is not None or per is not None:
-        _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer)
+    algorithms = [named_algorithm(a) for a in cc]
+    base, model = _base(link, whole=whole)
+    given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
+    changed = {name: value for name, value in given.items() if value is not None}
+    if whole:
+        wrong = [*changed, *["flows"] * (flows != 1)]
+        if wrong:
+            raise _core.ScenarioError(f"{wrong[0]}: a scenario is played as it stands; compare on its link")
+        flows = model.count or 1
+    if changed:
+        _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline)
     if duration is not None:
         base.duration = spaced(duration)
-    background = base.flows
+    others = base.flows
+    record = None if traced is None else Record(f"{seconds(base.duration, 'duration') / ROWS} s", links=True)
     scenarios = []
     for algorithm, n in itertools.product(algorithms, range(seeds)):
         flow = dataclasses.replace(model, cc=algorithm, count=flows, name="compared")
-        scenarios.append(dataclasses.replace(base, flows=[flow, *background], seed=seed + n))
+        recorded = record if n == 0 else None
+        scenarios.append(dataclasses.replace(base, flows=[flow, *others], seed=seed + n, record=recorded))
     total = len(scenarios)
     done = run_many(
         scenarios, threads, progress=None if progress is None else lambda count: progress(count, total)
     )
     rows = []
     for i, algorithm in enumerate(algorithms):
-        rows.append({**_named(algorithm), **_row(done[i * seeds : (i + 1) * seeds], flows)})
+        named, runs = _named(algorithm), done[i * seeds : (i + 1) * seeds]
+        if traced is not None:
+            traced[named["label"]] = runs[0]
+        rows.append({**named, **_row(runs, flows)})
     return sorted(rows, key=lambda row: -row["goodput_bps"])
 
 
-def _algorithm(given: Any) -> Any:
+def named_algorithm(given: Any) -> Any:
     """What to put into `Flow.cc` for one of the algorithms to compare."""
     if isinstance(given, str) and ":" in given and not given.startswith("python:"):
         return load_controller(given)
     if isinstance(given, str):
-        return find(given)["id"]
+        name, *arguments = given.split() or [given]
+        known = find(name)["id"]
+        return {"name": known, **dict(map(_argument, arguments))} if arguments else known
     return given
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    """Name and value of "NAME=VALUE", one parameter of an algorithm."""
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise _core.ScenarioError(f"cc: {text!r} is no parameter; write e.g. path_change=reset")
+    if value in ("true", "false"):
+        return name, value == "true"
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
 
 
 def _named(algorithm: Any) -> dict[str, Any]:
@@ -146,15 +188,23 @@ def _named(algorithm: Any) -> dict[str, Any]:
     name = algorithm["name"] if isinstance(algorithm, dict) else algorithm
     label = find(name)["label"]
     if isinstance(algorithm, dict) and len(algorithm) > 1:
-        label += " " + " ".join(f"{key}={value}" for key, value in algorithm.items() if key != "name")
+        label += " " + " ".join(f"{key}={_shown(value)}" for key, value in algorithm.items() if key != "name")
     return {"label": label, "cc": name}
 
 
-def _base(link: str | Path | Link) -> tuple[Scenario, Flow]:
+def _shown(value: Any) -> str:
+    """A parameter's value as on the command line."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
+
+
+def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario, Flow]:
     """The scenario without the flows to compare, and the flow that they are modelled on."""
     if isinstance(link, Link):
         return Scenario(links={"link": dataclasses.replace(link)}), Flow(path=["link"])
-    base = Scenario.from_dict(read_table(find_file(link)))
+    if isinstance(link, Scenario):
+        base = dataclasses.replace(link)
+    else:
+        base = Scenario.from_dict(read_table(find_file(link)))
     base.record = None
     kept: list[Flow] = []
     model: Flow | None = None
@@ -163,6 +213,8 @@ def _base(link: str | Path | Link) -> tuple[Scenario, Flow]:
             kept.append(flow)
         elif model is None:
             model = flow
+        elif whole:
+            kept.append(flow)
     base.flows = kept
     return base, model or Flow(path=list(base.links))
 
@@ -175,12 +227,13 @@ def _change(
     ber: float | None,
     per: float | None,
     buffer: str | None,
+    timeline: str | Path | None,
 ) -> None:
     """Puts what the caller asked for in place of the link's own values."""
     if len(base.links) != 1:
         names = ", ".join(base.links)
         raise _core.ScenarioError(
-            f"rate, rtt, ber, per and buffer need a scenario of one link, but this one has {names}"
+            f"rate, rtt, ber, per, buffer and timeline need a scenario of one link, but this one has {names}"
         )
     (link,) = base.links.values()
     reverse = dict(link.reverse or {})
@@ -204,12 +257,15 @@ def _change(
         if per is not None:
             losses.append(PacketError(per))
         link.loss = losses
+    if timeline is not None:
+        link.timeline = str(Path(timeline).resolve())
     link.reverse = reverse or None
 
 
 def _row(results: list[Result], flows: int) -> dict[str, Any]:
     """The numbers of one algorithm from its runs."""
-    compared = [r.json["flows"][:flows] for r in results]
+    # What the second half of a relayed flow delivers is what the whole flow does.
+    compared = [[f for f in r.json["flows"] if f["half"] != "first"][:flows] for r in results]
     every = [flow for run in compared for flow in run]
     goodput = stats.mean(math.fsum(f["goodput_bps"] for f in run) for run in compared)
     sent = sum(f["sent_packets"] for f in every)

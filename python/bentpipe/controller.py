@@ -102,12 +102,23 @@ class AckReport(TypedDict):
     """Was the sender short of data when the segment of that sample was sent?"""
 
 
+class PathChange(TypedDict):
+    """A hint that the path changes hands: another satellite, gateway or route. Times in seconds."""
+
+    ahead_s: float
+    """How long it is until the change; 0 if it has happened."""
+    dark_s: float
+    """How long nothing passes from then on; 0 also if that is not known."""
+
+
 class Controller(ABC):
     """A congestion-control algorithm: subclass it and write `on_ack` and `on_congestion`.
 
     A subclass may also define `on_undo(flow)`: the last congestion was spurious, and `cwnd` and `ssthresh`
     have been set back already; `on_life(flow, what)`: "idle_restart", "recovered" or "mss_changed" happened;
-    and `backoff(flow, why) -> (cwnd, ssthresh)`: what `on_congestion` would do, without doing it.
+    `on_path_change(flow, change)`: a hint that the path changes hands, given to classes that define it
+    unless the flow's `path_hints` says otherwise; and `backoff(flow, why) -> (cwnd, ssthresh)`: what
+    `on_congestion` would do, without doing it.
 
     Args:
         mss: payload bytes of a full segment.
@@ -185,7 +196,7 @@ def check_controller(found: Any, spec: str) -> None:
             )
 
 
-_METHODS = ("__init__", "on_ack", "on_congestion", "on_undo", "on_life", "backoff")
+_METHODS = ("__init__", "on_ack", "on_congestion", "on_undo", "on_life", "on_path_change", "backoff")
 _LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 

@@ -39,7 +39,7 @@ class Check:
 
 def examine() -> list[Check]:
     """Looks for everything that Bentpipe uses."""
-    return [_python(), _core(), *_packages(), _ns2(), _tshark(), _chromium(), _root()]
+    return [_python(), _core(), *_packages(), _itur(), _ns2(), _tshark(), _chromium(), _root()]
 
 
 def _python() -> Check:
@@ -72,6 +72,14 @@ def _packages() -> list[Check]:
             found = None
         checks.append(Check(name, found, True, purpose, f"pip install {name}"))
     return checks
+
+
+def _itur() -> Check:
+    try:
+        found: str | None = importlib.metadata.version("itur")
+    except importlib.metadata.PackageNotFoundError:
+        found = None
+    return Check("itur", found, False, "rain over a place", 'pip install "bentpipe[weather]"')
 
 
 def _ns2() -> Check:

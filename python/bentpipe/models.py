@@ -1,4 +1,4 @@
-"""The parts of a link and a flow: queues, loss models, traffic and what to record.
+"""The parts of a link and a flow: queues, loss models, link layers, traffic and what to record.
 
 Values carry their unit in a string ("432 packets", "10 s", "1 Mbit/s"); a plain number has none. Nothing is
 checked here: a scenario is checked as a whole by the core, which names the key and what would be right.
@@ -243,6 +243,56 @@ class LossTrace(Model):
 
 
 @dataclass(frozen=True)
+class Dama(Model):
+    """Access by demand assignment, the return channel of a VSAT (DVB-RCS2): a terminal asks for slots.
+
+    Args:
+        frame: length of a frame, "26.5 ms".
+        slots: slots of a frame, of equal length, of which the terminal may get some or all.
+        cra: slots of each frame that it always has.
+        vbdc: most slots of a frame that it gets on request; by default all that `cra` leaves.
+        free: most slots of a frame that it gets without request, of those that are left.
+        grant_delay: from a request to the first frame that may carry what it asks for; by default the
+            propagation delay of both directions and one frame.
+    """
+
+    kind = "dama"
+    frame: str
+    slots: int
+    cra: int = 0
+    vbdc: int | None = None
+    free: int = 0
+    grant_delay: str | None = None
+
+
+@dataclass(frozen=True)
+class Arq(Model):
+    """Repeats of packets that are lost on a link, by its link layer: selective repeat.
+
+    Args:
+        tries: most transmissions of a packet, the first one included.
+        round_trip: from the end of a transmission to when its sender knows that it failed; by default the
+            propagation delay of both directions.
+        in_order: the far end hands packets on in order, and holds those behind a missing one.
+    """
+
+    tries: int
+    round_trip: str | None = None
+    in_order: bool = True
+
+
+@dataclass(frozen=True)
+class AckThinning(Model):
+    """Thinning of acknowledgements that wait in a queue (RFC 3449 section 5.2.1).
+
+    Args:
+        keep: plain acknowledgements of a flow that may wait; a newer one takes their place.
+    """
+
+    keep: int = 1
+
+
+@dataclass(frozen=True)
 class Bulk(Model):
     """A transfer that always has data to send: for ever, or `size` ("10 MB") of it."""
 
@@ -301,6 +351,7 @@ KINDS: dict[str, type[Model]] = {
         GilbertElliott,
         Outage,
         LossTrace,
+        Dama,
         Bulk,
         Cbr,
     )

@@ -6,7 +6,7 @@ fonts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -146,22 +146,91 @@ def goodput(result: Result, *, window_s: float = 1.0) -> Figure:
     fig, axes = figure()
     with styled():
         for look, rows in _flows(result):
-            bins = (
-                rows.group_by(((pl.col("t_s") / window_s).floor()).alias("bin"), maintain_order=True)
-                .agg(pl.col("t_s").last(), pl.col("delivered_bytes").last())
-                .with_columns(
-                    (
-                        8 * pl.col("delivered_bytes").cast(pl.Float64).diff() / pl.col("t_s").diff() / 1e6
-                    ).alias("rate")
-                )
-                .drop_nulls("rate")
-            )
+            bins = _goodput(rows, window_s)
             axes.plot(bins["t_s"], bins["rate"], **look)
         rates = [k["rate_bps"] for k in result.json["links"] if k["direction"] == "forward"]
         if rates:
             axes.axhline(min(rates) / 1e6, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
         _finish(axes, "goodput / Mbit/s")
     return fig
+
+
+def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -> Figure:
+    """Goodput and round-trip time of several runs over the path that they share, one line for each run.
+
+    Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
+    is the round trip without queues, by the delays of its links. Handovers are vertical lines.
+
+    Args:
+        results: runs of the same links by label. Each records its flows and links at an interval; its first
+            flow is drawn.
+        window_s: goodput is the mean over so many seconds; by default a hundredth of the run, one second at
+            least.
+
+    Raises:
+        ScenarioError: a result has no trace of flows or of links.
+    """
+    fig = Figure(figsize=(2 * WIDTH, 1.7 * HEIGHT), layout="constrained")
+    with styled():
+        above, below = fig.subplots(2, 1, sharex=True)
+        first = next(iter(results.values()))
+        _path(above, below, first)
+        for label, result in results.items():
+            if result.trace.height == 0:
+                raise _core.ScenarioError(f'{label} has no trace; give the scenario record=Record("100 ms")')
+            name = result.json["flows"][0]["name"]
+            rows = result.trace.filter(pl.col("flow").cast(pl.String) == name)
+            known = style(result.json["flows"][0]["cc"])
+            look = {"color": known["colour"], "marker": known["marker"], "label": _text(label)}
+            window = window_s or max(1.0, cast(float, rows["t_s"].max()) / 100)
+            mean = _goodput(rows, window)
+            above.plot(mean["t_s"], mean["rate"], **look)
+            seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0))
+            below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **look)
+        _finish(above, "goodput / Mbit/s")
+        _finish(below, "RTT / ms")
+        above.set_xlabel("")
+        legend = below.get_legend()
+        if legend is not None:
+            legend.remove()
+    return fig
+
+
+def _path(above: Axes, below: Axes, result: Result) -> None:
+    """Draws what the links of the first flow's path allow: capacity, base round trip, handovers, outages."""
+    if result.link_trace.height == 0:
+        raise _core.ScenarioError('the result has no trace of links; give Record("100 ms", links=True)')
+    given = result.scenario["flow"][0]
+    there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in given["path"]]
+    opposite = {"forward": "reverse", "reverse": "forward"}
+    ways = [f"{link}/{way}" for link, way in there]
+    back = [f"{link}/{opposite[way]}" for link, way in there]
+    known = result.link_trace.with_columns(pl.col("link").cast(pl.String))
+    path = (
+        known.filter(pl.col("link").is_in(ways))
+        .group_by("t_s", maintain_order=True)
+        .agg(pl.col("rate_bps").min(), pl.col("delay_s").sum(), pl.col("handovers").sum())
+    )
+    returned = known.filter(pl.col("link").is_in(back)).group_by("t_s", maintain_order=True)
+    base = path["delay_s"] + returned.agg(pl.col("delay_s").sum())["delay_s"]
+    grey: dict[str, Any] = {"color": "0.88", "linewidth": 0, "zorder": 0}
+    above.fill_between(path["t_s"], path["rate_bps"] / 1e6, step="post", **grey)
+    below.fill_between(path["t_s"], base * 1e3, **grey)
+    for now in path.filter(pl.col("handovers").diff() > 0)["t_s"]:
+        for axes in (above, below):
+            axes.axvline(now, color="0.55", linewidth=0.5, zorder=1)
+
+
+def _goodput(rows: pl.DataFrame, window_s: float) -> pl.DataFrame:
+    """Mean goodput in Mbit/s of each window in the trace of one flow: columns t_s (its end) and rate."""
+    return (
+        rows.group_by(((pl.col("t_s") / window_s).floor()).alias("bin"), maintain_order=True)
+        .agg(pl.col("t_s").last(), pl.col("delivered_bytes").last())
+        .with_columns(
+            (8 * pl.col("delivered_bytes").cast(pl.Float64).diff() / pl.col("t_s").diff() / 1e6).alias("rate")
+        )
+        .drop_nulls("rate")
+    )
 
 
 def sequence(

@@ -21,6 +21,7 @@ application, pacing, loss recovery, waiting for the retransmission timer."""
 
 _FLOW_TYPES = {
     "name": "String",
+    "half": "String",
     "cc": "String",
     "start_s": "Float64",
     "goodput_bps": "Float64",
@@ -46,6 +47,8 @@ _LINK_TYPES = {
     "delivered_packets": "UInt64",
     "dropped_queue": "UInt64",
     "dropped_error": "UInt64",
+    "thinned_acks": "UInt64",
+    "repeated": "UInt64",
     "marked": "UInt64",
     "queue_mean_packets": "Float64",
     "queue_max_packets": "Float64",
@@ -101,6 +104,7 @@ class Result:
     def link_trace(self) -> pl.DataFrame:
         """The links over time: t_s, link ("sat/forward"), queue_packets, delivered_packets, dropped_packets.
 
+        And what their time lines say: rate_bps (0 in an outage), delay_s (one way), handovers (so far).
         Empty unless the scenario records links.
         """
         return self._columns(

@@ -13,7 +13,18 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import check_controller
-from bentpipe.models import Bulk, Cbr, Model, Queue, Record, from_plain, to_plain
+from bentpipe.models import (
+    AckThinning,
+    Arq,
+    Bulk,
+    Cbr,
+    Dama,
+    Model,
+    Queue,
+    Record,
+    from_plain,
+    to_plain,
+)
 from bentpipe.registry import unknown
 
 Steps = Sequence[Sequence[Any]]
@@ -57,6 +68,10 @@ class Link:
         satellite: {"geo": "100E", "min_elevation": 0.0}.
         queue: default one bandwidth-delay product.
         loss: one loss model, or a list of them; forward direction only.
+        opportunities: a file of mahimahi's packet opportunities; forward direction only, as the next three.
+        access: how the sender gets the right to send, a `Dama`.
+        arq: repeats of what is lost, an `Arq`.
+        ack_thinning: an `AckThinning`.
         reverse: keys that differ in the return direction, {"rate": "1 Mbit/s", "loss": BitError(1e-7)}.
     """
 
@@ -72,6 +87,10 @@ class Link:
     satellite: dict[str, Any] | None = None
     queue: Queue | dict[str, Any] | None = None
     loss: Model | dict[str, Any] | Sequence[Model | dict[str, Any]] | None = None
+    opportunities: str | Path | None = None
+    access: Dama | dict[str, Any] | None = None
+    arq: Arq | dict[str, Any] | None = None
+    ack_thinning: AckThinning | dict[str, Any] | None = None
     reverse: dict[str, Any] | None = None
 
 
@@ -82,8 +101,9 @@ class Flow:
     `cc` is an algorithm's name, or {"name": "simd", "beta": 0.0625} with parameters, or a `Controller`
     subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
     link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
-    `ack_path`. What is not given is set by `profile` ("modern", the default, or "paper") and by what the
-    algorithm asks of its sender.
+    `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
+    each a row of the result. What is not given is set by `profile` ("modern", the default, or "paper") and
+    by what the algorithm asks of its sender.
     """
 
     cc: Any = None
@@ -106,6 +126,8 @@ class Flow:
     initial_window: float | None = None
     initial_ssthresh: float | None = None
     receive_window: str | None = None
+    read_rate: str | None = None
+    relay: dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None
@@ -130,6 +152,9 @@ class Flow:
     aen: bool | None = None
     bulk_repeat: bool | None = None
     fixed_rto: bool | None = None
+    path_hints: bool | None = None
+    hint_delay: str | None = None
+    hint_lead: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.path, str):
@@ -302,6 +327,8 @@ def read_table(path: Path) -> dict[str, Any]:
             for loss in losses if isinstance(losses, list) else [losses]:
                 if "file" in loss:
                     loss["file"] = str((path.parent / loss["file"]).resolve())
+            if "opportunities" in direction:
+                direction["opportunities"] = str((path.parent / direction["opportunities"]).resolve())
             match direction.get("timeline"):
                 case str(name):
                     direction["timeline"] = str((path.parent / name).resolve())

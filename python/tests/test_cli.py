@@ -42,6 +42,13 @@ def test_version(cli):
         ["queue"],
         ["queue", "show"],
         ["doctor"],
+        ["timeline"],
+        ["timeline", "import"],
+        ["timeline", "show"],
+        ["timeline", "join"],
+        ["timeline", "stretch"],
+        ["timeline", "check"],
+        ["plot", "timeline"],
     ],
 )
 def test_every_verb_has_help(cli, words):

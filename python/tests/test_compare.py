@@ -77,6 +77,22 @@ def test_parameters_are_part_of_the_label():
     assert row["label"].startswith(f"{entry['label']} {param['name']}=")
 
 
+def test_a_whole_scenario_keeps_its_other_flows():
+    flows = [bp.Flow("cubic", path=["sat"]), bp.Flow("reno", path=["sat"], name="other")]
+    both = bp.Scenario(links={"sat": LINK}, flows=flows, duration="30 s")
+    alone, beside = (compare_rows(both, ["vegas"], whole=whole)[0] for whole in (False, True))
+    assert beside["goodput_bps"] < 0.8 * alone["goodput_bps"]
+    with pytest.raises(bp.ScenarioError, match="buffer: a scenario is played as it stands"):
+        compare_rows(both, ["cubic"], whole=True, buffer="1 bdp")
+
+
+def test_parameters_may_stand_behind_a_name():
+    (row,) = compare_rows(LINK, ["vegas alpha=2 base_window=10"], **SHORT)
+    assert row["label"] == "Vegas alpha=2 base_window=10"
+    with pytest.raises(bp.ScenarioError, match="'alpha' is no parameter"):
+        compare_rows(LINK, ["vegas alpha"], **SHORT)
+
+
 def test_hystart_spares_the_queue():
     long = bp.Link(rate="10 Mbit/s", delay="50 ms", queue=bp.DropTail("12 bdp"))
     ccs = [{"name": "cubic", "slow_start": start} for start in ("standard", "hystart++")]

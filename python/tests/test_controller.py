@@ -344,3 +344,30 @@ def test_it_starts_with_the_initial_ssthresh_of_its_flow(my):
     # Four round trips to 8 segments, then one a round trip.
     assert run.trace["ssthresh"].to_list() == [8.0] * 4
     assert 12 < run.trace["cwnd"][-1] < 20
+
+
+def test_a_hint_about_the_path_reaches_a_controller_that_asks_for_it():
+    told = []
+
+    class Listens(bp.Controller):
+        def on_ack(self, flow, ack):
+            self.cwnd = 5
+
+        def on_congestion(self, flow, why):
+            pass
+
+        def on_path_change(self, flow, change):
+            told.append((flow["now_s"], change))
+            self.cwnd = 7
+
+    link = bp.Link(rate="2 Mbit/s", delay="100 ms", handover={"every": "2 s", "outage": "300 ms"})
+
+    def hear(**options):
+        told.clear()
+        flow = bp.Flow(Listens, path=["sat"], **options)
+        bp.run(bp.Scenario(links={"sat": link}, flows=[flow], duration="5 s"))
+        return list(told)
+
+    assert hear() == [(2.0, {"ahead_s": 0.0, "dark_s": 0.3}), (4.0, {"ahead_s": 0.0, "dark_s": 0.3})]
+    assert hear(hint_lead="500 ms")[0] == (1.5, {"ahead_s": 0.5, "dark_s": 0.3})
+    assert hear(path_hints=False) == []

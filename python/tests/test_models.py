@@ -12,7 +12,7 @@ from bentpipe import _core, models
 SCHEMA = json.loads(_core.schema())
 KINDS = {
     table["properties"]["kind"]["const"]: table
-    for name in ("Queue", "Loss", "Traffic")
+    for name in ("Queue", "Loss", "Access", "Traffic")
     for table in SCHEMA["$defs"][name]["oneOf"]
 }
 PLURAL = {"links": "link", "flows": "flow", "stations": "station"}
@@ -26,7 +26,9 @@ def fields(cls):
 
 def test_every_kind_has_a_model():
     assert {kind: model.kind for kind, model in models.KINDS.items()} == {kind: kind for kind in KINDS}
-    assert {*models.KINDS.values(), models.Record} == set(models.Model.__subclasses__())
+    assert {*models.KINDS.values(), models.Arq, models.AckThinning, models.Record} == set(
+        models.Model.__subclasses__()
+    )
     assert {model.__name__ for model in models.Model.__subclasses__()} <= set(bp.__all__)
     queues = [table["properties"]["kind"]["const"] for table in SCHEMA["$defs"]["Queue"]["oneOf"]]
     assert set(typing.get_args(models.Queue)) == {models.KINDS[kind] for kind in queues}
@@ -44,7 +46,7 @@ def test_a_model_has_the_keys_of_its_kind(kind):
         assert default is None or default == keys[key]["default"]
 
 
-@pytest.mark.parametrize("cls", [bp.Record, bp.Link, bp.Flow, bp.Scenario])
+@pytest.mark.parametrize("cls", [bp.Record, bp.Arq, bp.AckThinning, bp.Link, bp.Flow, bp.Scenario])
 def test_a_class_has_the_keys_of_its_table(cls):
     table = SCHEMA if cls is bp.Scenario else SCHEMA["$defs"][cls.__name__]
     assert set(fields(cls)) == set(table["properties"])

@@ -111,6 +111,11 @@ def test_a_flow_may_cross_a_link_the_other_way() -> None:
             {},
             r"flow\.0\.traffic\.kind: this script has TCP senders",
         ),
+        (
+            {"receive_window": "9 segments", "read_rate": "1 Mbit/s"},
+            {},
+            r"flow\.0\.read_rate: ns-2's receivers",
+        ),
         ({"receive_window": "9 kB"}, {}, r"flow\.0\.receive_window: ns-2 needs it in segments, not '9"),
         (
             {"path": ["sat", "late"], "ack_path": ["late", "sat"]},

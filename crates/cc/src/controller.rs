@@ -7,6 +7,7 @@
 use core::fmt::Debug;
 
 use crate::hystart::Constants;
+use crate::path_change::PathChange;
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Time};
 
@@ -90,6 +91,14 @@ pub trait Controller: Debug + Send {
     fn on_undo(&mut self, flow: &Flow, before: &Decision);
     /// A rare event.
     fn on_life(&mut self, _flow: &Flow, _what: Life) {}
+    /// A hint, standard for all algorithms: the path changes hands. See [`PathChange`] for what is known and who can know it. A
+    /// controller may use it or, as by default, go on as if nothing had been said.
+    fn on_path_change(&mut self, _flow: &Flow, _change: &PathChange) {}
+    /// Declares that the controller uses [`Controller::on_path_change`]. A sender that is not told otherwise gives hints to such
+    /// controllers only.
+    fn wants_path_hints(&self) -> bool {
+        false
+    }
     /// The instant of [`Decision::deadline`] has come.
     fn on_deadline(&mut self, _flow: &Flow) {}
     /// The present decision.

@@ -14,6 +14,7 @@ pub mod algorithms;
 mod controller;
 mod filter;
 mod hystart;
+mod path_change;
 pub mod registry;
 mod report;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod windowed;
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 pub use filter::WindowedMin;
 pub use hystart::Constants as HystartConstants;
+pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use round::{Measured, Round};
 pub use time::{Rate, Span, Time};

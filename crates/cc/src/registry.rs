@@ -10,6 +10,7 @@ use core::ops::RangeInclusive;
 use crate::algorithms;
 use crate::controller::Controller;
 use crate::hystart::{self, Constants, HYSTART, SLOW_START};
+use crate::path_change::{self, Anew, PATH_CHANGE, RESET};
 use crate::windowed::Start;
 
 /// A parameter's value, given or default.
@@ -182,13 +183,11 @@ impl fmt::Display for Error {
                 write!(f, "{id} has no parameter {name:?}; ")?;
                 let mut names: Vec<&str> =
                     find(id).map_or(&[][..], |e| e.params).iter().map(|p| p.name).collect();
+                names.push(PATH_CHANGE);
                 if find(id).is_some_and(|e| e.refuses_hystart().is_none()) {
                     names.push(SLOW_START);
                 }
-                match names.is_empty() {
-                    true => write!(f, "it takes none"),
-                    false => write!(f, "it takes {}", names.join(", ")),
-                }
+                write!(f, "it takes {}", names.join(", "))
             }
             Error::BadValue { id, name, allowed } => write!(f, "parameter {name} of {id} must be {allowed}"),
             Error::NoHystart { id, why } => write!(f, "{id} cannot start with {HYSTART:?}: {why}"),
@@ -245,10 +244,16 @@ impl Args {
 }
 
 impl Entry {
-    /// Every parameter that a scenario may give: the algorithm's own, then those of HyStart++, which all algorithms share. Some
-    /// algorithms refuse to start with it ([`Entry::refuses_hystart`]).
+    /// Every parameter that a scenario may give: the algorithm's own, then those that all algorithms share: the answer to a hint about
+    /// the path, and those of HyStart++. Some algorithms refuse to start with that ([`Entry::refuses_hystart`]).
     pub fn parameters(&self) -> impl Iterator<Item = &'static Param> + use<> {
-        self.params.iter().chain(hystart::PARAMS)
+        self.params.iter().chain(&[path_change::PARAM]).chain(hystart::PARAMS)
+    }
+
+    /// [`Entry::parameters`] without those that this algorithm refuses.
+    pub fn offered(&'static self) -> impl Iterator<Item = &'static Param> + use<> {
+        let refused = if self.refuses_hystart().is_some() { hystart::PARAMS.len() } else { 0 };
+        self.parameters().take(self.params.len() + 1 + hystart::PARAMS.len() - refused)
     }
 
     /// Why the algorithm, with its defaults, cannot start with HyStart++; `None` if it can.
@@ -256,6 +261,14 @@ impl Entry {
         let args = check(self, &[]).ok()?;
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
         (self.build)(&args, start).use_hystart(args.hystart()).err()
+    }
+}
+
+impl Entry {
+    /// Does the algorithm, with its defaults, use hints about the path?
+    pub fn uses_path_hints(&'static self) -> bool {
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
     }
 }
 
@@ -345,6 +358,9 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     } else if let Some(stray) = hystart::PARAMS.iter().skip(1).find(|p| args.given(p.name)) {
         return Err(Error::StrayConstant { name: stray.name });
     }
+    if args.is(PATH_CHANGE, RESET) {
+        built = Box::new(Anew::new(entry, args, built));
+    }
     Ok(built)
 }
 
@@ -415,7 +431,7 @@ mod tests {
         assert_eq!(refused("rono", "x", Value::Flag(true)), "no congestion controller is called \"rono\"");
         assert_eq!(
             refused("hswa", "A", Value::Number(1.0)),
-            "hswa has no parameter \"A\"; it takes ber, a, lg, eq4, slow_start"
+            "hswa has no parameter \"A\"; it takes ber, a, lg, eq4, path_change, slow_start"
         );
         for value in [Value::Number(1001.0), Value::Number(f64::NAN), Value::Flag(true)] {
             assert_eq!(refused("hswa", "a", value), "parameter a of hswa must be a number from 0 to 1000");

@@ -6,6 +6,7 @@ use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
 use crate::hystart::{Constants, Hystart};
+use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Time, whole};
 
@@ -74,6 +75,14 @@ pub trait Policy: Debug + Send {
 
     /// A rare event; the window may be changed.
     fn on_life(&mut self, _w: &mut Window, _flow: &Flow, _what: Life) {}
+
+    /// See [`Controller::on_path_change`]; the window may be changed.
+    fn on_path_change(&mut self, _w: &mut Window, _flow: &Flow, _change: &PathChange) {}
+
+    /// See [`Controller::wants_path_hints`].
+    fn wants_path_hints(&self) -> bool {
+        false
+    }
 
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
@@ -238,6 +247,15 @@ impl<P: Policy> Controller for Windowed<P> {
         }
         self.policy.on_life(&mut self.w, flow, what);
         self.settle();
+    }
+
+    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
+        self.policy.on_path_change(&mut self.w, flow, change);
+        self.settle();
+    }
+
+    fn wants_path_hints(&self) -> bool {
+        self.policy.wants_path_hints()
     }
 
     fn decision(&self) -> Decision {

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use bentpipe_cc::registry::{self, Entry, Kind, Value};
 use bentpipe_cc::{
-    Ack, Congestion, Controller, Decision, Flow, Life, Phase, Rate, RateSample, Recovery, Rtt, RttSample,
-    Span, Start, Time,
+    Ack, Congestion, Controller, Decision, Flow, Life, PathChange, Phase, Rate, RateSample, Recovery, Rtt,
+    RttSample, Span, Start, Time,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,6 +24,7 @@ enum Op {
     /// Undo to the decision that stood when the last episode began, or to an arbitrary one.
     Undo(Option<(u64, u64)>),
     Life(Life),
+    PathChange(PathChange),
     Mss(u32),
     Deadline,
 }
@@ -108,6 +109,8 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (bytes(), prop_oneof![Just(u64::MAX), bytes()]).prop_map(|before| Op::Undo(Some(before))),
         1 => Just(Op::Life(Life::IdleRestart)),
         2 => Just(Op::Life(Life::Recovered)),
+        2 => (nanos(), nanos())
+            .prop_map(|(ahead, dark)| Op::PathChange(PathChange { ahead: Span(ahead), dark: Span(dark) })),
         1 => (1..=65_535_u32).prop_map(Op::Mss),
         1 => Just(Op::Deadline),
     ]
@@ -143,7 +146,7 @@ fn values(entry: &Entry, places: &[f64]) -> Vec<(String, Value)> {
     if registry::starts_with_hystart(&all) && registry::build(entry.id, &all, start).is_ok() {
         return all;
     }
-    let own = |name: &str| entry.params.iter().any(|param| param.name == name);
+    let own = |name: &str| name == "path_change" || entry.params.iter().any(|param| param.name == name);
     all.into_iter().filter(|(name, _)| own(name)).collect()
 }
 
@@ -198,6 +201,7 @@ impl Run {
                 self.cc.on_undo(&self.flow, &before);
             }
             Op::Life(what) => self.cc.on_life(&self.flow, *what),
+            Op::PathChange(change) => self.cc.on_path_change(&self.flow, change),
             Op::Mss(mss) => {
                 self.flow.mss = *mss;
                 self.cc.on_life(&self.flow, Life::MssChanged);
@@ -293,7 +297,7 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
                 }
                 // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.
                 Op::Life(Life::Recovered) if entry.id.ends_with("westwood-plus") => false,
-                Op::Life(_) | Op::Deadline => idle,
+                Op::Life(_) | Op::PathChange(_) | Op::Deadline => idle,
                 Op::Congestion(_) | Op::Undo(_) | Op::Mss(_) => false,
             };
             let after = run.cc.decision().cwnd;

@@ -7,7 +7,8 @@
 //! fuzzer calls with arbitrary text: it reads and plans first, and plays what is left within bounded time and memory.
 //!
 //! What differs from packetdrill: there is no handshake to play (its lines only say which options hold), no teardown (a script
-//! ends where it closes), no data in both directions, and the PSH flag and the window that we advertise are not compared.
+//! ends where it closes), no data in both directions, and the PSH flag is not compared. The window
+//! that we advertise is compared if `// bentpipe: receive_window=` says how many segments the buffer holds; `read` then empties it.
 
 mod expression;
 mod packet;

@@ -3,7 +3,7 @@
 //! The sender and the receiver count segments from 0, and byte 1 of a script is the first of segment 0. What we send has full
 //! segments, only the last may be shorter; what arrives at us has those into which the script cuts it.
 
-use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, MAX_BLOCKS, Options, Sack};
+use bentpipe_tcp::{AckSegment, Block, Data, LossRecovery, MAX_BLOCKS, Options, Reading, Sack};
 
 use super::expression::{self, Assertion};
 use super::packet::{Codepoint, Packet, TcpOptions, Way};
@@ -22,8 +22,8 @@ pub(crate) enum Action {
     Write(u64),
     /// The application has read up to this segment in all.
     Read(u64),
-    /// An acknowledgement arrives, echoing this timestamp of the script.
-    Ack(AckSegment, Option<u32>),
+    /// An acknowledgement arrives, echoing this timestamp of the script and telling this window in segments, if windows change.
+    Ack(AckSegment, Option<u32>, Option<u64>),
     /// A data segment arrives.
     Arrive(Data),
     /// These segments are sent, the first with this CWR flag, with this codepoint and this timestamp.
@@ -33,12 +33,15 @@ pub(crate) enum Action {
         codepoint: Option<Codepoint>,
         tsval: Option<u32>,
     },
-    /// This is acknowledged; `None` of the echo: any.
+    /// The closed window is probed, with the number before this segment's first byte.
+    ExpectProbe(u64),
+    /// This is acknowledged; `None` of the echo or of the window: any.
     ExpectAck {
         ack: u64,
         blocks: Option<Vec<Block>>,
         ece: bool,
         tsecr: Option<u32>,
+        window: Option<u64>,
     },
     Assert(Vec<Assertion>),
 }
@@ -131,11 +134,13 @@ pub(crate) fn plan(script: &Script, manner: Manner) -> Result<Plan, Error> {
     let grid = shake.grid(&writes, &arrivals)?;
     shake.agree(&mut settings, &grid);
     if sends {
-        settings.options.receive_window = receive_window(events, &shake, &grid)?;
+        (settings.options.receive_window, settings.options.reading) = receive_window(events, &shake, &grid)?;
     }
-    let timestamps = settings.options.timestamps;
+    let Options { timestamps, reading, .. } = settings.options;
+    let shift = if sends { shake.peer_shift() } else { shake.own_shift() };
+    let told = (reading == Reading::OnDemand).then_some(shift);
     let mut builder =
-        Builder { grid, sends, manner, read: 0, timestamps, skipped: (0, None), steps: Vec::new() };
+        Builder { grid, sends, manner, read: 0, timestamps, told, skipped: (0, None), steps: Vec::new() };
     for (n, event) in events.iter().enumerate() {
         builder.event(event, shake.is_part(n))?;
     }
@@ -257,6 +262,15 @@ impl<'a> Handshake<'a> {
         }
     }
 
+    /// Bits by which the windows that the peer tells are shifted (RFC 7323 section 2.2: if both offer it), and ours.
+    fn peer_shift(&self) -> u64 {
+        self.peer.options.wscale.filter(|_| self.offered.wscale.is_some()).unwrap_or(0).min(14)
+    }
+
+    fn own_shift(&self) -> u64 {
+        self.offered.wscale.filter(|_| self.peer.options.wscale.is_some()).unwrap_or(0).min(14)
+    }
+
     fn is_part(&self, event: usize) -> bool {
         self.lines.contains(&event)
     }
@@ -346,30 +360,29 @@ fn amount(line: usize, call: &Call) -> Result<u64, Error> {
     }
 }
 
-/// The window in segments, if it can bind. The sender's is constant.
-fn receive_window(events: &[Event], shake: &Handshake<'_>, grid: &Grid) -> Result<Option<u64>, Error> {
-    let scaled = shake.offered.wscale.is_some();
-    let shift = shake.peer.options.wscale.filter(|_| scaled).unwrap_or(0).min(14);
-    let mut first = None;
+/// The first window in segments, if it can bind, and whether it changes.
+fn receive_window(
+    events: &[Event],
+    shake: &Handshake<'_>,
+    grid: &Grid,
+) -> Result<(Option<u64>, Reading), Error> {
+    let shift = shake.peer_shift();
+    // An answer to our SYN is the peer's last word on it; a SYN is followed by an acknowledgement. Neither's window is scaled.
+    let mut first = shake.peer.window.filter(|_| shake.peer.has('.'));
     for event in events {
         let Body::Packet(packet) = &event.body else { continue };
         let (Way::In, Some(window), false) = (packet.way, packet.window, packet.has('S')) else { continue };
         let window = window << shift;
         let known = *first.get_or_insert(window);
         if window != known && window.min(known) < grid.total {
-            return Err(Error::refused(
-                event.line,
-                format!(
-                    "the receive window changes from {known} to {window} bytes and could bind; here it is constant"
-                ),
-            ));
+            return Ok((Some(known / grid.unit), Reading::OnDemand));
         }
     }
     let binding = first.filter(|&w| w < grid.total).map(|w| w / grid.unit);
     if binding == Some(0) {
-        return Err(Error::refused(shake.line, "a receive window of less than a segment"));
+        return Err(Error::refused(shake.line, "a receive window that is always less than a segment"));
     }
-    Ok(binding)
+    Ok((binding, Reading::AtOnce))
 }
 
 struct Builder {
@@ -378,6 +391,8 @@ struct Builder {
     manner: Manner,
     read: u64,
     timestamps: bool,
+    /// If windows change: bits by which those of the script are shifted.
+    told: Option<u64>,
     skipped: (usize, Option<Error>),
     steps: Vec<Step>,
 }
@@ -454,7 +469,13 @@ impl Builder {
                 }
                 seg.sack = sack;
                 seg.ece = packet.has('E');
-                Ok(Action::Ack(seg, stamps.map(|(_, ecr)| ecr)))
+                let window = self.told.map(|shift| match packet.window {
+                    Some(window) => Ok((window << shift) / self.grid.unit),
+                    None => {
+                        Err(Error::refused(line, "an acknowledgement without win, where the window changes"))
+                    }
+                });
+                Ok(Action::Ack(seg, stamps.map(|(_, ecr)| ecr), window.transpose()?))
             }
             (true, Way::Out, true) => Ok(Action::ExpectData {
                 segments: self.grid.block(line, (packet.seq, packet.end))?,
@@ -485,7 +506,14 @@ impl Builder {
                     blocks: if packet.options.any { None } else { Some(blocks?) },
                     ece: packet.has('E'),
                     tsecr: stamps.map(|(_, ecr)| ecr),
+                    window: self
+                        .told
+                        .zip(packet.window)
+                        .map(|(shift, w)| (w << shift) / self.grid.longest.max(1)),
                 })
+            }
+            (true, Way::Out, false) if self.told.is_some() => {
+                Ok(Action::ExpectProbe(self.grid.segment(line, packet.seq.saturating_add(1))?))
             }
             (false, Way::In, false) => Err(Error::refused(line, "a segment without data to a receiver")),
             (true, Way::Out, false) => {

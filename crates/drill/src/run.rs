@@ -21,7 +21,8 @@ const NO_SSTHRESH: i64 = 0x7fff_ffff;
 #[derive(Clone, Copy, Debug)]
 enum Left {
     Data(Data),
-    Ack(AckSegment),
+    /// And its window in segments, if it changes.
+    Ack(AckSegment, Option<u64>),
 }
 
 /// Plays `plan`.
@@ -94,9 +95,24 @@ impl<'a> Player<'a> {
             }
             return Ok(());
         }
-        if let Action::ExpectAck { ack, blocks, ece, tsecr } = &step.action {
-            let got = self.next_ack(step, from, to, *ack)?;
+        if let Action::ExpectProbe(seq) = step.action {
+            let expected = format!("the probe {}", self.plan.grid.byte(seq) - 1);
+            match self.next_left(step, from, to, &expected)? {
+                Left::Data(data) if data.probe && data.seq == seq => {}
+                left => return Err(self.other(step, &expected, &left)),
+            }
+            self.compared += 1;
+            return Ok(());
+        }
+        if let Action::ExpectAck { ack, blocks, ece, tsecr, window } = &step.action {
+            let (got, told) = self.next_ack(step, from, to, *ack)?;
             self.compare_ack(step, &got, *ack, blocks.as_deref(), *ece, *tsecr)?;
+            if let (Some(want), Some(told)) = (window, told)
+                && *want != told
+            {
+                let came = format!("a window of {told} segments instead of {want}");
+                return Err(Error::differs(step.line, format!("{}\n  came: {came}", step.source)));
+            }
             self.compared += 1;
             return Ok(());
         }
@@ -127,7 +143,7 @@ impl<'a> Player<'a> {
 
     fn act(&mut self, step: &Step) -> Result<(), Error> {
         match &step.action {
-            Action::Pass | Action::ExpectData { .. } | Action::ExpectAck { .. } => {}
+            Action::Pass | Action::ExpectData { .. } | Action::ExpectProbe(_) | Action::ExpectAck { .. } => {}
             Action::Clock(val) => self.stamps.push((*val, self.micros())),
             Action::Write(bytes) => {
                 if !core::mem::replace(&mut self.started, true) {
@@ -149,17 +165,23 @@ impl<'a> Player<'a> {
                         format!("{}\n  expected: {segments} segments to read\n  came: {got}", step.source),
                     ));
                 }
+                let update = self.receiver.read(*segments);
+                self.acknowledge(update);
             }
-            Action::Ack(seg, ecr) => {
+            Action::Ack(seg, ecr, window) => {
                 let tsecr = ecr.map_or(0, |ecr| self.own_stamp(ecr));
                 if self.started {
-                    self.sender.on_ack(self.now, &AckSegment { tsecr, ..*seg });
+                    let seg = AckSegment { tsecr, ..*seg };
+                    match window {
+                        Some(window) => self.sender.on_windowed_ack(self.now, &seg, *window),
+                        None => self.sender.on_ack(self.now, &seg),
+                    };
                     self.drain(step.line)?;
                 }
             }
             Action::Arrive(data) => {
                 let answer = self.receiver.on_data(self.now, data);
-                self.left.extend(answer.map(|ack| (self.now, Left::Ack(ack))));
+                self.acknowledge(answer);
             }
             Action::Assert(assertions) => {
                 for a in assertions {
@@ -241,13 +263,18 @@ impl<'a> Player<'a> {
     /// The timers of `due`.
     fn expire(&mut self, line: usize, due: Time) -> Result<(), Error> {
         self.now = self.now.max(due);
-        if let Some(ack) = self.receiver.on_deadline(self.now) {
-            self.left.push_back((self.now, Left::Ack(ack)));
-        }
+        let ack = self.receiver.on_deadline(self.now);
+        self.acknowledge(ack);
         if self.started && self.sender.deadline().is_some_and(|t| t <= self.now) {
             self.sender.on_deadline(self.now);
         }
         self.drain(line)
+    }
+
+    /// The receiver sends an acknowledgement, if there is one.
+    fn acknowledge(&mut self, ack: Option<AckSegment>) {
+        let window = self.receiver.window();
+        self.left.extend(ack.map(|ack| (self.now, Left::Ack(ack, window))));
     }
 
     /// All that the sender may send now.
@@ -309,10 +336,16 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn next_ack(&mut self, step: &Step, from: Time, to: Time, ack: u64) -> Result<AckSegment, Error> {
+    fn next_ack(
+        &mut self,
+        step: &Step,
+        from: Time,
+        to: Time,
+        ack: u64,
+    ) -> Result<(AckSegment, Option<u64>), Error> {
         let expected = format!("ack {}", self.plan.grid.byte(ack));
         match self.next_left(step, from, to, &expected)? {
-            Left::Ack(ack) => Ok(ack),
+            Left::Ack(ack, window) => Ok((ack, window)),
             left => Err(self.other(step, &expected, &left)),
         }
     }
@@ -359,7 +392,7 @@ impl<'a> Player<'a> {
         if let Some(tsecr) = tsecr {
             want += &format!(", echo {tsecr}");
         }
-        Err(self.other(step, &want, &Left::Ack(*got)))
+        Err(self.other(step, &want, &Left::Ack(*got, None)))
     }
 
     /// The timestamp of `data` is `val` by the script's clock, which ticks in milliseconds.
@@ -407,6 +440,7 @@ impl<'a> Player<'a> {
 
     fn describe(&self, at: Time, left: &Left) -> String {
         let what = match left {
+            Left::Data(data) if data.probe => format!("the probe {}", self.plan.grid.byte(data.seq) - 1),
             Left::Data(data) => {
                 let grid = &self.plan.grid;
                 let mut text = format!("segment {}:{}", grid.byte(data.seq), grid.byte(data.seq + 1));
@@ -418,7 +452,7 @@ impl<'a> Player<'a> {
                 }
                 text
             }
-            Left::Ack(ack) => {
+            Left::Ack(ack, _) => {
                 let mut text = self.describe_ack(ack.ack, ack.sack.blocks(), ack.ece);
                 if self.plan.options.timestamps {
                     text += &format!(", echo {}", ack.tsecr);

@@ -2,7 +2,7 @@
 //! by comments of our own, `// bentpipe: cc=reno initial_window=4 prr=off`. What is not understood is refused by name.
 
 use bentpipe_cc::{Span, registry};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use super::Error;
 
@@ -235,6 +235,10 @@ impl Settings {
             "cc" => return self.controller(line, value),
             "initial_window" => options.initial_window = segments()?,
             "initial_ssthresh" => options.initial_ssthresh = segments()?,
+            // The receive buffer of an application that reads when the script says so.
+            "receive_window" => {
+                (options.receive_window, options.reading) = (Some(segments()? as u64), Reading::OnDemand);
+            }
             "recovery" => {
                 options.recovery = match value {
                     "reno" => LossRecovery::Reno,
@@ -281,8 +285,8 @@ impl Settings {
                 return Err(Error::refused(
                     line,
                     format!(
-                        "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, recovery, \
-                         newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, limited_transmit, pacing, \
+                        "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, \
+                         receive_window, recovery, newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, limited_transmit, pacing, \
                          delayed_ack, initial_rto, rto, min_rto, max_rto and granularity"
                     ),
                 ));

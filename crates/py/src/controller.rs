@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Phase, Rate, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, PathChange, Phase, Rate, Start, Time,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::intern;
@@ -22,6 +22,8 @@ pub(crate) struct PyController {
     flow: String,
     mss: f64,
     decision: Decision,
+    /// Does the class define `on_path_change`?
+    hinted: bool,
     failure: Failure,
 }
 
@@ -50,7 +52,8 @@ impl PyController {
         let object = made.map_err(|error| call.raised(error))?;
         let mss = f64::from(start.mss);
         let decision = read(object.bind(py), mss, &call)?;
-        Ok(Box::new(Self { object, flow: flow.to_owned(), mss, decision, failure }))
+        let hinted = object.bind(py).hasattr("on_path_change")?;
+        Ok(Box::new(Self { object, flow: flow.to_owned(), mss, decision, hinted, failure }))
     }
 
     fn told<'py>(&'py self, py: Python<'py>, method: &'static str, flow: &Flow) -> Call<'py> {
@@ -227,6 +230,20 @@ impl Controller for PyController {
         self.call("on_life", flow, |object| {
             call_optional(object, "on_life", (flow_dict(object.py(), flow)?, what))
         });
+    }
+
+    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
+        self.call("on_path_change", flow, |object| {
+            let py = object.py();
+            let d = PyDict::new(py);
+            d.set_item(intern!(py, "ahead_s"), change.ahead.secs())?;
+            d.set_item(intern!(py, "dark_s"), change.dark.secs())?;
+            call_optional(object, "on_path_change", (flow_dict(py, flow)?, d))
+        });
+    }
+
+    fn wants_path_hints(&self) -> bool {
+        self.hinted
     }
 
     fn decision(&self) -> Decision {

@@ -2,6 +2,7 @@
 
 mod controller;
 mod failure;
+mod orbit;
 mod reminder;
 
 use std::collections::BTreeMap;
@@ -53,12 +54,11 @@ fn queues() -> String {
 
 fn entry(e: &'static registry::Entry) -> serde_json::Value {
     let refused = e.refuses_hystart();
-    let offered = e.parameters().take(if refused.is_some() { e.params.len() } else { usize::MAX });
-    let params: Vec<_> = offered.enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
+    let params: Vec<_> = e.offered().enumerate().map(|(i, p)| param(p, i >= e.params.len())).collect();
     json!({
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
-        "refuses_hystart": refused,
+        "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
         },
@@ -147,6 +147,9 @@ fn link_columns<'py>(py: Python<'py>, trace: LinkTrace) -> PyResult<Bound<'py, P
     out.set_item("queue_packets", PyArray1::from_vec(py, trace.queue_packets))?;
     out.set_item("delivered_packets", PyArray1::from_vec(py, trace.delivered_packets))?;
     out.set_item("dropped_packets", PyArray1::from_vec(py, trace.dropped_packets))?;
+    out.set_item("rate_bps", PyArray1::from_vec(py, trace.rate_bps))?;
+    out.set_item("delay_s", PyArray1::from_vec(py, trace.delay_s))?;
+    out.set_item("handovers", PyArray1::from_vec(py, trace.handovers))?;
     Ok(out)
 }
 
@@ -369,5 +372,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
     m.add_function(wrap_pyfunction!(run_many, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
+    m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
     Ok(())
 }

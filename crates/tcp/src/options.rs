@@ -43,6 +43,18 @@ pub enum NewRenoExit {
     Ssthresh,
 }
 
+/// How the receiving application reads what has arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// At once: the receive window is constant.
+    #[default]
+    AtOnce,
+    /// At this rate, in bits per second of payload. The window is the rest of the buffer: RFC 9293 section 3.8.6.
+    Paced(u64),
+    /// When the owner of the receiver says so: [`Receiver::read`](crate::Receiver::read).
+    OnDemand,
+}
+
 /// Options of one connection, both ends. Sizes in bytes, windows in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -60,6 +72,8 @@ pub struct Options {
     pub initial_ssthresh: f64,
     /// Receive window in segments; `None` never binds.
     pub receive_window: Option<u64>,
+    /// How the receiving application reads. Unless it does so at once, `receive_window` is the size of its buffer.
+    pub reading: Reading,
     /// Loss recovery.
     pub recovery: LossRecovery,
     /// RACK (RFC 8985 section 6): the times of sending show the losses, instead of three segments SACKed above; needs SACK.
@@ -125,6 +139,7 @@ impl Options {
             initial_window: 1.0,
             initial_ssthresh: f64::INFINITY,
             receive_window: None,
+            reading: Reading::AtOnce,
             recovery: LossRecovery::Sack,
             rack: false,
             tlp: false,

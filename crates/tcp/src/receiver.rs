@@ -3,17 +3,20 @@
 //! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates: RFC 2883 section 4. ECN echo: RFC
 //! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
+mod reading;
+
 use bentpipe_cc::{Span, Time};
 
 use crate::bits::Bits;
 use crate::options::{LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
+use reading::Reader;
 
 /// Segments further ahead than this lie outside any window and are dropped.
 const MAX_WINDOW: u64 = 1 << 27;
 
-/// The receiver of one connection. Its application reads at once, so the receive window's right edge only depends on
-/// `next`.
+/// The receiver of one connection. As a rule its application reads at once, so that the receive window is constant; `receiver/reading.rs`
+/// has the applications that take their time.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Receiver {
@@ -37,6 +40,8 @@ pub struct Receiver {
     delay: Option<Span>,
     /// The segments received out of order, once there have been any.
     out_of_order: Option<Box<OutOfOrder>>,
+    /// The application, unless it reads at once.
+    reader: Option<Box<Reader>>,
 }
 
 /// Segments received out of order.
@@ -54,6 +59,7 @@ impl Receiver {
             next: 0,
             high: 0,
             out_of_order: None,
+            reader: Reader::new(options),
             out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
@@ -74,12 +80,21 @@ impl Receiver {
     }
 
     /// When [`Receiver::on_deadline`] must be called.
+    #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        self.deadline
+        match &self.reader {
+            None => self.deadline,
+            Some(reader) => self.deadline.into_iter().chain(reader.due()).min(),
+        }
     }
 
     /// A data segment arrived. Returns the acknowledgement to send now, if any.
     pub fn on_data(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
+        if self.reader.is_some() { self.on_bounded_data(now, data) } else { self.take(now, data) }
+    }
+
+    /// A data segment for which there is room.
+    fn take(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if self.ecn {
             // RFC 3168 section 6.1.3: echo until CWR is seen; a new mark on the same segment starts again.
             self.echo = (self.echo && !data.cwr) || data.ce;
@@ -100,10 +115,10 @@ impl Receiver {
         }
     }
 
-    /// Is no segment missing? Only then may the next segment go to [`Receiver::on_next_in_order`].
+    /// Is no segment missing, and is there always room? Only then may the next segment go to [`Receiver::on_next_in_order`].
     #[inline]
     pub fn is_in_order(&self) -> bool {
-        self.out_of_order_count == 0
+        self.out_of_order_count == 0 && self.reader.is_none()
     }
 
     /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe. The
@@ -134,7 +149,7 @@ impl Receiver {
     /// the most frequent case while a segment is missing. The acknowledgement carries [`Receiver::sack_blocks`].
     #[inline]
     pub fn on_next_of_newest_run(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
-        let early = self.out_of_order.as_mut().filter(|_| self.sack)?;
+        let early = self.out_of_order.as_mut().filter(|_| self.sack && self.reader.is_none())?;
         let newest = &mut early.recent[0];
         let known = newest.start > self.next && newest.end == seq && self.high == seq;
         if !known || seq - self.next >= early.segments.capacity().min(MAX_WINDOW) {
@@ -164,8 +179,11 @@ impl Receiver {
         recent.iter().filter(told).copied()
     }
 
-    /// The delayed acknowledgement is due.
+    /// The delayed acknowledgement may be due, or the application may have read.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
+        if let Some(update) = self.read_on(now) {
+            return Some(update); // it tells what the delayed acknowledgement would
+        }
         (self.deadline? <= now).then(|| self.acknowledge(None))
     }
 
@@ -226,6 +244,9 @@ impl Receiver {
         self.unacked = 0;
         self.deadline = None;
         self.last_ack = self.next;
+        if let Some(reader) = &mut self.reader {
+            reader.tell();
+        }
         let mut ack =
             AckSegment { ack: self.next, sack: Sack::default(), tsecr: self.ts_recent, ece: self.echo };
         if repeated.is_some() || self.out_of_order_count > 0 {

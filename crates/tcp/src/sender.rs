@@ -15,13 +15,16 @@ mod detection;
 mod fast_path;
 mod opening;
 mod pacing;
+mod peer_window;
 mod recovery;
 mod recovery_fast_path;
 mod sending;
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Ack, Controller, Decision, Flow, Life, Phase, Rate, Recovery, RttSample, Span, Time};
+use bentpipe_cc::{
+    Ack, Controller, Decision, Flow, Life, PathChange, Phase, Rate, Recovery, RttSample, Span, Time,
+};
 
 use crate::limits::{Limit, Limits};
 use crate::options::{LossRecovery, Options};
@@ -34,6 +37,7 @@ use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
+use peer_window::PeerWindow;
 
 pub use application::ShortSegmentSent;
 pub use cached_decision::MAX_OUTSTANDING;
@@ -76,12 +80,14 @@ struct LastSack {
     option: SackOption,
 }
 
-/// AEN's probe (TCP-STAR section 3.3).
+/// AEN's probe (TCP-STAR section 3.3), or the probe of a closed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
     No,
     ToSend,
     Sent,
+    /// A probe of the closed receive window is to be sent.
+    OfWindow,
 }
 
 /// The sender of one connection. The fields of the fast path come first, in this order. With ten thousand connections most of the time
@@ -154,6 +160,8 @@ pub struct Sender {
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
     probe: Probe,
+    /// The peer's window, if it changes.
+    peer: Option<Box<PeerWindow>>,
     /// ECN: react again only when this is acknowledged.
     ecn_until: u64,
     app_limited_until: u64,
@@ -209,6 +217,7 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
+            peer: PeerWindow::new(&options),
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,
@@ -472,6 +481,9 @@ impl Sender {
             return;
         }
         if self.timer <= now {
+            if self.board.outstanding() == 0 {
+                return self.on_persist_timer(now);
+            }
             self.path = Path::Slow;
             self.limits.pass_as(now, self.decision.cwnd, Limit::Timeout);
             if self.options.aen && self.probe == Probe::No && self.flow.phase != Phase::Loss {
@@ -481,6 +493,26 @@ impl Sender {
                 self.on_timeout(true);
             }
         }
+    }
+
+    /// The host learns at `now` that the path changes hands, and tells the controller; [`Sender::poll`] then yields what may be sent.
+    pub fn on_path_change(&mut self, now: Time, change: &PathChange) {
+        if self.is_done() {
+            return; // nobody counts the time after that
+        }
+        self.path = Path::Slow;
+        if !self.is_done() {
+            self.limits.pass(now, self.decision.cwnd); // the life of a finished transfer is over
+        }
+        self.flow.now = now;
+        self.note_in_flight();
+        self.cc.on_path_change(&self.flow, change);
+        self.ask();
+    }
+
+    /// Does the controller use hints about the path?
+    pub fn wants_path_hints(&self) -> bool {
+        self.cc.wants_path_hints()
     }
 
     /// The next segment to send at `now`, or `None`: then something limits the sender until the next event.

@@ -304,6 +304,9 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
             _refuse(f"{key}.{option}", f"ns-2 has {json.dumps(wanted)} here, not {json.dumps(flow[option])}")
     if flow.get("newreno_exit") == "flight-size":
         _refuse(f"{key}.newreno_exit", 'ns-2 has "ssthresh" here (exit_recovery_fix_ is 0)')
+    for option in ("relay", "read_rate"):
+        if option in flow:
+            _refuse(f"{key}.{option}", "ns-2's receivers read at once, and no relay is built here")
     if "stop" in flow:
         _refuse(f"{key}.stop", "this script lets flows run to the end")
     if agent.timestamps is not None and flow["timestamps"] != agent.timestamps:

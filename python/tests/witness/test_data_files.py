@@ -16,6 +16,8 @@ import ns2_grid
 import ns2_queues
 import ns2_satellite
 import ns3_grid
+import orbit_paths
+import orbit_positions
 import pytest
 from closed_forms import DOCS
 from response_curves import CURVES
@@ -31,6 +33,8 @@ MODULES = {
     "ns2-queues": ns2_queues,
     "ns2-satellite": ns2_satellite,
     "ns3-grid": ns3_grid,
+    "orbit-paths": orbit_paths,
+    "orbit-positions": orbit_positions,
 }
 
 

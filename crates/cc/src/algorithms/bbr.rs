@@ -31,9 +31,11 @@
 //!  * ECN is ignored, as in Linux.
 
 use alloc::boxed::Box;
+use core::fmt::Debug;
 
 use crate::algorithms::model::{Aggregation, KeptWindow, LARGEST, Pacer, RoundMax, product, quantum, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::path_change::PathChange;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
@@ -47,29 +49,38 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "doi:10.1145/3012426.3022184",
     grade: Grade::A,
     params: &[
-        Param::number("startup_gain", 2.885, 1.0..=10.0)
-            .about("pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that"),
-        Param::number("probe_gain", 1.25, 1.0..=2.0)
-            .about("pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain"),
-        Param::number("cwnd_gain", 2.0, 1.0..=10.0)
-            .about("cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs"),
-        Param::number("bw_window", 10.0, 1.0..=1000.0)
-            .unit("rounds")
-            .about("BtlBw is the largest rate of this many rounds"),
-        Param::number("rtprop_window", 10.0, 0.1..=1e6)
+        STARTUP_GAIN,
+        PROBE_GAIN,
+        CWND_GAIN,
+        BW_WINDOW,
+        Param::number(RTPROP_WINDOW, 10.0, 0.1..=1e6)
             .unit("s")
             .about("PROBE_RTT after this time without a smaller RTT"),
-        Param::number("probe_rtt_time", 0.2, 0.0..=1e3)
-            .unit("s")
-            .about("shortest time with four segments in flight"),
-        Param::number("phase", -1.0, -1.0..=7.0)
-            .about("phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock"),
+        PROBE_RTT_TIME,
+        PHASE,
     ],
     sender: SenderOptions::NONE,
     colour: "#0072b2",
     marker: "o",
-    build: |args, start| Box::new(Bbr::new(args, start)),
+    build: |args, start| Box::new(Bbr::new(args, start, Plain)),
 };
+
+/// The parameters that algorithms built on this one share. [`RTPROP_WINDOW`] is the name of one whose default differs.
+pub(crate) const STARTUP_GAIN: Param = Param::number("startup_gain", 2.885, 1.0..=10.0)
+    .about("pacing and cwnd gain of STARTUP, 2 / ln 2; DRAIN paces at 1 / that");
+pub(crate) const PROBE_GAIN: Param = Param::number("probe_gain", 1.25, 1.0..=2.0)
+    .about("pacing gain of the first phase of PROBE_BW; the second has 2 - probe_gain");
+pub(crate) const CWND_GAIN: Param = Param::number("cwnd_gain", 2.0, 1.0..=10.0)
+    .about("cwnd in BDPs in PROBE_BW: room for delayed and aggregated ACKs");
+pub(crate) const BW_WINDOW: Param = Param::number("bw_window", 10.0, 1.0..=1000.0)
+    .unit("rounds")
+    .about("BtlBw is the largest rate of this many rounds");
+pub(crate) const RTPROP_WINDOW: &str = "rtprop_window";
+pub(crate) const PROBE_RTT_TIME: Param = Param::number("probe_rtt_time", 0.2, 0.0..=1e3)
+    .unit("s")
+    .about("shortest time with the small window of PROBE_RTT");
+pub(crate) const PHASE: Param = Param::number("phase", -1.0, -1.0..=7.0)
+    .about("phase of the first PROBE_BW cycle, 0 to 7 (1 is taken as 2); -1: from the clock");
 
 /// Phases of PROBE_BW.
 const PHASES: u64 = 8;
@@ -81,8 +92,9 @@ const FLOOR: u64 = 4;
 /// ACK aggregation is remembered for this many rounds (Linux: five to ten).
 const AGGREGATION_ROUNDS: f64 = 10.0;
 
+/// The mode of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(crate) enum Mode {
     Startup,
     Drain,
     /// With the phase of the cycle.
@@ -90,9 +102,57 @@ enum Mode {
     ProbeRtt,
 }
 
+/// What an algorithm on the model of BBR does otherwise. The defaults are BBR's own rules, and cost nothing.
+pub(crate) trait Extension: Debug + Send {
+    /// The window of PROBE_RTT in BDPs; four segments are the least.
+    const PROBE_RTT_GAIN: f64 = 0.0;
+    /// Is the last RTT of PROBE_RTT the new RTprop, though it may be longer?
+    const REMEASURES: bool = false;
+
+    /// Time has come to `now`; called first for each ACK.
+    fn pass(&mut self, _now: Time) {}
+    /// A rate sample in `mode`, with the RTT of its ACK; it may be the first of a round.
+    fn on_rate(&mut self, _mode: Mode, _begins_round: bool, _rate: u64, _rtt: Option<Span>) {}
+    /// The model is up to date with an ACK.
+    fn on_model(&mut self, _mode: Mode, _rtt: Option<Span>, _rtprop: Option<Span>) {}
+    /// Does PROBE_RTT begin? RTprop has `expired` or not.
+    fn begins_probe_rtt(&self, mode: Mode, expired: bool) -> bool {
+        expired && mode != Mode::ProbeRtt
+    }
+    /// PROBE_RTT is over. Begin with STARTUP again, with this BtlBw?
+    fn restarts_with(&self) -> Option<u64> {
+        None
+    }
+    /// STARTUP is over.
+    fn on_full(&mut self) {}
+    /// The rate for pacing and window, where the model says `btlbw`.
+    fn bw(&self, btlbw: u64) -> u64 {
+        btlbw
+    }
+    /// The pacing gain that probes.
+    fn probe_gain(&self, gain: f64) -> f64 {
+        gain
+    }
+    /// See [`Controller::on_path_change`].
+    fn on_path_change(&mut self, _flow: &Flow, _change: &PathChange) {}
+    /// See [`Controller::wants_path_hints`].
+    fn wants_path_hints(&self) -> bool {
+        false
+    }
+    /// See [`Controller::probe`].
+    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// BBR's own rules.
+#[derive(Debug)]
+pub(crate) struct Plain;
+
+impl Extension for Plain {}
+
 /// See the head of this file.
 #[derive(Debug)]
-pub(crate) struct Bbr {
+pub(crate) struct Bbr<E> {
+    extension: E,
     startup_gain: f64,
     probe_gain: f64,
     cwnd_gain: f64,
@@ -135,23 +195,25 @@ pub(crate) struct Bbr {
 /// A [`Bbr::target`] follows from these: gain, BtlBw, RTprop, pacing rate, and whether the phase probes.
 type TargetInputs = (f64, u64, Option<Span>, Rate, bool);
 
-impl Bbr {
-    fn new(args: &Args, start: Start) -> Self {
+impl<E: Extension> Bbr<E> {
+    /// The machine with an `extension`, and with the parameters of BBR in `args`.
+    pub(crate) fn new(args: &Args, start: Start, extension: E) -> Self {
         let mss = start.mss.max(1);
         let initial = times(start.initial_window.max(1.0), u64::from(mss));
-        let startup_gain = args.number("startup_gain");
-        let phase = args.number("phase");
+        let startup_gain = args.number(STARTUP_GAIN.name);
+        let phase = args.number(PHASE.name);
         Self {
+            extension,
             startup_gain,
-            probe_gain: args.number("probe_gain"),
-            cwnd_gain: args.number("cwnd_gain"),
-            rtprop_window: Span::from_secs(args.number("rtprop_window")),
-            probe_rtt_time: Span::from_secs(args.number("probe_rtt_time")),
+            probe_gain: args.number(PROBE_GAIN.name),
+            cwnd_gain: args.number(CWND_GAIN.name),
+            rtprop_window: Span::from_secs(args.number(RTPROP_WINDOW)),
+            probe_rtt_time: Span::from_secs(args.number(PROBE_RTT_TIME.name)),
             first_phase: (phase >= 0.0).then_some(phase as u64),
             mss,
             initial,
             mode: Mode::Startup,
-            bw: RoundMax::new(args.number("bw_window")),
+            bw: RoundMax::new(args.number(BW_WINDOW.name)),
             round: 0,
             round_mark: 0,
             rtprop: None,
@@ -180,7 +242,7 @@ impl Bbr {
         match self.mode {
             Mode::Startup => self.startup_gain,
             Mode::Drain => 1.0 / self.startup_gain,
-            Mode::ProbeBw(0) => self.probe_gain,
+            Mode::ProbeBw(0) => self.extension.probe_gain(self.probe_gain),
             Mode::ProbeBw(1) => 2.0 - self.probe_gain,
             Mode::ProbeBw(_) | Mode::ProbeRtt => 1.0,
         }
@@ -193,12 +255,14 @@ impl Bbr {
     /// `gain` BDPs plus the bytes that the ends hold up, and two segments more in the phase that probes: a gain of 1.25 is no
     /// whole segment on the smallest paths (Linux, `bbr_quantization_budget`).
     fn inflight(&self, gain: f64) -> u64 {
+        self.inflight_at(self.bw.get(), gain)
+    }
+
+    fn inflight_at(&self, bw: u64, gain: f64) -> u64 {
         let probe = if self.mode == Mode::ProbeBw(0) { self.segments(2) } else { 0 };
         match self.rtprop {
             None => self.initial,
-            Some(rtt) => {
-                times(gain, product(self.bw.get(), rtt)) + 3 * quantum(self.pacer.rate(), self.mss) + probe
-            }
+            Some(rtt) => times(gain, product(bw, rtt)) + 3 * quantum(self.pacer.rate(), self.mss) + probe,
         }
     }
 
@@ -210,10 +274,11 @@ impl Bbr {
             _ => self.startup_gain,
         };
         // Most ACKs change none of these. Without this memo `inflight` takes 11 % of the CPU time of a run with BBR, with it 1 %.
-        let of = (gain, self.bw.get(), self.rtprop, self.pacer.rate(), self.mode == Mode::ProbeBw(0));
+        let bw = self.extension.bw(self.bw.get());
+        let of = (gain, bw, self.rtprop, self.pacer.rate(), self.mode == Mode::ProbeBw(0));
         match self.last_target {
             Some((last, target)) if last == of => target,
-            _ => self.last_target.insert((of, self.inflight(gain))).1,
+            _ => self.last_target.insert((of, self.inflight_at(bw, gain))).1,
         }
     }
 
@@ -226,6 +291,7 @@ impl Bbr {
             self.round += 1;
             self.conserving = false;
         }
+        self.extension.on_rate(self.mode, round_start, sample.rate.0, ack.rtt.map(|rtt| rtt.latest));
         self.aggregation.add(flow, ack, self.round, self.bw.get(), self.cwnd);
         let short = sample.app_limited || sample.prior_delivered < self.small_until;
         if !short || sample.rate.0 >= self.bw.get() {
@@ -247,7 +313,9 @@ impl Bbr {
         let whole = flow.now.since(self.cycle_at) > self.rtprop.unwrap_or(Span::ZERO);
         let before = flow.in_flight.saturating_add(ack.acked).saturating_add(ack.lost);
         let next = match phase {
-            0 => whole && (ack.lost > 0 || before >= self.inflight(self.probe_gain)),
+            0 => {
+                whole && (ack.lost > 0 || before >= self.inflight(self.extension.probe_gain(self.probe_gain)))
+            }
             1 => whole || before <= self.inflight(1.0),
             _ => whole,
         };
@@ -265,6 +333,7 @@ impl Bbr {
 
     fn leave_startup(&mut self, flow: &Flow) {
         if self.mode == Mode::Startup && self.filled {
+            self.extension.on_full();
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain && flow.in_flight <= self.inflight(1.0) {
@@ -281,7 +350,7 @@ impl Bbr {
             self.rtprop = Some(rtt.min);
             self.rtprop_at = flow.now;
         }
-        if expired && !self.idle && self.mode != Mode::ProbeRtt {
+        if !self.idle && self.extension.begins_probe_rtt(self.mode, expired) {
             self.kept.save(self.cwnd, self.mode == Mode::ProbeRtt);
             self.mode = Mode::ProbeRtt;
             self.probe_rtt_end = None;
@@ -289,7 +358,7 @@ impl Bbr {
         if self.mode == Mode::ProbeRtt {
             self.small_until = flow.delivered.saturating_add(flow.in_flight);
             match self.probe_rtt_end {
-                None if flow.in_flight <= self.segments(FLOOR) => {
+                None if flow.in_flight <= self.probe_rtt_window() => {
                     self.probe_rtt_end = Some(flow.now + self.probe_rtt_time);
                     self.probe_rtt_round = false;
                     self.round_mark = flow.delivered;
@@ -298,6 +367,9 @@ impl Bbr {
                 Some(end) => {
                     self.probe_rtt_round |= round_start;
                     if self.probe_rtt_round && flow.now >= end {
+                        if let Some(rtt) = ack.rtt.filter(|_| E::REMEASURES) {
+                            self.rtprop = Some(rtt.latest);
+                        }
                         self.leave_probe_rtt(flow);
                     }
                 }
@@ -309,10 +381,24 @@ impl Bbr {
     fn leave_probe_rtt(&mut self, flow: &Flow) {
         self.rtprop_at = flow.now;
         self.cwnd = self.kept.back(self.cwnd);
+        if let Some(bw) = self.extension.restarts_with() {
+            self.bw.restart(self.round, bw);
+            (self.filled, self.full_bw, self.full_rounds) = (false, 0, 0);
+        }
         if self.filled {
             self.probe_bandwidth(flow);
         } else {
             self.mode = Mode::Startup;
+        }
+    }
+
+    /// The window of PROBE_RTT.
+    fn probe_rtt_window(&self) -> u64 {
+        match self.rtprop {
+            Some(rtt) if E::PROBE_RTT_GAIN > 0.0 => {
+                times(E::PROBE_RTT_GAIN, product(self.bw.get(), rtt)).max(self.segments(FLOOR))
+            }
+            _ => self.segments(FLOOR),
         }
     }
 
@@ -349,7 +435,7 @@ impl Bbr {
     }
 
     fn settle(&mut self) {
-        let most = if self.mode == Mode::ProbeRtt { self.segments(FLOOR) } else { LARGEST };
+        let most = if self.mode == Mode::ProbeRtt { self.probe_rtt_window() } else { LARGEST };
         self.cwnd = self.cwnd.clamp(self.segments(1), most);
     }
 
@@ -371,14 +457,17 @@ impl Bbr {
     }
 }
 
-impl Controller for Bbr {
+impl<E: Extension> Controller for Bbr<E> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.collapsed &= ack.acked == 0;
+        self.extension.pass(flow.now);
         let round_start = self.learn_rate(flow, ack);
         self.advance_cycle(flow, ack);
         self.leave_startup(flow);
         self.learn_rtt(flow, ack, round_start);
-        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), self.bw.get(), self.filled);
+        self.extension.on_model(self.mode, ack.rtt.map(|rtt| rtt.latest), self.rtprop);
+        let bw = self.extension.bw(self.bw.get());
+        self.pacer.follow(flow, self.cwnd, self.pacing_gain(), bw, self.filled);
         self.set_window(flow, ack);
     }
 
@@ -430,6 +519,14 @@ impl Controller for Bbr {
         self.settle();
     }
 
+    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
+        self.extension.on_path_change(flow, change);
+    }
+
+    fn wants_path_hints(&self) -> bool {
+        self.extension.wants_path_hints()
+    }
+
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.cwnd,
@@ -455,6 +552,7 @@ impl Controller for Bbr {
         emit("btlbw", self.bw.get() as f64);
         emit("rtprop", self.rtprop.map_or(f64::NAN, Span::secs));
         emit("pacing_gain", self.pacing_gain());
+        self.extension.probe(emit);
     }
 }
 

@@ -32,27 +32,27 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert: CUBIC for Fast and Long-Distance Networks, 2023",
     reference: "RFC 9438",
     grade: Grade::A,
-    params: &[
-        Param::choice("rules", &["rfc9438", "linux-2.6.22"]).about(
-            "the RFC's, or those of Linux 2.6.22 and of ns-2's module, with its c and beta unless given",
-        ),
-        Param::number("c", 0.4, 1e-3..=100.0)
-            .unit("segments/s^3")
-            .about("C of section 4.2: how fast the cubic function rises"),
-        Param::number("beta", 0.7, 0.1..=0.99)
-            .unit("1")
-            .about("beta_cubic of section 4.6: share of the window that stays after a loss"),
-        Param::number("beta_ecn", 0.7, 0.1..=0.99)
-            .unit("1")
-            .about("share of the window that stays after an ECN echo; beta unless given, 0.85 in RFC 8511"),
-        Param::flag("fast_convergence", true)
-            .about("section 4.7: give up W_max early when losses come below it"),
-    ],
+    params: &[RULES, C, BETA, BETA_ECN, FAST_CONVERGENCE],
     sender: SenderOptions::NONE,
     colour: "#000000",
     marker: "X",
     build: |args, start| Box::new(Windowed::new(Cubic::new(args), start)),
 };
+
+/// The parameters, which algorithms built on this one share.
+pub(crate) const RULES: Param = Param::choice("rules", &["rfc9438", "linux-2.6.22"])
+    .about("the RFC's, or those of Linux 2.6.22 and of ns-2's module, with its c and beta unless given");
+pub(crate) const C: Param = Param::number("c", 0.4, 1e-3..=100.0)
+    .unit("segments/s^3")
+    .about("C of section 4.2: how fast the cubic function rises");
+pub(crate) const BETA: Param = Param::number("beta", 0.7, 0.1..=0.99)
+    .unit("1")
+    .about("beta_cubic of section 4.6: share of the window that stays after a loss");
+pub(crate) const BETA_ECN: Param = Param::number("beta_ecn", 0.7, 0.1..=0.99)
+    .unit("1")
+    .about("share of the window that stays after an ECN echo; beta unless given, 0.85 in RFC 8511");
+pub(crate) const FAST_CONVERGENCE: Param =
+    Param::flag("fast_convergence", true).about("section 4.7: give up W_max early when losses come below it");
 
 /// Linux 2.6.22's estimate of the segments that an ACK is for, which sticks there.
 const LINUX_ACK_RATIO: f64 = 31.0 / 16.0;
@@ -74,8 +74,9 @@ struct CubicEpoch {
     lost: bool,
 }
 
+/// See the head of this file.
 #[derive(Debug)]
-struct Cubic {
+pub(crate) struct Cubic {
     /// `rules = "linux-2.6.22"`.
     linux_26: bool,
     c: f64,
@@ -87,10 +88,13 @@ struct Cubic {
     alpha: f64,
     undo: Option<CubicEpoch>,
     seen: Time,
+    /// Share of section 4.2's K that the next epoch takes. Always 1 with CUBIC itself.
+    pub(crate) k_share: f64,
 }
 
 impl Cubic {
-    fn new(args: &Args) -> Self {
+    /// CUBIC with the parameters in `args`.
+    pub(crate) fn new(args: &Args) -> Self {
         let linux_26 = args.is("rules", "linux-2.6.22");
         let number = |name, linux| if linux_26 && !args.given(name) { linux } else { args.number(name) };
         let beta = number("beta", 819.0 / 1024.0);
@@ -104,6 +108,7 @@ impl Cubic {
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             undo: None,
             seen: Time::default(),
+            k_share: 1.0,
         }
     }
 
@@ -122,7 +127,9 @@ impl Cubic {
         epoch.w_est = cwnd; // section 4.3
         epoch.prior.get_or_insert(cwnd); // section 4.10
         match epoch.w_max {
-            Some(w_max) if w_max > cwnd => epoch.k = libm::cbrt((w_max - cwnd) / self.c), // section 4.2, K
+            Some(w_max) if w_max > cwnd => {
+                epoch.k = self.k_share * libm::cbrt((w_max - cwnd) / self.c); // section 4.2, K
+            }
             _ => {
                 epoch.k = 0.0; // sections 4.8 and 4.10
                 epoch.w_max = Some(cwnd);

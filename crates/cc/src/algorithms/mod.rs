@@ -17,6 +17,7 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod leocc;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
@@ -24,6 +25,7 @@ mod model;
 #[cfg(test)]
 mod pipe;
 mod reno;
+mod satcp;
 mod scalable;
 mod scps;
 mod star;
@@ -59,6 +61,7 @@ pub(crate) const ALL: &[Entry] = &[
     jersey::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
+    satcp::ENTRY,
     reno::ENTRY,
     aimd::ENTRY,
     binomial::ENTRY,
@@ -76,6 +79,7 @@ pub(crate) const ALL: &[Entry] = &[
     yeah::ENTRY,
     bbr::ENTRY,
     bbr3::ENTRY,
+    leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
 ];

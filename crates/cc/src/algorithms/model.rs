@@ -145,6 +145,13 @@ impl RoundMax {
         self.max = self.best[0].1;
     }
 
+    /// Forgets all values but this one, as if it were measured in `round`.
+    pub(crate) fn restart(&mut self, round: u64, value: u64) {
+        self.best.clear();
+        self.best.push_back((round, value));
+        self.max = value;
+    }
+
     /// The maximum; 0 before the first value.
     pub(crate) fn get(&self) -> u64 {
         self.max

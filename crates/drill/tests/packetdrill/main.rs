@@ -35,7 +35,7 @@ scripts! {
     slow_start { byte_counting_up_to_two_segments, congestion_avoidance, ends_at_ssthresh, initial_window_of_rfc5681, initial_window_of_ten, nothing_grows_that_does_not_limit, one_segment_an_ack, one_segment_an_ack_after_a_timeout }
     timestamps { eifel_genuine, eifel_spurious, sample_of_a_retransmission }
     tlp { delayed_ack_of_one_segment, loss_repaired, new_data_first, repair_by_recovery, two_round_trips, without_a_sample }
-    window { receive_window_binds, scaled_window }
+    window { closed_window_is_probed, probe_of_what_is_written_later, receive_window_binds, receiver_tells_its_room, scaled_window, small_updates_wait, update_is_no_duplicate }
 }
 
 fn check(path: &str, text: &str) {

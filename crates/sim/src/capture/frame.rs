@@ -3,7 +3,7 @@
 //! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options determine the headers,
 //! whatever size the scenario gave them. The payload has the size that was simulated, and is zeros.
 
-use bentpipe_tcp::{LossRecovery, Options, Sack, Signal};
+use bentpipe_tcp::{LossRecovery, Options, Reading, Sack, Signal};
 use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
@@ -74,6 +74,11 @@ impl Connection {
         Self { options, total: bytes.unwrap_or(u64::MAX), window, scale, acked: 0, recent: 0 }
     }
 
+    /// Does the receive window change?
+    fn changes(&self) -> bool {
+        self.options.reading != Reading::AtOnce
+    }
+
     fn bytes(&self, segments: u64) -> u64 {
         segments.saturating_mul(u64::from(self.options.mss)).min(self.total)
     }
@@ -127,7 +132,7 @@ impl Conversation {
         let id = host.sent;
         host.sent = id.wrapping_add(1);
         let recent = self.tcp.as_ref().map_or(0, |tcp| tcp.recent);
-        Mark { id, ts: if back { (now.0 / 1000) as u32 } else { recent } }
+        Mark { id, ts: if back { (now.0 / 1000) as u32 } else { recent }, window: 0 }
     }
 
     /// A packet arrives at the other host.
@@ -150,15 +155,16 @@ impl Conversation {
         Some((from, from + u64::from(packet.size).saturating_sub(u64::from(tcp.options.header))))
     }
 
-    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other packets.
-    pub(crate) fn acknowledged(&self, packet: &Packet) -> Option<(u64, u64)> {
+    /// The byte that an acknowledgement expects next, and the right edge of its window; `None` for other packets. `told`: the window in
+    /// segments, if windows change.
+    pub(crate) fn acknowledged(&self, packet: &Packet, told: u64) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_ref()?;
         if !packet.has(ACK) || control::signal(packet).is_some() {
             return None;
         }
         let ack = tcp.bytes(unwrap(packet.seq, tcp.acked));
-        let window = tcp.options.receive_window.map_or(0, |w| w.saturating_mul(u64::from(tcp.options.mss)));
-        Some((ack, ack.saturating_add(window)))
+        let window = if tcp.changes() { told } else { tcp.options.receive_window.unwrap_or(0) };
+        Some((ack, ack.saturating_add(window.saturating_mul(u64::from(tcp.options.mss)))))
     }
 
     /// The bytes that a SACK block covers.
@@ -227,11 +233,15 @@ impl Conversation {
             Some(Signal::Fin) => (all, first_back),
             Some(Signal::FinAck) => (first_back, all.wrapping_add(1)),
             Some(Signal::LastAck) => (all.wrapping_add(1), first_back.wrapping_add(1)),
-            None => match (self.data(packet), self.acknowledged(packet)) {
+            None => match (self.data(packet), self.acknowledged(packet, mark.window.into())) {
                 (_, Some((ack, _))) => (first_back, first.wrapping_add(ack as u32)),
                 (Some((from, _)), None) => (first.wrapping_add(from as u32), first_back),
-                // AEN's probe: the first byte not acknowledged.
-                (None, None) => (first.wrapping_add(packet.seq.wrapping_mul(tcp.options.mss)), first_back),
+                // AEN's probe has the first byte not acknowledged; that of a closed window has no payload, and the number before.
+                (None, None) => {
+                    let before = u32::from(u32::from(packet.size) <= tcp.options.header);
+                    let byte = packet.seq.wrapping_mul(tcp.options.mss).wrapping_sub(before);
+                    (first.wrapping_add(byte), first_back)
+                }
             },
         };
         let signal = control::signal(packet);
@@ -241,6 +251,10 @@ impl Conversation {
         // A window in a segment with SYN is not scaled (RFC 7323 section 2.2).
         let window = match opens {
             true => (u64::from(tcp.window) << tcp.scale).min(0xFFFF) as u16,
+            false if packet.has(ACK) && tcp.changes() => {
+                let bytes = u64::from(mark.window).saturating_mul(u64::from(tcp.options.mss));
+                (bytes >> tcp.scale).min(0xFFFF) as u16
+            }
             false => tcp.window,
         };
         TcpHeader {
@@ -377,7 +391,8 @@ mod tests {
         let packet =
             Packet { seq: 69, size: 88 + 52, flags: ECT | CWR, ts: 0x0102_0304, ..Packet::default() };
         let mut bytes = Vec::new();
-        let length = conversation.write(&packet, &Sack::default(), Mark { id: 0xABCD, ts: 9 }, &mut bytes);
+        let length =
+            conversation.write(&packet, &Sack::default(), Mark { id: 0xABCD, ts: 9, window: 0 }, &mut bytes);
         assert_eq!((length, bytes.len()), (140, 52));
         assert_eq!(bytes[..2], [0x45, 0b10]); // version 4, five words; ECT(0)
         assert_eq!(bytes[2..8], [0, 140, 0xAB, 0xCD, 0x40, 0]); // length, identification, do not fragment

@@ -109,7 +109,10 @@ impl Tap {
     pub(crate) fn arrives(&mut self, now: Time, entity: u32, packet: &Packet, store: &mut SackStore) {
         self.entity = entity;
         let conversation = &mut self.conversations[packet.flow as usize];
-        if let (Some(trace), Some((ack, edge))) = (&mut self.segments, conversation.acknowledged(packet)) {
+        let told = store.window(packet.handle);
+        if let (Some(trace), Some((ack, edge))) =
+            (&mut self.segments, conversation.acknowledged(packet, told))
+        {
             note(trace, &mut self.losses, (now, entity));
             trace.push(now, packet.flow, SegmentEvent::Ack, ack, edge);
             for block in store.blocks(packet.handle).blocks() {

@@ -9,7 +9,7 @@ use crate::host::flow::{FlowState, Kind};
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
-use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
 
 /// Balances the books of a run that has come to its end.
 pub(crate) fn check(
@@ -31,7 +31,28 @@ pub(crate) fn check(
         goodput(plan, end, flow, flow_plan)?;
         ends(end, flow, flow_plan)?;
     }
+    for (pair, plans) in flows.windows(2).zip(plan.flows.windows(2)) {
+        if let [first, second] = pair {
+            relay(first, second, &plans[0].name)?;
+        }
+    }
     Ok(())
+}
+
+/// The buffer between two halves.
+fn relay(first: &FlowState, second: &FlowState, name: &str) -> Result<(), Breach> {
+    let (Some(Half::First), Kind::Tcp(first), Kind::Tcp(second)) = (first.half(), &first.kind, &second.kind)
+    else {
+        return Ok(());
+    };
+    let (got, out, sent) = (first.receiver.delivered(), second.sender.una(), second.sender.next());
+    let kept = first.receiver.unread();
+    let room = first.sender.options().receive_window.unwrap_or(u64::MAX);
+    let law = "what came to a relay has left it or is in its buffer";
+    let balanced = second.taken() == Some(got) && got == out + kept && sent <= got && kept <= room;
+    hold(law, balanced, || {
+        format!("flow {name}: {got} came, {out} left, {sent} sent on, {kept} kept where {room} have room")
+    })
 }
 
 /// The packets of each flow that are under way on links: data, then acknowledgements.
@@ -87,7 +108,7 @@ fn ends(end: Time, flow: &FlowState, flow_plan: &FlowPlan) -> Result<(), Breach>
         )
     })?;
     let law = "a transfer hands over all of its bytes and no more";
-    let done = tcp.sender.is_done() && flow.stop > end;
+    let done = tcp.is_complete() && flow.stop > end;
     hold(
         law,
         bytes.is_none_or(|b| tcp.delivered_bytes() <= b && (!done || tcp.delivered_bytes() == b)),

@@ -5,10 +5,12 @@ pub(crate) mod audit;
 mod classes;
 mod error;
 mod fast_path;
+mod hints;
 pub(crate) mod many;
 mod memory_bound;
 mod network;
 mod reference;
+mod relays;
 
 use bentpipe_cc::{Controller, Start};
 

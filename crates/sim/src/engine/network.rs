@@ -9,6 +9,7 @@ use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::classes;
 use crate::engine::error::RunError;
+use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
 use crate::host::flow::FlowState;
 use crate::host::sack_store::SackStore;
@@ -20,7 +21,7 @@ use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
-use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
 
 /// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
 pub const EVENTS_PER_LOOK: u64 = 1 << 6;
@@ -46,6 +47,7 @@ pub(super) struct Network {
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
+    pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
     pub(super) recorder: Recorder,
@@ -72,13 +74,17 @@ impl Network {
             directions.push(Direction::new(of, plan.seed, &name));
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
-        let mut flows = Vec::with_capacity(plan.flows.len());
+        let mut flows: Vec<FlowState> = Vec::with_capacity(plan.flows.len());
         for part in plan.flows.chunks(FLOWS_PER_LOOK) {
             if !watch(0.0) {
                 return Err(RunError::Interrupted);
             }
             for flow in part {
-                flows.push(host(plan, flow, supply)?);
+                let mut host = host(plan, flow, supply)?;
+                if let (Some(Half::Second), Some(first)) = (flow.half, flows.last()) {
+                    host.start = first.start;
+                }
+                flows.push(host);
             }
         }
         Ok(Self {
@@ -86,6 +92,7 @@ impl Network {
             end: Time(plan.duration.0),
             directions,
             classes,
+            hints: Hints::new(&plan.flows, &flows),
             flows,
             sacks: SackStore::default(),
             recorder: Recorder::new(plan),
@@ -166,8 +173,10 @@ impl Network {
             rate_bps: of.rate_bps,
             utilisation: direction.utilisation(end),
             delivered_packets: direction.counts.delivered,
-            dropped_queue: direction.counts.dropped_queue,
+            dropped_queue: direction.counts.dropped_queue - direction.thinned(),
             dropped_error: direction.counts.dropped_error,
+            thinned_acks: direction.thinned(),
+            repeated: direction.repeated(),
             marked: direction.counts.marked,
             queue_mean_packets: direction.queue_mean(end),
             queue_max_packets: direction.queue_max(),

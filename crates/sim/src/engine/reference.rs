@@ -33,6 +33,8 @@ enum Event {
     Receiver(u32),
     /// The application of a flow stops.
     Stop(u32),
+    /// The host of a sender learns that the path changes hands.
+    Hint(u32),
     /// The recorder takes a sample.
     Tick,
 }
@@ -84,6 +86,7 @@ impl Reference {
             if run.network.flows[f].stop < NEVER {
                 run.events.push(Reverse((run.network.flows[f].stop, Event::Stop(f as u32))));
             }
+            run.expect_hint(f);
         }
         run.events.extend(run.network.recorder.first_tick().map(|first| Reverse((first, Event::Tick))));
         run
@@ -111,6 +114,7 @@ impl Reference {
                 Event::Receiver(f) if self.comes_up(f, 1) => self.on_receiver_timer(f as usize),
                 Event::Arrival { .. } | Event::Sender(_) | Event::Receiver(_) => {} // it was moved
                 Event::Stop(f) => self.on_stop(f as usize),
+                Event::Hint(f) => self.on_hint(f as usize),
                 Event::Tick => self.on_tick(),
             }
             until_look -= 1;
@@ -211,6 +215,9 @@ impl Reference {
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
+                if let Some(second) = self.network.relay_data(self.now, f) {
+                    self.send(second, Cause::Arrival);
+                }
             }
         }
     }
@@ -222,6 +229,9 @@ impl Reference {
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
             self.send(f, Cause::Arrival);
+            if let Some(packet) = self.network.relay_room(f) {
+                self.depart(packet);
+            }
         }
     }
 
@@ -230,7 +240,13 @@ impl Reference {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind {
             tcp.on_control(self.now, packet);
-            if packet.has(ACK) { self.send(f, Cause::Arrival) } else { self.answer(f) }
+            if packet.has(ACK) {
+                return self.send(f, Cause::Arrival);
+            }
+            self.answer(f);
+            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+                self.send(second, Cause::Arrival);
+            }
         }
     }
 
@@ -301,6 +317,21 @@ impl Reference {
         {
             self.send(f, Cause::Timer);
         }
+    }
+
+    fn on_hint(&mut self, f: usize) {
+        if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind
+            && let Some(change) = self.network.hints.take(f)
+        {
+            tcp.sender.on_path_change(self.now, &change);
+            self.send(f, Cause::Timer);
+        }
+        self.expect_hint(f);
+    }
+
+    /// Schedules the next hint of flow `f`.
+    fn expect_hint(&mut self, f: usize) {
+        self.events.extend(self.network.hints.next(f).map(|at| Reverse((at, Event::Hint(f as u32)))));
     }
 
     fn on_tick(&mut self) {

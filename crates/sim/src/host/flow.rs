@@ -9,12 +9,15 @@ use bentpipe_tcp::{
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};
+use crate::host::cbr::Cbr;
 use crate::host::control;
+use crate::host::ends::Ends;
+use crate::host::relay::{Fed, Role};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
-use crate::resolve::plan::{FlowPlan, Source};
+use crate::resolve::plan::{FlowPlan, Half, Source};
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -26,29 +29,14 @@ pub(crate) const NEVER: Time = Time::MAX;
 #[repr(C)]
 pub(crate) struct Tcp {
     pub(crate) sender: Sender,
-    /// The ends of a connection that is opened and closed.
-    ends: Option<Box<(Active, Passive)>>,
+    /// What few connections need.
+    pub(super) ends: Option<Box<Ends>>,
     /// When the last byte was acknowledged.
-    done_at: Time,
+    pub(super) done_at: Time,
     rtts: Histogram,
     pub(crate) receiver: Receiver,
-    bytes: Option<u64>,
+    pub(super) bytes: Option<u64>,
     pub(crate) check: WindowCheck,
-}
-
-/// A constant-rate source, which does not react to the network.
-#[derive(Debug)]
-pub(crate) struct Cbr {
-    rate: u64,
-    pub(crate) size: u16,
-    on: u64,
-    off: u64,
-    begin: u64,
-    /// When the next packet is due, and the remainder of that time in 1/rate nanoseconds.
-    due: u64,
-    carry: u64,
-    /// When its last packet so far arrived.
-    last_arrival: Time,
 }
 
 /// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
@@ -84,12 +72,23 @@ pub(crate) struct FlowState {
 }
 
 impl Tcp {
-    pub(crate) fn new(options: &Arc<Options>, cc: Box<dyn Controller>, bytes: Option<u64>) -> Self {
+    /// The connection, or this half of one.
+    pub(crate) fn new(
+        options: &Arc<Options>,
+        cc: Box<dyn Controller>,
+        bytes: Option<u64>,
+        half: Option<Half>,
+    ) -> Self {
         let receiver = Receiver::new(options);
-        let ends = || Box::new((Active::new(options), Passive::new(options)));
+        let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
+        let written = if half == Some(Half::Second) { Some(0) } else { bytes };
+        let role = half.map(|half| match half {
+            Half::First => Role::First,
+            Half::Second => Role::Second(Fed::default()),
+        });
         Self {
-            ends: options.handshake.then(ends),
-            sender: Sender::new(options.clone(), cc, bytes),
+            ends: (opening.is_some() || role.is_some()).then(|| Box::new(Ends { opening, role })),
+            sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
             rtts: Histogram::default(),
@@ -119,15 +118,27 @@ impl Tcp {
             return true; // and not done
         }
         if self.done_at == NEVER && self.sender.is_done() {
-            self.done_at = now;
-            self.close();
+            self.settle(now);
         }
         false
+    }
+
+    /// Notes that all is done, if it is.
+    pub(super) fn settle(&mut self, now: Time) {
+        if self.is_complete() {
+            self.done_at = self.done_at.min(now);
+            if self.may_close() {
+                self.close();
+            }
+        }
     }
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
+        if self.sender.minds_windows() {
+            return self.on_windowed_ack(now, upto, packet, sacks);
+        }
         if let Some(option) = sacks.option(packet.handle)
             && !packet.has(ECE)
             && let Some(seq) = self.sender.newly_sacked(upto, option)
@@ -146,28 +157,44 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
+    /// An acknowledgement that tells a window of its own.
+    #[cold]
+    fn on_windowed_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let window = sacks.window(packet.handle);
+        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        sacks.take(packet.handle, &mut ack.sack);
+        if let Some(rtt) = self.sender.on_windowed_ack(now, &ack, window) {
+            self.rtts.add(rtt.0);
+        }
+        self.check.sender(&self.sender);
+    }
+
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
-        self.sender.stop();
-        if self.sender.is_done() {
-            self.done_at = self.done_at.min(now);
-            self.close();
+        if self.taken().is_some() {
+            self.stop_with(now);
+        } else {
+            self.sender.stop();
+            self.settle(now);
         }
         self.ends.is_some()
     }
 
     #[cold]
     fn close(&mut self) {
-        if let Some(ends) = &mut self.ends {
-            self.sender.close(&mut ends.0);
+        if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
+            self.sender.close(active);
         }
     }
 
     /// The flow starts.
     pub(crate) fn start(&mut self, now: Time) {
+        if self.taken().is_some() {
+            return self.begin(now); // and opens with the first half
+        }
         self.sender.start(now);
-        if let Some(ends) = &mut self.ends {
-            ends.0.open();
+        if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
+            active.open();
         }
     }
 
@@ -176,7 +203,7 @@ impl Tcp {
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
-            Some(ends) => ends.0.deadline().map_or(sender, |at| at.min(sender)),
+            Some(ends) => ends.active().and_then(Active::deadline).map_or(sender, |at| at.min(sender)),
             None => sender,
         }
     }
@@ -184,43 +211,45 @@ impl Tcp {
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
         self.sender.on_deadline(now);
-        if let Some(ends) = &mut self.ends {
-            ends.0.on_deadline(now);
+        if let Some(ends) = &mut self.ends
+            && let Some((active, _)) = &mut ends.opening
+        {
+            active.on_deadline(now);
         }
     }
 
     /// The control segment that the sending end has to send at `now`, at hop `hop`.
     #[inline]
     pub(crate) fn poll_end(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
-        let end = &mut self.ends.as_mut()?.0;
+        let end = &mut self.ends.as_mut()?.opening.as_mut()?.0;
         if end.is_quiet() {
             return None;
         }
         Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
     }
 
-    /// Is the sender on the fast path, with no control segment to send?
+    /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        self.sender.is_on_fast_path() && self.ends.as_ref().is_none_or(|ends| ends.0.is_quiet())
+        let quiet = |ends: &Ends| ends.role.is_none() && ends.active().is_none_or(Active::is_quiet);
+        self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
-        match &self.ends {
-            Some(ends) if !ends.0.is_open() => None,
-            _ => self.sender.poll(now),
-        }
+        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open());
+        if self.ends.as_deref().is_some_and(closed) { None } else { self.sender.poll(now) }
     }
 
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
     #[cold]
     pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
-        let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
+        let opening = self.ends.as_mut().and_then(|ends| ends.opening.as_mut());
+        let (Some((active, passive)), Some(signal)) = (opening, control::signal(packet)) else { return };
         let segment = Control { signal, ts: packet.ts };
         if !packet.has(ACK) {
-            ends.1.on_segment(now, segment);
-        } else if let Some(opened) = ends.0.on_segment(now, segment) {
+            passive.on_segment(now, segment);
+        } else if let Some(opened) = active.on_segment(now, segment) {
             self.sender.on_opened(now, &opened);
             if let Some(rtt) = opened.rtt {
                 self.rtts.add(rtt.0);
@@ -230,20 +259,21 @@ impl Tcp {
 
     /// When [`Tcp::on_receiver_deadline`] must be called.
     pub(crate) fn receiver_deadline(&self) -> Option<Time> {
-        earlier(self.receiver.deadline(), self.ends.as_ref().and_then(|ends| ends.1.deadline()))
+        let opening = self.ends.as_ref().and_then(|ends| ends.opening.as_ref());
+        earlier(self.receiver.deadline(), opening.and_then(|(_, passive)| passive.deadline()))
     }
 
     /// A timer of the receiving end may be due.
     pub(crate) fn on_receiver_deadline(&mut self, now: Time) -> Option<AckSegment> {
-        if let Some(ends) = &mut self.ends {
-            ends.1.on_deadline(now);
+        if let Some((_, passive)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
+            passive.on_deadline(now);
         }
         self.receiver.on_deadline(now)
     }
 
     /// The control segment that the receiving end has to send at `now`, at hop `hop`.
     pub(crate) fn answer(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
-        let segment = self.ends.as_mut()?.1.poll(now)?;
+        let segment = self.ends.as_mut()?.opening.as_mut()?.1.poll(now)?;
         Some(control::packet(segment, self.sender.options(), flow, hop))
     }
 
@@ -256,8 +286,10 @@ impl Tcp {
         hop: u32,
         sacks: &mut SackStore,
     ) -> bool {
-        if let Some(ends) = &mut self.ends {
-            ends.1.on_data(now);
+        if let Some(ends) = &mut self.ends
+            && let Some((_, passive)) = &mut ends.opening
+        {
+            passive.on_data(now);
         }
         if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_in_order()
         {
@@ -331,10 +363,15 @@ impl Tcp {
     /// The acknowledgement as a packet at hop `hop`.
     pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
-        if ack.sack.is_empty() {
-            return self.bare_packet(bare, flow, hop);
+        let mut packet = if ack.sack.is_empty() {
+            self.bare_packet(bare, flow, hop)
+        } else {
+            self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+        };
+        if let Some(window) = self.receiver.window() {
+            packet.handle = sacks.tell(packet.handle, window);
         }
-        self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
+        packet
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement with these SACK blocks, at least one.
@@ -348,7 +385,8 @@ impl Tcp {
         sacks: &mut SackStore,
     ) -> Packet {
         let (handle, count) = sacks.put(ack.ack, blocks);
-        Packet { handle, size: self.ack_size(count), ..self.bare_packet(ack, flow, hop) }
+        let bare = self.bare_packet(ack, flow, hop);
+        Packet { handle, size: self.ack_size(count), flags: bare.flags | SACK, ..bare }
     }
 
     /// As [`Tcp::ack_packet`], for an acknowledgement without SACK blocks.
@@ -367,39 +405,13 @@ fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     }
 }
 
-impl Cbr {
-    pub(crate) fn new(rate: u64, size: u16, on: u64, off: u64, start: Time) -> Self {
-        Self { rate: rate.max(1), size, on, off, begin: start.0, due: start.0, carry: 0, last_arrival: start }
-    }
-
-    /// When the next packet is due.
-    pub(crate) fn due(&self) -> Time {
-        Time(self.due)
-    }
-
-    /// A packet arrives at `at`.
-    pub(crate) fn on_data(&mut self, at: Time) {
-        self.last_arrival = self.last_arrival.max(at);
-    }
-
-    /// One packet leaves now; the next is due one packet time later, or when the next on-period begins.
-    pub(crate) fn send(&mut self) {
-        let work = u64::from(self.size) * 8 * 1_000_000_000 + self.carry;
-        self.due = self.due.saturating_add(work / self.rate);
-        self.carry = work % self.rate;
-        let period = self.on.saturating_add(self.off);
-        let into = (self.due - self.begin) % period.max(1);
-        if into >= self.on {
-            self.due = self.due.saturating_add(period - into);
-        }
-    }
-}
-
 impl FlowState {
     /// A flow of `plan` that starts at `start`.
     pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
-            (Source::Tcp { options, bytes, .. }, Some(cc)) => Kind::Tcp(Tcp::new(options, cc, *bytes)),
+            (Source::Tcp { options, bytes, .. }, Some(cc)) => {
+                Kind::Tcp(Tcp::new(options, cc, *bytes, plan.half))
+            }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
                 Kind::Cbr(Box::new(Cbr::new(*rate_bps, size, on.0, off.0, start)))
@@ -421,6 +433,14 @@ impl FlowState {
         }
     }
 
+    /// Which half of a relayed flow it is, if it is one.
+    pub(crate) fn half(&self) -> Option<Half> {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.half(),
+            Kind::Cbr(_) => None,
+        }
+    }
+
     /// The usual sizes on the wire of its data packets and of its acknowledgements.
     pub(crate) fn usual_sizes(&self) -> [u16; 2] {
         match &self.kind {
@@ -432,15 +452,14 @@ impl FlowState {
     /// All sizes that packets of its data and of its acknowledgements may have.
     pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
         let [mut there, back] = self.sizes_but_probes();
-        if let Kind::Tcp(tcp) = &self.kind
-            && tcp.sender.options().aen
-        {
-            there.push(tcp.data_size(1));
+        if let Kind::Tcp(tcp) = &self.kind {
+            there.extend(tcp.sender.options().aen.then(|| tcp.data_size(1)));
+            there.extend(tcp.sender.minds_windows().then(|| tcp.data_size(0)));
         }
         [there, back]
     }
 
-    /// The same without AEN's probes, which few connections ever send.
+    /// The same without probes, which few connections ever send.
     pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
         let [data, ack] = self.usual_sizes();
         let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
@@ -465,7 +484,10 @@ impl FlowState {
     /// Does its receiver send nothing but answers to packets, each when the packet comes?
     pub(crate) fn answers_at_once(&self) -> bool {
         match &self.kind {
-            Kind::Tcp(tcp) => tcp.ends.is_none() && tcp.sender.options().delayed_ack.is_none(),
+            Kind::Tcp(tcp) => {
+                let at_once = tcp.sender.options().delayed_ack.is_none() && !tcp.sender.minds_windows();
+                tcp.ends.is_none() && at_once
+            }
             Kind::Cbr(_) => true,
         }
     }
@@ -485,6 +507,7 @@ impl FlowState {
     pub(crate) fn report(&mut self, name: &str, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: name.to_string(),
+            half: self.half().map(Half::name),
             cc: cc.to_string(),
             start_s: self.start.secs(),
             goodput_bps: 0.0,

@@ -1,6 +1,9 @@
 //! The two ends of a flow.
 
 pub(crate) mod books;
+pub(crate) mod cbr;
 pub(crate) mod control;
+pub(crate) mod ends;
 pub(crate) mod flow;
+pub(crate) mod relay;
 pub(crate) mod sack_store;

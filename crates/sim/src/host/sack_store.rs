@@ -1,4 +1,4 @@
-//! SACK blocks of acknowledgements under way, and header fields that only a capture shows.
+//! SACK blocks of acknowledgements under way, receive windows that change, and header fields that only a capture shows.
 
 use bentpipe_tcp::{Block, Sack, SackOption};
 
@@ -9,6 +9,8 @@ pub(crate) struct Mark {
     pub(crate) id: u16,
     /// The other timestamp: TSval of an acknowledgement, TSecr of data.
     pub(crate) ts: u32,
+    /// The receive window that an acknowledgement tells, in segments, if it changes.
+    pub(crate) window: u32,
 }
 
 /// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
@@ -18,6 +20,8 @@ pub(crate) struct SackStore {
     free: Vec<u32>,
     /// The marks of the slots, if packets are captured.
     marks: Vec<Mark>,
+    /// The receive windows that acknowledgements tell, in segments, if any changes.
+    windows: Vec<u32>,
 }
 
 impl SackStore {
@@ -47,7 +51,21 @@ impl SackStore {
     /// The mark of a packet that has one.
     pub(crate) fn mark_of(&self, handle: u32) -> Mark {
         let slot = (handle as usize).wrapping_sub(1);
-        self.marks.get(slot).copied().unwrap_or_default()
+        let mark = self.marks.get(slot).copied().unwrap_or_default();
+        Mark { window: self.windows.get(slot).copied().unwrap_or(0), ..mark }
+    }
+
+    /// Gives an acknowledgement a receive window in segments; `handle` may be none yet. Returns the handle.
+    pub(crate) fn tell(&mut self, handle: u32, window: u64) -> u32 {
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.windows.resize(self.slots.len(), 0);
+        self.windows[handle as usize - 1] = u32::try_from(window).unwrap_or(u32::MAX);
+        handle
+    }
+
+    /// The receive window of an acknowledgement that has been given one.
+    pub(crate) fn window(&self, handle: u32) -> u64 {
+        self.mark_of(handle).window.into()
     }
 
     /// The blocks of a packet.

@@ -15,7 +15,7 @@ use crate::queue::at_departure::Class;
 impl Direction {
     /// [`Direction::push`] for a queue that decides at departure.
     pub(crate) fn push_scheduled(&mut self, now: Time, packet: Packet, class: Class) -> Push {
-        self.catch_up(now);
+        self.decide_until(now);
         let Some(scheduled) = self.scheduled() else { return Push::Taken };
         let before = scheduled.store.verdicts.dropped;
         scheduled.enqueue(now, packet, class);
@@ -24,24 +24,41 @@ impl Direction {
         if scheduled.is_idle() {
             self.transmit(now);
         }
-        self.count();
+        self.settle();
         if refused { Push::Dropped(Refusal::Full) } else { Push::Taken }
     }
 
     /// Makes the choices that were due by `now`.
     pub(crate) fn catch_up(&mut self, now: Time) {
+        self.decide_until(now);
+        self.settle();
+    }
+
+    fn decide_until(&mut self, now: Time) {
+        if self.link_layer().is_some() {
+            return self.work_until(now);
+        }
         if self.transmitter.rate == 0 {
-            self.catch_up_moving(now);
-            return self.count();
+            return self.catch_up_moving(now);
         }
         while self.free_at() <= now && self.scheduled().is_some_and(|s| !s.is_idle()) {
             self.transmit(self.free_at());
+        }
+    }
+
+    /// All that was due has been decided.
+    fn settle(&mut self) {
+        if self.link_layer().is_some() {
+            self.plan_wake();
         }
         self.count();
     }
 
     /// The transmitter is free at `now` and takes the next packet.
     pub(super) fn transmit(&mut self, now: Time) {
+        if self.link_layer().is_some() {
+            return self.choose(now);
+        }
         let Some(mut packet) = self.scheduled().and_then(|s| s.dequeue(now)) else { return };
         match self.transit(now, &mut packet) {
             Transit::Arrives(at) => self.keep_in_place(at, &packet),

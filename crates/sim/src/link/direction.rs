@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::{Span, Time};
 
 use crate::link::backlog::Backlog;
+use crate::link::link_layer::LinkLayer;
 use crate::link::loss::LossModel;
 use crate::link::moving::Moving;
 use crate::link::packet::{CE, LOST, Packet};
@@ -178,7 +179,11 @@ impl Direction {
         };
         let mut bytes = matches!(room, Room::Bytes(_));
         let stream = Stream::new(seed, &format!("{name}/{}", plan.discipline.kind()));
-        let mut admission = match plan.discipline.plan().start(plan.queue, plan.rate_bps, stream) {
+        let mut rule = plan.discipline.plan().start(plan.queue, plan.rate_bps, stream);
+        if !plan.link_layer.is_plain() {
+            rule = rule.at_departure(plan.queue, plan.rate_bps);
+        }
+        let mut admission = match rule {
             Rule::DropTail => None,
             Rule::OnArrival(rule) => {
                 bytes |= rule.counts_bytes();
@@ -187,7 +192,7 @@ impl Direction {
             Rule::AtDeparture(rule) => {
                 // A packet that is handed over has waited already.
                 (room, bytes) = (Room::Packets(u64::MAX), false);
-                Some(Admission::Scheduled(Box::new(Scheduled::new(rule))))
+                Some(Admission::Scheduled(Box::new(Scheduled::new(rule, &plan.link_layer))))
             }
         };
         let moving = plan.line.clone().map(|line| Box::new(Moving::new(line)));
@@ -266,8 +271,8 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake, it may also be an instant at which a packet is
-    /// chosen and none comes out.
+    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake or a link layer decides, it may also be an instant
+    /// at which a packet is chosen and none comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
@@ -307,6 +312,7 @@ impl Direction {
             constant: constant.then(|| Span(time.saturating_add(self.delay))),
         };
         let promises = self.promises_moving(size, promises);
+        let promises = self.peek_link_layer().map_or(promises, |layer| layer.promises(promises));
         #[cfg(test)]
         let promises =
             if self.is_opaque { Promises { in_order: false, constant: None, ..promises } } else { promises };
@@ -334,25 +340,20 @@ impl Direction {
         }
     }
 
-    /// Most packets that have waited.
-    pub(crate) fn queue_max(&self) -> u64 {
-        match self.room {
-            Room::Ahead(_) => self.counts.most.div_ceil(self.transmitter.time_alike()),
-            Room::Packets(_) | Room::Bytes(_) => self.counts.most,
-        }
-    }
-
-    /// `count` packets of `size` bytes have passed as [`Promises::constant`] says. `delivered`: they have also left the far end.
-    pub(crate) fn book_constant(&mut self, size: u16, count: u64, delivered: bool) {
-        self.counts.offered += count;
-        self.counts.delivered += if delivered { count } else { 0 };
-        self.transmitter.busy += count * self.transmitter.time(size).0;
-    }
-
     /// The packets that wait in a queue that decides at departure.
     pub(crate) fn scheduled(&mut self) -> Option<&mut Scheduled> {
         match self.behaviour.as_deref_mut() {
             Some(Behaviour { admission: Admission::Scheduled(scheduled), .. }) => Some(scheduled),
+            _ => None,
+        }
+    }
+
+    /// The link layer, if it does more than to send packets one after the other.
+    pub(super) fn peek_link_layer(&self) -> Option<&LinkLayer> {
+        match self.behaviour.as_deref() {
+            Some(Behaviour { admission: Admission::Scheduled(scheduled), .. }) => {
+                scheduled.link_layer.as_deref()
+            }
             _ => None,
         }
     }
@@ -497,13 +498,28 @@ impl Direction {
             self.wait(now, begin, packet.size);
         }
         let sent = self.transmitter.send(begin, packet.size);
-        let mut lost = false;
-        for loss in &mut self.losses {
-            lost |= loss.strikes(Time(sent), packet.size);
-        }
+        let lost = self.is_struck(Time(sent), packet.size);
         self.counts.dropped_error += u64::from(lost);
         let arrival = self.arrival_of(sent);
         if lost { Transit::Lost(arrival) } else { Transit::Arrives(arrival) }
+    }
+
+    /// Is a packet whose transmission ends at `sent` lost on the channel?
+    pub(super) fn is_struck(&mut self, sent: Time, size: u16) -> bool {
+        let mut lost = false;
+        for loss in &mut self.losses {
+            lost |= loss.strikes(sent, size);
+        }
+        lost
+    }
+
+    /// Forgets the instant that [`Direction::next`] gives if no packet comes out then. True if so.
+    pub(super) fn cancel_wake(&mut self) -> bool {
+        let wakes = self.under_way.front().is_some_and(|slot| slot.packet.size == 0);
+        if wakes {
+            self.under_way.pop_front();
+        }
+        wakes
     }
 
     /// A packet that comes at `now` waits until `begin`.
@@ -516,7 +532,7 @@ impl Direction {
 
     /// When a packet that is sent at `sent` reaches the far end.
     #[inline(always)]
-    fn arrival_of(&self, sent: u64) -> Time {
+    pub(super) fn arrival_of(&self, sent: u64) -> Time {
         Time(sent.saturating_add(self.delay))
     }
 
@@ -553,44 +569,11 @@ impl Direction {
 
     /// Packets that have not reached the far end, lost ones included. Packets handed on ahead of time are counted elsewhere.
     pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
-        self.under_way.iter().map(|slot| &slot.packet)
-    }
-
-    /// Packets for which it keeps something. A packet that waits and is under way counts twice.
-    pub(crate) fn kept(&mut self) -> u64 {
-        let waiting = self.scheduled().map_or(0, |scheduled| scheduled.waiting());
-        waiting + self.backlog.packets() + self.under_way.len() as u64
-    }
-
-    /// Share of the time until `end` in which the transmitter was busy.
-    pub(crate) fn utilisation(&self, end: Time) -> f64 {
-        if end.0 == 0 {
-            return 0.0;
-        }
-        // The time beyond the end is one unbroken busy period.
-        let Transmitter { free_at, busy, .. } = self.transmitter;
-        let beyond = free_at.saturating_sub(end.0).min(busy);
-        (busy - beyond) as f64 / end.0 as f64
-    }
-
-    /// Time-average of the packets waiting until `end`.
-    pub(crate) fn queue_mean(&mut self, end: Time) -> f64 {
-        if end.0 == 0 {
-            return 0.0;
-        }
-        if let Some(scheduled) = self.scheduled() {
-            return scheduled.queue_mean(end);
-        }
-        // Packets that still wait have been charged for their wait beyond the end.
-        let beyond = if let Room::Ahead(_) = self.room {
-            self.transmitter.to_wait(end.0)
-        } else {
-            self.backlog.drain(end.0);
-            self.backlog.begins().map(|begin| u128::from(begin - end.0)).sum()
-        };
-        (self.counts.waited - beyond) as f64 / end.0 as f64
+        let held = self.peek_link_layer().into_iter().flat_map(LinkLayer::packets);
+        self.under_way.iter().map(|slot| &slot.packet).chain(held)
     }
 }
 
+mod books;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 //! ```
 //! use bentpipe_cc::{Span, Time};
 //! use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
-//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LossPlan, QueueLimit};
+//! use bentpipe_sim::plan::{DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, QueueLimit};
 //!
 //! let plan = DirectionPlan {
 //!     rate_bps: 12_000_000,
@@ -13,6 +13,7 @@
 //!     queue: QueueLimit::Packets(2),
 //!     discipline: Discipline::DropTail(DropTailPlan),
 //!     loss: vec![LossPlan::Trace { lost: [1].into() }],
+//!     link_layer: LinkLayerPlan::default(),
 //!     line: None,
 //! };
 //! let mut direction = Direction::new(&plan, 1, "geo/forward");
@@ -35,13 +36,18 @@
 //! assert_eq!((promises.least_delay, promises.least_gap), (Span::from_millis(250), Span::from_millis(1)));
 //! ```
 
+pub(crate) mod access;
+pub(crate) mod arq;
 mod backlog;
 mod changes;
+pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;
 pub(crate) mod ledger;
+pub(crate) mod link_layer;
 mod loss;
 mod moving;
+pub(crate) mod opportunities;
 pub(crate) mod packet;
 pub(crate) mod random;
 pub(crate) mod time_line;

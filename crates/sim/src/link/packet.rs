@@ -20,6 +20,8 @@ pub(crate) const CONTROL: u16 = 7 << 7;
 pub(crate) const RESENT: u16 = 1 << 10;
 /// ECN-capable transport: ECT(1).
 pub(crate) const ECT1: u16 = 1 << 11;
+/// An acknowledgement with SACK blocks.
+pub(crate) const SACK: u16 = 1 << 12;
 
 /// A packet under way. A direction reads its size and its ECN codepoint; all else is its owner's affair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

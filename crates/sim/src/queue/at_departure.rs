@@ -4,7 +4,9 @@ use std::fmt;
 
 use bentpipe_cc::Time;
 
+use crate::link::link_layer::{LinkLayer, LinkLayerPlan};
 use crate::link::packet::Packet;
+use crate::queue::ack_thinning::{AckThinning, Offer};
 use crate::queue::packet_store::Store;
 
 /// How many hashes there are.
@@ -53,6 +55,9 @@ pub(crate) trait AtDeparture: fmt::Debug {
 pub(crate) struct Scheduled {
     rule: Box<dyn AtDeparture>,
     pub(crate) store: Store,
+    /// What stands between the queue and the channel, if packets are not just sent one after the other.
+    pub(crate) link_layer: Option<Box<LinkLayer>>,
+    thinning: Option<Box<AckThinning>>,
     /// The transmitter has asked and got nothing.
     idle: bool,
     /// Packets that came, and those that were sent.
@@ -66,12 +71,17 @@ pub(crate) struct Scheduled {
 }
 
 impl Scheduled {
-    /// Nothing yet, for `rule`.
-    pub(crate) fn new(rule: Box<dyn AtDeparture>) -> Self {
+    /// Nothing yet, for `rule`, with the link layer and the thinning of `plan`.
+    pub(crate) fn new(rule: Box<dyn AtDeparture>, plan: &LinkLayerPlan) -> Self {
+        let link_layer = LinkLayer::new(plan);
+        // In front of a transmitter that sends at given instants each packet waits.
+        let idle = !link_layer.as_ref().is_some_and(|layer| layer.has_access());
         Self {
             rule,
             store: Store::default(),
-            idle: true,
+            link_layer,
+            thinning: plan.ack_thinning.map(|most| Box::new(AckThinning::new(most))),
+            idle,
             came: 0,
             sent: 0,
             most_bytes: 0,
@@ -125,7 +135,11 @@ impl Scheduled {
     pub(crate) fn enqueue(&mut self, now: Time, packet: Packet, class: Class) {
         self.watch(now);
         self.came += 1;
-        self.rule.enqueue(now, packet, class, self.idle, &mut self.store);
+        if self.thinning.is_some() {
+            self.enqueue_thinned(now, packet, class);
+        } else {
+            self.rule.enqueue(now, packet, class, self.idle, &mut self.store);
+        }
         if !self.idle {
             self.most_bytes = self.most_bytes.max(self.rule.bytes());
         }
@@ -134,16 +148,51 @@ impl Scheduled {
     /// The transmitter is free and asks for a packet.
     pub(crate) fn dequeue(&mut self, now: Time) -> Option<Packet> {
         self.watch(now);
+        let before = self.store.verdicts.untold.len();
         let packet = self.rule.dequeue(now, &mut self.store);
-        self.idle = packet.is_none();
+        self.idle = packet.is_none() && !self.link_layer.as_ref().is_some_and(|layer| layer.has_access());
         self.sent += u64::from(packet.is_some());
+        if let Some(thinning) = &mut self.thinning {
+            let gone = self.store.verdicts.untold[before..].iter().chain(&packet);
+            gone.for_each(|packet| thinning.forget(packet));
+        }
         packet
+    }
+
+    /// The transmitter sends a packet that does not come from the queue.
+    pub(crate) fn stay_busy(&mut self) {
+        self.idle = false;
+    }
+
+    /// Acknowledgements that were dropped because newer ones say the same.
+    pub(crate) fn thinned(&self) -> u64 {
+        self.thinning.as_ref().map_or(0, |thinning| thinning.thinned())
+    }
+
+    /// [`Scheduled::enqueue`] where acknowledgements are thinned.
+    fn enqueue_thinned(&mut self, now: Time, packet: Packet, class: Class) {
+        let Some(thinning) = &mut self.thinning else { return };
+        let offer = thinning.offer(&packet, &mut self.store);
+        if offer == Offer::Replaces {
+            return;
+        }
+        let before = self.store.verdicts.untold.len();
+        self.rule.enqueue(now, packet, class, self.idle, &mut self.store);
+        let dropped = &self.store.verdicts.untold[before..];
+        dropped.iter().for_each(|packet| thinning.forget(packet));
+        if offer == Offer::Plain && !dropped.contains(&packet) {
+            thinning.waits(&packet, self.store.last());
+        }
     }
 
     /// A handover at `now` drops all that waits. The transmitter finds out when it asks.
     pub(crate) fn flush(&mut self, now: Time) {
         self.watch(now);
+        let before = self.store.verdicts.untold.len();
         self.rule.flush(now, &mut self.store);
+        if let Some(thinning) = &mut self.thinning {
+            self.store.verdicts.untold[before..].iter().for_each(|packet| thinning.forget(packet));
+        }
     }
 
     /// Counts waiting times up to `now`.

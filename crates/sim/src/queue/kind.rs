@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::link::random::Stream;
 use crate::queue::at_departure::AtDeparture;
 use crate::queue::context::{Context, QueueLimit};
+use crate::queue::in_order::InOrder;
 use crate::queue::on_arrival::OnArrival;
 use crate::scenario::error::Error;
 
@@ -57,4 +58,16 @@ pub(crate) enum Rule {
     DropTail,
     OnArrival(Box<dyn OnArrival>),
     AtDeparture(Box<dyn AtDeparture>),
+}
+
+impl Rule {
+    /// The same rule in front of a link layer, which asks for packets one by one.
+    pub(crate) fn at_departure(self, limit: QueueLimit, rate_bps: u64) -> Self {
+        let rule = match self {
+            Self::DropTail => None,
+            Self::OnArrival(rule) => Some(rule),
+            Self::AtDeparture(_) => return self,
+        };
+        Self::AtDeparture(Box::new(InOrder::new(rule, limit, rate_bps)))
+    }
 }

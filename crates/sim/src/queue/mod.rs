@@ -3,12 +3,14 @@
 //! The file of a kind holds the keys that a user writes, with units, ranges and defaults; the plan that they come to; and the
 //! rule at work. A rule decides when a packet arrives (`on_arrival.rs`) or when the transmitter is free (`at_departure.rs`).
 
+mod ack_thinning;
 pub(crate) mod at_departure;
 mod codel;
 mod context;
 mod drop_tail;
 mod dual_pi2;
 mod fq_codel;
+pub(crate) mod in_order;
 pub(crate) mod kind;
 mod largest_backlog;
 pub(crate) mod on_arrival;

@@ -22,6 +22,8 @@ struct Stored {
 pub(crate) struct Store {
     slots: Vec<Stored>,
     free: u32,
+    /// Where the last packet was put.
+    last: u32,
     pub(crate) verdicts: Verdicts,
 }
 
@@ -37,7 +39,7 @@ pub(crate) struct Fifo {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: NONE, verdicts: Verdicts::default() }
+        Self { slots: Vec::new(), free: NONE, last: NONE, verdicts: Verdicts::default() }
     }
 }
 
@@ -65,6 +67,7 @@ impl Store {
             tail => self.slots[tail as usize].next = i,
         }
         fifo.tail = i;
+        self.last = i;
         fifo.packets += 1;
         fifo.bytes += u64::from(packet.size);
     }
@@ -83,6 +86,17 @@ impl Store {
         } else {
             self.verdicts.drop(packet);
         }
+    }
+
+    /// The place of the packet that was put last.
+    pub(crate) fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// Puts a packet in place of one that waits there and has the same size. Returns the packet that waited.
+    pub(crate) fn swap(&mut self, place: u32, packet: Packet) -> Packet {
+        debug_assert_eq!(self.slots[place as usize].packet.size, packet.size);
+        std::mem::replace(&mut self.slots[place as usize].packet, packet)
     }
 
     /// The packets that wait in any queue, in no order.

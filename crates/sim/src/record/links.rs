@@ -8,6 +8,7 @@ use bentpipe_cc::{Span, Time};
 use crate::link::direction::Direction;
 use crate::record::history::Past;
 use crate::record::samples::LinkSamples;
+use crate::resolve::plan::Plan;
 
 /// The samples of the links, and the state that they need.
 #[derive(Debug)]
@@ -52,8 +53,9 @@ struct Passed {
 }
 
 impl LinkRecorder {
-    /// A recorder of so many directions, sampled at multiples of `interval`.
-    pub(crate) fn new(links: usize, interval: Span) -> Self {
+    /// A recorder of all directions of a plan, sampled at multiples of `interval`.
+    pub(crate) fn new(plan: &Plan, interval: Span) -> Self {
+        let links = 2 * plan.links.len();
         let known = || DirectionHistory {
             until: Time(0),
             looks: VecDeque::new(),
@@ -65,7 +67,7 @@ impl LinkRecorder {
             known: std::iter::repeat_with(known).take(links).collect(),
             delay_lines: Vec::new(),
             passed: vec![0; links],
-            samples: LinkSamples::new(links),
+            samples: LinkSamples::new(plan),
         }
     }
 
@@ -160,7 +162,8 @@ impl DelayLineHistory {
     }
 }
 
-/// Packets that wait at `link`, and packets that it has dropped until `now`.
+/// Packets that wait at `link`, and packets that it has dropped until `now`, thinned acknowledgements apart.
 fn seen(link: &mut Direction, now: Time) -> (u64, u64) {
-    (link.waiting(now), link.counts.dropped_queue + link.counts.dropped_error)
+    let waiting = link.waiting(now);
+    (waiting, link.counts.dropped_queue - link.thinned() + link.counts.dropped_error)
 }

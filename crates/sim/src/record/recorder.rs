@@ -67,7 +67,7 @@ impl Recorder {
             flows_at_ticks,
             changes: on_change.then(|| vec![(0, 0); plan.flows.len()]),
             flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
-            links: links_at_ticks.map(|interval| LinkRecorder::new(2 * plan.links.len(), interval)),
+            links: links_at_ticks.map(|interval| LinkRecorder::new(plan, interval)),
             receivers: Vec::new(),
         }
     }

@@ -30,17 +30,19 @@ pub struct Report {
 /// What one flow achieved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
-    /// Name in the scenario.
+    /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay.
     pub name: String,
+    /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does.
+    pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
     pub cc: String,
     /// When the flow started, seconds.
     pub start_s: f64,
-    /// In-order payload bits handed to the receiving application per second of the flow's life. It begins with the flow, and ends when the
+    /// In-order payload bits that the receiver has for its application, read or not, per second of the flow's life. It begins with the flow, and ends when the
     /// last byte is acknowledged, at the latest with the run. The life of a constant-rate flow that stops ends with the stop, or with the
     /// arrival of its last packet if that is later. So no goodput is above the rate of a link of its path.
     pub goodput_bps: f64,
-    /// In-order payload bytes handed to the receiving application.
+    /// In-order payload bytes that the receiver has for its application, read or not.
     pub delivered_bytes: u64,
     /// Data packets sent, retransmissions and probes included.
     pub sent_packets: u64,
@@ -100,8 +102,12 @@ pub struct LinkReport {
     pub delivered_packets: u64,
     /// Packets that found the queue full, or that it dropped early.
     pub dropped_queue: u64,
-    /// Packets lost to errors.
+    /// Packets lost to errors; with ARQ, those that were given up.
     pub dropped_error: u64,
+    /// Acknowledgements dropped from the queue because a newer one says the same.
+    pub thinned_acks: u64,
+    /// Transmissions by ARQ besides the first of each packet.
+    pub repeated: u64,
     /// Packets marked "congestion experienced".
     pub marked: u64,
     /// Time-average of the packets waiting.

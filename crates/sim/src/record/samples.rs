@@ -5,7 +5,7 @@ use bentpipe_cc::{Rtt, Time};
 use crate::host::flow::Tcp;
 use crate::record::rows::{Numbers, Rows};
 use crate::record::trace::{FlowTrace, LinkTrace};
-use crate::resolve::plan::{FlowPlan, Source};
+use crate::resolve::plan::{DirectionPlan, FlowPlan, Plan, Source};
 
 /// No value, among numbers.
 const NONE: u64 = u64::MAX;
@@ -72,16 +72,19 @@ impl FlowSamples {
 }
 
 /// Samples of the links in the order in which they were taken, stored in less than half the room of their columns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSamples {
     /// Packets waiting, delivered, dropped.
     rows: Rows<0, 3, 0>,
+    /// The plans of the directions, which say their rates and delays over time.
+    directions: Vec<DirectionPlan>,
 }
 
 impl LinkSamples {
-    /// No samples so far, of so many directions of links.
-    pub(crate) fn new(links: usize) -> Self {
-        Self { rows: Rows::new(links) }
+    /// No samples so far of all directions of a plan.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let directions: Vec<_> = plan.directions().map(|(_, direction)| direction.clone()).collect();
+        Self { rows: Rows::new(directions.len()), directions }
     }
 
     /// How many samples there are.
@@ -105,6 +108,11 @@ impl LinkSamples {
             trace.queue_packets.push(waiting as f64);
             trace.delivered_packets.push(delivered);
             trace.dropped_packets.push(dropped);
+            let direction = &self.directions[row.of as usize];
+            let (rate, delay) = direction.at(row.at);
+            trace.rate_bps.push(rate as f64);
+            trace.delay_s.push(delay.secs());
+            trace.handovers.push(direction.handovers().partition_point(|&at| at <= row.at) as u32);
         }
         trace
     }

@@ -50,6 +50,12 @@ pub struct LinkTrace {
     pub delivered_packets: Vec<u64>,
     /// Packets dropped so far, by a full queue or by errors.
     pub dropped_packets: Vec<u64>,
+    /// Rate at the instant, bits per second; 0 in an outage.
+    pub rate_bps: Vec<f64>,
+    /// Propagation delay at the instant, one way, seconds.
+    pub delay_s: Vec<f64>,
+    /// Handovers so far.
+    pub handovers: Vec<u32>,
 }
 
 impl LinkTrace {
@@ -61,6 +67,9 @@ impl LinkTrace {
             queue_packets: Vec::with_capacity(rows),
             delivered_packets: Vec::with_capacity(rows),
             dropped_packets: Vec::with_capacity(rows),
+            rate_bps: Vec::with_capacity(rows),
+            delay_s: Vec::with_capacity(rows),
+            handovers: Vec::with_capacity(rows),
         }
     }
 }

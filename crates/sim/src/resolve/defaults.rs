@@ -27,9 +27,11 @@ impl Scenario {
         }
         let mut copies = plan.flows.iter();
         for flow in &mut full.flow {
-            let first = copies.next();
-            copies.by_ref().take(flow.count.saturating_sub(1) as usize).for_each(drop);
+            let (first, second) = (copies.next(), flow.relay.as_ref().and_then(|_| copies.next()));
+            let parts = if second.is_some() { 2 } else { 1 };
+            copies.by_ref().take(parts * flow.count.saturating_sub(1) as usize).for_each(drop);
             let Some(first) = first else { break };
+            let client = second.unwrap_or(first);
             flow.start.get_or_insert(Duration(since_start(first.start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(first.extra_delay));
@@ -41,10 +43,20 @@ impl Scenario {
                     }
                 }
                 Source::Tcp { cc, options, .. } => {
-                    flow.ack_jitter.get_or_insert(Duration(first.ack_jitter));
+                    flow.ack_jitter.get_or_insert(Duration(client.ack_jitter));
                     flow.traffic.get_or_insert(Traffic::Bulk { size: None });
-                    fill_controller(flow, cc);
-                    fill_options(flow, options);
+                    let mut options = **options;
+                    match (&*client.source, &mut flow.relay) {
+                        (Source::Tcp { cc, options: of_client, .. }, Some(relay)) => {
+                            options.receive_window = of_client.receive_window;
+                            relay.initial_window.get_or_insert(of_client.initial_window);
+                            relay.cc = controller(cc).or_else(|| relay.cc.take()).or_else(|| flow.cc.clone());
+                        }
+                        // What each controller asks of its own sender is no option of both halves.
+                        _ => fill_wishes(flow, &options),
+                    }
+                    flow.cc = controller(cc).or_else(|| flow.cc.take());
+                    fill_options(flow, &options);
                 }
             }
         }
@@ -67,7 +79,8 @@ fn fill_link(link: &mut Link) {
     reverse.queue.get_or_insert(forward);
 }
 
-fn fill_controller(flow: &mut Flow, cc: &CcPlan) {
+/// A registered controller with all its arguments.
+fn controller(cc: &CcPlan) -> Option<Cc> {
     if let CcPlan::Registered { id, args } = cc {
         let args = args.iter().map(|(name, value)| {
             let value = match value {
@@ -77,8 +90,9 @@ fn fill_controller(flow: &mut Flow, cc: &CcPlan) {
             };
             (name.clone(), value)
         });
-        flow.cc = Some(Cc { name: id.clone(), args: args.collect::<BTreeMap<_, _>>() });
+        return Some(Cc { name: id.clone(), args: args.collect::<BTreeMap<_, _>>() });
     }
+    None
 }
 
 fn fill_options(flow: &mut Flow, o: &Options) {
@@ -136,6 +150,10 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         SpuriousTimeout::Eifel => Spurious::Eifel,
     });
     flow.pacing.get_or_insert(o.pacing);
+}
+
+/// The options that a controller asks for.
+fn fill_wishes(flow: &mut Flow, o: &Options) {
     flow.aen.get_or_insert(o.aen);
     flow.bulk_repeat.get_or_insert(o.bulk_repeat);
     flow.fixed_rto.get_or_insert(o.fixed_rto);

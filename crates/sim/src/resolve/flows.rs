@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, LinkPlan, LossPlan, Source};
+use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
+use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{PathPlan, Work};
+use crate::resolve::work::{PathPlan, SUPPLIED, Work, default_name, name_of};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
 /// Most flows of a run.
 const MAX_FLOWS: u64 = 100_000;
-/// The prefix of a Python controller's name in a scenario.
-const SUPPLIED: &str = "python:";
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -39,8 +39,6 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
         work.check_delay(extra, &key.with("extra_delay"))?;
-        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
-        let propagation = crossed.fold(2 * extra.0, u64::saturating_add);
         let wire = match &flow.traffic {
             Some(Traffic::Cbr { packet, .. }) => cbr_packet(work, *packet, &key)?,
             _ => {
@@ -48,7 +46,11 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
                 options.mss + options.header
             }
         };
-        paths.push(PathPlan { there, back, base_rtt: Span(propagation), wire });
+        let mut path = PathPlan::new(there, back, extra, wire, courses);
+        if let Some(at) = relay::place(work, flow, &path, &key)? {
+            path.halves = Some(Box::new(relay::split(&path, extra, at, courses)));
+        }
+        paths.push(path);
     }
     Ok(paths)
 }
@@ -101,25 +103,41 @@ pub(crate) fn expand(
     let mut plans = Vec::with_capacity(total as usize);
     for (index, flow) in scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let source = Arc::new(source(work, flow, &key, &paths[index], links)?);
+        let parts = relay::parts(work, flow, &key, &paths[index], links)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
-        let path: Arc<[DirectionId]> = paths[index].there.as_slice().into();
-        let ack_path: Arc<[DirectionId]> = paths[index].back.as_slice().into();
+        let whole = hints(work, flow, &key, &paths[index], links)?;
         for copy in 1..=flow.count {
-            plans.push(FlowPlan {
-                name: names.next(work, flow, copy, &key)?,
-                path: path.clone(),
-                ack_path: ack_path.clone(),
-                start: Time(start.0),
-                start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
-                stop: stop.map(|stop| Time(stop.0)),
-                extra_delay: flow.extra_delay.map_or(Span::ZERO, |d| d.0),
-                ack_jitter,
-                priority,
-                source: source.clone(),
-            });
+            let name = names.next(work, flow, copy, &key)?;
+            for (half, path, ack_path, source) in &parts {
+                plans.push(FlowPlan {
+                    name: match half {
+                        None => name.clone(),
+                        Some(half) => names.half(work, &name, *half, &key)?,
+                    },
+                    path: path.clone(),
+                    ack_path: ack_path.clone(),
+                    start: Time(start.0),
+                    start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
+                    stop: stop.map(|stop| Time(stop.0)),
+                    // At the server.
+                    extra_delay: flow
+                        .extra_delay
+                        .filter(|_| *half != Some(Half::Second))
+                        .map_or(Span::ZERO, |d| d.0),
+                    // At the client.
+                    ack_jitter: if *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
+                    priority,
+                    hints: match half {
+                        None => whole.clone(),
+                        Some(_) => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                    },
+                    path_hints: flow.path_hints,
+                    source: source.clone(),
+                    half: *half,
+                });
+            }
         }
     }
     Ok(plans)
@@ -157,21 +175,22 @@ impl<'a> Names<'a> {
         if name.is_empty() {
             return Err(work.error(&key, "a name is not empty; leave it out, or write e.g. name = \"star\""));
         }
+        self.take(work, name, &key)
+    }
+
+    /// The name of one half of flow `name`.
+    fn half(&mut self, work: &Work<'_>, name: &str, half: Half, key: &Key) -> Result<String, Error> {
+        self.take(work, format!("{name}/{}", half.name()), &key.with("name"))
+    }
+
+    fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
         match self.taken.insert(name.clone()) {
             true => Ok(name),
             false => {
                 Err(work
-                    .error(&key, format!("another flow is called {}, too; names must differ", quoted(&name))))
+                    .error(key, format!("another flow is called {}, too; names must differ", quoted(&name))))
             }
         }
-    }
-}
-
-fn default_name(flow: &Flow) -> &str {
-    match (&flow.cc, &flow.traffic) {
-        (_, Some(Traffic::Cbr { .. })) => "cbr",
-        (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
-        (None, _) => "flow",
     }
 }
 
@@ -188,7 +207,7 @@ fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Sp
         return Err(work.error(&key.with("stop"), message));
     }
     if latest >= work.scenario.duration.0 {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings.push(format!("flow {name}: it may start only when the run is over"));
     }
     Ok((start, flow.stop.map(|d| d.0)))
@@ -231,17 +250,18 @@ fn priority(
         }
     }
     if priority > 0 && !met {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings
             .push(format!("flow {name}: priority has no effect, since no queue on its path has priorities"));
     }
     Ok(priority)
 }
 
-fn source(
+/// The traffic of a flow over this path. `cc_key`: where its controller is written.
+pub(super) fn source(
     work: &mut Work<'_>,
     flow: &Flow,
-    key: &Key,
+    (key, cc_key): (&Key, &Key),
     path: &PathPlan,
     links: &[LinkPlan],
 ) -> Result<Source, Error> {
@@ -283,15 +303,15 @@ fn source(
     let Some(cc) = &flow.cc else {
         let names: Vec<&str> = registry::all().iter().map(|entry| entry.id).collect();
         let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
-        return Err(work.error(&key.with("cc"), message));
+        return Err(work.error(cc_key, message));
     };
     let mut options = options(work, flow, key)?;
     let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
     if options.ecn && !path.there.iter().any(marks) {
-        let name = flow.name.as_deref().unwrap_or(default_name(flow));
+        let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
-    let cc = controller(work, cc, &key.with("cc"), &mut options, path, links)?;
+    let cc = controller(work, cc, cc_key, &mut options, path, links)?;
     options.aen = flow.aen.unwrap_or(options.aen);
     options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
     options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
@@ -360,7 +380,7 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),
@@ -489,6 +509,15 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("receive_window"), message));
         }
         o.receive_window = Some(segments);
+    }
+    if let Some(rate) = flow.read_rate {
+        let key = key.with("read_rate");
+        if o.receive_window.is_none() {
+            let message =
+                "needs the size of the buffer; add e.g. receive_window = \"1 MB\", or leave this out";
+            return Err(work.error(&key, message));
+        }
+        o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
     o.recovery = match flow.recovery {
         None => o.recovery,

@@ -7,7 +7,8 @@ use bentpipe_cc::{Span, Time};
 use crate::orbit::geostationary::{Station, geo_look};
 use crate::orbit::stations;
 use crate::queue::{Context, Discipline, Queue, QueueLimit};
-use crate::resolve::plan::{DirectionId, DirectionPlan, LinkPlan, LossPlan};
+use crate::resolve::link_layer::{LinkLayerKeys, Surroundings};
+use crate::resolve::plan::{DirectionId, DirectionPlan, LinkLayerPlan, LinkPlan, LossPlan};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
@@ -126,7 +127,8 @@ impl Work<'_> {
         let mut links = Vec::with_capacity(scenario.link.len());
         for (index, (name, link)) in scenario.link.iter().enumerate() {
             let key = Key::of(["link", name]);
-            let crossing: Vec<&PathPlan> = paths.iter().filter(|p| p.crosses(index)).collect();
+            let crossing: Vec<&PathPlan> =
+                paths.iter().flat_map(PathPlan::parts).filter(|p| p.crosses(index)).collect();
             if crossing.is_empty() {
                 self.warnings.push(format!("link {name}: no flow crosses it"));
             }
@@ -142,14 +144,33 @@ impl Work<'_> {
             let there = link.queue.as_ref();
             let queue_key = key.with("queue");
             let (queue, discipline) = self.queue(name, there, course.rate, &share, &queue_key)?;
-            let forward = self.direction(course, queue, discipline, &link.loss, &key)?;
+            let round_trip = course.delay + course_back.delay;
+            let keys = LinkLayerKeys {
+                access: link.access.as_ref(),
+                opportunities: link.opportunities.as_deref(),
+                arq: link.arq,
+                ack_thinning: link.ack_thinning,
+            };
+            let mut forward = self.direction(course, queue, discipline, &link.loss, &key)?;
+            self.add_link_layer(&mut forward, &keys, &Surroundings { link: name, round_trip, key: &key })?;
             let back = link.reverse.clone().unwrap_or_default();
             let key = key.with("reverse");
             let queue_key = if back.queue.is_some() { key.with("queue") } else { queue_key };
             let name_back = format!("{name}, reverse");
             let queue = back.queue.as_ref().or(there);
             let (queue, discipline) = self.queue(&name_back, queue, course_back.rate, &share, &queue_key)?;
-            let reverse = self.direction(course_back, queue, discipline, &back.loss, &key)?;
+            let keys = LinkLayerKeys {
+                access: back.access.as_ref(),
+                opportunities: back.opportunities.as_deref(),
+                arq: back.arq,
+                ack_thinning: back.ack_thinning,
+            };
+            let mut reverse = self.direction(course_back, queue, discipline, &back.loss, &key)?;
+            self.add_link_layer(
+                &mut reverse,
+                &keys,
+                &Surroundings { link: &name_back, round_trip, key: &key },
+            )?;
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }
         Ok(links)
@@ -179,7 +200,8 @@ impl Work<'_> {
                 }
             }
         }
-        Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line })
+        let link_layer = LinkLayerPlan::default();
+        Ok(DirectionPlan { rate_bps, delay, queue, discipline, loss, line, link_layer })
     }
 
     /// The room and the discipline of the queue of one direction called `link`; `key` is its place in the scenario.

@@ -3,11 +3,16 @@
 
 mod defaults;
 mod flows;
+mod hints;
+mod link_layer;
 mod links;
 pub mod plan;
+mod relay;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;
+
+use std::collections::BTreeMap;
 
 use bentpipe_cc::Span;
 
@@ -34,7 +39,7 @@ impl Scenario {
 
 /// Makes the plan of a scenario.
 fn make(scenario: &Scenario) -> Result<Plan, Error> {
-    let mut work = Work { scenario, warnings: Vec::new() };
+    let mut work = Work { scenario, warnings: Vec::new(), opportunities: BTreeMap::new() };
     work.check_shape()?;
     let duration = scenario.duration.0;
     let key = Key::of(["duration"]);

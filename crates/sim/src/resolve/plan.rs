@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use bentpipe_cc::registry::Value;
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::{PathChange, Span, Time};
 use bentpipe_tcp::Options;
 
+pub use crate::link::access::AccessPlan;
+pub use crate::link::arq::ArqPlan;
+pub use crate::link::dama::DamaPlan;
+pub use crate::link::link_layer::LinkLayerPlan;
+pub use crate::link::opportunities::{OPPORTUNITY, OpportunitiesPlan};
 pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
@@ -124,6 +129,8 @@ pub struct DirectionPlan {
     pub loss: Vec<LossPlan>,
     /// Rate, delay and loss rate over time, if any of them changes.
     pub line: Option<TimeLine>,
+    /// Access to the channel, repeats of what is lost, thinning of acknowledgements.
+    pub link_layer: LinkLayerPlan,
 }
 
 impl DirectionPlan {
@@ -133,11 +140,17 @@ impl DirectionPlan {
         self.line.as_ref().map_or(&[], |line| line.handovers())
     }
 
-    /// Bits that it can send in an interval.
+    /// The rate in bits per second, and the propagation delay, at an instant.
+    pub fn at(&self, at: Time) -> (u64, Span) {
+        self.line.as_ref().map_or((self.rate_bps, self.delay), |line| line.at(at))
+    }
+
+    /// Bits that it can send in an interval. Opportunities of a file may come at any rate.
     pub(crate) fn bits(&self, from: Time, to: Time) -> u128 {
-        match &self.line {
-            Some(line) => line.bits(from, to),
-            None => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
+        match (&self.line, &self.link_layer.access) {
+            (_, Some(AccessPlan::Opportunities(_))) => u128::MAX,
+            (Some(line), _) => line.bits(from, to),
+            (None, _) => u128::from(self.rate_bps) * u128::from(to.since(from).0) / 1_000_000_000,
         }
     }
 }
@@ -203,8 +216,42 @@ pub struct FlowPlan {
     pub ack_jitter: Span,
     /// Band in links with priority queueing, 0 first.
     pub priority: u8,
+    /// What its sender's host may learn of its path, in order of time.
+    pub hints: Arc<[Hint]>,
+    /// Does its controller get the hints? `None`: if it uses them.
+    pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
+    /// Which half of a relayed flow it is, if it is one. The second stands right behind the first.
+    pub half: Option<Half>,
+}
+
+/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// From the server to the relay.
+    First,
+    /// From the relay to the client.
+    Second,
+}
+
+impl Half {
+    /// "first" or "second".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Second => "second",
+        }
+    }
+}
+
+/// A hint about the path of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// When the host of the sender learns of it.
+    pub at: Time,
+    /// What it learns.
+    pub change: PathChange,
 }
 
 #[cfg(test)]
@@ -221,7 +268,10 @@ impl FlowPlan {
             extra_delay: Span::ZERO,
             ack_jitter: Span::ZERO,
             priority: 0,
+            hints: Arc::default(),
+            path_hints: None,
             source: Arc::new(source),
+            half: None,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Course {
 struct Given<'a> {
     key: &'a Key,
     rate: Option<&'a Varying<BitRate>>,
+    /// The mean rate of its opportunities.
+    mean_rate: Option<BitRate>,
     delay: Option<&'a Varying<Duration>>,
     /// What stands for rate and delay where these say nothing.
     rate_else: Option<&'a Varying<BitRate>>,
@@ -78,6 +80,7 @@ impl Work<'_> {
             let forward = Given {
                 key: &key,
                 rate: link.rate.as_ref(),
+                mean_rate: self.mean_rate(link.opportunities.as_deref(), &key)?,
                 delay: delay.as_ref(),
                 rate_else: None,
                 delay_else: None,
@@ -111,7 +114,7 @@ impl Work<'_> {
     }
 
     fn reverse<'a>(
-        &self,
+        &mut self,
         link: &'a Link,
         back: &Reverse,
         forward: &Given<'a>,
@@ -123,6 +126,7 @@ impl Work<'_> {
         Ok(Given {
             key,
             rate: link.reverse.as_ref().and_then(|back| back.rate.as_ref()),
+            mean_rate: self.mean_rate(back.opportunities.as_deref(), key)?,
             delay: link.reverse.as_ref().and_then(|back| back.delay.as_ref()),
             rate_else: link.rate.as_ref(),
             delay_else: forward.delay,
@@ -173,7 +177,11 @@ impl Work<'_> {
         let table = given.file.as_ref().map(|(table, _)| &**table);
         let column = |column: &Option<Vec<u64>>| column.is_some();
         let in_file = table.is_some_and(|table| column(&table.rate));
-        let rate = self.source(given.rate, given.rate_else, in_file, given.own_file, &key.with("rate"))?;
+        let mean = given.mean_rate.map(|rate| Known { steps: vec![(0, rate)], nominal: None });
+        let rate = match mean.filter(|_| given.rate.is_none() && !in_file) {
+            Some(mean) => Some(mean),
+            None => self.source(given.rate, given.rate_else, in_file, given.own_file, &key.with("rate"))?,
+        };
         let rate = match rate {
             Some(Known { steps, nominal }) => {
                 let above_zero = steps.iter().map(|step| step.1).filter(|rate| rate.0 > 0);

@@ -1,11 +1,15 @@
 //! A plan in the making: its scenario, and the warnings about it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use bentpipe_cc::Span;
 
 use crate::resolve::plan::DirectionId;
+use crate::resolve::time_lines::Course;
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration};
-use crate::scenario::{Scenario, schema, text};
+use crate::scenario::{Flow, Scenario, Traffic, schema, text};
 
 /// Longest propagation delay: a day.
 pub(super) const MAX_DELAY: Span = Span(86_400 * 1_000_000_000);
@@ -16,7 +20,12 @@ pub(super) const MAX_RATE: u64 = 100_000_000_000_000;
 pub(crate) struct Work<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) warnings: Vec<String>,
+    /// The files of opportunities that have been read, by name.
+    pub(super) opportunities: BTreeMap<String, Arc<[u64]>>,
 }
+
+/// The prefix of a Python controller's name in a scenario.
+pub(crate) const SUPPLIED: &str = "python:";
 
 /// The directions that a flow of the scenario crosses, and the numbers for its share of a bandwidth-delay product.
 #[derive(Debug)]
@@ -27,11 +36,45 @@ pub(crate) struct PathPlan {
     pub(crate) base_rtt: Span,
     /// Bytes on the wire of its largest packet.
     pub(crate) wire: u32,
+    /// The paths of the two halves that a relay makes of it.
+    pub(crate) halves: Option<Box<[PathPlan; 2]>>,
 }
 
 impl PathPlan {
+    /// A path with an access delay of `extra`, one way, whose largest packet has `wire` bytes.
+    pub(super) fn new(
+        there: Vec<DirectionId>,
+        back: Vec<DirectionId>,
+        extra: Span,
+        wire: u32,
+        courses: &[Course],
+    ) -> Self {
+        let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
+        let base_rtt = Span(crossed.fold(2 * extra.0, u64::saturating_add));
+        Self { there, back, base_rtt, wire, halves: None }
+    }
+
+    /// Its halves, or itself.
+    pub(super) fn parts(&self) -> &[PathPlan] {
+        self.halves.as_ref().map_or(std::slice::from_ref(self), |halves| &halves[..])
+    }
+
     pub(super) fn crosses(&self, link: usize) -> bool {
         self.there.iter().chain(&self.back).any(|direction| direction.link() == link)
+    }
+}
+
+/// The name of a flow, as messages call it.
+pub(super) fn name_of(flow: &Flow) -> &str {
+    flow.name.as_deref().unwrap_or(default_name(flow))
+}
+
+/// The name of a flow that is given none.
+pub(super) fn default_name(flow: &Flow) -> &str {
+    match (&flow.cc, &flow.traffic) {
+        (_, Some(Traffic::Cbr { .. })) => "cbr",
+        (Some(cc), _) => cc.name.strip_prefix(SUPPLIED).unwrap_or(&cc.name),
+        (None, _) => "flow",
     }
 }
 

@@ -8,6 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
+use crate::scenario::link_layer::{Access, AckThinning, Arq};
+pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -106,12 +108,27 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany<Loss>")]
     pub loss: Vec<Loss>,
+    /// Instants at which the forward direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
+    /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
+    /// a queue's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<String>,
+    /// How the forward direction gets the right to send. Default: it may always send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Repeats of what the forward direction loses. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Thinning of acknowledgements in the queue of the forward direction. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
     /// What differs in the return direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<Reverse>,
 }
 
-/// What differs in the return direction of a link. All but losses are by default those of the forward one; losses are none.
+/// What differs in the return direction of a link. All but losses and what the link layer does (opportunities, access, arq, ack_thinning)
+/// are by default those of the forward one; these are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
@@ -143,6 +160,20 @@ pub struct Reverse {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany<Loss>")]
     pub loss: Vec<Loss>,
+    /// Instants at which the return direction may send, as mahimahi records them: a text file with one number of milliseconds a line. At each, 1504 bytes may
+    /// be sent; what finds nothing waiting is lost, and after the last line all begin again. `rate` is then only that of `1 bdp` in
+    /// a queue's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<String>,
+    /// How the return direction gets the right to send. Default: it may always send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Repeats of what the return direction loses. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Thinning of acknowledgements in the queue of the return direction. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
 }
 
 /// A satellite, as far as the delay of a link depends on it.
@@ -156,65 +187,6 @@ pub struct Satellite {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -90.0, max = 90.0))]
     pub min_elevation: Option<f64>,
-}
-
-/// A loss model of one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Loss {
-    /// Each packet is lost with this probability.
-    PacketError {
-        /// Packet error rate.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        rate: f64,
-    },
-    /// Each bit is in error with this probability, and a packet with an error is lost.
-    BitError {
-        /// Bit error rate.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        rate: f64,
-    },
-    /// Bursts: a chain of two states, stepped once per packet (Gilbert 1960, Elliott 1963).
-    GilbertElliott {
-        /// Probability of going from good to bad.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        p: f64,
-        /// Probability of going from bad to good.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        r: f64,
-        /// Loss probability in the good state.
-        #[serde(default)]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        good_loss: f64,
-        /// Loss probability in the bad state.
-        #[serde(default = "certain")]
-        #[schemars(range(min = 0.0, max = 1.0))]
-        bad_loss: f64,
-    },
-    /// All packets sent in an interval are lost: once (`from`, `to`), or again and again (`every`, `length`).
-    Outage {
-        /// Start of a single outage.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        from: Option<Duration>,
-        /// End of a single outage.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<Duration>,
-        /// Time from the start of one outage to the start of the next.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        every: Option<Duration>,
-        /// Length of each repeated outage.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        length: Option<Duration>,
-        /// Start of the first repeated outage; by default one period after the start of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        first: Option<Duration>,
-    },
-    /// The packets whose numbers stand in a file are lost.
-    Trace {
-        /// Text file with one number per line, counted from 0 in this direction; empty lines and what follows
-        /// `#` are skipped. A relative name starts from the directory of the scenario file.
-        file: String,
-    },
 }
 
 /// One flow, or `count` of them.
@@ -285,6 +257,14 @@ pub struct Flow {
     /// Receive window. Default: it never binds, but a run in which a flow has more than 2^22 segments outstanding ends in an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<WindowSize>,
+    /// The receiving application reads no faster than this, in payload. `receive_window` is then its buffer, and the window shrinks by what
+    /// waits in it (RFC 9293 section 3.8.6). Default: it reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<BitRate>,
+    /// Ends the connection on its way and opens another (a split connection, RFC 3135). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
+    pub relay: Option<Relay>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -362,6 +342,16 @@ pub struct Flow {
     /// Do not double the timeout at consecutive timeouts. Default: what the controller asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<bool>,
+    /// The host of the sender learns when a link of the path, there or back, changes hands, and tells the controller. The satellite
+    /// terminal next to the host can know that. Default: yes, if the controller uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_hints: Option<bool>,
+    /// The host learns so long after each handover: for a host that is not next to the terminal. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_delay: Option<Duration>,
+    /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_lead: Option<Duration>,
 }
 
 /// What a flow sends.
@@ -412,6 +402,27 @@ pub enum Recovery {
     NewReno,
     /// Reno (RFC 5681).
     Reno,
+}
+
+/// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
+/// proxy, RFC 3135).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Relay {
+    /// The link of `path` at whose end the relay stands, as the data goes. On a path of two links, "gateway" means the place
+    /// between them.
+    #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
+    pub at: String,
+    /// Congestion controller of the second half, from the relay to the client. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
+    /// half.
+    pub buffer: Size,
+    /// Initial window of the second half in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
 }
 
 /// The window when a recovery without SACK has acknowledged everything (RFC 6582 section 3.2 step 3).
@@ -513,6 +524,7 @@ impl JsonSchema for Cc {
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"] },
                         "slow_start": { "enum": ["standard", "hystart++"] },
+                        "path_change": { "enum": ["standard", "reset"] },
                     },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },
@@ -542,8 +554,4 @@ fn one() -> u64 {
 
 fn yes() -> bool {
     true
-}
-
-fn certain() -> f64 {
-    1.0
 }

@@ -2,6 +2,8 @@
 
 pub mod error;
 mod keys;
+mod link_layer;
+mod loss;
 mod moving;
 pub(crate) mod random;
 mod read;
@@ -10,4 +12,5 @@ pub(crate) mod text;
 pub mod units;
 
 pub use keys::*;
+pub use link_layer::*;
 pub use schema::schema;

@@ -6,6 +6,8 @@
 //! Queues, controllers and the options of a flow are drawn from the JSON Schema and the registry of controllers. A new one needs no line
 //! here, unless a key needs a range of its own; these stand in [`Draw::value`].
 
+mod links;
+
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
@@ -21,7 +23,8 @@ use serde_json::{Map, Value, json};
 /// - 2: all times are whole milliseconds, so that many events fall on one instant;
 /// - 3: packets take no time or a nanosecond, and so do many links.
 ///
-/// `losses` is the file that loss models of kind "trace" name. Beside it stand the time lines `time_line.csv` and `delays.csv`.
+/// `losses` is the file that loss models of kind "trace" and opportunities name: whole numbers that increase, one a line. Beside it stand
+/// the time lines `time_line.csv` and `delays.csv`.
 pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
     let mut bytes = Unstructured::new(bytes);
     let regime = [Regime::Any, Regime::Chain, Regime::Milliseconds, Regime::Nanoseconds]
@@ -33,8 +36,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "start", "start_jitter",
-    "stop", "traffic",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
+    "start_jitter", "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -145,209 +148,6 @@ impl Draw<'_> {
         }
     }
 
-    fn link(&mut self) -> Value {
-        let mut link = self.place();
-        link["rate"] = self.rate();
-        link["queue"] = self.queue();
-        link["loss"] = self.losses();
-        if self.to(3) > 0 {
-            let mut back = json!({});
-            for key in ["rate", "delay", "queue", "loss"] {
-                if self.to(3) > 0 {
-                    back[key] = match key {
-                        "rate" => self.rate(),
-                        "delay" => self.delay(),
-                        "queue" => self.queue(),
-                        _ => self.losses(),
-                    };
-                }
-            }
-            link["reverse"] = back;
-        }
-        if self.one_in(3) {
-            self.moves(&mut link);
-        }
-        if link["reverse"].is_object() && self.one_in(6) {
-            self.moves(&mut link["reverse"]);
-        }
-        link
-    }
-
-    /// Lets the rate, the delay or the losses of a direction change, or its path change hands.
-    fn moves(&mut self, link: &mut Value) {
-        match self.to(5) {
-            0 => {
-                link["rate"] = self.steps(|draw| if draw.one_in(4) { json!("0 bit/s") } else { draw.rate() })
-            }
-            1 if link["delay"].is_string() => link["delay"] = self.steps(Self::delay),
-            2 => link["timeline"] = self.file("delays.csv"),
-            3 => {
-                link["timeline"] = self.file("time_line.csv");
-                link["loss"] =
-                    if self.one_in(2) { json!([]) } else { json!({ "kind": "bit-error", "rate": 0.0 }) };
-            }
-            _ => {}
-        }
-        if link["timeline"].is_null() && self.one_in(3) {
-            link["up"] = self.steps(|draw| json!(!draw.one_in(3)));
-        }
-        if self.one_in(2) {
-            link["nominal"] = json!({ "rate": self.rate(), "delay": self.delay() });
-        }
-        if self.one_in(4) {
-            link["reorder"] = json!(true);
-        }
-        if self.to(3) > 0 {
-            let mut handover = json!({
-                "in_flight": self.pick(&["delivered", "lost"]), "queue": self.pick(&["kept", "flushed"]),
-            });
-            if self.one_in(2) {
-                handover["every"] = self.time(20, [2_000, 1_000, 100, 90_000]);
-                handover["first"] = self.time(0, [2_000, 1_000, 100, 90_000]);
-            }
-            if self.one_in(3) {
-                let at = self.to(3);
-                handover["at"] = (0..at).map(|_| self.time(0, [3_000, 2_000, 500, 100_000])).collect();
-            }
-            if self.one_in(2) {
-                handover["outage"] = self.time(0, [700, 300, 9, 20_000]);
-            }
-            link["handover"] = handover;
-        }
-    }
-
-    /// A few instants, the first 0, and a value at each.
-    fn steps(&mut self, mut value: impl FnMut(&mut Self) -> Value) -> Value {
-        let (mut at, mut list) = (0, Vec::new());
-        for _ in 0..=self.to(5) {
-            list.push(json!([self.span(at), value(self)]));
-            at += 1 + self.to(self.by([1_500, 1_000, 40, 50_000]));
-        }
-        json!(list)
-    }
-
-    /// A time line file, which stands beside that of the losses.
-    fn file(&mut self, name: &str) -> Value {
-        let file = std::path::Path::new(self.losses).with_file_name(name);
-        let mut table =
-            json!({ "file": file, "repeat": self.one_in(2), "delay": self.pick(&["lines", "steps"]) });
-        if self.one_in(3) {
-            table["offset"] = self.time(0, [2_900, 2_900, 2_900, 1_000_000]);
-        }
-        table
-    }
-
-    /// A delay, or stations and a satellite that they see.
-    fn place(&mut self) -> Value {
-        match self.to(self.by([10, 0, 0, 0])) {
-            0..=7 => json!({ "delay": self.delay() }),
-            8 => {
-                json!({ "from": "shanghai", "to": "here", "satellite": { "geo": format!("{}E", 60 + self.to(60)) } })
-            }
-            9 => {
-                json!({ self.pick(&["from", "to"]): "singapore", "satellite": { "geo": "100E", "min_elevation": 30 } })
-            }
-            _ => json!({ "from": "london", "satellite": { "geo": "100E", "min_elevation": -90 } }),
-        }
-    }
-
-    fn delay(&mut self) -> Value {
-        let more = match self.regime {
-            Regime::Any => match self.to(7) {
-                0..=3 => self.pick(&[0, 1, 20, 270]),
-                _ => return json!(format!("{} us", self.least_delay + self.to(400_000))),
-            },
-            Regime::Chain => self.to(60),
-            Regime::Milliseconds => self.to(3),
-            Regime::Nanoseconds => self.pick(&[0, 0, 1, 1_000, 9_000]),
-        };
-        self.span(self.least_delay + more)
-    }
-
-    /// In [`Regime::Chain`] most packets take a whole number of nanoseconds, in [`Regime::Milliseconds`] 1500 bytes take 1 to 4 ms.
-    fn rate(&mut self) -> Value {
-        let kbps = match self.regime {
-            Regime::Any => match self.to(9) {
-                8 => return json!(format!("{} bit/s", 1 + self.to(999))),
-                9 if self.finite => 1_000_000_000,
-                _ => 10 + self.to(20_000),
-            },
-            Regime::Chain => match self.to(12) {
-                0..=7 => self.pick(&[800, 1_000, 1_250, 1_600, 100_000]),
-                8 => 100,
-                9 if self.finite => 1_000_000_000,
-                _ => 200 + self.to(29_800),
-            },
-            Regime::Milliseconds => self.pick(&[12_000, 12_000, 6_000, 4_000, 3_000]),
-            Regime::Nanoseconds => 1_000 * self.pick(&[1_000_000, 9_000, 100_000, 10_000_000, 1_000, 12]),
-        };
-        json!(format!("{kbps} kbit/s"))
-    }
-
-    /// A queue of any kind; outside [`Regime::Any`] mostly drop-tail.
-    fn queue(&mut self) -> Value {
-        let kinds = SCHEMA["$defs"]["Queue"]["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
-        let plain = self.regime != Regime::Any && self.to(self.by([0, 5, 2, 4])) > 0;
-        let chosen = &kinds[if plain { 0 } else { self.to(kinds.len() as u64 - 1) as usize }];
-        let kind = &chosen["properties"]["kind"]["const"];
-        let mut queue = json!({ "kind": kind });
-        for (key, schema) in properties(chosen) {
-            match key {
-                "kind" => {}
-                // Other kinds need room.
-                "limit" if kind == "drop-tail" || kind == "priority" => queue[key] = self.room(0),
-                "limit" => queue[key] = self.room(5),
-                // With the default number of bands a flow's priority may be refused.
-                "bands" => queue[key] = self.value(key, schema),
-                // The default is longer than the intervals of short scales.
-                "target" if self.regime != Regime::Any => queue[key] = self.value(key, schema),
-                _ if self.one_in(2) => queue[key] = self.value(key, schema),
-                _ => {}
-            }
-        }
-        queue
-    }
-
-    /// The size of a queue, at least this number of packets.
-    fn room(&mut self, packets: u64) -> Value {
-        json!(match self.to(9) {
-            6 | 7 => format!("{} bytes", 1_500 * packets + self.to(self.by([60_000, 40_000, 30_000, 3_000]))),
-            8 => format!("{} bdp", 0.1 + 3.0 * self.part()),
-            9 => "1000 packets".to_owned(),
-            _ => format!("{} packets", packets + self.to(self.by([60, 40, 20, 30]))),
-        })
-    }
-
-    fn losses(&mut self) -> Value {
-        let number = match self.regime {
-            Regime::Any => self.pick(&[0, 1, 0, 1, 2]),
-            _ => u64::from(self.one_in(5)),
-        };
-        (0..number).map(|_| self.loss()).collect()
-    }
-
-    fn loss(&mut self) -> Value {
-        let most = self.by([1.0, 0.1, 0.1, 0.1]);
-        match self.to(6) {
-            0 | 1 => json!({ "kind": "packet-error", "rate": self.part() * most }),
-            2 => json!({ "kind": "bit-error", "rate": self.part() * self.by([1e-4, 1e-5, 1e-5, 1e-3]) }),
-            3 => json!({
-                "kind": "gilbert-elliott", "p": self.part() * most, "r": self.part(), "good_loss": self.part() * 0.1 * most,
-                "bad_loss": self.part(),
-            }),
-            4 => json!({
-                "kind": "outage", "every": self.time(1_000, [3_000, 3_000, 1_000, 300_000]),
-                "length": self.time(1, [900, 900, 90, 900]), "first": self.time(0, [2_000, 2_000, 1_000, 100_000]),
-            }),
-            5 => {
-                let from = self.to(self.by([3_000, 3_000, 1_000, 100_000]));
-                let to = from + 1 + self.to(self.by([2_000, 1_000, 90, 50_000]));
-                json!({ "kind": "outage", "from": self.span(from), "to": self.span(to) })
-            }
-            _ => json!({ "kind": "trace", "file": self.losses }),
-        }
-    }
-
     fn flow(&mut self, links: &[&str]) -> Value {
         let mut flow = if self.one_in(6) { json!({ "traffic": self.cbr() }) } else { self.tcp(links) };
         let (start, jitter) =
@@ -367,7 +167,30 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
+        self.relay(&mut flow);
         flow
+    }
+
+    /// A relay on a path that has a place for it, now and then.
+    fn relay(&mut self, flow: &mut Value) {
+        let places = flow["path"].as_array().map_or(0, Vec::len) as u64;
+        if places < 2 || flow["cc"].is_null() || !self.one_in(3) {
+            return;
+        }
+        let at = flow["path"][self.to(places - 2) as usize].clone();
+        // Room for a segment, whatever its size.
+        let buffer = self.by([9_000, 1_460, 1_460, 60]);
+        let mut relay = json!({ "at": at, "buffer": self.bytes(buffer, 60 * buffer) });
+        if self.one_in(2) {
+            relay["cc"] = json!(self.pick(&BOUNDED));
+        }
+        if self.one_in(3) {
+            relay["initial_window"] = json!(1 + self.to(30));
+        }
+        flow["relay"] = relay;
+        if let Value::Object(flow) = flow {
+            flow.remove("ack_path");
+        }
     }
 
     /// Different links, at least one, in any order; some are crossed in the reverse direction.
@@ -464,12 +287,16 @@ impl Draw<'_> {
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let bounded = !flow["receive_window"].is_null();
+        let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => !sack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
+                "read_rate" => bounded && !value.is_null(),
+                "hint_delay" => !leads,
                 _ => !value.is_null(),
             });
         }
@@ -488,6 +315,9 @@ impl Draw<'_> {
             if self.given() {
                 table[param.name] = self.argument(param.kind);
             }
+        }
+        if self.one_in(8) {
+            table["path_change"] = json!("reset");
         }
         // Without HyStart++ its constants are refused.
         if entry.refuses_hystart().is_none() && self.given() {

@@ -60,9 +60,13 @@ impl Scenario {
         }
     }
 
-    /// Makes the names of trace files and time lines relative to the working directory instead of to `directory`.
+    /// Makes the names of files relative to the working directory instead of to `directory`.
     fn anchor(&mut self, directory: &Path) {
         for link in self.link.values_mut() {
+            let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.opportunities);
+            for file in link.opportunities.iter_mut().chain(reverse) {
+                *file = directory.join(&*file).display().to_string();
+            }
             let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.loss);
             for loss in link.loss.iter_mut().chain(reverse) {
                 if let Loss::Trace { file } = loss {

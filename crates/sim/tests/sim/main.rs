@@ -4,9 +4,11 @@ mod outcome;
 
 mod closed_forms;
 mod extremes;
+mod link_layers;
 mod promises;
 mod queues;
 mod random;
+mod relays;
 mod scenario_errors;
 mod scenario_resolve;
 mod scenario_text;

@@ -1,13 +1,13 @@
 //! Any valid scenario runs to its end, keeps every law of the audit (a breach is an error), and is repeatable beside other runs. Its
 //! numbers are finite and in range, and equal those of the reference loop, bit for bit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bentpipe_cc::registry;
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::{PathChange, Span, Time, registry};
 use bentpipe_sim::pcap::{Capture, Place};
-use bentpipe_sim::plan::{DirectionPlan, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
+use bentpipe_sim::plan::{DirectionPlan, Hint, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
 use bentpipe_sim::record::{Outcome, Report};
 use bentpipe_sim::{
     RunError, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured, run_many,
@@ -144,6 +144,24 @@ proptest! {
         check(&text)?;
     }
 
+    /// Hints about the path are events of their own; many fall on one instant with others, and some controllers answer them at once.
+    #[test]
+    fn short_cuts_keep_the_instants_of_hints(
+        text in prop_oneof![scenario(0), scenario(1), scenario(2)],
+        hints in prop::collection::vec((0_u64..2_000, 0_u64..300, 0_u64..300), 0..20),
+        without_a_word in any::<bool>(),
+    ) {
+        let Some(mut plan) = plan(&text)? else { return Ok(()) };
+        let ms = Span::from_millis;
+        let hint = |(at, ahead, dark)| (Time(0) + ms(at), PathChange { ahead: ms(ahead), dark: ms(dark) });
+        let hints: BTreeMap<Time, PathChange> = hints.into_iter().map(hint).collect();
+        let hints: Arc<[Hint]> = hints.into_iter().map(|(at, change)| Hint { at, change }).collect();
+        for flow in &mut plan.flows {
+            (flow.hints, flow.path_hints) = (hints.clone(), (!without_a_word).then_some(true));
+        }
+        by_both_loops(&plan, &text)?;
+    }
+
     /// The same for events that give rise to others at the same instant, or at the next.
     #[test]
     fn short_cuts_keep_the_order_of_what_takes_no_time(text in scenario(3)) {
@@ -181,7 +199,8 @@ proptest! {
         let mut moving = plan.clone();
         for link in &mut moving.links {
             for direction in [&mut link.forward, &mut link.reverse] {
-                if direction.line.is_none() {
+                // What waits for opportunities has none.
+                if direction.line.is_none() && direction.link_layer.access.is_none() {
                     direction.line = Some(constant(direction, rows, plan.duration));
                 }
             }

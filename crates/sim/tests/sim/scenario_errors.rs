@@ -416,6 +416,45 @@ fn odd_options() {
 }
 
 #[test]
+fn relays_that_cannot_be() {
+    let text = |path: &str, flow: &str| {
+        let link = |name: &str| format!("[link.{name}]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n");
+        let links: String = ["a", "b", "c"].map(link).concat();
+        let text = format!("duration = \"1 s\"\n{links}[[flow]]\npath = [{path}]\n{flow}\n");
+        load(&text).unwrap_err().to_string()
+    };
+    let relay = |path: &str, relay: &str| text(path, &format!("cc = \"reno\"\nrelay = {{ {relay} }}"));
+    let (two, three) = ("\"a\", \"b\"", "\"a\", \"b\", \"c\"");
+    let at = "flow.0.relay.at";
+    expect(&relay(two, "at = \"b\", buffer = \"1 MB\""), 14, at, &["link b the path ends", "stands: a"]);
+    expect(&relay(two, "at = \"c\", buffer = \"1 MB\""), 14, at, &["\"c\" is not on the path", "stands: a"]);
+    expect(
+        &relay(three, "at = \"gateway\", buffer = \"1 MB\""),
+        14,
+        at,
+        &["not on the path", "stands: a, b"],
+    );
+    expect(&relay("\"a\"", "at = \"a\", buffer = \"1 MB\""), 14, at, &["one link has no place"]);
+    let buffer = "flow.0.relay.buffer";
+    expect(&relay(two, "at = \"a\", buffer = \"1 kB\""), 14, buffer, &["one segment of 1448", "4 MB"]);
+    expect(&relay(two, "at = \"a\""), 14, buffer, &["missing"]);
+    expect(
+        &relay(two, "at = \"a\", cc = \"rneo\", buffer = \"1 MB\""),
+        14,
+        "flow.0.relay.cc",
+        &["rneo", "reno"],
+    );
+    let back = "cc = \"reno\"\nack_path = [\"c\"]\nrelay = { at = \"a\", buffer = \"1 MB\" }";
+    expect(&text(two, back), 15, "flow.0.relay", &["acknowledgements on the way of the data"]);
+    let cbr = "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\nrelay = { at = \"a\", buffer = \"1 MB\" }";
+    expect(&text(two, cbr), 14, "flow.0.relay", &["no connection that a relay could end"]);
+    let slow = text(two, "cc = \"reno\"\nread_rate = \"1 Mbit/s\"");
+    expect(&slow, 14, "flow.0.read_rate", &["size of the buffer", "receive_window"]);
+    let twins = "cc = \"reno\"\nname = \"x/first\"\n[[flow]]\nname = \"x\"\ncc = \"reno\"\npath = [\"a\", \"b\"]\nrelay = { at = \"a\", buffer = \"1 MB\" }";
+    expect(&text(two, twins), 16, "flow.1.name", &["x/first", "names must differ"]);
+}
+
+#[test]
 fn not_toml() {
     let message = load("duration = \"1 s\"\n[link.sat\n").unwrap_err().to_string();
     assert!(message.starts_with("my.toml:2: not valid TOML: "), "{message}");

@@ -3,7 +3,8 @@
 use bentpipe_cc::{Span, Time};
 use bentpipe_sim::link::{Class, Direction, Fate, Packet, Push, Refusal};
 use bentpipe_sim::plan::{
-    DirectionPlan, Discipline, DropTailPlan, Handover, Leg, PriorityPlan, QueueLimit, Step, TimeLine,
+    DirectionPlan, Discipline, DropTailPlan, Handover, Leg, LinkLayerPlan, PriorityPlan, QueueLimit, Step,
+    TimeLine,
 };
 use proptest::prelude::*;
 
@@ -201,6 +202,7 @@ fn direct(of: &Contract, packets: &[(u64, u64)], discipline: Discipline) -> (Vec
         queue: QueueLimit::Packets(of.room as u64),
         discipline,
         loss: Vec::new(),
+        link_layer: LinkLayerPlan::default(),
         line: Some(line(of)),
     };
     let mut direction = Direction::new(&plan, 1, "x/forward");

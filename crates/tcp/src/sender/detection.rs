@@ -159,8 +159,7 @@ impl Sender {
     #[cold]
     pub(super) fn loss_probe(&mut self, now: Time) -> Data {
         let next = self.board.next();
-        let room = self.options.receive_window.is_none_or(|w| self.board.outstanding() < w);
-        let seq = if next < self.limit && room { next } else { next - 1 };
+        let seq = if next < self.limit && self.peer_has_room() { next } else { next - 1 };
         let data = self.transmit(now, seq);
         self.tlp.on_sent(self.board.next(), data.retransmission);
         self.counters.probes += 1;

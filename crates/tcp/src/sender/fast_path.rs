@@ -27,6 +27,7 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.was_idle
+            && self.peer.is_none()
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
         if fast {
@@ -205,7 +206,8 @@ impl Sender {
 mod tests {
     use std::collections::VecDeque;
 
-    use bentpipe_cc::{Start, registry};
+    use bentpipe_cc::registry::{self, Value};
+    use bentpipe_cc::{PathChange, Start};
     use proptest::prelude::*;
 
     use super::*;
@@ -239,7 +241,8 @@ mod tests {
                 initial_window: options.initial_window,
                 initial_ssthresh: options.initial_ssthresh,
             };
-            let sender = || Sender::new(options, registry::build(cc, &[], start).unwrap(), bytes);
+            let reset = [("path_change".to_owned(), Value::Text("reset".to_owned()))];
+            let sender = || Sender::new(options, registry::build(cc, &reset, start).unwrap(), bytes);
             let receiver = || Receiver::new(&options);
             let mut pair = Self {
                 fast: sender(),
@@ -361,6 +364,10 @@ mod tests {
                     self.settle();
                 }
                 Event::Stop => self.both(|sender, _| sender.stop()),
+                Event::PathChange(change) => {
+                    self.both(|sender, now| sender.on_path_change(now, &change));
+                    self.settle();
+                }
             }
         }
     }
@@ -373,6 +380,7 @@ mod tests {
         Swap,
         Timer,
         Stop,
+        PathChange(PathChange),
     }
 
     fn event() -> impl Strategy<Value = Event> {
@@ -384,6 +392,8 @@ mod tests {
             4 => Just(Event::LoseAck),
             2 => Just(Event::Swap),
             1 => Just(Event::Stop),
+            2 => (0_u64..500_000_000, 0_u64..500_000_000)
+                .prop_map(|(ahead, dark)| Event::PathChange(PathChange { ahead: Span(ahead), dark: Span(dark) })),
         ]
     }
 

@@ -11,6 +11,7 @@ use crate::segment::Data;
 impl Sender {
     pub(super) fn poll_slow(&mut self, now: Time) -> Option<Data> {
         if self.is_done() {
+            self.limits.set(Limit::App); // until the application writes more
             return None;
         }
         self.flow.now = now;
@@ -33,6 +34,9 @@ impl Sender {
                     self.app_limited_until =
                         self.flow.delivered + (self.in_flight() * u64::from(self.flow.mss)).max(1);
                 }
+                if limit == Limit::Rwnd {
+                    self.await_window(now);
+                }
                 if self.options.tlp {
                     self.schedule_probe();
                 }
@@ -51,6 +55,7 @@ impl Sender {
     fn poll_probe(&mut self, now: Time) -> Option<Data> {
         match self.probe {
             Probe::No => Some(self.loss_probe(now)),
+            Probe::OfWindow => Some(self.window_probe()),
             Probe::Sent => {
                 self.limits.set(Limit::Timeout);
                 None
@@ -108,7 +113,7 @@ impl Sender {
         if next >= self.limit {
             return Err(if pipe == 0 || self.flow.phase == Phase::Open { Limit::App } else { Limit::Cwnd });
         }
-        if self.options.receive_window.is_some_and(|w| self.board.outstanding() >= w) {
+        if !self.peer_has_room() {
             return Err(Limit::Rwnd);
         }
         // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).

@@ -1,6 +1,6 @@
 //! What held the sender back, and for how long (the kernel's "chronographs", RFC 4898's SndLimTime).
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{PathChange, Span, Time};
 use bentpipe_tcp::{Limit, LossRecovery, Options};
 
 use crate::script::{Fixed, Script, bytes_per_second, ms, plain};
@@ -29,6 +29,15 @@ fn timeout() {
     let mut t = Script::new(plain(LossRecovery::Sack), Fixed::new(2).boxed(), None);
     t.sends("0-1").at(100).ack(1).sends("2").due(1100).sends("r1 r2").at(1300).ack(3).sends("3-4");
     assert_eq!(spent(&mut t, 1300), [100, 0, 0, 0, 200, 1000]);
+}
+
+/// The life of a finished transfer is over: a handover of its path adds no time.
+#[test]
+fn a_hint_after_the_end_adds_no_time() {
+    let mut t = Script::new(plain(LossRecovery::Sack), Fixed::new(10).boxed(), Some(4));
+    t.sends("0-3").at(100).ack(4).sends("");
+    t.sender.on_path_change(Time(0) + ms(400), &PathChange { ahead: Span::ZERO, dark: Span::ZERO });
+    assert_eq!(spent(&mut t, 100), [0, 0, 100, 0, 0, 0]);
 }
 
 /// The application and pacing.

@@ -3,6 +3,7 @@
 mod script;
 
 mod aen;
+mod changing_window;
 mod delayed_ack;
 mod delivery_rate;
 mod dsack;

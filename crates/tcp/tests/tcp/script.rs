@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bentpipe_cc::registry;
 use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, Rate, Recovery, Span, Start, Time,
+    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Pacing, PathChange, Rate, Recovery, Span,
+    Start, Time,
 };
 use bentpipe_tcp::{
     AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, SpuriousTimeout,
@@ -56,6 +57,8 @@ pub(crate) struct Told {
     pub(crate) acks: Vec<Ack>,
     pub(crate) congestion: Vec<Congestion>,
     pub(crate) life: Vec<Life>,
+    /// With the instant.
+    pub(crate) paths: Vec<(Time, PathChange)>,
     pub(crate) undone: usize,
 }
 
@@ -66,6 +69,8 @@ pub(crate) struct Fixed {
     /// Window and threshold after a loss, segments.
     pub(crate) after_loss: u64,
     pub(crate) after_timeout: u64,
+    /// Window after a hint that the path changes hands.
+    pub(crate) after_path_change: Option<u64>,
     pub(crate) pacing: Pacing,
     pub(crate) recovery: Recovery,
     pub(crate) repeat: bool,
@@ -80,6 +85,7 @@ impl Fixed {
             cwnd,
             after_loss: cwnd,
             after_timeout: cwnd,
+            after_path_change: None,
             pacing: Pacing::Off,
             recovery: Recovery::Sender,
             repeat: false,
@@ -123,6 +129,10 @@ impl Controller for Fixed {
     }
     fn on_life(&mut self, _flow: &Flow, what: Life) {
         self.lock().life.push(what);
+    }
+    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
+        self.lock().paths.push((flow.now, *change));
+        self.cwnd = self.after_path_change.unwrap_or(self.cwnd);
     }
     fn decision(&self) -> Decision {
         Decision {
@@ -208,6 +218,13 @@ impl Script {
     /// The peer acknowledges everything below `ack`, or once more.
     pub(crate) fn ack(&mut self, ack: u64) -> &mut Self {
         self.segment(AckSegment { ack, ..AckSegment::default() })
+    }
+
+    /// As `ack`, telling a receive window of `window` segments.
+    pub(crate) fn told(&mut self, ack: u64, window: u64) -> &mut Self {
+        let seg = AckSegment { ack, ..AckSegment::default() };
+        self.rtt = self.sender.on_windowed_ack(self.now, &seg, window);
+        self
     }
 
     /// As `ack`, with SACK blocks.
@@ -364,6 +381,32 @@ impl Listener {
         assert_eq!(self.receiver.deadline(), Some(at(n)));
         self.now = at(n);
         self.answer = self.receiver.on_deadline(self.now);
+        self
+    }
+
+    /// A probe for segment `seq` arrives.
+    pub(crate) fn probe(&mut self, seq: u64) -> &mut Self {
+        self.arrives(Data {
+            seq,
+            len: 0,
+            tsval: 0,
+            retransmission: false,
+            cwr: false,
+            probe: true,
+            ce: false,
+        })
+    }
+
+    /// The application has read all before `upto`.
+    pub(crate) fn read(&mut self, upto: u64) -> &mut Self {
+        self.answer = self.receiver.read(upto);
+        self
+    }
+
+    /// An acknowledgement sent now tells this window.
+    #[track_caller]
+    pub(crate) fn window(&mut self, segments: u64) -> &mut Self {
+        assert_eq!(self.receiver.window(), Some(segments), "window");
         self
     }
 

@@ -69,6 +69,7 @@ pub(super) enum Timer {
     Sender(usize),
     Receiver(usize),
     Stop(usize),
+    Hint(usize),
     Tick,
 }
 

@@ -6,20 +6,24 @@ use super::FastPath;
 use crate::host::flow::Kind;
 use crate::link::packet::{ACK, Packet};
 use crate::record::recorder::Cause;
+use crate::resolve::plan::Half;
 
 impl FastPath {
     pub(super) fn on_data(&mut self, packet: &mut Packet) {
         let f = packet.flow as usize;
         let answers = self.receive(self.now, packet);
-        let deadline = match &self.network.flows[f].kind {
-            Kind::Tcp(tcp) => tcp.receiver.deadline(),
-            Kind::Cbr(_) => None,
+        let (deadline, bounded) = match &self.network.flows[f].kind {
+            Kind::Tcp(tcp) => (tcp.receiver.deadline(), tcp.receiver.window().is_some()),
+            Kind::Cbr(_) => (None, false),
         };
         if answers {
             self.depart(packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
+        }
+        if bounded && let Some(second) = self.network.relay_data(self.now, f) {
+            self.send(second, Cause::Arrival);
         }
     }
 
@@ -50,7 +54,18 @@ impl FastPath {
         if tcp.on_ack(self.now, packet, &mut self.network.sacks) {
             self.send_fast(f, Cause::Arrival)
         } else {
-            self.send_any(f, Cause::Arrival)
+            self.send_any(f, Cause::Arrival);
+            if self.network.flows[f].half() == Some(Half::Second) {
+                self.make_room(f);
+            }
+        }
+    }
+
+    /// The relay of which flow `f` is the second half has had something acknowledged.
+    #[cold]
+    fn make_room(&mut self, f: usize) {
+        if let Some(mut packet) = self.network.relay_room(f) {
+            self.depart(&mut packet);
         }
     }
 
@@ -60,7 +75,13 @@ impl FastPath {
         let f = packet.flow as usize;
         if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind {
             tcp.on_control(self.now, packet);
-            if packet.has(ACK) { self.send(f, Cause::Arrival) } else { self.answer(f) }
+            if packet.has(ACK) {
+                return self.send(f, Cause::Arrival);
+            }
+            self.answer(f);
+            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+                self.send(second, Cause::Arrival);
+            }
         }
     }
 

@@ -103,6 +103,7 @@ impl FastPath {
             if run.network.flows[f].stop < NEVER {
                 run.schedule(run.network.flows[f].stop, &Timer::Stop(f));
             }
+            run.expect_hint(f);
         }
         if let Some(first) = run.network.recorder.first_tick() {
             run.schedule(first, &Timer::Tick);
@@ -182,10 +183,7 @@ impl FastPath {
     fn on_arrival(&mut self, i: usize) {
         // The direction's next arrival replaces this one among the events, or its entry goes.
         let direction = &mut self.network.directions[i];
-        let Some((mut packet, fate)) = direction.pop(self.now) else {
-            let next = direction.next();
-            return self.expect_here(i, next);
-        };
+        let Some((mut packet, fate)) = direction.pop(self.now) else { return self.on_wake(i) };
         let next = direction.next();
         self.expect_here(i, next);
         if fate != Fate::Delivered {
@@ -207,6 +205,14 @@ impl FastPath {
         } else {
             self.on_data(&mut packet);
         }
+    }
+
+    /// Direction `i` has decided, and no packet comes out.
+    #[cold]
+    #[inline(never)]
+    fn on_wake(&mut self, i: usize) {
+        let next = self.network.directions[i].next();
+        self.expect_here(i, next);
     }
 
     /// A packet leaves its host.
@@ -321,10 +327,11 @@ impl FastPath {
     fn push(&mut self, i: usize, at: Time, packet: &Packet) {
         let class = self.network.class(i, packet);
         let direction = &mut self.network.directions[i];
+        // The recorder may look, and then a link layer decides.
+        let before = direction.next();
         if self.recorded == Recorded::Directions {
             self.network.recorder.offered(at, i, direction);
         }
-        let before = direction.next();
         let pushed = direction.push(at, *packet, class);
         let next = direction.next();
         // The next packet may be another flow's, of the same instant.

@@ -36,6 +36,9 @@ impl Partitions {
         for (f, way) in ways.iter().enumerate() {
             let there = parts.follow(hops, way.data, parts.sender(f), &mut held);
             parts.join(there, parts.receiver(f));
+            if way.relayed {
+                parts.join(parts.receiver(f), parts.sender(f + 1));
+            }
             if let Some(acks) = way.acks {
                 let back = parts.follow(hops, acks, parts.receiver(f), &mut held);
                 parts.join(back, parts.sender(f));

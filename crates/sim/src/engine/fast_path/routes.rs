@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::host::flow::{FlowState, Kind};
+use crate::resolve::plan::Half;
 
 /// Ends a route.
 pub(super) const END: u32 = u32::MAX;
@@ -73,13 +74,16 @@ pub(super) struct Ways {
     pub(super) acks: Option<u32>,
     /// May its receiver answer ahead of time?
     pub(super) prompt: bool,
+    /// Is its receiver one host with the sender of the next flow?
+    pub(super) relayed: bool,
 }
 
 impl Ways {
     /// The first hops of `flow`.
     pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
-        Self { data: flow.data_route, acks, prompt }
+        let relayed = flow.half() == Some(Half::First);
+        Self { data: flow.data_route, acks, prompt, relayed }
     }
 }
 

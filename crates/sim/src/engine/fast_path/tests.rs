@@ -130,6 +130,20 @@ fn directions_that_promise_little_give_the_same_result() {
     }
 }
 
+#[test]
+fn what_a_relay_loses_is_found_out() {
+    let text = "duration = \"5 s\"\n[link.a]\nrate = \"9 Mbit/s\"\ndelay = \"1 ms\"\n[link.b]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n\
+         [[flow]]\ncc = \"reno\"\npath = [\"a\", \"b\"]\nrelay = { at = \"a\", buffer = \"50 kB\" }\n";
+    let plan = plan(text, &[]);
+    let mut network = network(&plan);
+    let Kind::Tcp(second) = &mut network.flows[1].kind else { panic!("a connection") };
+    let taken = second.taken().expect("a second half");
+    assert!(taken > 300, "{taken}");
+    second.feed(Time(0), taken + 1);
+    let law = network.finish(&plan).expect_err("a segment out of nothing").to_string();
+    assert!(law.contains("what came to a relay has left it or is in its buffer"), "{law}");
+}
+
 type Spoil = fn(&mut Network, &mut Plan);
 
 /// The result of a run over a link with this queue, after `spoil` has broken something.

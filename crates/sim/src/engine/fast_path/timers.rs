@@ -16,7 +16,8 @@ impl FastPath {
             Timer::Sender(f) => f,
             Timer::Receiver(f) => flows + f,
             Timer::Stop(f) => 2 * flows + f,
-            Timer::Tick => 3 * flows,
+            Timer::Hint(f) => 3 * flows + f,
+            Timer::Tick => 4 * flows,
         }) as u64
     }
 
@@ -26,11 +27,12 @@ impl FastPath {
             Some(0) => Timer::Sender(f),
             Some(1) => Timer::Receiver(f - flows),
             Some(2) => Timer::Stop(f - 2 * flows),
+            Some(3) => Timer::Hint(f - 3 * flows),
             _ => Timer::Tick,
         }
     }
 
-    /// The partition where a timer expires. The stop of a flow is its sender's.
+    /// The partition where a timer expires. The stop of a flow and its hints are its sender's.
     #[inline]
     pub(super) fn partition(&self, timer: &Timer) -> usize {
         if self.partitions.count == 1 {
@@ -38,7 +40,7 @@ impl FastPath {
         }
         let flows = self.network.flows.len();
         match *timer {
-            Timer::Sender(f) | Timer::Stop(f) => self.partitions.of_host(f, flows, false),
+            Timer::Sender(f) | Timer::Stop(f) | Timer::Hint(f) => self.partitions.of_host(f, flows, false),
             Timer::Receiver(f) => self.partitions.of_host(f, flows, true),
             Timer::Tick => 0,
         }
@@ -96,9 +98,28 @@ impl FastPath {
                     self.send(f, Cause::Timer);
                 }
             }
+            Timer::Hint(f) => self.on_hint(f),
             Timer::Sender(f) if self.network.flows[f].sender_armed == at => self.on_sender_timer(f),
             Timer::Receiver(f) if self.network.flows[f].receiver_armed == at => self.on_receiver_timer(f),
             Timer::Sender(_) | Timer::Receiver(_) => {} // a timer that was moved
+        }
+    }
+
+    #[cold]
+    fn on_hint(&mut self, f: usize) {
+        if let Kind::Tcp(tcp) = &mut self.network.flows[f].kind
+            && let Some(change) = self.network.hints.take(f)
+        {
+            tcp.sender.on_path_change(self.now, &change);
+            self.send(f, Cause::Timer);
+        }
+        self.expect_hint(f);
+    }
+
+    /// Schedules the next hint of flow `f`.
+    pub(super) fn expect_hint(&mut self, f: usize) {
+        if let Some(at) = self.network.hints.next(f) {
+            self.schedule(at, &Timer::Hint(f));
         }
     }
 

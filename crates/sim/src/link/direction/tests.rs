@@ -9,6 +9,7 @@ fn link(rate_bps: u64, delay_ms: u64, queue: QueueLimit) -> Direction {
         queue,
         discipline: Discipline::DropTail(DropTailPlan),
         loss: Vec::new(),
+        link_layer: Default::default(),
         line: None,
     };
     Direction::new(&plan, 1, "test")

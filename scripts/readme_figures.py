@@ -1,5 +1,6 @@
-"""Draws docs/geo-window.svg, the figure of the README: windows over time on one lossy geostationary link."""
+"""Draws the figures of the README: windows on a lossy geostationary link, and a path that moves."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,34 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import bentpipe as bp
+from bentpipe.comparison import compare_rows
 
-OUT = Path(__file__).parent.parent / "docs" / "geo-window.svg"
+DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = ("star", "hswa", "cubic", "reno")
 BDP = 10e6 * 0.5 / 8 / 1500
 
 
 def main() -> None:
+    """Draws both."""
+    geo_window()
+    leo_path()
+
+
+def leo_path() -> None:
+    """Draws what the two commands of the README's part about paths that move draw."""
+    path = bp.orbit.path(
+        "Istanbul", "Nairobi", shell="starlink-s1", duration="200 s", every="15 s", handover_break="100 ms"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "path.parquet"
+        bp.timeline.write(path, file)
+        traced: dict[str, bp.Result] = {}
+        names = ["cubic", "bbr", "star"]
+        compare_rows("leo", names, timeline=file, duration="200 s", traced=traced)
+    bp.plot.save(bp.plot.over_path(traced), DOCS / "leo-path.svg")
+
+
+def geo_window() -> None:
     """Runs each algorithm alone with the same losses and draws its window."""
     known: dict[str, Any] = {entry["id"]: entry for entry in bp.controllers()}
     geo = bp.Link(rate="10 Mbit/s", delay="250 ms", queue=bp.DropTail("432 packets"), loss=bp.BitError(1e-6))
@@ -44,7 +66,7 @@ def main() -> None:
     axes.text(121, BDP, "BDP", color="0.4", ha="left", va="center")
     figure.legend(frameon=False, ncols=len(shown), loc="outside upper center")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(OUT, metadata={"Date": None})
+    figure.savefig(DOCS / "geo-window.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

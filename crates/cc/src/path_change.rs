@@ -1,0 +1,222 @@
+//! The hint that a path changes hands, and the answer to it that any algorithm can give: to measure the path anew.
+//!
+//! A connection over low orbits changes satellites every few seconds to minutes. An algorithm that keeps the smallest RTT of its life
+//! takes a path that has become longer for one with a queue. Two things help: a minimum over a window of time, which forgets by itself,
+//! and a hint. The Internet draft draft-lai-ccwg-lsncc-01 (2026) calls the event a path phase boundary and leaves open how an end learns
+//! of it. In SaTCP (INFOCOM 2023) the terminal foresees it and tells the operating system, in LeoCC (SIGCOMM 2025) an end finds it by
+//! probes to the first hop behind the satellite.
+
+use alloc::boxed::Box;
+
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
+use crate::hystart::Constants;
+use crate::registry::{Args, Entry, Param};
+use crate::report::{Ack, Flow};
+use crate::time::{Span, Time};
+use crate::windowed::Start;
+
+/// What is known of a path that changes hands: another satellite, gateway or route. Segments sent before cross the old path.
+///
+/// The host next to the satellite terminal can know it: the terminal follows the schedule of its satellites and may tell the operating
+/// system. A host at the other end learns of it later or not at all. How the new path differs is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathChange {
+    /// How long it is until the change; zero if it has just happened, or has happened before.
+    pub ahead: Span,
+    /// How long nothing passes from the change on, or still from now on if it is past; zero also if that is not known.
+    pub dark: Span,
+}
+
+impl PathChange {
+    /// When the new path begins to carry packets, as far as is known at `now`.
+    pub fn passes_at(&self, now: Time) -> Time {
+        now + self.ahead + self.dark
+    }
+}
+
+/// The name of the parameter that all algorithms share.
+pub(crate) const PATH_CHANGE: &str = "path_change";
+/// Its value for [`Anew`].
+pub(crate) const RESET: &str = "reset";
+
+/// The parameter that says what a hint does.
+pub(crate) const PARAM: Param = Param::choice(PATH_CHANGE, &["standard", RESET]).about(
+    "a hint that the path changes hands: what the algorithm does of its own, or all that was measured is forgotten and the window kept",
+);
+
+/// An algorithm that begins anew when its path has changed hands. It forgets all estimates and keeps window and threshold.
+///
+/// It begins with the first RTT sample of a segment that was sent after the change. What was sent before tells of the old path. The
+/// smallest RTT that it is shown is that of the new path. HyStart++, which belongs to the first slow start, does not come back.
+#[derive(Debug)]
+pub(crate) struct Anew {
+    entry: &'static Entry,
+    args: Args,
+    inner: Box<dyn Controller>,
+    /// Segments sent from here on cross a path of which nothing is known yet.
+    changed_at: Option<Time>,
+    /// The smallest RTT since the algorithm began anew, if it ever did.
+    rtt_min: Option<Span>,
+}
+
+impl Anew {
+    /// `inner`, which was built from `entry` with `args`, under this rule.
+    pub(crate) fn new(entry: &'static Entry, args: Args, inner: Box<dyn Controller>) -> Self {
+        Self { entry, args, inner, changed_at: None, rtt_min: None }
+    }
+
+    fn begin(&mut self, flow: &Flow) {
+        let Decision { cwnd, ssthresh, .. } = self.inner.decision();
+        let mss = flow.mss.max(1);
+        let segments = |bytes: u64| bytes as f64 / f64::from(mss);
+        let initial_ssthresh = if ssthresh == u64::MAX { f64::INFINITY } else { segments(ssthresh) };
+        let start = Start { mss, initial_window: segments(cwnd), initial_ssthresh };
+        self.inner = (self.entry.build)(&self.args, start);
+        self.rtt_min = Some(Span::MAX);
+    }
+
+    /// The flow as the algorithm sees it.
+    fn seen(&self, flow: &Flow) -> Flow {
+        let mut seen = *flow;
+        if let (Some(rtt), Some(min)) = (&mut seen.rtt, self.rtt_min) {
+            rtt.min = min.min(rtt.latest);
+        }
+        seen
+    }
+}
+
+impl Controller for Anew {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        if let (Some(at), Some(rtt)) = (self.changed_at, ack.rtt)
+            && ack.acked > 0
+            && flow.now >= at
+            && flow.now.since(at) >= rtt.max
+        {
+            self.changed_at = None;
+            self.begin(flow);
+        }
+        if let (Some(min), Some(rtt)) = (&mut self.rtt_min, ack.rtt) {
+            *min = rtt.min.min(*min);
+        }
+        self.inner.on_ack(&self.seen(flow), ack);
+    }
+
+    fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
+        self.changed_at = Some(flow.now + change.ahead);
+        self.inner.on_path_change(&self.seen(flow), change);
+    }
+
+    fn wants_path_hints(&self) -> bool {
+        true
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        self.inner.on_congestion(&self.seen(flow), why);
+    }
+
+    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
+        self.inner.on_undo(&self.seen(flow), before);
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        self.inner.on_life(&self.seen(flow), what);
+    }
+
+    fn on_deadline(&mut self, flow: &Flow) {
+        self.inner.on_deadline(&self.seen(flow));
+    }
+
+    fn decision(&self) -> Decision {
+        self.inner.decision()
+    }
+
+    fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
+        self.inner.backoff(&self.seen(flow), why)
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.inner.recovery()
+    }
+
+    fn use_hystart(&mut self, constants: Constants) -> Result<(), &'static str> {
+        self.inner.use_hystart(constants)
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.inner.wants_rate()
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.inner.probe(emit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PathChange;
+    use crate::registry;
+    use crate::rig::{Rig, near, text};
+    use crate::time::Span;
+
+    const NOW: PathChange = PathChange { ahead: Span::ZERO, dark: Span::ZERO };
+
+    /// A Vegas flow of 100 segments on a path of 100 BDP segments and 40 ms, which becomes 60 ms long.
+    fn vegas(given: &[(&str, registry::Value)]) -> (Rig, f64) {
+        let mut rig = Rig::new("vegas", given, 100.0, 2.0);
+        (0..100).for_each(|_| {
+            rig.path(100.0, 0.04);
+        });
+        let before = rig.w();
+        let changed = rig.flow.now;
+        rig.cc.on_path_change(&rig.flow, &NOW);
+        rig.flow.now = changed;
+        (0..200).for_each(|_| {
+            rig.path(150.0, 0.06);
+        });
+        (rig, before)
+    }
+
+    /// Vegas keeps alpha = 1 to beta = 3 segments in the queue. A base RTT of 40 ms on a path of 60 ms hides 20 ms of that: in its
+    /// belief a third of the window waits, so it shrinks to 3 x 3 segments at most. With the hint it finds 150 + 1..3 again.
+    #[test]
+    fn an_algorithm_that_begins_anew_finds_the_longer_path() {
+        let (rig, before) = vegas(&[]);
+        near(before, 102.0, 0.02);
+        assert!(rig.w() <= 10.0, "{}", rig.w());
+        let (rig, before) = vegas(&[("path_change", text("reset"))]);
+        near(before, 102.0, 0.02);
+        near(rig.w(), 152.0, 0.02);
+    }
+
+    /// What was sent before the change tells of the old path, so its samples must not be the first of the new one.
+    #[test]
+    fn samples_of_the_old_path_do_not_count_for_the_new_one() {
+        let mut rig = Rig::new("a-liad", &[("path_change", text("reset"))], 100.0, 2.0);
+        rig.ack(1.0, 0.1, 0.04, true);
+        rig.cc.on_path_change(&rig.flow, &PathChange { ahead: Span::from_millis(100), dark: Span::ZERO });
+        rig.ack(1.0, 0.1, 0.04, true); // acknowledged at the change, sent before
+        rig.ack(1.0, 0.03, 0.05, true);
+        rig.ack(1.0, 0.1, 0.06, true); // the first one sent after
+        let seen = rig.cc.backoff(&rig.flow, crate::Congestion::Loss);
+        rig.flow.rtt.as_mut().expect("sampled").min = Span::from_secs(0.06);
+        assert_eq!(
+            rig.cc.backoff(&rig.flow, crate::Congestion::Loss),
+            seen,
+            "the minimum of 40 ms is not seen"
+        );
+    }
+
+    /// TFRC has a rate and no window; its rate is found anew.
+    #[test]
+    fn the_window_is_kept() {
+        for entry in registry::all().iter().filter(|entry| entry.id != "tfrc") {
+            let mut rig = Rig::new(entry.id, &[("path_change", text("reset"))], 64.0, 32.0);
+            rig.ack(1.0, 0.1, 0.1, true);
+            let before = rig.w();
+            rig.cc.on_path_change(&rig.flow, &NOW);
+            rig.ack(1e-6, 0.1, 0.1, false);
+            assert!((rig.w() - before).abs() <= 1.0, "{}: {before} to {}", entry.id, rig.w());
+            assert!(rig.cc.wants_path_hints(), "{}", entry.id);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Satellites in motion: where they are, which of them a point on the ground reaches, and how long light takes from one point to another.
+//!
+//! Satellites come from TLE or OMM ([`elements`]) or from a Walker shell ([`shell`], named ones in [`shells`]). SGP4 propagates them
+//! (crate `sgp4`, constants of WGS 72), [`ephemeris`] interpolates. [`horizon`] says who is in reach, [`lasers`] finds the shortest way, and
+//! [`path()`] makes a table of it over time.
+//!
+//! All sines, cosines and roots here are those of `libm`. The crate `sgp4` takes its own by `num-traits`: those of `libm` too, unless another
+//! crate of the build switches on `num-traits/std`. NumPy's bindings do, so in the Python extension SGP4 uses the platform's. Positions may
+//! then differ between machines by some nanometres; times are rounded to whole nanoseconds (30 cm), which hides that but for chance. With
+//! glibc and with `libm`, 80,000 rows over four shells were the same to the last bit.
+
+pub mod earth;
+pub mod elements;
+pub mod ephemeris;
+mod error;
+pub mod ground;
+pub mod horizon;
+pub mod lasers;
+mod path;
+pub mod request;
+pub mod satellites;
+mod setting;
+pub mod shell;
+pub mod shells;
+mod snapshot;
+
+pub use error::OrbitError;
+pub use path::{Columns, Timetable, path};
+pub use request::Request;
+pub use snapshot::{Snapshot, snapshot};

@@ -1,0 +1,106 @@
+//! Paths over satellites in motion: a request comes in as JSON, columns go out.
+
+use std::time::Duration;
+
+use bentpipe_orbit::{Columns, OrbitError, Request, Timetable};
+use numpy::PyArray1;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::reminder::Reminder;
+use crate::wrong;
+
+/// The shells that have a name, as JSON.
+#[pyfunction]
+pub(crate) fn orbit_shells() -> String {
+    json!(bentpipe_orbit::shells::SHELLS).to_string()
+}
+
+/// The path between two ground points over time.
+#[pyfunction]
+#[pyo3(signature = (request_json, progress = None))]
+pub(crate) fn orbit_path<'py>(
+    py: Python<'py>,
+    request_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let request = Request::from_json(request_json).map_err(wrong)?;
+    let failure = Failure::default();
+    let reminder = Reminder::every(Duration::from_millis(100));
+    let result = py.detach(|| {
+        bentpipe_orbit::path(&request, &mut |share| {
+            if !reminder.is_due() {
+                return true;
+            }
+            Python::attach(|py| {
+                let told = progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop));
+                py.check_signals().and(told).map_err(|e| failure.set(e)).is_ok()
+            })
+        })
+    });
+    if let Some(error) = failure.take() {
+        return Err(error);
+    }
+    let timetable = result.map_err(|error| match error {
+        OrbitError::Interrupted => PyKeyboardInterrupt::new_err(()),
+        other => wrong(other),
+    })?;
+    if let Some(p) = progress {
+        p.call1(py, (1.0,))?;
+    }
+    to_python(py, timetable)
+}
+
+fn to_python(py: Python<'_>, timetable: Timetable) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    let info = json!({
+        "epoch": timetable.epoch, "satellites": timetable.satellites, "mode": timetable.mode.name(),
+        "min_elevation_deg": timetable.min_elevation_deg, "shell": timetable.shell, "warnings": timetable.warnings,
+    });
+    out.set_item("columns", columns(py, timetable.columns)?)?;
+    out.set_item("routes", timetable.routes)?;
+    out.set_item("info", info.to_string())?;
+    Ok(out)
+}
+
+fn columns(py: Python<'_>, rows: Columns) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("t_s", PyArray1::from_vec(py, rows.t_s))?;
+    out.set_item("rtt_ms", PyArray1::from_vec(py, rows.rtt_ms))?;
+    out.set_item("first_sat", PyArray1::from_vec(py, rows.first_sat))?;
+    out.set_item("last_sat", PyArray1::from_vec(py, rows.last_sat))?;
+    out.set_item("gateway", PyArray1::from_vec(py, rows.gateway))?;
+    out.set_item("hops", PyArray1::from_vec(py, rows.hops))?;
+    out.set_item("reachable", PyArray1::from_vec(py, rows.reachable))?;
+    out.set_item("up", PyArray1::from_vec(py, rows.up))?;
+    out.set_item("handover", PyArray1::from_vec(py, rows.handover))?;
+    out.set_item("access", PyArray1::from_vec(py, rows.access))?;
+    out.set_item("first_elevation_deg", PyArray1::from_vec(py, rows.first_elevation_deg))?;
+    out.set_item("last_elevation_deg", PyArray1::from_vec(py, rows.last_elevation_deg))?;
+    out.set_item("a_in_reach", PyArray1::from_vec(py, rows.a_in_reach))?;
+    out.set_item("b_in_reach", PyArray1::from_vec(py, rows.b_in_reach))?;
+    out.set_item("route", PyArray1::from_vec(py, rows.route))?;
+    Ok(out)
+}
+
+/// Where satellites and ground points are at one instant.
+#[pyfunction]
+pub(crate) fn orbit_snapshot<'py>(
+    py: Python<'py>,
+    request_json: &str,
+    t_s: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let request = Request::from_json(request_json).map_err(wrong)?;
+    let shot = bentpipe_orbit::snapshot(&request, t_s).map_err(wrong)?;
+    let out = PyDict::new(py);
+    out.set_item("sat", PyArray1::from_vec(py, shot.sat))?;
+    out.set_item("lat", PyArray1::from_vec(py, shot.lat))?;
+    out.set_item("lon", PyArray1::from_vec(py, shot.lon))?;
+    out.set_item("alt_km", PyArray1::from_vec(py, shot.alt_km))?;
+    out.set_item("points", shot.points)?;
+    out.set_item("lasers", shot.lasers)?;
+    Ok(out)
+}

@@ -1,0 +1,268 @@
+//! Demand assignment (DAMA): the return channel of a VSAT, after DVB-RCS2 (ETSI EN 301 545-2 section 9, ETSI TR 101 545-4).
+//!
+//! Time is cut into frames, and a frame into slots of equal length. A terminal sends in the slots that it is assigned:
+//! - `cra` slots of every frame (constant rate assignment);
+//! - slots on request for a volume (VBDC, volume based dynamic capacity). At the start of a frame the terminal asks for all that waits, the
+//!   rest of a packet in transmission included, less what it has asked for and not been given, less what its constant slots of one frame
+//!   carry. The request takes no slot of its own. What is asked for at the start of a frame may be given in the frames that start
+//!   `grant_delay` later or after. Requests cumulate: volume for which a frame has no slot is given in the next one;
+//! - `free` slots of what is left of a frame, for nothing (FCA, free capacity assignment).
+//!
+//! The slots of a frame are the first ones, without a gap. A slot carries the bytes that the link's rate sends in it, rounded down. Its
+//! bytes are received as one burst, at the end of the slot. A slot that finds nothing waiting is lost.
+
+use std::collections::VecDeque;
+
+/// The demand assignment of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamaPlan {
+    /// Length of a frame, ns.
+    pub frame: u64,
+    /// Slots of a frame, at least 1.
+    pub slots: u64,
+    /// Bytes of a slot, at least 1.
+    pub slot_bytes: u64,
+    /// Slots of each frame that are always assigned.
+    pub cra: u64,
+    /// Most slots of a frame that are assigned on request.
+    pub vbdc: u64,
+    /// Most slots of a frame that are assigned without request, of those that are left.
+    pub free: u64,
+    /// From a request to the first frame that may carry what it asks for, ns.
+    pub grant_delay: u64,
+}
+
+/// The slots of one terminal, in order.
+#[derive(Debug)]
+pub(crate) struct Dama {
+    plan: DamaPlan,
+    /// The present frame, the slots assigned in it, and the next of them.
+    frame: u64,
+    assigned: u64,
+    next: u64,
+    /// Requests under way: from when each may be granted, and its bytes.
+    requests: VecDeque<(u64, u64)>,
+    /// Bytes of requests that have matured and for which no slot was assigned yet.
+    owed: u64,
+    /// Bytes asked for and not assigned yet, in all.
+    asked: u64,
+}
+
+impl Dama {
+    pub(crate) fn new(plan: &DamaPlan) -> Self {
+        let mut dama = Self {
+            plan: *plan,
+            frame: 0,
+            assigned: 0,
+            next: 0,
+            requests: VecDeque::new(),
+            owed: 0,
+            asked: 0,
+        };
+        dama.assign(0);
+        dama
+    }
+
+    /// Length of a slot, ns.
+    pub(crate) fn slot(&self) -> u64 {
+        self.plan.frame / self.plan.slots
+    }
+
+    pub(crate) fn due(&self) -> u64 {
+        if self.next < self.assigned {
+            return self.start_of(self.frame) + self.start_in_frame(self.next);
+        }
+        self.start_of(self.frame + 1)
+    }
+
+    pub(crate) fn take(&mut self, waiting: u64) -> u64 {
+        if self.next < self.assigned {
+            self.next += 1;
+            return self.plan.slot_bytes;
+        }
+        self.begin_frame(waiting);
+        0
+    }
+
+    pub(crate) fn pass(&mut self, now: u64) {
+        while self.due() <= now {
+            if self.asked == 0 && self.next == self.assigned {
+                // Until the frame of `now` all frames are alike.
+                self.frame = self.frame.max((now / self.plan.frame).saturating_sub(1));
+            }
+            self.take(0);
+        }
+    }
+
+    /// The next frame begins while so many bytes wait.
+    fn begin_frame(&mut self, waiting: u64) {
+        self.frame += 1;
+        let now = self.start_of(self.frame);
+        let constant = self.plan.cra * self.plan.slot_bytes;
+        let volume = waiting.saturating_sub(constant).saturating_sub(self.asked);
+        if volume > 0 && self.plan.vbdc > 0 {
+            self.requests.push_back((now.saturating_add(self.plan.grant_delay), volume));
+            self.asked += volume;
+        }
+        self.assign(now);
+    }
+
+    /// Assigns the slots of the frame that starts at `now`.
+    fn assign(&mut self, now: u64) {
+        while let Some(&(from, volume)) = self.requests.front()
+            && from <= now
+        {
+            self.requests.pop_front();
+            self.owed += volume;
+        }
+        let DamaPlan { slots, slot_bytes, cra, vbdc, free, .. } = self.plan;
+        let granted = self.owed.div_ceil(slot_bytes).min(vbdc);
+        let given = self.owed.min(granted * slot_bytes);
+        self.owed -= given;
+        self.asked -= given;
+        (self.assigned, self.next) = (cra + granted + free.min(slots - cra - granted), 0);
+    }
+
+    fn start_of(&self, frame: u64) -> u64 {
+        frame.saturating_mul(self.plan.frame)
+    }
+
+    fn start_in_frame(&self, slot: u64) -> u64 {
+        (u128::from(slot) * u128::from(self.plan.frame) / u128::from(self.plan.slots)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_cc::{Span, Time};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::link::direction::Direction;
+    use crate::link::packet::Packet;
+    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::resolve::plan::{AccessPlan, DirectionPlan, LinkLayerPlan};
+
+    const MS: u64 = 1_000_000;
+    /// Frames of 20 ms with 10 slots of 2 ms, each of which carries 500 bytes at 2 Mbit/s; grants take 530 ms, 27 frames of which the last
+    /// begins before them.
+    const PLAN: DamaPlan = DamaPlan {
+        frame: 20 * MS,
+        slots: 10,
+        slot_bytes: 500,
+        cra: 0,
+        vbdc: 10,
+        free: 0,
+        grant_delay: 530 * MS,
+    };
+
+    fn terminal(plan: DamaPlan) -> Direction {
+        let access = Some(AccessPlan::Dama(plan));
+        let plan = DirectionPlan {
+            rate_bps: 2_000_000,
+            delay: Span::from_millis(250),
+            queue: QueueLimit::Packets(100_000),
+            discipline: Discipline::DropTail(DropTailPlan),
+            loss: Vec::new(),
+            line: None,
+            link_layer: LinkLayerPlan { access, ..LinkLayerPlan::default() },
+        };
+        Direction::new(&plan, 1, "test")
+    }
+
+    /// When packets of these sizes that come at these instants leave, ns.
+    fn departures(plan: DamaPlan, packets: &[(u64, u16)]) -> Vec<u64> {
+        let (mut terminal, mut out) = (terminal(plan), Vec::new());
+        let mut drain = |terminal: &mut Direction, until: u64| {
+            while let Some(at) = terminal.next().filter(|at| at.0 <= until) {
+                out.extend(terminal.pop(at).map(|_| at.0 - 250 * MS));
+            }
+        };
+        for &(at, size) in packets {
+            drain(&mut terminal, at);
+            terminal.push(Time(at), Packet { size, ..Packet::default() }, Class::default());
+        }
+        drain(&mut terminal, 1 << 60);
+        out
+    }
+
+    #[test]
+    fn the_first_packet_waits_for_the_request_the_grant_and_its_slots() {
+        // 1500 bytes take 3 slots of 2 ms. Asked for at the next start of a frame, given in the first frame 530 ms later or after.
+        for (comes, asks) in [(0, 20), (1, 20), (19, 20), (20, 40), (47, 60)] {
+            let given = (asks + 530_u64).next_multiple_of(20);
+            assert_eq!(departures(PLAN, &[(comes * MS, 1_500)]), [(given + 3 * 2) * MS], "{comes} ms");
+        }
+        // A grant that arrives as a frame starts may be used in it.
+        let plan = DamaPlan { grant_delay: 520 * MS, ..PLAN };
+        assert_eq!(departures(plan, &[(0, 1_500)]), [(20 + 520 + 6) * MS]);
+    }
+
+    #[test]
+    fn a_steady_stream_below_the_constant_rate_pays_only_the_frame() {
+        // 3 constant slots carry 1500 bytes a frame, as much as comes.
+        let plan = DamaPlan { cra: 3, vbdc: 7, ..PLAN };
+        let packets: Vec<(u64, u16)> = (0..500).map(|i| (i * 20 * MS + 7 * MS, 1_500)).collect();
+        for ((comes, _), leaves) in packets.iter().zip(departures(plan, &packets)) {
+            assert_eq!(leaves - comes, (20 - 7 + 6) * MS);
+        }
+        // And asks for nothing: with half as many slots, what is not carried is asked for.
+        let plan = DamaPlan { cra: 1, vbdc: 9, ..PLAN };
+        let last = *departures(plan, &packets).last().unwrap();
+        assert!(last - packets[499].0 <= (20 + 540 + 20) * MS, "{last}");
+    }
+
+    #[test]
+    fn throughput_is_that_of_the_slots_that_may_be_assigned() {
+        let packets = vec![(MS, 1_500); 2_000];
+        for (cra, vbdc, free) in
+            [(0, 10, 0), (2, 4, 0), (0, 1, 0), (5, 0, 0), (1, 3, 2), (0, 10, 10), (0, 0, 4)]
+        {
+            let plan = DamaPlan { cra, vbdc, free, ..PLAN };
+            let out = departures(plan, &packets);
+            // While something waits, every frame has all these slots: free ones are left over only where requests need fewer.
+            let slots = (cra + vbdc + free).min(10);
+            let (first, last) = (out[1_000], out[1_999]);
+            let frames = 999.0 * 1_500.0 / (500 * slots) as f64;
+            let took = (last - first) as f64 / (20 * MS) as f64;
+            assert!((took - frames).abs() <= 1.0, "{cra} {vbdc} {free}: {took} frames, not {frames}");
+        }
+    }
+
+    #[test]
+    fn free_slots_need_no_request() {
+        let plan = DamaPlan { free: 2, ..PLAN };
+        // Two slots a frame carry 1000 of its 1500 bytes in the next frame, and the rest in the one after.
+        assert_eq!(departures(plan, &[(5 * MS, 1_500)]), [(40 + 2) * MS]);
+    }
+
+    proptest! {
+        /// Every packet leaves by the end of the frame in which its request is granted, if the frames have room; no slot carries more than its
+        /// bytes; and nothing hangs on who looks when.
+        #[test]
+        fn requests_cover_all_that_waits(
+            gaps in prop::collection::vec((0_u64..100, 40_u16..1_501), 1..60),
+            cra in 0_u64..3,
+            free in 0_u64..3,
+        ) {
+            let plan = DamaPlan { cra, vbdc: 4_000, free, slots: 10_000, frame: 20 * MS, ..PLAN };
+            let mut at = 0;
+            let packets: Vec<(u64, u16)> = gaps.iter().map(|(gap, size)| { at += gap * MS; (at, *size) }).collect();
+            let out = departures(plan, &packets);
+            prop_assert_eq!(out.len(), packets.len());
+            for ((comes, _), leaves) in packets.iter().zip(&out) {
+                let asks = (comes / (20 * MS) + 1) * 20 * MS;
+                let given = (asks + 530 * MS).next_multiple_of(20 * MS);
+                prop_assert!(*leaves <= given + 20 * MS, "{comes}: {leaves}, not by {given}");
+            }
+            let mut unseen = terminal(plan);
+            for (at, size) in &packets {
+                unseen.push(Time(*at), Packet { size: *size, ..Packet::default() }, Class::default());
+            }
+            let late: Vec<u64> = std::iter::from_fn(|| { let at = unseen.next()?; Some((at, unseen.pop(at))) })
+                .filter_map(|(at, out)| out.map(|_| at.0 - 250 * MS))
+                .collect();
+            prop_assert_eq!(late, out);
+        }
+    }
+}

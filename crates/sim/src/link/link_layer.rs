@@ -1,0 +1,254 @@
+//! The link layer between a queue and the channel: access to the channel (`access.rs`) and repeats of what was lost there (`arq.rs`).
+//!
+//! It decides lazily, as `departures.rs` does: all that was due by an instant is decided when somebody asks, in the order of time, and
+//! nothing hangs on who asks when. But here a packet may wait while nothing is under way. Then the direction announces a wake instead of an
+//! arrival: at that instant [`Direction::pop`] decides and gives no packet.
+
+use bentpipe_cc::{Span, Time};
+
+use crate::link::access::{Access, AccessPlan};
+use crate::link::arq::{Arq, ArqPlan, Frame};
+use crate::link::direction::{Direction, Promises, Transit};
+use crate::link::moving::Moving;
+use crate::link::packet::{LOST, Packet};
+
+/// What the link layer of a direction does besides sending packets one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkLayerPlan {
+    /// When the transmitter may send; `None` for always.
+    pub access: Option<AccessPlan>,
+    /// How lost packets are sent again; `None` for not at all.
+    pub arq: Option<ArqPlan>,
+    /// How many acknowledgements of a flow may wait where newer ones say the same; `None` for all.
+    pub ack_thinning: Option<u32>,
+}
+
+impl LinkLayerPlan {
+    /// Does it do nothing?
+    pub(crate) fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The link layer of one direction.
+#[derive(Debug)]
+pub(crate) struct LinkLayer {
+    access: Option<Access>,
+    arq: Option<Arq>,
+    /// A packet of which a part was sent at an earlier opportunity, and the bytes that are left.
+    partial: Option<(Frame, u64)>,
+    /// Bytes sent at opportunities.
+    sent: u64,
+    /// The wake announced last.
+    wake: Option<Time>,
+}
+
+impl LinkLayer {
+    /// `None` if packets are sent one after the other, and each once.
+    pub(crate) fn new(plan: &LinkLayerPlan) -> Option<Box<Self>> {
+        let access = plan.access.as_ref().map(Access::new);
+        let arq = plan.arq.as_ref().map(Arq::new);
+        let needed = access.is_some() || arq.is_some();
+        needed.then(|| Box::new(Self { access, arq, partial: None, sent: 0, wake: None }))
+    }
+
+    /// Does each packet wait for an opportunity?
+    pub(crate) fn has_access(&self) -> bool {
+        self.access.is_some()
+    }
+
+    /// The packets that it holds, lost ones included.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let partial = self.partial.iter().map(|(frame, _)| &frame.packet);
+        partial.chain(self.arq.iter().flat_map(Arq::packets))
+    }
+
+    /// The share of the bytes that could have been sent until `end`.
+    pub(crate) fn used(&self, end: Time, rate: u64) -> Option<f64> {
+        let offered = self.access.as_ref()?.offered(end.0, rate);
+        Some(if offered > 0.0 { (self.sent as f64 / offered).min(1.0) } else { 0.0 })
+    }
+
+    /// What is left of the promises of a direction without it. Several packets may come out at one instant.
+    pub(crate) fn promises(&self, without: Promises) -> Promises {
+        let bunches = self.access.is_some() || self.arq.as_ref().is_some_and(Arq::is_in_order);
+        Promises {
+            least_delay: without.least_delay + Span(self.access.as_ref().map_or(0, Access::length)),
+            least_gap: if bunches { Span::ZERO } else { without.least_gap },
+            ..without
+        }
+    }
+}
+
+impl Direction {
+    /// Transmissions by ARQ besides the first of each packet.
+    pub(crate) fn repeated(&mut self) -> u64 {
+        self.arq().map_or(0, |arq| arq.repeats)
+    }
+
+    /// Acknowledgements dropped because a newer one says the same.
+    pub(crate) fn thinned(&mut self) -> u64 {
+        self.scheduled().map_or(0, |scheduled| scheduled.thinned())
+    }
+
+    /// The link layer, if it does more than to send packets one after the other.
+    pub(super) fn link_layer(&mut self) -> Option<&mut LinkLayer> {
+        self.scheduled()?.link_layer.as_deref_mut()
+    }
+
+    /// [`Direction::catch_up`] with a link layer.
+    pub(super) fn work_until(&mut self, now: Time) {
+        self.forget_wake();
+        if self.link_layer().is_some_and(|layer| layer.has_access()) {
+            while self.use_opportunity(now) {}
+        } else {
+            while self.decide_next(now) {}
+        }
+    }
+
+    /// Without opportunities: makes the next choice that was due by `now`, or the handover before it. False if there is none.
+    fn decide_next(&mut self, now: Time) -> bool {
+        let choice = self.next_choice().unwrap_or(Time::MAX);
+        let flush = self.moving().map_or(Time::MAX, |moving| moving.next_flush());
+        if flush <= now && flush <= choice {
+            self.moving().into_iter().for_each(Moving::flushed);
+            self.scheduled().into_iter().for_each(|scheduled| scheduled.flush(flush));
+        } else if choice <= now {
+            self.choose(choice);
+        }
+        let next = flush.min(choice);
+        next <= now && next < Time::MAX
+    }
+
+    /// Announces the instant of the next decision if nothing is under way, or if packets overtake: then what is sent next may come out
+    /// before all that are under way.
+    pub(super) fn plan_wake(&mut self) {
+        self.forget_wake();
+        let overtake = self.moving().is_some_and(|moving| moving.line.reorder);
+        let next = if overtake || self.next().is_none() { self.next_choice() } else { None };
+        let Some(layer) = self.link_layer() else { return };
+        if let Some(at) = next
+            && layer.wake.replace(at) != next
+        {
+            self.keep_in_place(at, &Packet { flags: LOST, ..Packet::default() });
+        }
+    }
+
+    fn forget_wake(&mut self) {
+        if self.cancel_wake()
+            && let Some(layer) = self.link_layer()
+        {
+            layer.wake = None;
+        }
+    }
+
+    /// When the next decision is due if no packet comes before; `None` if there is nothing to decide.
+    fn next_choice(&mut self) -> Option<Time> {
+        let free_at = self.free_at();
+        let scheduled = self.scheduled()?;
+        let (idle, waiting) = (scheduled.is_idle(), scheduled.waiting());
+        let layer = scheduled.link_layer.as_deref_mut()?;
+        let repeat = layer.arq.as_ref().and_then(Arq::due);
+        match &layer.access {
+            Some(access) if waiting > 0 || layer.partial.is_some() => Some(Time(access.due())),
+            Some(access) => repeat.map(|due| Time(due.max(access.due()))),
+            None if !idle => Some(free_at),
+            None => repeat.map(|due| free_at.max(Time(due))),
+        }
+    }
+
+    /// The transmitter is free at `at` and takes the next packet: one that is sent again, or one that waits.
+    pub(super) fn choose(&mut self, at: Time) {
+        let Some(mut frame) = self.take_frame(at, at.0) else { return };
+        let (arrival, lost) = match self.transit(at, &mut frame.packet) {
+            Transit::Arrives(arrival) => (arrival, false),
+            Transit::Lost(arrival) => (arrival, true),
+            Transit::Refused(_) => return, // what it hands over always has room
+        };
+        let sent = self.free_at();
+        self.finish(sent, arrival, lost, frame);
+    }
+
+    /// The next packet to be sent at `at`; repeats must be due by `due`.
+    fn take_frame(&mut self, at: Time, due: u64) -> Option<Frame> {
+        let scheduled = self.scheduled()?;
+        let arq = scheduled.link_layer.as_deref_mut().and_then(|layer| layer.arq.as_mut());
+        if let Some(frame) = arq.and_then(|arq| arq.repeat(due)) {
+            scheduled.stay_busy();
+            return Some(frame);
+        }
+        let packet = scheduled.dequeue(at)?;
+        let arq = scheduled.link_layer.as_deref_mut().and_then(|layer| layer.arq.as_mut());
+        Some(arq.map_or(Frame::once(packet), |arq| arq.first(packet)))
+    }
+
+    /// Uses the next opportunity that is due by `now`. False if there is none, or nothing to send.
+    fn use_opportunity(&mut self, now: Time) -> bool {
+        let Some(scheduled) = self.scheduled() else { return false };
+        let (packets, bytes) = (scheduled.waiting(), scheduled.bytes());
+        let Some(layer) = scheduled.link_layer.as_deref_mut() else { return false };
+        let Some(access) = &mut layer.access else { return false };
+        let arq = layer.arq.as_ref();
+        if packets == 0 && layer.partial.is_none() {
+            // A repeat has missed the opportunity at whose instant it becomes due.
+            let begin = arq.and_then(Arq::due).filter(|due| *due <= now.0);
+            access.pass(begin.unwrap_or(now.0));
+            if begin.is_none() {
+                return false;
+            }
+        }
+        let at = access.due();
+        if at > now.0 {
+            return false;
+        }
+        let rest = layer.partial.as_ref().map_or(0, |(_, left)| *left);
+        let waiting = bytes + rest + arq.map_or(0, |arq| arq.bytes_due(at.saturating_sub(1)));
+        let mut room = access.take(waiting);
+        let sent = Time(at.saturating_add(access.length()));
+        while room > 0 {
+            let partial = self.link_layer().and_then(|layer| layer.partial.take());
+            let next =
+                || self.take_frame(Time(at), at.saturating_sub(1)).map(|f| (f, u64::from(f.packet.size)));
+            let Some((frame, left)) = partial.or_else(next) else { break };
+            let part = left.min(room);
+            room -= part;
+            if let Some(layer) = self.link_layer() {
+                layer.sent += part;
+                if part < left {
+                    layer.partial = Some((frame, left - part));
+                }
+            }
+            if part == left {
+                let lost = self.is_struck(sent, frame.packet.size);
+                self.counts.dropped_error += u64::from(lost);
+                self.finish(sent, self.arrival_of(sent.0), lost, frame);
+            }
+        }
+        true
+    }
+
+    /// The last byte of a packet has been sent at `sent`, and reaches the far end at `at` if it is not lost.
+    fn finish(&mut self, sent: Time, mut at: Time, lost: bool, mut frame: Frame) {
+        if lost && self.arq().is_some_and(|arq| arq.retry(sent.0, &frame)) {
+            self.counts.dropped_error -= 1;
+            return;
+        }
+        if lost {
+            frame.packet.flags |= LOST;
+            if let Some(scheduled) = self.scheduled() {
+                scheduled.store.verdicts.untold.push(frame.packet);
+            }
+        }
+        let Some(arq) = self.arq().filter(|arq| arq.is_in_order()) else {
+            return self.keep_in_place(at, &frame.packet);
+        };
+        at = arq.settle(&frame, at);
+        while let Some(packet) = self.arq().and_then(Arq::release) {
+            self.keep_in_place(at, &packet);
+        }
+    }
+
+    fn arq(&mut self) -> Option<&mut Arq> {
+        self.link_layer()?.arq.as_mut()
+    }
+}

@@ -1,0 +1,125 @@
+//! A relay on the path of a flow (RFC 3135): where it stands, and the two halves that it makes of the flow.
+
+use std::sync::Arc;
+
+use bentpipe_cc::Span;
+use bentpipe_tcp::{Options, Reading};
+
+use crate::resolve::flows::source;
+use crate::resolve::plan::{DirectionId, Half, LinkPlan, Source};
+use crate::resolve::time_lines::Course;
+use crate::resolve::work::{PathPlan, Work};
+use crate::scenario::error::{Error, Key, quoted};
+use crate::scenario::{Flow, Relay, Traffic};
+
+/// The name of the only place on a path of two links, which a satellite's operator calls so.
+const GATEWAY: &str = "gateway";
+
+/// One half of a flow or the whole: its path, the path of its acknowledgements, and its traffic.
+pub(super) type Part = (Option<Half>, Arc<[DirectionId]>, Arc<[DirectionId]>, Arc<Source>);
+
+/// The flow, or the two halves that its relay makes of it.
+pub(super) fn parts(
+    work: &mut Work<'_>,
+    flow: &Flow,
+    key: &Key,
+    path: &PathPlan,
+    links: &[LinkPlan],
+) -> Result<Vec<Part>, Error> {
+    let cc = key.with("cc");
+    let part = |half, path: &PathPlan, source| {
+        (half, path.there.as_slice().into(), path.back.as_slice().into(), Arc::new(source))
+    };
+    let (Some(halves), Some(given)) = (&path.halves, &flow.relay) else {
+        return Ok(vec![part(None, path, source(work, flow, (key, &cc), path, links)?)]);
+    };
+    let before = work.warnings.len();
+    let [to, from] = &**halves;
+    let mut first = source(work, flow, (key, &cc), to, links)?;
+    bound(work, given, &mut first, key)?;
+    let cc = if given.cc.is_some() { key.with("relay").with("cc") } else { cc };
+    let second = source(work, &second(flow, given), (key, &cc), from, links)?;
+    // What is missing on one half of the path only is not missing.
+    let warnings = work.warnings.split_off(before);
+    let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
+    work.warnings.extend(both.map(|(_, warning)| warning.clone()));
+    Ok(vec![part(Some(Half::First), to, first), part(Some(Half::Second), from, second)])
+}
+
+/// How many links of the path lie before the relay of `flow`; `None` without a relay.
+pub(super) fn place(
+    work: &Work<'_>,
+    flow: &Flow,
+    path: &PathPlan,
+    key: &Key,
+) -> Result<Option<usize>, Error> {
+    let Some(relay) = &flow.relay else { return Ok(None) };
+    let key = key.with("relay");
+    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
+        let message = "constant-rate traffic is no connection that a relay could end; leave relay out";
+        return Err(work.error(&key, message));
+    }
+    let there = path.there.iter();
+    if !path.back.iter().rev().map(|direction| direction.opposite()).eq(there.copied()) {
+        let message =
+            "a relay needs the acknowledgements on the way of the data; leave ack_path or relay out";
+        return Err(work.error(&key, message));
+    }
+    let names: Vec<&str> = flow.path.iter().map(|name| link_of(name)).collect();
+    let at = key.with("at");
+    let wrong = |why: String| {
+        let before = &names[..names.len() - 1];
+        let right = match before {
+            [] => "a path of one link has no place for a relay; leave relay out".to_owned(),
+            _ => format!("name the link at whose end it stands: {}", before.join(", ")),
+        };
+        Err(work.error(&at, format!("{why}; {right}")))
+    };
+    match names.iter().position(|name| *name == link_of(&relay.at)) {
+        Some(last) if last + 1 == names.len() => wrong(format!(
+            "at the end of link {} the path ends, where a relay has no second half",
+            names[last]
+        )),
+        Some(i) => Ok(Some(i + 1)),
+        None if relay.at == GATEWAY && names.len() == 2 => Ok(Some(1)),
+        None => wrong(format!("link {} is not on the path", quoted(&relay.at))),
+    }
+}
+
+/// A link's name, whichever way it is crossed.
+fn link_of(name: &str) -> &str {
+    name.strip_suffix("/forward").or(name.strip_suffix("/reverse")).unwrap_or(name)
+}
+
+/// The two halves of a path whose relay stands behind so many links. The access delay `extra` is the server's.
+pub(super) fn split(path: &PathPlan, extra: Span, at: usize, courses: &[Course]) -> [PathPlan; 2] {
+    let (to, from) = path.there.split_at(at);
+    let (client, server) = path.back.split_at(path.there.len() - at);
+    [(to, server, extra), (from, client, Span::ZERO)]
+        .map(|(there, back, extra)| PathPlan::new(there.to_vec(), back.to_vec(), extra, path.wire, courses))
+}
+
+/// The flow as its second half has it.
+fn second(flow: &Flow, relay: &Relay) -> Flow {
+    Flow {
+        cc: relay.cc.clone().or_else(|| flow.cc.clone()),
+        initial_window: relay.initial_window.or(flow.initial_window),
+        ..flow.clone()
+    }
+}
+
+/// The first half's receiver is the relay: its buffer is the receive window.
+fn bound(work: &Work<'_>, relay: &Relay, source: &mut Source, key: &Key) -> Result<(), Error> {
+    let Source::Tcp { options, .. } = source else { return Ok(()) };
+    let segments = relay.buffer.0 / u64::from(options.mss);
+    if segments == 0 {
+        let message = format!(
+            "{} is less than one segment of {} bytes; write e.g. \"4 MB\"",
+            relay.buffer, options.mss
+        );
+        return Err(work.error(&key.with("relay").with("buffer"), message));
+    }
+    let bounded = Options { receive_window: Some(segments), reading: Reading::OnDemand, ..**options };
+    *options = bounded.into();
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! The receive window of a peer whose application takes its time: it shrinks while data waits to be read, may close, and opens again.
+//!
+//! RFC 9293 section 3.8.6 (which acknowledgements set the window) and 3.8.6.1 (probes of a closed window). A probe carries nothing new and
+//! asks for an acknowledgement, as Linux's does (`tcp_xmit_probe_skb`). The persist timer is the retransmission timer, which has nothing
+//! else to do while nothing is outstanding.
+
+use bentpipe_cc::{Span, Time};
+
+use super::{Path, Probe, Sender};
+use crate::options::{Options, Reading};
+use crate::segment::{AckSegment, Data};
+
+/// The most doublings of the interval between probes; `max_rto` is reached far earlier.
+const MOST_DOUBLINGS: u32 = 20;
+
+/// The window as the last acknowledgement told it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerWindow {
+    /// The first segment that the peer has no room for.
+    edge: u64,
+    /// SND.WL2 of RFC 9293: the acknowledgement that told so.
+    told_with: u64,
+    /// Probes since the window closed: each doubles the interval.
+    unanswered: u32,
+    /// Probes sent.
+    probes: u64,
+}
+
+impl PeerWindow {
+    /// The window that the handshake told, if it may change.
+    pub(super) fn new(options: &Options) -> Option<Box<Self>> {
+        let edge = options.receive_window.unwrap_or(u64::MAX);
+        (options.reading != Reading::AtOnce)
+            .then(|| Box::new(Self { edge, told_with: 0, unanswered: 0, probes: 0 }))
+    }
+}
+
+impl Sender {
+    /// As [`Sender::on_ack`], for an acknowledgement that tells a receive window of `window` segments. It is for connections whose options
+    /// say that the window changes ([`Reading`]).
+    ///
+    /// An acknowledgement that brings nothing but another window is no duplicate (RFC 5681 section 2, condition e).
+    pub fn on_windowed_ack(&mut self, now: Time, seg: &AckSegment, window: u64) -> Option<Span> {
+        let una = self.board.una();
+        if seg.ack > self.board.next() {
+            return None;
+        }
+        let changed = self.take_window(seg.ack, window);
+        if self.probe == Probe::OfWindow {
+            self.probe = Probe::No; // answered before it went out
+        }
+        let told = seg.ack > una || !seg.sack.is_empty() || seg.ece || self.probe != Probe::No;
+        let duplicate = !changed && self.board.outstanding() > 0;
+        let rtt = if told || duplicate { self.on_ack_slow(now, seg) } else { None };
+        self.persist(now);
+        rtt
+    }
+
+    /// Does the peer's window change, so that acknowledgements go to [`Sender::on_windowed_ack`]?
+    pub fn minds_windows(&self) -> bool {
+        self.peer.is_some()
+    }
+
+    /// Zero-window probes sent.
+    pub fn window_probes(&self) -> u64 {
+        self.peer.as_ref().map_or(0, |peer| peer.probes)
+    }
+
+    /// Does the peer have room for one more segment?
+    #[inline]
+    pub(super) fn peer_has_room(&self) -> bool {
+        match &self.peer {
+            Some(peer) => self.board.next() < peer.edge,
+            None => self.options.receive_window.is_none_or(|w| self.board.outstanding() < w),
+        }
+    }
+
+    /// Takes the window of an acknowledgement of all before `ack`, unless a later one has told it (RFC 9293 section 3.10.7.4, fifth step).
+    /// True if it is another than before.
+    fn take_window(&mut self, ack: u64, window: u64) -> bool {
+        let una = self.board.una().max(ack);
+        let Some(peer) = self.peer.as_mut().filter(|peer| ack >= peer.told_with) else { return false };
+        let edge = ack.saturating_add(window);
+        let changed = edge - ack != peer.edge.saturating_sub(peer.told_with);
+        (peer.edge, peer.told_with) = (edge, ack);
+        self.flow.rwnd = edge.saturating_sub(una).saturating_mul(u64::from(self.flow.mss));
+        changed
+    }
+
+    /// An acknowledgement came while nothing is outstanding. An open window ends the persist timer, a closed one starts it anew (Linux,
+    /// `tcp_ack_probe`).
+    fn persist(&mut self, now: Time) {
+        if self.board.outstanding() > 0 || self.timer == Time::MAX {
+            return;
+        }
+        self.timer = Time::MAX;
+        if self.peer_has_room() {
+            self.peer.iter_mut().for_each(|peer| peer.unanswered = 0);
+        } else {
+            self.await_window(now);
+        }
+    }
+
+    /// The closed window holds data back. With nothing outstanding no acknowledgement will come, and the one that opens the window may be
+    /// lost: starts the persist timer.
+    #[cold]
+    pub(super) fn await_window(&mut self, now: Time) {
+        if let Some(peer) = &self.peer
+            && self.board.outstanding() == 0
+            && self.timer == Time::MAX
+        {
+            let wait = self.rto.rto().0.saturating_mul(1 << peer.unanswered.min(MOST_DOUBLINGS));
+            self.timer = now + Span(wait.min(self.options.max_rto.0));
+        }
+    }
+
+    /// The persist timer has expired: a probe is due. RFC 9293 section 3.8.6.1: the interval grows exponentially, and the connection stays
+    /// open for ever.
+    #[cold]
+    pub(super) fn on_persist_timer(&mut self, now: Time) {
+        self.timer = Time::MAX;
+        if self.board.next() >= self.limit {
+            return; // the application has nothing to send any more
+        }
+        if let Some(peer) = &mut self.peer {
+            peer.unanswered += 1;
+            self.path = Path::Slow;
+            self.probe = Probe::OfWindow;
+            self.await_window(now);
+        }
+    }
+
+    /// The probe of a closed window.
+    #[cold]
+    pub(super) fn window_probe(&mut self) -> Data {
+        self.probe = Probe::No;
+        self.peer.iter_mut().for_each(|peer| peer.probes += 1);
+        Data { len: 0, probe: true, ..self.segment(self.board.una()) }
+    }
+}

@@ -1,0 +1,212 @@
+"""`bentpipe orbit`: paths through satellites, shells and places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe import terminal
+
+if TYPE_CHECKING:
+    from bentpipe.orbit.paths import Solution
+
+app = typer.Typer(help="Paths through satellites: shells, TLEs, handovers.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+_TABLES, _FIGURES = (".parquet", ".csv"), (".svg", ".png", ".pdf")
+
+
+@app.command("path")
+def path_verb(
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLACE",
+            help='A name, "35.69,139.69" (degrees; behind -- if it begins with a minus), "lat,lon,11 km", '
+            '"Frankfurt to New York at 900 km/h, 11 km", or FILE.csv of t_s,lat,lon,alt.',
+        ),
+    ],
+    b: Annotated[
+        str | None, typer.Argument(metavar="PLACE", help="The other end; may be left out with --gateway.")
+    ] = None,
+    shell: Annotated[
+        str | None, typer.Option(metavar="NAME", help="See bentpipe orbit shells.  [default: starlink-s1]")
+    ] = None,
+    tle: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Satellites from TLEs, or OMMs (.json, .csv, .kvn).")
+    ] = None,
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="How long.")] = "200 s",
+    step: Annotated[str, typer.Option(metavar="TIME", help="From row to row.")] = "1 s",
+    epoch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UTC",
+            help="The start, \"2026-11-22T10:00:00Z\"; by default the shell's, or the newest TLE's.",
+        ),
+    ] = None,
+    lasers: Annotated[
+        bool | None, typer.Option("--lasers/--bent-pipe", help="By default lasers if the shell has them.")
+    ] = None,
+    gateway: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLACE", help='Of a bent pipe; repeatable. "all": every known one.'),
+    ] = None,
+    select: Annotated[
+        str, typer.Option(metavar="HOW", help="shortest-path, highest-elevation or longest-visible.")
+    ] = "shortest-path",
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help='When satellites are chosen: "15 s", or "lost".  [default: every step]'
+        ),
+    ] = None,
+    break_: Annotated[
+        str | None,
+        typer.Option("--break", metavar="TIME", help="Nothing passes for so long after a handover."),
+    ] = None,
+    min_elevation: Annotated[
+        float | None, typer.Option(metavar="DEGREES", help="By default the shell's.")
+    ] = None,
+    reach: Annotated[
+        str, typer.Option(metavar="RULE", help='"elevation", or "length" as in Hypatia.')
+    ] = "elevation",
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE|DIR",
+            help="A time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory for all.",
+        ),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compute it again, whatever is kept.")] = False,
+    json: Json = False,
+) -> None:
+    """The path between two places over time: handovers, reach, round-trip time, and pictures."""
+    from bentpipe import _core, units
+    from bentpipe.cli import _write_and_show
+    from bentpipe.orbit.paths import solve
+
+    mode = None if lasers is None else "lasers" if lasers else "bent-pipe"
+    if mode == "lasers" and gateway:
+        raise _core.ScenarioError(
+            "--lasers and --gateway exclude each other: a gateway belongs to a bent pipe"
+        )
+    if b is None and not gateway:
+        raise _core.ScenarioError("name a second place, or a --gateway at which the path ends")
+    writers = [_writer(place) for place in out or []]
+    with terminal.Bar(f"{a} to {b or 'the gateway'}") as bar:
+        found = solve(
+            a, b, shell=shell, tle=tle, duration=for_, step=step, epoch=epoch, mode=mode,
+            gateway=gateway or None, select=select, every=every, handover_break=break_,
+            min_elevation=min_elevation, reach=reach, progress=bar, keep=not fresh,
+        )  # fmt: skip
+
+    def write() -> None:
+        for writer in writers:
+            writer(found)
+
+    def show() -> None:
+        from bentpipe.orbit import tables
+
+        terminal.warn(found.info["warnings"])
+        if json:
+            terminal.answer({"schema": 1, "rows": tables.rows(found)})
+        else:
+            tables.show_path(found, units.seconds(step, "step"))
+
+    _write_and_show(write, show)
+    if not json:
+        for place in out or []:
+            terminal.line(f"written to {terminal.plain(str(place))}")
+
+
+@app.command("shells")
+def shells_verb(json: Json = False) -> None:
+    """The shells that have a name."""
+    from bentpipe.orbit.paths import shells
+
+    known = shells()
+    if json:
+        terminal.answer(known.to_dicts())
+        return
+    from bentpipe.orbit.tables import show_shells
+
+    show_shells(known)
+
+
+@app.command("places")
+def places_verb(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One place: where is it?")] = None,
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only city, station or gateway.")] = None,
+    json: Json = False,
+) -> None:
+    """The places that have a name: cities, stations, gateways."""
+    from bentpipe.orbit import ground
+    from bentpipe.orbit.paths import places
+
+    known = places(kind)
+    if name is not None:
+        point = ground.find(name)
+        known = known.filter(known["name"] == point.name)
+    if json:
+        terminal.answer(known.to_dicts())
+        return
+    from bentpipe.orbit.tables import show_places
+
+    show_places(known)
+
+
+def _writer(place: Path) -> Callable[[Solution], object]:
+    """What writes a path to a place, which is tried before the work.
+
+    Raises:
+        ScenarioError: the name has another ending, or something else is there.
+        OSError: nothing can be written there.
+    """
+    from bentpipe import _core
+    from bentpipe.files import FIGURES, check_kind, try_place
+
+    if place.suffix in _TABLES:
+        from bentpipe.timeline.format import KINDS
+
+        check_kind(place, KINDS[place.suffix])
+        try_place(place)
+        return lambda found: _line(found, place)
+    if place.suffix in _FIGURES:
+        check_kind(place, FIGURES[place.suffix])
+        try_place(place)
+        return lambda found: _figure("both", found, place)
+    if place.suffix and not place.is_dir():
+        raise _core.ScenarioError(
+            f"--out {place}: write a time line (.parquet, .csv), a picture (.svg, .png, .pdf), or a directory"
+        )
+    if place.exists() and not place.is_dir():
+        raise _core.ScenarioError(f"--out {place} exists and is no directory; choose another")
+    place.mkdir(parents=True, exist_ok=True)
+    return lambda found: _all(found, place)
+
+
+def _all(found: Solution, place: Path) -> None:
+    from bentpipe.files import replace_frame
+    from bentpipe.orbit.tables import events
+
+    _line(found, place / "timeline.parquet")
+    replace_frame(place / "handovers.csv", events(found))
+    _figure("rtt", found, place / "rtt.svg")
+    _figure("world", found, place / "map.svg")
+
+
+def _line(found: Solution, place: Path) -> None:
+    from bentpipe import timeline
+
+    timeline.write(found.frame, place)
+
+
+def _figure(which: str, found: Solution, place: Path) -> None:
+    from bentpipe import plot
+    from bentpipe.orbit import figures
+
+    drawn = {"both": figures.both, "rtt": figures.rtt, "world": figures.world}[which](found)
+    plot.save(drawn, place)

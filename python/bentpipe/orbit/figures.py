@@ -1,0 +1,270 @@
+"""Pictures of a path through satellites: its round-trip time over time, and the way on a map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from bentpipe import plot, terminal
+from bentpipe.orbit.outlines import LAKE, Around, Floats, borders, coasts, great_circle, middle
+from bentpipe.orbit.paths import Solution
+
+MOST_LINES = 40
+"""Handovers up to which each has a line in the picture of the round-trip time; more are a strip below it."""
+MOST_POINTS = 20_000
+"""Points of a curve beyond which it is a picture inside the drawing: viewers are slow with more."""
+MOST_WAYS = 12
+"""Ways on a map beside the first one."""
+
+_SEA, _LAND, _COAST, _BORDER = "#eef3f7", "#dcded3", "#9aa196", "#b7bcb0"
+_WAY, _OTHER, _DARK, _CHANGE = "#d62728", "#1f77b4", "#f6d5d5", "#1f77b4"
+_LEAST = 0.004
+"""Size of the smallest island or lake that is drawn, as a share of the map."""
+_RIM = 150.0
+"""Degrees from the centre of a map beyond which nothing is drawn."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A path at one instant.
+
+    Attributes:
+        t_s: the instant.
+        satellites: from the first-named end to the other.
+        corners: of shape (satellites + 2, 2) or, with a gateway and a second place, one more: longitude and
+            latitude in degrees.
+        others: where all satellites are, of shape (n, 2).
+        ends: names and positions of the two ends, and of the gateway in use.
+    """
+
+    t_s: float
+    satellites: tuple[int, ...]
+    corners: Floats
+    others: Floats
+    ends: tuple[tuple[str, float, float], ...]
+
+
+def rtt(found: Solution) -> Figure:
+    """Round-trip time over time, with each handover, and each time without a path."""
+    fig, axes = plot.figure(2 * plot.WIDTH, plot.HEIGHT)
+    with plot.styled():
+        _rtt(axes, found.frame)
+        axes.set_title(_title(found), loc="left", pad=16)
+    return fig
+
+
+def world(found: Solution) -> Figure:
+    """The path on a map at the first instant that has one, and fainter as it is at some later ones."""
+    fig, axes = plot.figure(2 * plot.WIDTH, 1.9 * plot.HEIGHT)
+    with plot.styled():
+        _world(axes, found)
+        axes.set_title(_title(found), loc="left")
+    return fig
+
+
+def both(found: Solution) -> Figure:
+    """Both pictures, one above the other."""
+    with plot.styled():
+        fig = Figure(figsize=(2 * plot.WIDTH, 2.9 * plot.HEIGHT), layout="constrained")
+        above, below = fig.subplots(2, 1, height_ratios=(1, 1.9))
+        _rtt(above, found.frame)
+        above.set_title(_title(found), loc="left", pad=16)
+        _world(below, found)
+    return fig
+
+
+def ways(found: Solution) -> list[Way]:
+    """The path at the first instant that has one, then at some of the instants with another route."""
+    rows = found.frame.filter(
+        pl.col("reachable") & (pl.col("route") != pl.col("route").shift(1)).fill_null(value=True)
+    )
+    if rows.height > MOST_WAYS + 1:
+        rows = rows[np.unique(np.linspace(0, rows.height - 1, MOST_WAYS + 1).round().astype(int)).tolist()]
+    return [_way(found, row) for row in rows.iter_rows(named=True)]
+
+
+def _way(found: Solution, row: dict[str, Any]) -> Way:
+    there = found.snapshot(row["t_s"])
+    at = {
+        int(sat): (lon, lat) for sat, lon, lat in zip(there["sat"], there["lon"], there["lat"], strict=True)
+    }
+    points = [(name, lon, lat) for name, lat, lon, _ in there["points"]]
+    route = found.routes[row["route"]]
+    first, gateway = points[0], row.get("gateway")
+    after = [next(p for p in points[1:] if p[0] == gateway)] if gateway is not None else []
+    if found.ends[1] != first[0] and len(points) > 1 and points[1][0] == found.ends[1]:
+        after.append(points[1])
+    ends = (first, *after)
+    corners = [first[1:], *(at[sat] for sat in route), *(p[1:] for p in after)]
+    return Way(row["t_s"], tuple(route), np.array(corners), np.array(list(at.values())), ends)
+
+
+def _nowhere(found: Solution) -> Way:
+    """The ends alone, at the start: of a path that never is."""
+    there = found.snapshot(0.0)
+    ends = tuple((name, lon, lat) for name, lat, lon, _ in there["points"])
+    return Way(
+        0.0, (), np.array([end[1:] for end in ends]), np.column_stack([there["lon"], there["lat"]]), ends
+    )
+
+
+def _title(found: Solution) -> str:
+    a, b = (_name(name) for name in found.ends)
+    return f"{a} \u2013 {b}, {_name(found.info['shell'] or 'TLEs')}"
+
+
+def _name(name: str) -> str:
+    """A name in a picture: of a voyage its ends only; dollars are no mathematics."""
+    return terminal.plain(name.partition(" at ")[0]).replace("$", r"\$")
+
+
+def _rtt(axes: Axes, frame: pl.DataFrame) -> None:
+    time = frame["t_s"].to_numpy()
+    reachable, changes = frame["reachable"].to_numpy(), frame["handover"].to_numpy()
+    unit, per = ("h", 3600.0) if time[-1] > 2 * 3600 else ("min", 60.0) if time[-1] > 600 else ("s", 1.0)
+    label: str | None = "no path"
+    for begin, end in dark(time, reachable):
+        axes.axvspan(begin / per, end / per, color=_DARK, linewidth=0, label=label)
+        label = None
+    at = time[changes] / per
+    if 0 < len(at) <= MOST_LINES:
+        for place in at:
+            axes.axvline(place, color=_CHANGE, linewidth=0.6, linestyle=(0, (2, 2)), alpha=0.7)
+        axes.plot([], [], color=_CHANGE, linewidth=0.6, linestyle=(0, (2, 2)), label="handover")
+    elif len(at):
+        axes.plot(
+            at, np.full(len(at), 0.02), "|", transform=axes.get_xaxis_transform(), color=_CHANGE,
+            markersize=4, markeredgewidth=0.3, alpha=0.6, label=f"{len(at):,} handovers",
+            rasterized=len(at) > 2000,
+        )  # fmt: skip
+    values = frame["rtt_ms"].fill_null(np.nan).to_numpy()
+    many = len(time) > MOST_POINTS
+    # A step and not a slope where the path changes.
+    cut = np.flatnonzero(changes)
+    line: dict[str, Any] = {"color": "0.15", "linewidth": 0.9, "rasterized": many}
+    axes.plot(np.insert(time, cut, time[cut]) / per, np.insert(values, cut, np.nan), **line)
+    alone = reachable & (changes | ~np.roll(reachable, 1)) & (np.roll(changes, -1) | ~np.roll(reachable, -1))
+    axes.plot(time[alone] / per, values[alone], ".", color="0.15", markersize=2, rasterized=many)
+    axes.set_xlabel(f"time / {unit}")
+    axes.set_ylabel("round-trip time / ms")
+    axes.margins(x=0)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+
+
+def dark(time: NDArray[np.float64], reachable: NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """The times without a path: where each begins and ends, in seconds.
+
+    The last row lasts as long as the one before it.
+    """
+    after = np.append(time[1:], time[-1] + (time[-1] - time[-2] if len(time) > 1 else 0.0))
+    found: list[tuple[float, float]] = []
+    for begin, end in zip(time[~reachable], after[~reachable], strict=True):
+        if found and found[-1][1] == begin:
+            found[-1] = found[-1][0], float(end)
+        else:
+            found.append((float(begin), float(end)))
+    return found
+
+
+def _world(axes: Axes, found: Solution) -> None:
+    drawn = ways(found) or [_nowhere(found)]
+    around = middle(np.vstack([way.corners for way in drawn]))
+    on = around.xy(np.vstack([_line(way.corners) for way in drawn]))
+    low, high = on.min(axis=0), on.max(axis=0)
+    margin = 4.0 + 0.08 * float((high - low).max())
+    box = axes.get_window_extent()
+    _frame(axes, low - margin, high + margin, box.width / box.height)
+    _land(axes, around)
+    first, rest = drawn[0], drawn[1:]
+    stars = around.xy(first.others)
+    axes.plot(*stars.T, ".", color="0.45", markersize=2.4, markeredgewidth=0, zorder=3, label="satellites")
+    for way in rest:
+        axes.plot(*around.xy(_line(way.corners)).T, color=_OTHER, linewidth=0.7, alpha=0.5, zorder=4)
+    if rest:
+        axes.plot([], [], color=_OTHER, linewidth=0.7, alpha=0.6, label="later")
+    if first.satellites:
+        line, when = around.xy(_line(first.corners)), f"at {first.t_s:.10g} s"
+        axes.plot(*line.T, color=_WAY, linewidth=1.3, zorder=5, label=when)
+    sats = around.xy(first.corners[1 : 1 + len(first.satellites)])
+    axes.plot(
+        *sats.T, "o", color=_WAY, markersize=3.2, markeredgecolor="white", markeredgewidth=0.4, zorder=6
+    )
+    if len(sats) <= 24:
+        for sat, place in zip(first.satellites, sats, strict=True):
+            axes.annotate(
+                str(sat),
+                place,
+                xytext=(2.5, 2.5),
+                textcoords="offset points",
+                fontsize=5,
+                color="0.3",
+                zorder=6,
+            )
+    for name, lon, lat in first.ends:
+        place = around.xy(np.array([[lon, lat]]))[0]
+        axes.plot(
+            *place, "s", color="0.1", markersize=4, markeredgecolor="white", markeredgewidth=0.5, zorder=7
+        )
+        axes.annotate(
+            _name(name), place, xytext=(0, -5), textcoords="offset points",
+            ha="center", va="top", fontsize=7, fontweight="bold", zorder=7,
+            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.6},
+        )  # fmt: skip
+    axes.legend(loc="upper right", frameon=True, framealpha=0.8, edgecolor="none", fontsize=6, borderpad=0.3)
+
+
+def _line(corners: Floats) -> Floats:
+    """Great circles from corner to corner."""
+    return np.vstack([great_circle(tuple(a), tuple(b)) for a, b in zip(corners, corners[1:], strict=False)])
+
+
+def _frame(axes: Axes, low: Floats, high: Floats, shape: float) -> None:
+    """Shows the map from `low` to `high`, widened to the shape of the axes."""
+    centre, size = (low + high) / 2, high - low
+    size = np.array([max(size[0], size[1] * shape), max(size[1], size[0] / shape)])
+    size = np.minimum(size, 2 * _RIM)
+    axes.set_xlim(centre[0] - size[0] / 2, centre[0] + size[0] / 2)
+    axes.set_ylim(centre[1] - size[1] / 2, centre[1] + size[1] / 2)
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_facecolor(_SEA)
+    axes.grid(visible=False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+        spine.set_color("0.7")
+
+
+def _land(axes: Axes, around: Around) -> None:
+    seen = np.array([axes.get_xlim(), axes.get_ylim()])
+    least = _LEAST * float((seen[:, 1] - seen[:, 0]).max())
+    shapes: dict[int, list[Floats]] = {}
+    for outline in coasts():
+        on = around.xy(outline.points)
+        if _touches(on, seen) and float((on.max(axis=0) - on.min(axis=0)).max()) > least:
+            shapes.setdefault(outline.level, []).append(_rimmed(on))
+    for level in sorted(shapes):  # land, lakes in it, islands in those
+        colour = _SEA if level == LAKE else _LAND
+        drawn = PolyCollection(shapes[level], facecolor=colour, edgecolor=_COAST, linewidth=0.3, zorder=1)
+        axes.add_collection(drawn, autolim=False)
+    lines = [around.xy(outline.points) for outline in borders()]
+    lines = [on for on in lines if _touches(on, seen) and float(np.hypot(*on.T).max()) < _RIM]
+    axes.add_collection(LineCollection(lines, color=_BORDER, linewidth=0.3, zorder=2), autolim=False)
+
+
+def _touches(on: Floats, seen: Floats) -> bool:
+    return bool(((on.min(axis=0) < seen[:, 1]) & (on.max(axis=0) > seen[:, 0])).all())
+
+
+def _rimmed(on: Floats) -> Floats:
+    """A polygon pulled in to the rim: near the point opposite to the centre it would fold over."""
+    share: Floats = np.minimum(1.0, _RIM / np.maximum(np.hypot(*on.T), 1e-9))
+    return np.column_stack([on[:, 0] * share, on[:, 1] * share])

@@ -1,0 +1,210 @@
+"""The verbs `bentpipe timeline ...` and `bentpipe plot timeline`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bentpipe import terminal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+app = typer.Typer(help="Links that change over time: import, combine, look at.", no_args_is_help=True)
+
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The time line: .parquet or .csv.")]
+Line = Annotated[Path, typer.Argument(metavar="FILE", help="A time line: .parquet or .csv.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+@app.command("import")
+def import_verb(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another program wrote.")],
+    out: Out,
+    format: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="mahimahi, iperf3, nuttcp, ping, irtt, csv, hypatia or leoem."),
+    ],
+    bin_: Annotated[
+        str | None, typer.Option("--bin", metavar="TIME", help='mahimahi: a rate in bins of "100 ms".')
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help='csv: "t=time_ms:ms, rate=down:Mbit/s, rtt=ping:ms"; units after colons.'
+        ),
+    ] = None,
+    stream: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="iperf3: one of parallel streams.")
+    ] = None,
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="ping without times: how far apart.")
+    ] = None,
+    outage: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='ping, irtt, hypatia: lost for longer is dark; default "1 s".'),
+    ] = None,
+    pair: Annotated[str | None, typer.Option(metavar="A,B", help="hypatia: between which nodes.")] = None,
+    gap: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The longest step that is no gap; default 10 times the median."),
+    ] = None,
+) -> None:
+    """Make a time line of what another program measured or computed."""
+    from bentpipe import units
+    from bentpipe.timeline.format import check_place
+    from bentpipe.timeline.traces import read_trace
+
+    check_place(out)
+    options: dict[str, Any] = {}
+    for name, text in (("bin", bin_), ("interval", interval), ("outage", outage), ("gap", gap)):
+        if text is not None:
+            options[f"{name}_s"] = units.seconds(text, f"--{name}")
+    if columns is not None:
+        options["columns"] = columns
+    if stream is not None:
+        options["stream"] = stream
+    if pair is not None:
+        options["pair"] = _pair(pair)
+    _write(read_trace(file, format, **options), out)
+
+
+@app.command("show")
+def show_verb(file: Line, json: Json = False) -> None:
+    """Say what a time line does: its quantities, their course over time, its outages and handovers."""
+    from bentpipe.timeline.format import read
+    from bentpipe.timeline.measures import summary
+
+    frame = read(file)
+    found = summary(frame)
+    if json:
+        terminal.answer(found)
+    else:
+        from bentpipe.timeline.show import show
+
+        show(str(file), frame, found)
+
+
+@app.command("join")
+def join_verb(
+    first: Line,
+    second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one, laid over it.")],
+    out: Out,
+    take: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS", help="Of the other: rate_bps,loss_rate. Default: what the first lacks."
+        ),
+    ] = None,
+    offset: Annotated[
+        str | None, typer.Option(metavar="TIME", help='How much later the other begins: "10 s" or "-10 s".')
+    ] = None,
+    delay: Annotated[
+        str, typer.Option(metavar="KIND", help='Between rows the delay moves in "lines", or in "steps".')
+    ] = "lines",
+) -> None:
+    """Lay two time lines over each other: the delay of one, the rate of another."""
+    from bentpipe import units
+    from bentpipe.timeline.combine import join
+    from bentpipe.timeline.format import check_place, read
+
+    check_place(out)
+    shift = 0.0
+    if offset is not None:
+        later = offset.strip()
+        shift = units.seconds(later.removeprefix("-").strip(), "--offset") * (-1 if later[:1] == "-" else 1)
+    names = None if take is None else [name.strip() for name in take.split(",")]
+    _write(join(read(first), read(second), columns=names, offset_s=shift, delay=delay), out)
+
+
+@app.command("stretch")
+def stretch_verb(
+    file: Line,
+    out: Out,
+    time: Annotated[float, typer.Option(metavar="FACTOR", help="Make it so many times as long.")] = 1.0,
+    rate: Annotated[float, typer.Option(metavar="FACTOR", help="Multiply its rate.")] = 1.0,
+    mean_rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help='Give it this mean rate: "50 Mbit/s".')
+    ] = None,
+) -> None:
+    """Make a time line longer or shorter, or its rate higher or lower."""
+    from bentpipe.timeline.combine import stretch
+    from bentpipe.timeline.format import check_place, read
+
+    check_place(out)
+    wanted = None if mean_rate is None else _rate(mean_rate)
+    _write(stretch(read(file), time=time, rate=rate, mean_rate=wanted), out)
+
+
+@app.command("check")
+def check_verb(file: Line, json: Json = False) -> None:
+    """Say everything that is wrong with a time line; exit status 2 if anything is."""
+    from bentpipe.timeline.format import faults, load
+
+    frame, lines = load(file)
+    found = [f"{terminal.plain(str(file))}{fault}" for fault in faults(frame, lines)]
+    if json:
+        terminal.answer({"rows": frame.height, "faults": found})
+    else:
+        for fault in found[: terminal.MOST_ROWS]:
+            terminal.error(fault)
+        terminal.rest(min(len(found), terminal.MOST_ROWS), len(found), "faults")
+    if found:
+        raise typer.Exit(2)
+    if not json:
+        terminal.line(f"{terminal.plain(str(file))}: {_told(frame)}")
+
+
+def plot_verb(
+    file: Line,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
+    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
+    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
+) -> None:
+    """Draw a time line: rate, delay, loss and reach, with handovers and outages."""
+    from bentpipe import _core
+    from bentpipe.files import FIGURES, check_kind
+    from bentpipe.timeline.format import read
+
+    if out.suffix not in FIGURES:
+        raise _core.ScenarioError(f"-o {out}: the name must end in .svg, .pdf or .png")
+    check_kind(out, FIGURES[out.suffix])
+    frame = read(file)
+    from bentpipe.plot import save
+    from bentpipe.timeline.figure import draw
+
+    terminal.line(f"written to {terminal.plain(str(save(draw(frame, between=(begin, end)), out)))}")
+
+
+def _write(frame: pl.DataFrame, out: Path) -> None:
+    from bentpipe.timeline.format import write
+
+    write(frame, out)
+    terminal.line(f"written to {terminal.plain(str(out))}: {_told(frame)}")
+
+
+def _told(frame: pl.DataFrame) -> str:
+    """A time line in half a line."""
+    known = [name for name in frame.columns if name != "t_s"]
+    return f"{frame.height:,} rows over {frame['t_s'][-1]:g} s of {', '.join(known)}"
+
+
+def _pair(text: str) -> tuple[int, int]:
+    from bentpipe import _core
+
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        raise _core.ScenarioError(f"--pair {text}: write the numbers of two nodes, for example 1174,1229")
+    return int(parts[0]), int(parts[1])
+
+
+def _rate(text: str) -> float:
+    from bentpipe import _core, units
+
+    number, _, unit = units.spaced(text).partition(" ")
+    try:
+        return float(number) * {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
+    except (KeyError, ValueError):
+        raise _core.ScenarioError(f'--mean-rate {text}: write for example "50 Mbit/s"') from None

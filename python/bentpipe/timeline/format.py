@@ -1,0 +1,305 @@
+"""The file of a time line, version 1: reading, writing, and everything that can be wrong with one.
+
+A time line says how one direction of a link, or both, changes over time. It is a table with one row per
+instant; docs/timeline.md describes its columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.files import Kind, check_kind, replace
+from bentpipe.terminal import plain
+
+VERSION = 1
+"""The version of the format that is written, and the highest that is read."""
+COLUMNS: dict[str, type[pl.DataType]] = {
+    "t_s": pl.Float64,
+    "rate_bps": pl.Float64,
+    "delay_s": pl.Float64,
+    "loss_rate": pl.Float64,
+    "up": pl.Boolean,
+    "handover": pl.Boolean,
+}
+"""The columns that the simulator knows, and their types. All but the first may be absent."""
+KINDS = {
+    ".csv": Kind("a time line in CSV", (b"# bentpipe tim", b"t_s,")),
+    ".parquet": Kind("a Parquet table", (b"PAR1",)),
+}
+"""The kinds of files that a time line is written to, by the ending of the name."""
+# The highest values that the simulator takes (crates/sim/src/resolve/time_line_file.rs).
+_MOST = {"t_s": 3.2e9, "rate_bps": 1e14, "delay_s": 86_400.0, "loss_rate": 1.0}
+_KEY = "bentpipe.timeline"
+_HEAD = re.compile(r"#\s*bentpipe timeline\s+(\S+)\s*")
+_SHOWN = 5
+
+
+def read(path: str | Path) -> pl.DataFrame:
+    """The time line in a file: Parquet, or CSV if the name ends in .csv.
+
+    Returns:
+        The known columns that the file has, in the order of `COLUMNS` and with their types, then all others
+        as they are. Empty cells of known columns hold the value of the row before; of `handover`, false.
+
+    Raises:
+        ScenarioError: it is no time line; the message names the file, the line or row, and the column.
+        OSError: it cannot be read.
+    """
+    path = Path(path)
+    frame, lines = load(path)
+    check(frame, str(path), lines)
+    return complete(frame)
+
+
+def write(frame: pl.DataFrame, path: str | Path) -> Path:
+    """Writes a time line, as Parquet or as CSV by the ending of the name. It appears complete or not at all.
+
+    Raises:
+        ScenarioError: the frame is no time line, or the name ends otherwise.
+        OSError: it cannot be written.
+    """
+    path = Path(path)
+    _check_name(path)
+    check(frame, f"the time line for {path}")
+    content = io.BytesIO()
+    whole = complete(frame)
+    if path.suffix == ".csv":
+        content.write(f"# bentpipe timeline {VERSION}\n".encode())
+        whole.write_csv(content)
+    else:
+        whole.write_parquet(content, metadata={_KEY: str(VERSION)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace(path, lambda work: work.write_bytes(content.getbuffer()))
+    return path
+
+
+def check_place(path: Path) -> None:
+    """Makes sure, before long work, that a time line may be written to `path`: its name, and what is there.
+
+    Raises:
+        ScenarioError: the name ends in neither .parquet nor .csv, or a file of another kind is there.
+        OSError: it cannot be read.
+    """
+    _check_name(path)
+    check_kind(path, KINDS[path.suffix])
+
+
+def check(frame: pl.DataFrame, where: str = "the time line", lines: Sequence[int] | None = None) -> None:
+    """Makes sure that a frame is a time line.
+
+    Args:
+        frame: the table.
+        where: what messages call it, a file's name for example.
+        lines: the line of the file in which each row stands; without it messages count rows from 1.
+
+    Raises:
+        ScenarioError: it is not; the message says what is wrong first, and how much more there is.
+    """
+    found = faults(frame, lines)
+    first = next(found, None)
+    if first is None:
+        return
+    more = sum(1 for _ in found)
+    rest = f" (and {more} more; bentpipe timeline check shows them)" if more else ""
+    raise _core.ScenarioError(f"{plain(where)}{first}{rest}")
+
+
+def faults(frame: pl.DataFrame, lines: Sequence[int] | None = None) -> Iterator[str]:
+    """Everything that keeps a frame from being a time line, each as the end of a message.
+
+    The beginning is the name of the file: ", line 4, column rate_bps: ..." or ": ...".
+    """
+    if "t_s" not in frame.columns:
+        yield f": the column t_s is missing; its columns are {_names(frame.columns)}"
+        return
+    known = [name for name in COLUMNS if name in frame.columns]
+    if len(known) == 1:
+        wanted = ", ".join(list(COLUMNS)[1:])
+        yield f": no column says what changes; it needs at least one of {wanted}"
+        return
+    if frame.height == 0:
+        yield ": there is no row; the first must be at t_s = 0"
+        return
+    for name in known:
+        yield from _column_faults(frame[name], COLUMNS[name], lines)
+
+
+def complete(frame: pl.DataFrame) -> pl.DataFrame:
+    """A checked time line with the known columns first, in their types, without empty cells in them."""
+    known = [name for name in COLUMNS if name in frame.columns]
+    filled = [
+        pl.col(name).fill_null(value=False) if name == "handover" else pl.col(name).forward_fill()
+        for name in known
+    ]
+    others = [name for name in frame.columns if name not in COLUMNS]
+    return frame.with_columns(pl.col(name).cast(COLUMNS[name]) for name in known).select(*filled, *others)
+
+
+def handovers(frame: pl.DataFrame) -> list[float]:
+    """The instants in seconds at which the path changes hands.
+
+    They are those of the column `handover`, and without it each change of `up` from true to false.
+    """
+    whole = complete(frame)
+    if "handover" in whole.columns:
+        return whole.filter("handover")["t_s"].to_list()
+    if "up" in whole.columns:
+        return whole.filter(~pl.col("up") & pl.col("up").shift(1, fill_value=False))["t_s"].to_list()
+    return []
+
+
+def load(path: Path) -> tuple[pl.DataFrame, list[int] | None]:
+    """The table of a file, not yet checked, and of CSV the line in which each row stands.
+
+    Raises:
+        ScenarioError: it is no table of this format or of a version that is known.
+        OSError: it cannot be read.
+    """
+    if path.suffix == ".csv":
+        return _load_csv(path)
+    if path.suffix == ".parquet":
+        return _load_parquet(path), None
+    raise _core.ScenarioError(
+        f"{path}: the name of a time line ends in .parquet or .csv; bentpipe timeline import reads others"
+    )
+
+
+def _load_parquet(path: Path) -> pl.DataFrame:
+    content = path.read_bytes()
+    try:
+        if not content.startswith(b"PAR1"):  # polars would look for other formats
+            raise ValueError
+        version = pl.read_parquet_metadata(io.BytesIO(content)).get(_KEY)
+        frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
+        raise _core.ScenarioError(f"{path}: it is no Parquet table, or a damaged one") from None
+    if version is not None:
+        _check_version(version, str(path))
+    return frame
+
+
+def _load_csv(path: Path) -> tuple[pl.DataFrame, list[int]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        raise _core.ScenarioError(f"{path}: it is no text in UTF-8 (byte {wrong.start})") from None
+    head = _HEAD.fullmatch(text.partition("\n")[0].strip())
+    if head is not None:
+        _check_version(head[1], f"{path}, line 1")
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    names: list[str] | None = None
+    cells: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in rows:
+            if not row or (names is None and row[0].startswith("#")):
+                continue
+            if names is None:
+                names = [name.strip() for name in row]
+                if len(set(names)) < len(names):
+                    raise _core.ScenarioError(f"{path}, line {rows.line_num}: two columns have the same name")
+                continue
+            if len(row) != len(names):
+                raise _core.ScenarioError(
+                    f"{path}, line {rows.line_num}: {len(row)} cells; the head names {len(names)} columns"
+                )
+            cells.append(row)
+            lines.append(rows.line_num)
+    except csv.Error as wrong:
+        raise _core.ScenarioError(f"{path}, line {rows.line_num}: {wrong}") from None
+    if names is None:
+        raise _core.ScenarioError(f"{path}: the file is empty; its first line must name the columns")
+    columns = zip(*cells, strict=True) if cells else [()] * len(names)
+    return pl.DataFrame(
+        [_typed(name, column, lines, path) for name, column in zip(names, columns, strict=True)]
+    ), lines
+
+
+def _typed(name: str, column: Sequence[str], lines: Sequence[int], path: Path) -> pl.Series:
+    """A column of text as the type that its name has; others as numbers if they all are."""
+    text = pl.Series(name, column, pl.String).str.strip_chars()
+    text = text.set(text == "", None)
+    kind = COLUMNS.get(name)
+    if kind is pl.Boolean:
+        lower = text.str.to_lowercase()
+        value = (lower == "true").set(~lower.is_in(["true", "false"]), None)
+    else:
+        value = text.cast(pl.Float64, strict=False)
+        if kind is None:
+            return text if (value.is_null() & text.is_not_null()).any() else value
+    bad = (value.is_null() & text.is_not_null()).arg_true()
+    if len(bad):
+        wanted = "true or false" if kind is pl.Boolean else "a number"
+        raise _core.ScenarioError(
+            f"{path}, line {lines[bad[0]]}, column {name}: {plain(repr(text[bad[0]]))} is not {wanted}"
+        )
+    return value
+
+
+def _check_name(path: Path) -> None:
+    if path.suffix not in KINDS:
+        raise _core.ScenarioError(f"{path}: the name of a time line must end in .parquet or .csv")
+
+
+def _check_version(text: str, where: str) -> None:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise _core.ScenarioError(f"{where}: {plain(text)!r} is no version of a time line")
+    if int(text) > VERSION:
+        raise _core.ScenarioError(
+            f"{where}: the time line has version {text}; this bentpipe reads up to {VERSION}"
+        )
+
+
+def _column_faults(column: pl.Series, kind: type[pl.DataType], lines: Sequence[int] | None) -> Iterator[str]:
+    name = column.name
+
+    def at(place: int) -> str:
+        return f", {f'row {place + 1}' if lines is None else f'line {lines[place]}'}, column {name}: "
+
+    if column.dtype == pl.Null:
+        yield f"{at(0)}empty; the first row must have a value"
+        return
+    if kind is pl.Boolean:
+        if column.dtype != pl.Boolean:
+            yield f", column {name}: it holds {column.dtype}; it must be true or false"
+        elif column[0] is None and name != "handover":
+            yield f"{at(0)}empty; the first row must have a value"
+        return
+    if not column.dtype.is_numeric():
+        yield f", column {name}: it holds {column.dtype}; it must be numbers"
+        return
+    values = column.cast(pl.Float64)
+    most = _MOST[name]
+    rules = [(~values.is_finite(), "is no finite number")]
+    if name == "loss_rate":
+        rules.append(((values < 0) | (values > most), "is not between 0 and 1"))
+    else:
+        rules.append((values < 0, "is negative"))
+        rules.append((values.is_finite() & (values > most), f"is too high; it must be at most {most:g}"))
+    if name == "t_s":
+        rules.append((values.is_null(), "every row must have a time"))
+        nanoseconds = (values * 1e9).round()
+        rules.append((nanoseconds.diff() <= 0, "times must increase from row to row, by 1 ns at least"))
+        if values[0] is not None and values[0] > 0:
+            yield f"{at(0)}{values[0]:g} is the first time; it must be 0"
+    elif values[0] is None:
+        yield f"{at(0)}empty; the first row must have a value"
+    for wrong, why in rules:
+        for place in wrong.fill_null(value=False).arg_true():
+            yield f"{at(place)}{_value(values[place])} {why}" if why.startswith("is") else f"{at(place)}{why}"
+
+
+def _value(value: float | None) -> str:
+    return "empty" if value is None else f"{value:.12g}"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(plain(name) for name in names[:_SHOWN]) or "none"
+    return shown + (", ..." if len(names) > _SHOWN else "")

@@ -1,0 +1,74 @@
+"""A time line in a few numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.timeline.format import check, complete, handovers
+
+
+def summary(frame: pl.DataFrame) -> dict[str, Any]:
+    """What a time line does, for people and as JSON.
+
+    Returns:
+        `rows`; `duration_s`, the time of the last row; `handovers`, their number; `outages`, `dark_s`,
+        `longest_outage_s` if there is a column `up` (an outage at the end counts up to the last row); and for
+        each of `rate_bps`, `delay_s`, `loss_rate` that is there, `least`, `mean` (over time) and `most`.
+
+    Raises:
+        ScenarioError: it is no time line.
+    """
+    check(frame)
+    whole = complete(frame)
+    found: dict[str, Any] = {
+        "rows": whole.height,
+        "duration_s": whole["t_s"][-1],
+        "handovers": len(handovers(whole)),
+    }
+    if "up" in whole.columns:
+        lengths = [end - begin for begin, end in outages(whole)]
+        found |= {
+            "outages": len(lengths),
+            "dark_s": sum(lengths),
+            "longest_outage_s": max(lengths, default=0.0),
+        }
+    for name in ("rate_bps", "delay_s", "loss_rate"):
+        if name in whole.columns:
+            column = whole[name]
+            found[name] = {"least": column.min(), "mean": _mean(whole, name), "most": column.max()}
+    return found
+
+
+def outages(frame: pl.DataFrame) -> list[tuple[float, float]]:
+    """The times in which the path is dark: begin and end in seconds. The last row ends an open one."""
+    whole = complete(frame)
+    if "up" not in whole.columns:
+        return []
+    found: list[tuple[float, float]] = []
+    begin = None
+    for now, up in whole.select("t_s", "up").iter_rows():
+        if not up and begin is None:
+            begin = now
+        elif up and begin is not None:
+            found.append((begin, now))
+            begin = None
+    if begin is not None:
+        found.append((begin, whole["t_s"][-1]))
+    return found
+
+
+def mean_rate_bps(frame: pl.DataFrame) -> float | None:
+    """The mean rate over time, dark times included as they stand there; None without a rate."""
+    return _mean(frame, "rate_bps") if "rate_bps" in frame.columns else None
+
+
+def _mean(frame: pl.DataFrame, name: str) -> float:
+    """The mean over time: of delays along straight lines, of others in steps."""
+    values, times = frame[name].to_numpy(), frame["t_s"].to_numpy()
+    if len(values) == 1:
+        return float(values[0])
+    middle = (values[1:] + values[:-1]) / 2 if name == "delay_s" else values[:-1]
+    return float(np.sum(middle * np.diff(times)) / times[-1])

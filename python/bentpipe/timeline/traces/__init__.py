@@ -1,0 +1,58 @@
+"""Measured traces of other programs, read as time lines."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core
+from bentpipe.registry import unknown
+from bentpipe.timeline.format import complete
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = {
+    "mahimahi": "packet opportunities of mm-link, as a rate in bins",
+    "iperf3": "rate of each interval: JSON, or the report",
+    "nuttcp": "rate of each interval: the report of -i",
+    "ping": "round trips of ping -D, or plain",
+    "irtt": "round trips: JSON of irtt client",
+    "csv": "any table, by its columns and their units",
+    "hypatia": "satgenpy's round trips, paths or forwarding state; ns-3's pings and round trips",
+    "leoem": "a precomputed path of LeoEM",
+}
+"""The formats that are read, and what each gives."""
+_MODULES = {"csv": "columns"}
+_OPTIONS = {"bin_s": "--bin", "gap_s": "--gap", "interval_s": "--interval", "outage_s": "--outage"}
+
+
+def read_trace(path: str | Path, format: str, **options: Any) -> pl.DataFrame:
+    """A trace that another program wrote, as a time line without empty cells.
+
+    Args:
+        path: the file; of Hypatia's forwarding state the directory.
+        format: one of `FORMATS`.
+        options: those of the format: `bin_s` (mahimahi), `stream` (iperf3), `interval_s` (ping), `outage_s`
+            (ping, irtt, hypatia), `columns` (csv), `pair` (hypatia), and `gap_s` (all but mahimahi), in
+            seconds.
+
+    Raises:
+        ScenarioError: the format is unknown, an option is not its own, or the file is damaged; the message
+            names the file and the line.
+        OSError: it cannot be read.
+    """
+    if format not in FORMATS:
+        raise _core.ScenarioError(unknown("format", format, list(FORMATS)))
+    read: Callable[..., pl.DataFrame] = import_module(
+        f"bentpipe.timeline.traces.{_MODULES.get(format, format)}"
+    ).read
+    allowed = inspect.signature(read).parameters
+    for name in options:
+        if name not in allowed:
+            shown = _OPTIONS.get(name, f"--{name}")
+            raise _core.ScenarioError(f"{shown} says nothing about the format {format}")
+    return complete(read(Path(path), **options))

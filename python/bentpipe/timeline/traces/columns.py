@@ -1,0 +1,118 @@
+"""A table in CSV whose columns the caller names, each with its unit."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.terminal import plain
+from bentpipe.timeline.traces.samples import Samples, refuse, text
+
+_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+_RATES = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "byte/s": 8.0}
+_UNITS: dict[str, dict[str, float]] = {
+    "t": _TIMES,
+    "rate": _RATES,
+    "delay": _TIMES,
+    "rtt": {unit: factor / 2 for unit, factor in _TIMES.items()},
+    "loss": {"share": 1.0, "%": 0.01},
+    "up": {},
+    "handover": {},
+}
+_COLUMN = {"rate": "rate_bps", "delay": "delay_s", "rtt": "delay_s", "loss": "loss_rate"}
+_DATE = "date"
+_EXAMPLE = '--columns "t=time_ms:ms, rate=throughput:Mbit/s, rtt=ping:ms"'
+_WORDS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def read(path: Path, *, columns: str | None = None, gap_s: float | None = None) -> pl.DataFrame:
+    """A time line of a table with a head.
+
+    Args:
+        path: the table.
+        columns: what it holds: "t=NAME:UNIT, rate=NAME:UNIT, ..." of `t`, `rate`, `delay` or `rtt` (whose
+            half is the delay), `loss`, `up`, `handover`. The last two have no unit; `t` may have the unit
+            `date` (ISO 8601).
+        gap_s: the longest step that is no gap.
+
+    Raises:
+        ScenarioError: a column or a unit is missing or unknown, a cell is no number, a rate is negative,
+            times go back, there is a gap.
+        OSError: it cannot be read.
+    """
+    rows = csv.reader(io.StringIO(text(path), newline=""), strict=True)
+    try:
+        head = [name.strip() for name in next(row for row in rows if row and not row[0].startswith("#"))]
+        wanted = _wanted(path, columns, head)
+        samples = Samples(path)
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(head):
+                refuse(path, rows.line_num, f"{len(row)} cells; the head names {len(head)} columns")
+            values = {key: value(rows.line_num, row) for key, value in wanted.items()}
+            now = values.pop("t")
+            if now is None:
+                refuse(path, rows.line_num, "the row has no time")
+            samples.add(rows.line_num, now, **values)
+    except csv.Error as wrong:
+        refuse(path, rows.line_num, str(wrong))
+    except StopIteration:
+        refuse(path, None, "no line names its columns")
+    return samples.frame(gap_s)
+
+
+_Cell = Callable[[int, list[str]], float | bool | None]
+
+
+def _wanted(path: Path, columns: str | None, head: list[str]) -> dict[str, _Cell]:
+    """For each column of the time line, how to get its value from a row."""
+    there = ", ".join(plain(name) for name in head)
+    if columns is None:
+        raise _core.ScenarioError(
+            f"{path}: say which columns hold what, and in which unit: {_EXAMPLE}; it has {there}"
+        )
+    found: dict[str, _Cell] = {}
+    for part in columns.split(","):
+        key, equals, rest = (word.strip() for word in part.partition("="))
+        name, _, unit = (word.strip() for word in rest.rpartition(":")) if ":" in rest else (rest, "", "")
+        where = f"--columns {plain(part.strip())}"
+        if key not in _UNITS or not equals or not name:
+            raise _core.ScenarioError(f"{where}: write {', '.join(_UNITS)} = NAME:UNIT, as in {_EXAMPLE}")
+        if name not in head:
+            raise _core.ScenarioError(f"{where}: {path} has no column {name}; it has {there}")
+        units = [*_UNITS[key], *([_DATE] if key == "t" else [])]
+        if unit not in units and units:
+            what = f"{unit} is no unit of {key}" if unit else f"the unit of {name} is missing"
+            raise _core.ScenarioError(f"{where}: {what}; write {key}={name}:UNIT with {', '.join(units)}")
+        column = _COLUMN.get(key, key)
+        if column in found:
+            raise _core.ScenarioError(f"{where}: {column} is given twice")
+        found[column] = _cell(path, head.index(name), name, key, unit)
+    if "t" not in found or len(found) == 1:
+        raise _core.ScenarioError(f"--columns {plain(columns)}: it needs t and one more, as in {_EXAMPLE}")
+    return found
+
+
+def _cell(path: Path, place: int, name: str, key: str, unit: str) -> _Cell:
+    def value(line: int, row: list[str]) -> float | bool | None:
+        word = row[place].strip()
+        if not word:
+            return None
+        try:
+            if key in ("up", "handover"):
+                return _WORDS[word.lower()]
+            if unit == _DATE:
+                return datetime.fromisoformat(word).timestamp()
+            return float(word) * _UNITS[key][unit]
+        except (KeyError, ValueError):
+            kind = "true or false" if key in ("up", "handover") else "a date" if unit == _DATE else "a number"
+            refuse(path, line, f"column {name}: {word[:40]!r} is not {kind}")
+
+    return value

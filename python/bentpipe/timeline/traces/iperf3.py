@@ -1,0 +1,132 @@
+"""What iperf3 measured, as a rate: its JSON (`--json`), or the text of its report, also with times by `ts`.
+
+Source: iperf3, `iperf_api.c` (the reports) and its manual page. An interval of a UDP test that the client
+sends says what was sent and not what came through; only the receiver's intervals are taken.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bentpipe.timeline.traces.samples import Samples, refuse, text
+
+_UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_ROW = re.compile(
+    r"\[ *(?P<id>\d+|SUM)\](?:\[[TR]X-[CS]\])? +(?P<from>\d+\.?\d*)-(?P<to>\d+\.?\d*) +sec "
+    r"+[0-9.]+ [KMGT]?Bytes +"
+    r"(?P<rate>-?\d+\.?\d*) (?P<unit>[KMGT]?)bits/sec(?P<rest>.*)"
+)
+_TOLERANCE_S = 0.02
+
+
+def read(path: Path, *, stream: int | None = None, gap_s: float | None = None) -> pl.DataFrame:
+    """The rate in each interval of a test: of all its streams together, or of one.
+
+    The last row is the end of the last interval, with its rate.
+
+    Args:
+        path: iperf3's JSON, or its report as text.
+        stream: one of the parallel streams, from 1.
+        gap_s: the longest interval that is no gap.
+
+    Raises:
+        ScenarioError: it is neither, it is damaged, the test failed or has no intervals, they leave a gap,
+            or it is a UDP test whose intervals are those of the sender.
+        OSError: it cannot be read.
+    """
+    content = text(path)
+    if content.lstrip().startswith("{"):
+        return _read_json(path, content, stream, gap_s)
+    return _read_text(path, content, stream, gap_s)
+
+
+def _read_json(path: Path, content: str, stream: int | None, gap_s: float | None) -> pl.DataFrame:
+    try:
+        report: Any = json.loads(content)
+    except json.JSONDecodeError as wrong:
+        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
+    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
+        refuse(path, None, f"the JSON is damaged: {wrong}")
+    if isinstance(report.get("error"), str):
+        refuse(path, None, f"the test failed: {report['error']}")
+    start = report.get("start", {}).get("test_start", {})
+    intervals = report.get("intervals")
+    if start.get("protocol") == "UDP" and not start.get("reverse") and not start.get("bidir"):
+        intervals = (report.get("server_output_json") or {}).get("intervals")
+        if intervals is None:
+            _senders(path)
+    if not isinstance(intervals, list) or not intervals:
+        refuse(path, None, "it has no intervals; is it iperf3's JSON? (iperf3 --json --interval 0.5)")
+    samples = Samples(path)
+    before = 0.0
+    for place, interval in enumerate(intervals):
+        try:
+            part = interval["sum"] if stream is None else interval["streams"][stream - 1]
+            if part.get("omitted"):  # what --omit leaves out has a clock of its own
+                continue
+            begin, end, rate = (float(part[key]) for key in ("start", "end", "bits_per_second"))
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            refuse(path, None, f"intervals[{place}] has no start, end and bits_per_second")
+        except IndexError:
+            refuse(path, None, f"there is no stream {stream}; the test has {len(interval['streams'])}")
+        _check_joint(path, None, f"intervals[{place}] begins", begin, before)
+        samples.add(None, begin, rate_bps=rate)
+        before = end
+    samples.end_s = before
+    return samples.frame(gap_s)
+
+
+def _read_text(path: Path, content: str, stream: int | None, gap_s: float | None) -> pl.DataFrame:
+    rows: list[tuple[int, re.Match[str]]] = []
+    udp_sender = False
+    for number, line in enumerate(content.splitlines(), 1):
+        if "iperf3: error" in line:
+            refuse(path, number, f"the test failed: {line.partition('iperf3: error')[2].strip(' -')}")
+        udp_sender |= "Total Datagrams" in line and "Lost/Total" not in line and not rows
+        found = _ROW.search(line)
+        if found is not None and not re.search(r"\b(sender|receiver|omitted)\b", found["rest"]):
+            rows.append((number, found))
+    if not rows:
+        refuse(path, None, "it has no intervals; is it a report of iperf3, or its JSON?")
+    if udp_sender:
+        _senders(path)
+    streams = list(dict.fromkeys(row["id"] for _, row in rows if row["id"] != "SUM"))
+    if stream is None:
+        wanted = "SUM" if len(streams) > 1 else streams[0]
+    elif stream > len(streams):
+        refuse(path, None, f"there is no stream {stream}; the test has {len(streams)}")
+    else:
+        wanted = streams[stream - 1]
+    samples = Samples(path)
+    before = 0.0
+    for number, row in rows:
+        begin, end = float(row["from"]), float(row["to"])
+        # What UDP receivers sum up at the end says nothing of an interval.
+        if row["id"] != wanted or (before > 0 and begin == 0 and end >= before - _TOLERANCE_S):
+            continue
+        _check_joint(path, number, "the interval begins", begin, before)
+        samples.add(number, begin, rate_bps=float(row["rate"]) * _UNITS[row["unit"]])
+        before = end
+    samples.end_s = before
+    return samples.frame(gap_s)
+
+
+def _check_joint(path: Path, line: int | None, what: str, begin: float, before: float) -> None:
+    """Makes sure that an interval begins where the one before ended, to the precision of the report."""
+    if begin > before + _TOLERANCE_S:
+        refuse(path, line, f"a gap: {what} at {begin:g} s, the one before ended at {before:g} s")
+    if begin < before - _TOLERANCE_S:
+        refuse(path, line, f"the time goes back: {what} at {begin:g} s, the one before ended at {before:g} s")
+
+
+def _senders(path: Path) -> None:
+    refuse(
+        path, None,
+        "its intervals say what was sent by UDP, not what came through; "
+        "measure with --reverse, or with --get-server-output and --json",
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+"""What irtt measured: its JSON (`irtt client -o FILE`), also compressed by gzip.
+
+Source: the manual page irtt-client(1), section "JSON format": round_trips with seqno, lost, timestamps,
+delay.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bentpipe.timeline.traces import probes
+from bentpipe.timeline.traces.probes import Probe
+from bentpipe.timeline.traces.samples import refuse
+
+
+def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = None) -> pl.DataFrame:
+    """Half of each round trip as delay; lost probes as outages, or as loss (see `probes.frame`).
+
+    Times are those at which the client sent, by its monotonic clock.
+
+    Raises:
+        ScenarioError: it is no such JSON or a damaged one, no probe came back, or there is a gap.
+        OSError: it cannot be read.
+    """
+    content = path.read_bytes()
+    if not content.strip():
+        refuse(path, None, "the file is empty")
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+        report: Any = json.loads(content)
+    except json.JSONDecodeError as wrong:
+        refuse(path, wrong.lineno, f"the JSON is damaged: {wrong.msg}")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        refuse(path, None, "it is neither JSON nor JSON compressed by gzip, or it is damaged")
+    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, nested without end
+        refuse(path, None, f"the JSON is damaged: {wrong}")
+    trips = report.get("round_trips") if isinstance(report, dict) else None
+    if not isinstance(trips, list) or not trips:
+        refuse(path, None, "it has no round_trips; is it the JSON of irtt client?")
+    found = []
+    for place, trip in enumerate(trips):
+        try:
+            sent = float(trip["timestamps"]["client"]["send"]["monotonic"]) / 1e9
+            lost = trip["lost"] not in ("false", False)
+            rtt = None if lost else float(trip["delay"]["rtt"]) / 1e9
+        except (KeyError, OverflowError, TypeError, ValueError):
+            refuse(path, None, f"round_trips[{place}] has no time of sending, or no round-trip time")
+        if rtt is not None and rtt < 0:
+            refuse(path, None, f"round_trips[{place}]: the round-trip time is negative")
+        found.append(Probe(None, sent, rtt))
+    return probes.frame(path, found, outage_s, gap_s)

@@ -1,0 +1,75 @@
+"""Probes that come back or not, as ping and irtt send them: delays, outages and losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from bentpipe.timeline.traces.samples import Samples, refuse
+
+OUTAGE_S = 1.0
+"""Probes that are lost for longer than this, one after the other, mean that the path was dark."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One probe: the line that tells of it, when it was sent, its round-trip time (None if it was lost)."""
+
+    line: int | None
+    sent_s: float
+    rtt_s: float | None
+
+
+def frame(path: Path, probes: Sequence[Probe], outage_s: float | None, gap_s: float | None) -> pl.DataFrame:
+    """Half of each round trip as the one-way delay at the instant when its probe was sent.
+
+    Of lost ones, a run in which nothing came back for longer than `outage_s` is an outage: from the first
+    that was lost until the next that was not, `up` is false. The others are a rate of loss, the same over
+    the whole time line: their share of the probes outside outages. It counts losses of either way.
+
+    Raises:
+        ScenarioError: no probe came back, times go back, or there is a gap.
+    """
+    longest = OUTAGE_S if outage_s is None else outage_s
+    if all(probe.rtt_s is None for probe in probes):
+        refuse(path, None, f"none of {len(probes)} probes came back" if probes else "it holds no probe")
+    dark = _dark(probes, longest)
+    outside = [probe for probe, is_dark in zip(probes, dark, strict=True) if not is_dark]
+    lost = sum(probe.rtt_s is None for probe in outside)
+    samples = Samples(path)
+    for probe, is_dark in zip(probes, dark, strict=True):
+        values: dict[str, float | bool | None] = {
+            "delay_s": None if probe.rtt_s is None else probe.rtt_s / 2,
+        }
+        if lost:
+            values["loss_rate"] = lost / len(outside)
+        if any(dark):
+            values["up"] = not is_dark
+        samples.add(probe.line, probe.sent_s, **values)
+    found = samples.frame(gap_s)
+    # A lost probe says nothing of the delay: a straight line leads over it.
+    kept = pl.Series([probe.rtt_s is not None for probe in probes])
+    if any(dark):
+        kept |= found["up"] != found["up"].shift(1, fill_value=True)
+    kept[0] = True
+    return found.filter(kept)
+
+
+def _dark(probes: Sequence[Probe], longest: float) -> list[bool]:
+    """For each probe, whether it was lost in an outage."""
+    dark = [False] * len(probes)
+    begin = None
+    for place, probe in enumerate(probes):
+        if probe.rtt_s is None:
+            begin = place if begin is None else begin
+            continue
+        if begin is not None and probe.sent_s - probes[begin].sent_s > longest:
+            dark[begin:place] = [True] * (place - begin)
+        begin = None
+    # Nobody knows how long a run lasts that ends with the trace; what is seen of it counts.
+    if begin is not None and probes[-1].sent_s - probes[begin].sent_s > longest:
+        dark[begin:] = [True] * (len(probes) - begin)
+    return dark

@@ -1,0 +1,140 @@
+"""Samples of a measurement on their way to a time line: where they stand, whether their times make sense."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.terminal import plain
+from bentpipe.timeline.format import COLUMNS
+
+GAP_STEPS = 10.0
+"""A step is a gap if it is this many times as long as the median step, unless the caller says how long."""
+_PLACES = 12
+# Seconds since 1970 stay below it for three thousand years.
+_LATEST_S = 1e11
+
+
+def refuse(path: Path, line: int | None, what: str) -> NoReturn:
+    """Ends the import of a file with one line that names the place.
+
+    Raises:
+        ScenarioError: always.
+    """
+    raise _core.ScenarioError(f"{path}{'' if line is None else f', line {line}'}: {plain(what)}")
+
+
+def text(path: Path) -> str:
+    """The content of a file of text.
+
+    Raises:
+        ScenarioError: it is empty, or not in UTF-8.
+        OSError: it cannot be read.
+    """
+    try:
+        found = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        refuse(path, None, f"it is no text in UTF-8 (byte {wrong.start})")
+    if not found.strip():
+        refuse(path, None, "the file is empty")
+    return found
+
+
+@dataclass
+class Samples:
+    """What a file says, in its order: when, in which line, and the value of each column.
+
+    Attributes:
+        path: the file, for messages.
+        end_s: the end of the last sample, for those that last; None if samples are instants.
+    """
+
+    path: Path
+    end_s: float | None = None
+    _times: list[float] = field(default_factory=list)
+    _lines: list[int | None] = field(default_factory=list)
+    _rows: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def add(self, line: int | None, t_s: float, **values: Any) -> None:
+        """One sample: at this time the named columns of the time line have these values.
+
+        Raises:
+            ScenarioError: a rate or a delay is negative or no finite number, or the time is out of reach.
+        """
+        if not abs(t_s) < _LATEST_S:
+            refuse(self.path, line, f"{t_s:g} s is no time")
+        for name, value in values.items():
+            number = not isinstance(value, bool) and value is not None
+            if number and not 0 <= value < float("inf"):
+                refuse(self.path, line, f"{name} is {value:g}; it must be a number from 0")
+            if name == "loss_rate" and number and value > 1:
+                refuse(self.path, line, f"loss_rate is {value:g}; it must be at most 1")
+        self._times.append(t_s)
+        self._lines.append(line)
+        self._rows.append(values)
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def frame(self, gap_s: float | None) -> pl.DataFrame:
+        """The time line, whose first row is at 0.
+
+        Args:
+            gap_s: the longest step that is no gap; by default `GAP_STEPS` times the median step.
+
+        Raises:
+            ScenarioError: there is no sample, a time goes back or stands twice, or there is a gap.
+        """
+        times = self._times
+        if not times:
+            refuse(self.path, None, "the file holds no sample")
+        if self.end_s is not None and not 1e-9 <= self.end_s - times[-1] < _LATEST_S:
+            what = f"the last interval begins at {times[-1]:.9g} s and ends at {self.end_s:.9g} s"
+            refuse(self.path, self._lines[-1], what)
+        steps = [later - sooner for sooner, later in zip(times, times[1:], strict=False)]
+        for place, step in enumerate(steps):
+            if round(step * 1e9) <= 0:
+                what = "stands twice" if round(step * 1e9) == 0 else "goes back"
+                refuse(
+                    self.path, self._lines[place + 1],
+                    f"the time {what}: {_seconds(times[place + 1])} after {_seconds(times[place])}",
+                )  # fmt: skip
+        # Samples that last are joined: a long one is a long one and no gap, unless the caller says so.
+        if len(steps) > 1 and (gap_s is not None or self.end_s is None):
+            usual = statistics.median(steps)
+            longest = GAP_STEPS * usual if gap_s is None else gap_s
+            for place, step in enumerate(steps):
+                if step > longest:
+                    refuse(
+                        self.path, self._lines[place + 1],
+                        f"a gap: this sample comes {_seconds(step)} after the one before, where the usual "
+                        f'step is {_seconds(usual)}; --gap "{step * 1.01:.3g} s" lets it pass',
+                    )  # fmt: skip
+        return self._table()
+
+    def _table(self) -> pl.DataFrame:
+        first = self._times[0]
+        rows = list(zip(self._times, self._rows, strict=True))
+        if self.end_s is not None:
+            rows.append((self.end_s, rows[-1][1]))
+        names = [name for name in COLUMNS if any(name in row for _, row in rows)]
+        columns: dict[str, Sequence[Any]] = {"t_s": [round(t - first, _PLACES) for t, _ in rows]}
+        columns |= {name: [row.get(name) for _, row in rows] for name in names}
+        # A value that is first known later held before: an unreachable start has no delay of its own.
+        for name in names:
+            if columns[name][0] is None and name != "handover":
+                known = next((value for value in columns[name] if value is not None), None)
+                if known is None:
+                    refuse(self.path, None, f"no sample says {name}")
+                columns[name] = [known, *columns[name][1:]]
+        return pl.DataFrame(columns, schema_overrides={name: COLUMNS[name] for name in columns})
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.9g} s"

@@ -1,0 +1,182 @@
+"""A modem with adaptive coding and modulation that follows a fade, late and with a margin.
+
+The rule is the one that vendors describe (Newtec EL170 manual, "Optimal ModCod Based on EsNo"): a mode is
+left when the Es/N0 that was reported falls under its threshold plus a margin, and a higher one is taken when
+it exceeds that of the higher one by a hysteresis more. The report is old by the time that measuring,
+reporting over the satellite and changing the mode take.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bentpipe import _core, units
+from bentpipe.weather import quantities
+from bentpipe.weather.modcods import STANDARDS, Modcod, ladder
+
+RAIN_K = 275.0
+"""Mean radiating temperature of rain and clouds (P.618-13, section 3)."""
+SKY_K = 2.7
+"""Temperature of the cosmic background, which the attenuation hides (P.618-13, section 3)."""
+WATERFALL_DB = 0.15
+"""Es/N0 over which the share of lost frames falls from 1 to 1e-5. Of the simulated curves of two modes, the
+five decades take 0.153 dB (QPSK 1/2: 8.1e-3 at 0.877 dB, 9.9e-7 at 0.997 dB) and 0.139 dB (16APSK 3/4: 6.2e-2
+at 10.053 dB, 4.0e-7 at 10.197 dB); they come with the satellite module of ns-3 (sns3/sns3-data,
+linkresults)."""
+Hundredths = npt.NDArray[np.int64]
+"""Values in hundredths of a dB, in which comparisons come out alike on every machine."""
+_QEF = -5
+_NEGLIGIBLE = 1e-9
+
+
+@dataclass(frozen=True)
+class Modem:
+    """The modem at the far end of a satellite link, and the one here that obeys it.
+
+    Args:
+        clear_sky: Es/N0 (C/N in the symbol rate's bandwidth) without rain. 14 dB is what 3GPP TR 38.821 gives
+            a VSAT under a GEO satellite at 20 GHz before losses in the atmosphere: 40 dBW/MHz (table
+            6.1.1.1-1) - 210.6 dB (40,586 km, the edge of coverage) + 15.9 dB/K (table 6.1.1.1-3) + 228.6 - 60
+            dB = 13.9 dB.
+        symbol_rate: 30 Mbaud fill a transponder of 36 MHz at a roll-off of 20 % (EN 302 307-1, clause 5.6).
+        standard: "dvb-s2x" or "dvb-s2".
+        margin: what a mode must have to spare; 1 dB is the default of Comtech's CDM-760 (manual, appendix G)
+            and CDM-570A. The slowest mode is kept without it.
+        hysteresis: what a higher mode must have beyond that; 0.3 dB is that of the CDM-570A (manual, chapter
+            6).
+        reaction: from a fade to the first frame in another mode; 870 ms is what the CDM-760's manual counts
+            for one hop over a GEO satellite: 300 + 250 + 20 + 300 ms.
+        noise: the receiver's noise temperature with its antenna under a clear sky, against which rain is
+            warm: a fade costs what it takes from the signal and what it adds to the noise. 242 K is the VSAT
+            of TR 38.821: 150 K and a noise figure of 1.2 dB. None for a receiver whose noise does not change,
+            that of an uplink.
+
+    Raises:
+        ScenarioError: a value is none, or out of range.
+    """
+
+    clear_sky: str = "14 dB"
+    symbol_rate: str = "30 Mbaud"
+    standard: str = "dvb-s2x"
+    margin: str = "1 dB"
+    hysteresis: str = "0.3 dB"
+    reaction: str = "870 ms"
+    noise: str | None = "242 K"
+
+    def __post_init__(self) -> None:
+        if self.standard not in STANDARDS:
+            raise _core.ScenarioError(f"standard: {self.standard!r} is none of {', '.join(STANDARDS)}")
+        # Each of these checks what it reads.
+        _ = (
+            self.clear_sky_db,
+            self.symbol_rate_baud,
+            self.margin_db,
+            self.hysteresis_db,
+            self.reaction_s,
+            self.noise_k,
+        )
+        if self.clear_sky_db < self.modes[0].threshold_db:
+            raise _core.ScenarioError(
+                f"clear_sky: {self.clear_sky} is below {self.modes[0].threshold_db} dB, the threshold of the "
+                f"slowest mode ({self.modes[0].name}); there would be no link even without rain"
+            )
+
+    @cached_property
+    def modes(self) -> tuple[Modcod, ...]:
+        """The modes that it steps through, from slow to fast."""
+        return ladder(self.standard)
+
+    @cached_property
+    def clear_sky_db(self) -> float:
+        """Es/N0 without rain, in dB."""
+        return quantities.RATIO.read(self.clear_sky, "clear_sky")
+
+    @cached_property
+    def symbol_rate_baud(self) -> float:
+        """Symbols per second."""
+        return quantities.SYMBOL_RATE.read(self.symbol_rate, "symbol_rate")
+
+    @cached_property
+    def margin_db(self) -> float:
+        """What a mode must have to spare, in dB."""
+        return quantities.MARGIN.read(self.margin, "margin")
+
+    @cached_property
+    def hysteresis_db(self) -> float:
+        """What a higher mode must have beyond the margin, in dB."""
+        return quantities.MARGIN.read(self.hysteresis, "hysteresis")
+
+    @cached_property
+    def reaction_s(self) -> float:
+        """Age of what it knows, in seconds."""
+        return units.seconds(self.reaction, "reaction")
+
+    @cached_property
+    def noise_k(self) -> float | None:
+        """Noise temperature of the receiver under a clear sky, in K."""
+        return None if self.noise is None else quantities.TEMPERATURE.read(self.noise, "noise")
+
+    @property
+    def clear_rate_bps(self) -> int:
+        """Bits per second under a clear sky."""
+        return self.rate_bps(int(self.follow(es_n0(np.zeros(1), self))[0]))
+
+    def rate_bps(self, mode: int) -> int:
+        """Bits per second of a mode by its place in `modes`; 0 of -1, no mode at all."""
+        return 0 if mode < 0 else round(self.symbol_rate_baud * self.modes[mode].efficiency)
+
+    def follow(self, known: Hundredths) -> npt.NDArray[np.int64]:
+        """The mode in use at each instant, by its place in `modes`, or -1 where nothing can be sent.
+
+        Args:
+            known: the Es/N0 in hundredths of a dB that the modem knows at each instant. Before the first one
+                the modem was at rest at that value.
+        """
+        thresholds = np.array([round(mode.threshold_db * 100) for mode in self.modes])
+        stays = thresholds + np.where(thresholds == thresholds[0], 0, round(self.margin_db * 100))
+        keeps = np.searchsorted(stays, known, side="right") - 1
+        rises = np.searchsorted(stays + round(self.hysteresis_db * 100), known, side="right") - 1
+        used = np.empty(len(known), dtype=np.int64)
+        mode = int(rises[0])
+        for i, (low, high) in enumerate(zip(rises.tolist(), keeps.tolist(), strict=True)):
+            mode = min(max(mode, low), high)
+            used[i] = mode
+        return used
+
+
+def es_n0(attenuation: npt.NDArray[np.float64], modem: Modem) -> Hundredths:
+    """Es/N0 under rain, in hundredths of a dB.
+
+    The signal loses the attenuation A. The noise temperature gains (275 K - 2.7 K) (1 - 10^(-A/10)) by
+    P.618-13, section 3, unless the modem has `noise` None.
+    """
+    left = modem.clear_sky_db - attenuation
+    if modem.noise_k is not None:
+        warmer = (RAIN_K - SKY_K) * (1 - 10 ** (-attenuation / 10))
+        left = left - 10 * np.log10(1 + warmer / modem.noise_k)
+    return np.round(left * 100).astype(np.int64)
+
+
+def lost(es_n0: Hundredths, mode: npt.NDArray[np.int64], modem: Modem) -> npt.NDArray[np.float64]:
+    """The share of frames that is lost.
+
+    It is 1e-5 at the threshold of the mode in use, and its logarithm is a straight line.
+
+    One where nothing can be received, 0 below 1e-9. A packet counts as lost with its frame: at most some
+    thousand bytes stand in a frame, so few packets are cut in two.
+    """
+    thresholds = np.array([round(each.threshold_db * 100) for each in modem.modes])[np.maximum(mode, 0)]
+    decades = _QEF * (1 + (es_n0 - thresholds) / (100 * WATERFALL_DB))
+    share = np.where(mode < 0, 1.0, 10 ** np.minimum(decades, 0.0))
+    return np.where(share < _NEGLIGIBLE, 0.0, np.round(share, 9))
+
+
+def late(values: Hundredths, step_s: float, by_s: float) -> Hundredths:
+    """The values as they were `by_s` before, as far as steps show it; before the first they were like it."""
+    lag = min(math.ceil(round(by_s / step_s, 9)), len(values))
+    return np.concatenate([np.full(lag, values[0]), values[: len(values) - lag]])

@@ -1,0 +1,186 @@
+"""A ground station and its path to a satellite: all that rain attenuation depends on."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from bentpipe import _core
+from bentpipe.orbit import ground
+from bentpipe.weather import quantities
+
+BANDS = {"ku": 12.0, "ka": 20.0, "q": 40.0, "v": 50.0}
+"""Frequencies in GHz that stand for a band: downlinks at 10.7 to 12.75 GHz (Ku), 17.7 to 20.2 GHz (Ka) and
+37.5 to 42.5 GHz (Q), and the uplink at 47.2 to 50.2 GHz (V). ITU Radio Regulations, article 5; letters as
+satellite operators use them (Rec. ITU-R V.431 gives no single meaning)."""
+TILTS = {"horizontal": 0.0, "circular": 45.0, "vertical": 90.0}
+"""Tilt of the polarisation against the horizontal in degrees (Rec. ITU-R P.838-3, equations 4 and 5)."""
+_EARTH_KM = 6378.137
+_GEO_KM = 42164.17
+
+
+@dataclass(frozen=True)
+class Station:
+    """Where an antenna stands, and what it hears.
+
+    Args:
+        at: a place: latitude and longitude in degrees, "1.35,103.82", or a name that `bentpipe orbit places`
+            lists.
+        band: "ku" (12 GHz), "ka" (20), "q" (40) or "v" (50); or give `frequency`.
+        frequency: for example "19.7 GHz", from 4 to 55 GHz.
+        geo: the longitude of a geostationary satellite, "100E". Without it and without `elevation` the
+            satellite is the one over the station's own meridian, the highest that there is.
+        elevation: the elevation of the satellite, "35 deg", for any orbit; from 5 to 90 degrees.
+        polarisation: "circular", "horizontal" or "vertical".
+        antenna: its diameter, which matters to scintillation alone. 60 cm is the VSAT of 3GPP TR 38.821,
+            table 6.1.1.1-3.
+        height: above sea level; without it the map of Rec. ITU-R P.1511 says it.
+
+    Raises:
+        ScenarioError: a value is none, out of range, or the satellite is too low.
+    """
+
+    at: str
+    band: str | None = None
+    frequency: str | None = None
+    geo: str | None = None
+    elevation: str | None = None
+    polarisation: str = "circular"
+    antenna: str = "60 cm"
+    height: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.band is None) == (self.frequency is None):
+            raise _core.ScenarioError(
+                'give one of band ("ku", "ka", "q", "v") and frequency ("20 GHz"), and not both'
+            )
+        if self.geo is not None and self.elevation is not None:
+            raise _core.ScenarioError("give one of geo and elevation, and not both")
+        if self.polarisation not in TILTS:
+            raise _core.ScenarioError(
+                f"polarisation: {self.polarisation!r} is none of {', '.join(sorted(TILTS))}"
+            )
+        # Each of these checks what it reads.
+        _ = self.place, self.frequency_ghz, self.elevation_deg, self.antenna_m, self.height_km
+
+    @cached_property
+    def place(self) -> tuple[str, float, float]:
+        """Name, latitude and longitude in degrees; the name is empty if the station has coordinates only."""
+        return find(self.at)
+
+    @cached_property
+    def frequency_ghz(self) -> float:
+        """Frequency in GHz."""
+        if self.frequency is not None:
+            return quantities.FREQUENCY.read(self.frequency, "frequency")
+        if self.band not in BANDS:
+            raise _core.ScenarioError(
+                f"band: {self.band!r} is none of {', '.join(BANDS)}; or give a frequency"
+            )
+        return BANDS[self.band]
+
+    @cached_property
+    def elevation_deg(self) -> float:
+        """Elevation of the satellite in degrees, rounded to 0.01."""
+        if self.elevation is not None:
+            return quantities.ELEVATION.read(self.elevation, "elevation")
+        _, latitude, longitude = self.place
+        over = longitude if self.geo is None else satellite_longitude(self.geo)
+        angle = geo_elevation(latitude, longitude - over)
+        if angle < quantities.ELEVATION.least:
+            seen = "under the horizon" if angle < 0 else f"at {angle:.1f} degrees"
+            raise _core.ScenarioError(
+                f"at: from {self.described} the geostationary satellite over {_side(over, 'EW')} is {seen}; "
+                f"the recommendations begin at {quantities.ELEVATION.least:g} degrees"
+            )
+        return round(angle, 2)
+
+    @cached_property
+    def antenna_m(self) -> float:
+        """Diameter of the antenna in metres."""
+        return quantities.DIAMETER.read(self.antenna, "antenna")
+
+    @cached_property
+    def height_km(self) -> float | None:
+        """Height above sea level in km, if it was given."""
+        return None if self.height is None else quantities.HEIGHT.read(self.height, "height")
+
+    @property
+    def tilt_deg(self) -> float:
+        """Tilt of the polarisation against the horizontal, in degrees."""
+        return TILTS[self.polarisation]
+
+    @property
+    def described(self) -> str:
+        """Name and coordinates, for people."""
+        name, latitude, longitude = self.place
+        where = f"{_side(latitude, 'NS')} {_side(longitude, 'EW')}"
+        return f"{name} ({where})" if name else where
+
+    @property
+    def seen(self) -> str:
+        """What the elevation rests on, for people."""
+        angle = f"elevation {self.elevation_deg:g} degrees"
+        if self.elevation is not None:
+            return angle
+        if self.geo is not None:
+            return f"{angle} (GEO {self.geo})"
+        return f"{angle} (GEO over the station's own meridian)"
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """What the attenuation depends on, as numbers; two stations of equal numbers have equal weather."""
+        _, latitude, longitude = self.place
+        return {
+            "latitude_deg": latitude,
+            "longitude_deg": longitude,
+            "height_km": self.height_km,
+            "frequency_ghz": self.frequency_ghz,
+            "elevation_deg": self.elevation_deg,
+            "tilt_deg": self.tilt_deg,
+            "antenna_m": self.antenna_m,
+        }
+
+
+def find(at: str) -> tuple[str, float, float]:
+    """Name, latitude and longitude of a place in degrees; of coordinates the name is empty.
+
+    Raises:
+        ScenarioError: it is neither a pair of coordinates nor the name of a place.
+    """
+    point = ground.point(at, "at")
+    name = "" if point.name == at.strip() and "," in at else point.name
+    if not name and at.count(",") > 1:
+        raise _core.ScenarioError(
+            f"at: {at!r} has an altitude; give latitude and longitude, and height by itself"
+        )
+    return name, point.lat_deg, (point.lon_deg + 180) % 360 - 180
+
+
+def satellite_longitude(text: str) -> float:
+    """The longitude in degrees east of a text such as "100E" or "30W".
+
+    Raises:
+        ScenarioError: it is no longitude.
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([EeWw])\s*", text)
+    if found is None or float(found[1]) > 180:
+        raise _core.ScenarioError(f'geo: {text!r} is no longitude; write for example "100E" or "30.5W"')
+    return float(found[1]) if found[2] in "Ee" else -float(found[1])
+
+
+def geo_elevation(latitude: float, east: float) -> float:
+    """Elevation in degrees of a geostationary satellite `east` degrees from the station's meridian.
+
+    Plane geometry on a spherical Earth of the equatorial radius; its flattening changes the angle by less
+    than 0.2 degrees.
+    """
+    central = math.cos(math.radians(latitude)) * math.cos(math.radians(east))
+    side = math.sqrt(max(1 - central * central, 0.0))
+    return math.degrees(math.atan2(central - _EARTH_KM / _GEO_KM, side))
+
+
+def _side(value: float, letters: str) -> str:
+    return f"{abs(value):.2f}{letters[value < 0]}"

@@ -1,0 +1,116 @@
+"""What a run over a moving path of docs/leo.md comes to, and its table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from leo_paths import MovingPath
+
+import bentpipe as bp
+from bentpipe import files, stats
+
+WINDOW_S = 0.5
+"""Goodput is looked at over this time: several round trips, and long against the darkness of a handover."""
+SHARE = 0.9
+APART_S = 3.0
+"""A handover that is followed by another within this time is not looked at."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one run.
+
+    Attributes:
+        path: name of the path.
+        cc: the controller, also with parameters.
+        seed: of the run.
+        goodput_bps: payload over time.
+        share: of the payload that the path could carry from the start of the flow.
+        rtt_p95_s: 95th percentile of the round-trip time samples.
+        lost: lost of sent segments.
+        recovery_s: median over handovers, `recovery`; NaN on a path without any.
+    """
+
+    path: str
+    cc: str
+    seed: int
+    goodput_bps: float
+    share: float
+    rtt_p95_s: float
+    lost: float
+    recovery_s: float
+
+
+def measure(path: MovingPath, cc: str, seed: int, result: bp.Result) -> Measured:
+    """The numbers of a run."""
+    (flow,) = result.json["flows"]
+    t = result.trace["t_s"].to_numpy()
+    delivered = result.trace["delivered_bytes"].to_numpy() * 8.0
+    payload = 1448 / 1500
+    begin, end = path.capacity(np.array([flow["start_s"], path.duration_s])) * payload
+    times = recovery(path, t, delivered)
+    return Measured(
+        path.name, cc, seed, flow["goodput_bps"], 8.0 * flow["delivered_bytes"] / (end - begin),
+        flow["rtt_p95_s"] or math.nan, flow["dropped_packets"] / max(flow["sent_packets"], 1),
+        float(np.median(times)) if times else math.nan,
+    )  # fmt: skip
+
+
+def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[float]:
+    """For each handover the time until the flow has again 90 % of the share of the capacity that it had.
+
+    The share before is that since the handover before (at most 15 s). The share after is that of half a
+    second, and the time ends where this half second begins. If it never comes back, it is the time to the
+    next handover. In shares, because the new path may be slower or faster than the old one.
+
+    Args:
+        path: with its capacity and its handovers.
+        t: instants, seconds.
+        delivered: bits delivered until then.
+    """
+    ends = [*path.handovers, path.duration_s]
+    grid = np.arange(0.0, path.duration_s - WINDOW_S, 0.05)
+    could = path.capacity(grid + WINDOW_S) - path.capacity(grid)
+    did = np.interp(grid + WINDOW_S, t, delivered) - np.interp(grid, t, delivered)
+    share = np.divide(did, could, out=np.zeros_like(did), where=could > 0)
+    found = []
+    for before, at, after in zip([0.0, *ends], ends[:-1], ends[1:], strict=False):
+        begin = max(before, at - 15.0, 2.0)
+        if after - at < APART_S or at - begin < 1.0:
+            continue
+        bits = np.diff(np.interp([begin, at], t, delivered))[0]
+        usual = bits / np.diff(path.capacity(np.array([begin, at])))[0]
+        back = (grid >= at) & (grid < after - WINDOW_S) & (share >= SHARE * usual)
+        found.append(float(grid[back][0] - at) if back.any() else float(after - at))
+    return found
+
+
+def read(file: Path) -> list[Measured]:
+    """The table of an earlier run."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    kinds = {"path": str, "cc": str, "seed": int}
+    return [Measured(**{key: kinds.get(key, float)(value) for key, value in row.items()}) for row in rows]
+
+
+def write(file: Path, rows: Iterable[Measured]) -> None:
+    """Writes the table, sorted."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Measured)], lineterminator="\n")
+    writer.writeheader()
+    for row in sorted(rows, key=lambda row: (row.path, row.cc, row.seed)):
+        plain = asdict(row)
+        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in plain.items()})
+    files.replace(file, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+
+
+def mean(rows: Sequence[Measured], what: str) -> stats.Mean | None:
+    """Mean and interval of a number over seeds; None without a number."""
+    values = [value for row in rows if not math.isnan(value := getattr(row, what))]
+    return stats.mean(values) if values else None

@@ -1,0 +1,335 @@
+"""The text and the figures of docs/leo.md, from its table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from controllers_md import row
+from leo_measure import SHARE, WINDOW_S, Measured, mean
+from leo_paths import LEO, LOSS, MovingPath
+from matplotlib.figure import Figure
+
+import bentpipe as bp
+from bentpipe.registry import style as style_of
+
+_WINDOWED = [
+    e["id"] for e in bp.controllers() if any(param["name"] == "base_window" for param in e["params"])
+]
+KEEPERS = ["star", "a-liad", "hybla", "htcp", *_WINDOWED]
+"""Those that keep the smallest round-trip time of the connection; Copa, BBR and LeoCC: of 10 to 20 s."""
+
+STORY = ("vegas", "vegas path_change=reset", "cubic", "leocc")
+
+PATHS = {
+    "leo-handover": (
+        "leo-handover",
+        "the scenario `leo-handover`: round trip 30 to 80 ms, 100 to 200 Mbit/s, a handover every 15 s",
+    ),
+    "leo-loss": ("with loss", f"the same, and {100 * LOSS:.2g} % of the packets are lost at random"),
+    "starlink": (
+        "Starlink",
+        "Manila to Dalian by lasers over Starlink's first shell, the shortest path each second, 50 Mbit/s",
+    ),
+    "kuiper": ("Kuiper", "Istanbul to Nairobi over Kuiper's first shell, likewise"),
+    "telesat": ("Telesat", "Rio to Tokyo over Telesat's inclined shell, likewise"),
+    "geo-singapore": (
+        "GEO Ka",
+        "GEO in Ka band, Singapore, in rain that an availability of 99 % counts on, a modem of 6 Mbaud",
+    ),
+    "geo-london": ("GEO Ku", "GEO in Ku band, London, at an availability of 99.9 %, the same modem"),
+    "starlink-slow": (
+        "measured 1",
+        "a measured Starlink downlink, the lower quartile of the day by mean rate",
+    ),
+    "starlink-fast": ("measured 2", "another, the upper quartile"),
+}
+CLEAN = ("leo-handover", "starlink", "kuiper", "telesat")
+"""The LEO paths on which nothing is lost at random."""
+ON_LEO = ("leo-handover", "leo-loss", "starlink", "kuiper", "telesat")
+
+HEAD = """\
+<!-- Written by scripts/leo_md.py from docs/leo.csv. Use `make leo`. -->
+
+# Controllers on moving paths
+
+What does an algorithm do when the satellite sets? Every registered controller is alone on nine paths that
+move, for one to five minutes, with default parameters and the profile `modern`. The buffer is one product
+of mean rate and mean round trip.
+
+    bentpipe compare --scenario leo-handover --cc "cubic,bbr,leocc,satcp,vegas,vegas path_change=reset"
+
+"""
+
+STORY_TEXT = """\
+![Goodput and round trip of Vegas with and without a reset, CUBIC and LeoCC](leo-handover.svg)
+
+The grey lines are the path: what it can carry, and its round trip without queues.
+
+## Who keeps the smallest round-trip time for ever
+
+A path that becomes longer looks like a queue to them. Vegas takes the longer way for data that waits, and
+shrinks until the path is short again. Each would need one of two things:
+
+- a minimum over a window of time, 10 s here (`base_window = 10`). It is right half a window to a window
+  after the change, unless the queue never empties: then the minimum holds some of the queue;
+- the hint that the path changes (`path_change = "reset"`): all estimates are forgotten with the first
+  segment of the new path, and the window stays. Somebody must know of the change: the terminal, next to the
+  host ([controllers.md](controllers.md#path-changes)).
+
+"""
+
+METHOD = """\
+## How it is measured
+
+- Goodput: payload delivered over the payload that the path could carry since the start of the flow. A flow
+  starts within the first 2 s; that, and random losses in rain, is what differs between seeds.
+- Recovery: from a handover until the flow has again {share:.0f} % of the share of the capacity that it had
+  since the handover before, over {window:g} s. If it never does, the time to the next handover counts. The
+  number is the median over the handovers that have 3 s to the next. It does not say how good the share was.
+- Round trip: of the samples of the flow, queue and path together.
+- At a handover of these paths nothing is sent for 100 ms; what is in flight arrives, and what waits is kept.
+- The hint comes at the instant of the handover, to SaTCP, LeoCC and whoever resets. SaTCP's authors give it
+  500 ms ahead (`hint_lead`). LeoCC's find it by pings.
+- Nothing is lost but in rain, where a buffer overflows, and on one path. So whoever fills the buffer does
+  well on the others, at a long round trip.
+- The shells give delays and handovers; 50 Mbit/s is an assumption. A measured downlink is what UDP got, in
+  half seconds; its delay is what ping saw minutes later ([starlink.md](starlink.md)). Nobody knows its
+  handovers, so there are no hints and no recovery.
+
+The paths:
+
+"""
+
+TAIL = """\
+![The paths over time](leo-paths.svg)
+
+Round trip without queues, of GEO the rate; the vertical lines are handovers.
+
+## Again
+
+`make leo` runs what [leo.csv](leo.csv) lacks, and draws. The measured downlinks need the data, which has no
+licence to be shipped: `python scripts/leo_md.py --measured DIR`; `scripts/starlink.py` says what DIR is.
+Numbers are means over {seeds}, with 95 % intervals where they are wider than the last digit.
+"""
+
+PAIR = tuple[str, str]
+
+
+def text(rows: Sequence[Measured]) -> str:
+    """The page."""
+    found = _by(rows)
+    seeds = max((r.seed for r in rows), default=0)
+    parts = [HEAD, _findings(found), STORY_TEXT, *_keepers(found)]
+    parts += ["\n## All controllers\n\n![Share of the capacity on each path](leo-controllers.svg)\n\n"]
+    for title, what, digits, scale in (
+        ("Goodput, % of what the path could carry", "share", 0, 100.0),
+        ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
+        ("Lost, % of what was sent", "lost", 2, 100.0),
+        ("Recovery after a handover, s", "recovery_s", 2, 1.0),
+    ):
+        parts += [f"### {title}\n\n", *_table(found, what, digits, scale), "\n"]
+    parts += [METHOD.format(share=100 * SHARE, window=WINDOW_S)]
+    parts += [f"- {name}: {about}.\n" for name, about in PATHS.values()]
+    many = "one seed" if seeds == 1 else f"{seeds} seeds"
+    return "".join([*parts, "\n", TAIL.format(seeds=many)])
+
+
+def _by(rows: Sequence[Measured]) -> dict[PAIR, list[Measured]]:
+    found: dict[PAIR, list[Measured]] = {}
+    for r in rows:
+        found.setdefault((r.path, r.cc), []).append(r)
+    return found
+
+
+def _value(found: Mapping[PAIR, list[Measured]], path: str, cc: str, what: str) -> float:
+    known = mean(found.get((path, cc), []), what)
+    return float("nan") if known is None else known.mean
+
+
+def _cell(found: Mapping[PAIR, list[Measured]], key: PAIR, what: str, digits: int, scale: float) -> str:
+    known = mean(found.get(key, []), what)
+    if known is None:
+        return ""
+    shown = f"{scale * known.mean:.{digits}f}"
+    wide = known.n > 1 and scale * known.half_width >= 0.5 * 10**-digits
+    return f"{shown} ± {scale * known.half_width:.{digits}f}" if wide else shown
+
+
+def _table(found: Mapping[PAIR, list[Measured]], what: str, digits: int, scale: float) -> list[str]:
+    paths = [p for p in PATHS if any(not np.isnan(_value(found, p, e["id"], what)) for e in bp.controllers())]
+    lines = [row("controller", *(PATHS[p][0] for p in paths)), "|---|" + "---:|" * len(paths)]
+    for entry in bp.controllers():
+        cells = [_cell(found, (p, entry["id"]), what, digits, scale) for p in paths]
+        lines.append(row(entry["label"], *cells))
+    return [line + "\n" for line in lines]
+
+
+def _mean_share(found: Mapping[PAIR, list[Measured]], cc: str, paths: Sequence[str] = CLEAN) -> float:
+    return float(np.mean([_value(found, p, cc, "share") for p in paths]))
+
+
+def _keepers(found: Mapping[PAIR, list[Measured]]) -> list[str]:
+    """Goodput of those that keep the minimum: as published, with a window, with a reset."""
+    head = ["controller", *(PATHS[p][0] for p in ON_LEO)]
+    lines = [row(*head), "|---|" + "---|" * len(ON_LEO)]
+    for entry in bp.controllers():
+        if entry["id"] in KEEPERS:
+            cells = []
+            for p in ON_LEO:
+                three = [
+                    _value(found, p, f"{entry['id']}{more}", "share")
+                    for more in ("", " base_window=10", " path_change=reset")
+                ]
+                cells.append(", ".join("–" if np.isnan(v) else f"{100 * v:.0f}" for v in three))
+            lines.append(row(entry["label"], *cells))
+    about = "Goodput, % of what the path could carry: as published, with the window, with the reset.\n\n"
+    after = """
+A dash: the algorithm has no such parameter. On Telesat the round trip hardly changes. What Vegas and its kin
+lack there is time: after a start that ends early they add one segment a round trip.
+"""
+    return [about, *(line + "\n" for line in lines), after]
+
+
+def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
+    """What is seen, with its numbers."""
+
+    def percent(cc: str, path: str = "leo-handover") -> str:
+        return f"{100 * _value(found, path, cc, 'share'):.0f} %"
+
+    def ms(cc: str) -> str:
+        return f"{1e3 * _value(found, 'leo-handover', cc, 'rtt_p95_s'):.0f} ms"
+
+    def both(cc: str) -> str:
+        return f"{percent(cc, 'leo-loss')} and {percent(f'{cc} path_change=reset', 'leo-loss')}"
+
+    gained = sorted(
+        KEEPERS, key=lambda cc: _mean_share(found, cc) - _mean_share(found, f"{cc} path_change=reset")
+    )
+    labels = {e["id"]: e["label"] for e in bp.controllers()}
+
+    def changes(ccs: Sequence[str]) -> str:
+        def percents(cc: str) -> str:
+            before, after = (100 * _mean_share(found, name) for name in (cc, f"{cc} path_change=reset"))
+            return f"{labels[cc]} ({before:.0f} to {after:.0f} %)"
+
+        return ", ".join(map(percents, ccs))
+
+    said = (
+        f"On `leo-handover` Vegas has {percent('vegas')} of what the path can carry. With a reset at each "
+        f"handover it has {percent('vegas path_change=reset')}, at a round trip (p95) of "
+        f"{ms('vegas path_change=reset')}. Others: CUBIC {percent('cubic')} and {ms('cubic')}, SaTCP "
+        f"{percent('satcp')} and {ms('satcp')}, BBR {percent('bbr')} and {ms('bbr')}, LeoCC "
+        f"{percent('leocc')} and {ms('leocc')}. "
+        f"Over the four LEO paths without random loss a reset gives most to {changes(gained[:5])}. "
+        f"It takes most from {changes(gained[:-3:-1])}: they forget their estimate of the bandwidth, too, "
+        f"and learn it again slowly, so a window of time suits them better. "
+        f"On the measured downlinks nobody tells LeoCC of handovers. It takes spikes of the round trip for a "
+        f"queue, and has {percent('leocc', 'starlink-slow')} and {percent('leocc', 'starlink-fast')}, where "
+        f"BBR has {percent('bbr', 'starlink-slow')} and {percent('bbr', 'starlink-fast')}."
+    )
+    lossy = (
+        f"With {100 * LOSS:.2g} % of random loss those go wrong, too, who use the smallest round-trip time "
+        f"only after a loss: A-LIAD has {both('a-liad')}, Westwood {both('westwood')}, WestwoodBR "
+        f"{both('westwood-br')}, TCP-STAR {both('star')}; the second number is with a reset. "
+        f"TCP Jersey has {percent('jersey', 'leo-loss')}, but it overruns the buffer: "
+        f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost."
+    )
+    return "\n\n".join(textwrap.fill(part, 108) for part in (said, lossy)) + "\n\n"
+
+
+def draw(docs: Path, rows: Sequence[Measured], paths: Sequence[MovingPath], story: Mapping[str, Any]) -> None:
+    """The figures."""
+    style = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "bentpipe"}
+    with mpl.rc_context(style):
+        _story(docs / "leo-handover.svg", paths[0], story)
+        _dots(docs / "leo-controllers.svg", _by(rows))
+        if len(paths) == len(PATHS):  # not without the measured data
+            _paths(docs / "leo-paths.svg", paths)
+
+
+def _look(cc: str) -> tuple[str, str, str]:
+    """Label, colour and line style of a controller with parameters."""
+    style, changed = style_of(cc.split()[0]), " " in cc
+    label = f"{style['label']}, reset at handovers" if changed else style["label"]
+    return label, style["colour"], "--" if changed else "-"
+
+
+def _story(file: Path, path: MovingPath, traces: Mapping[str, Any]) -> None:
+    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
+    top, low = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    grid = np.arange(0.5, path.duration_s, 0.5)
+    could = np.diff(path.capacity(np.append(0.0, grid))) / 0.5e6
+    under = {"color": "#cccccc", "linewidth": 4, "zorder": 0}
+    top.step(grid, could, where="pre", label="the path", **under)
+    for cc, trace in traces.items():
+        label, colour, line = _look(cc)
+        bits = np.interp(
+            np.append(0.0, grid), trace["t_s"].to_numpy(), 8.0 * trace["delivered_bytes"].to_numpy()
+        )
+        top.plot(grid, np.diff(bits) / 0.5e6, line, color=colour, linewidth=1, label=label)
+        low.plot(trace["t_s"], 1e3 * trace["srtt_s"], line, color=colour, linewidth=0.9)
+    low.step(*_until_end(path, 2e3 * path.frame["delay_s"].to_numpy()), where="post", **under)
+    top.set_ylabel("Mbit/s")
+    low.set_ylabel("round trip, ms")
+    low.set_xlabel("s")
+    low.set_ylim(0)
+    top.set_ylim(0)
+    top.set_xlim(0, path.duration_s)
+    figure.legend(loc="outside upper center", ncols=5, frameon=False)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def _until_end(path: MovingPath, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Instants and values of a path, the last value to the end of the run."""
+    t = path.frame["t_s"].to_numpy()
+    t, y = t[t < path.duration_s], y[t < path.duration_s]
+    return np.append(t, path.duration_s), np.append(y, y[-1])
+
+
+def _dots(file: Path, found: Mapping[PAIR, list[Measured]]) -> None:
+    """A row for each controller: the share of the capacity on each path; hollow with a reset."""
+    entries = sorted(bp.controllers(), key=lambda e: _mean_share(found, e["id"], ON_LEO))
+    names = [p for p in PATHS if any(key[0] == p for key in found)]
+    figure = Figure(figsize=(8.6, 7.6), layout="constrained")
+    axes = figure.subplots(1, len(names), sharey=True)
+    for ax, name in zip(axes, names, strict=True):
+        for y, entry in enumerate(entries):
+            at = 100 * _value(found, name, entry["id"], "share")
+            again = 100 * _value(found, name, f"{entry['id']} path_change=reset", "share")
+            ax.plot([at, again], [y, y], color="#bbbbbb", linewidth=0.8, zorder=1)
+            ax.plot(again, y, "o", mfc="white", mec=entry["colour"], markersize=4, zorder=2)
+            ax.plot(at, y, "o", color=entry["colour"], markersize=4, zorder=3)
+        ax.set_title(PATHS[name][0], fontsize=8)
+        ax.set_xlim(0, 105)
+        ax.set_xticks([0, 50, 100])
+        ax.grid(axis="x", linewidth=0.4)
+    axes[0].set_yticks(range(len(entries)), [e["label"] for e in entries])
+    axes[0].set_ylim(-0.7, len(entries) - 0.3)
+    figure.supxlabel("goodput, % of what the path could carry; hollow: reset at handovers", fontsize=8)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def _paths(file: Path, paths: Sequence[MovingPath]) -> None:
+    figure = Figure(figsize=(8.6, 4.4), layout="constrained")
+    shown = [path for path in paths if path.name != "leo-loss"]
+    columns = len(shown) // 2
+    for i, (ax, path) in enumerate(zip(figure.subplots(2, columns).flat, shown, strict=True)):
+        moves = path.group != "geo"
+        y = 2e3 * path.frame["delay_s"].to_numpy() if moves else path.frame["rate_bps"].to_numpy() / 1e6
+        y = np.where(path.frame["up"].to_numpy(), y, np.nan)
+        line = {"drawstyle": "steps-post"} if path.group != LEO or path.name.startswith("leo") else {}
+        ax.plot(*_until_end(path, y), color="#0072b2", linewidth=0.9, **line)
+        for at in path.handovers:
+            ax.axvline(at, color="#bbbbbb", linewidth=0.5, zorder=0)
+        ax.set_title(PATHS[path.name][0], fontsize=8)
+        ax.set_ylabel("round trip, ms" if moves else "rate, Mbit/s")
+        ax.set_ylim(0, 1.15 * float(np.nanmax(y)))
+        ax.set_xlim(0, path.duration_s)
+        if i >= columns:
+            ax.set_xlabel("s")
+    figure.savefig(file, metadata={"Date": None})

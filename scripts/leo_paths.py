@@ -1,0 +1,174 @@
+"""The moving paths of docs/leo.md: a scenario, three shells, two rain fades, two measured Starlink downlinks.
+
+Each is a time line with its rate, and how its link is built from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import bentpipe as bp
+from bentpipe.scenario import read_table
+from bentpipe.units import seconds
+
+SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "leo-handover.toml"
+LEO, GEO, MEASURED = "leo", "geo", "measured"
+SHELL_BPS = 50e6
+"""The rate over the shells. It is ours: a shell's geometry gives no rate."""
+LOSS = 3e-4
+"""Little beside the 1 to 2 % that Huston saw on Starlink; enough to cut windows before they fill the path."""
+START = "2 s"
+"""A flow starts within this time, which is all that differs between seeds where nothing is lost at random."""
+
+
+@dataclass(frozen=True)
+class MovingPath:
+    """A path over time, with what a simulation of it needs.
+
+    Attributes:
+        name: as in docs/leo.csv.
+        label: in tables and figures.
+        group: `LEO`, `GEO` or `MEASURED`.
+        frame: a time line with rate_bps, delay_s, up and handover.
+        duration_s: of a run.
+        handover: what happens to a link at a handover, as in a scenario.
+        reverse_bps: the rate of the way back.
+        loss: packets lost at random, a share; where the frame has a loss rate, that counts.
+    """
+
+    name: str
+    label: str
+    group: str
+    frame: pl.DataFrame
+    duration_s: float
+    handover: dict[str, Any]
+    reverse_bps: float
+    loss: float = 0.0
+
+    @property
+    def handovers(self) -> np.ndarray:
+        """Their instants, seconds."""
+        return self.frame.filter("handover")["t_s"].to_numpy()
+
+    @property
+    def nominal(self) -> tuple[float, float]:
+        """Mean rate while the path is there, bit/s, and mean delay, seconds, of which the buffer is made."""
+        t, rate = self.frame["t_s"].to_numpy(), self._rates()
+        lengths = np.diff(np.append(t, self.duration_s)).clip(0)
+        there = lengths * (rate > 0)
+        delay = np.average(self.frame["delay_s"].to_numpy(), weights=lengths)
+        return float(np.average(rate, weights=there)), float(delay)
+
+    def capacity(self, at: np.ndarray) -> np.ndarray:
+        """Bits that the forward direction can have sent until these instants."""
+        t = np.append(self.frame["t_s"].to_numpy(), max(self.duration_s, float(self.frame["t_s"][-1]) + 1))
+        return np.interp(at, t, np.append(0.0, np.cumsum(self._rates() * np.diff(t))))
+
+    def _rates(self) -> np.ndarray:
+        return np.where(self.frame["up"].to_numpy(), self.frame["rate_bps"].to_numpy(), 0.0)
+
+    def scenario(self, cc: Any, seed: int, folder: Path) -> bp.Scenario:
+        """One flow of `cc`; the time line is written into `folder`."""
+        file = folder / f"{self.name}.csv"
+        if not file.exists():
+            columns = [
+                c for c in ("t_s", "rate_bps", "delay_s", "loss_rate", "up", "handover") if c in self.frame
+            ]
+            bp.timeline.write(self.frame.select(columns), file)
+        rate, delay = self.nominal
+        link = bp.Link(
+            timeline={"file": str(file), "delay": "lines" if self.group == LEO else "steps"},
+            nominal={"rate": f"{rate:.0f} bit/s", "delay": f"{delay * 1e9:.0f} ns"},
+            queue=bp.DropTail("1 bdp"),
+            handover=self.handover,
+            loss=bp.PacketError(self.loss) if self.loss else None,
+            reverse={"rate": f"{self.reverse_bps:.0f} bit/s"},
+        )
+        return bp.Scenario(
+            links={"sat": link},
+            flows=[bp.Flow(cc, path=["sat"], start_jitter=START)],
+            duration=f"{self.duration_s:g} s",
+            seed=seed,
+            record=bp.Record("100 ms"),
+        )
+
+
+def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
+    """The scenario leo-handover, also with random losses."""
+    (link,) = bp.Scenario.from_dict(read_table(SCENARIO)).links.values()
+    dark = seconds(link.handover["outage"], "outage")
+    rows = []
+    for (at, rate), (_, delay) in zip(link.rate, link.delay, strict=True):
+        t = float(at.split()[0])
+        bits, way = float(rate.split()[0]) * 1e6, seconds(delay, "delay")
+        rows += [(t, bits, way, t == 0, t > 0)] + ([(t + dark, bits, way, True, False)] if t else [])
+    frame = pl.DataFrame(rows, ["t_s", "rate_bps", "delay_s", "up", "handover"], orient="row")
+    return MovingPath(name, name, LEO, frame, 120.0, {}, 15e6, loss)
+
+
+def shells(duration_s: float = 120.0) -> list[MovingPath]:
+    """Three shells, by `bentpipe orbit`."""
+    found = []
+    for name, label, ends, shell in (
+        ("starlink", "Starlink", ("Manila", "Dalian"), "starlink-s1"),
+        ("kuiper", "Kuiper", ("Istanbul", "Nairobi"), "kuiper-k1"),
+        ("telesat", "Telesat", ("Rio", "Tokyo"), "telesat-inclined"),
+    ):
+        frame = bp.orbit.path(
+            *ends, shell=shell, duration=f"{duration_s:g} s", step="1 s", handover_break="100 ms"
+        )
+        frame = frame.select("t_s", "delay_s", "up", "handover").with_columns(rate_bps=pl.lit(SHELL_BPS))
+        found.append(MovingPath(name, label, LEO, frame, duration_s, {}, SHELL_BPS))
+    return found
+
+
+def fades(duration_s: float = 300.0) -> list[MovingPath]:
+    """Two fades over GEO, by `bentpipe weather`."""
+    found = []
+    for name, label, station, availability, seed in (
+        (
+            "geo-singapore",
+            "GEO Ka, Singapore",
+            bp.weather.Station("Singapore", band="ka", geo="98E"),
+            99.0,
+            1,
+        ),
+        ("geo-london", "GEO Ku, London", bp.weather.Station("London", band="ku", geo="13E"), 99.9, 2),
+    ):
+        line = bp.weather.timeline(
+            station, availability=availability, duration=f"{duration_s:g} s", seed=seed,
+            modem=bp.weather.Modem(symbol_rate="6 Mbaud"),
+        )  # fmt: skip
+        columns = ["t_s", "rate_bps", "loss_rate", "up", "handover"]
+        frame = line.select(columns).with_columns(delay_s=pl.lit(0.27))
+        found.append(MovingPath(name, label, GEO, frame, duration_s, {}, 2e6))
+    return found
+
+
+def measured(directory: Path, duration_s: float = 60.0) -> list[MovingPath]:
+    """Two measured downlinks of 27 May 2024: those whose mean rates are the quartiles of the day.
+
+    The rate is what UDP got, in half seconds. The delay is what ping saw minutes later, which holds waits in
+    the network, too.
+    """
+    import starlink
+
+    capacities, _, _ = starlink.measured(directory / starlink.PLACE)
+    order = sorted(capacities, key=lambda capacity: capacity.mean_bps)
+    found = []
+    for name, label, share in (
+        ("starlink-slow", "measured, slower", 0.25),
+        ("starlink-fast", "measured, faster", 0.75),
+    ):
+        capacity = order[round(share * (len(order) - 1))]
+        delays = starlink.repeated(capacity.ping, duration_s)
+        frame = bp.timeline.join(capacity.frame, delays, columns=["delay_s"])
+        frame = frame.filter(pl.col("t_s") < duration_s).select("t_s", "rate_bps", "delay_s")
+        frame = frame.with_columns(up=pl.lit(value=True), handover=pl.lit(value=False))
+        found.append(MovingPath(name, label, MEASURED, frame, duration_s, {}, 15e6))
+    return found
