@@ -150,6 +150,23 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_changes_holds_from_then_on() {
+        let mut loss = LossModel::new(&LossPlan::PacketError { rate: 0.0 }, Stream::new(3, "loss"));
+        let mut lost = |rate: f64| {
+            let struck = |i| {
+                loss.set_rate(rate);
+                u32::from(loss.strikes(Time(i), 1500))
+            };
+            f64::from((0..100_000).map(struck).sum::<u32>())
+        };
+        // Four standard errors: 4 sqrt(n p (1 - p)).
+        assert_eq!(lost(0.0), 0.0);
+        assert!((lost(0.2) - 20_000.0).abs() < 506.0);
+        assert!((lost(0.01) - 1_000.0).abs() < 126.0);
+        assert_eq!((lost(1.0), lost(0.0)), (100_000.0, 0.0));
+    }
+
+    #[test]
     fn gilbert_elliott_has_its_stationary_rate_and_mean_burst() {
         let plan = LossPlan::GilbertElliott { p: 0.01, r: 0.25, good_loss: 0.0, bad_loss: 1.0 };
         let mut loss = LossModel::new(&plan, Stream::new(3, "loss"));
