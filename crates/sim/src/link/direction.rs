@@ -271,8 +271,7 @@ impl Direction {
         }
     }
 
-    /// When the next packet comes out; `None` if nothing is inside. Where packets overtake or a link layer decides, it may also be an instant
-    /// at which a packet is chosen and none comes out.
+    /// When the next packet comes out; `None` if nothing is inside. It may also be an instant at which one is chosen and none comes out.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.under_way.front().map(|slot| slot.at)
@@ -513,13 +512,16 @@ impl Direction {
         lost
     }
 
-    /// Forgets the instant that [`Direction::next`] gives if no packet comes out then. True if so.
-    pub(super) fn cancel_wake(&mut self) -> bool {
-        let wakes = self.under_way.front().is_some_and(|slot| slot.packet.size == 0);
-        if wakes {
+    /// Forgets the instant that [`Direction::next`] gives if no packet comes out then.
+    pub(super) fn cancel_wake(&mut self) {
+        if self.under_way.front().is_some_and(|slot| slot.packet.size == 0) {
             self.under_way.pop_front();
         }
-        wakes
+    }
+
+    /// Does [`Direction::next`] give this instant sooner or later though no packet comes out then?
+    pub(super) fn wakes_at(&self, at: Time) -> bool {
+        self.under_way.iter().any(|slot| slot.at == at && slot.packet.size == 0)
     }
 
     /// A packet that comes at `now` waits until `begin`.

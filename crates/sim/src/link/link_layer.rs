@@ -39,8 +39,6 @@ pub(crate) struct LinkLayer {
     partial: Option<(Frame, u64)>,
     /// Bytes sent at opportunities.
     sent: u64,
-    /// The wake announced last.
-    wake: Option<Time>,
 }
 
 impl LinkLayer {
@@ -49,7 +47,7 @@ impl LinkLayer {
         let access = plan.access.as_ref().map(Access::new);
         let arq = plan.arq.as_ref().map(Arq::new);
         let needed = access.is_some() || arq.is_some();
-        needed.then(|| Box::new(Self { access, arq, partial: None, sent: 0, wake: None }))
+        needed.then(|| Box::new(Self { access, arq, partial: None, sent: 0 }))
     }
 
     /// Does each packet wait for an opportunity?
@@ -98,7 +96,7 @@ impl Direction {
 
     /// [`Direction::catch_up`] with a link layer.
     pub(super) fn work_until(&mut self, now: Time) {
-        self.forget_wake();
+        self.cancel_wake();
         if self.link_layer().is_some_and(|layer| layer.has_access()) {
             while self.use_opportunity(now) {}
         } else {
@@ -123,22 +121,11 @@ impl Direction {
     /// Announces the instant of the next decision if nothing is under way, or if packets overtake: then what is sent next may come out
     /// before all that are under way.
     pub(super) fn plan_wake(&mut self) {
-        self.forget_wake();
+        self.cancel_wake();
         let overtake = self.moving().is_some_and(|moving| moving.line.reorder);
         let next = if overtake || self.next().is_none() { self.next_choice() } else { None };
-        let Some(layer) = self.link_layer() else { return };
-        if let Some(at) = next
-            && layer.wake.replace(at) != next
-        {
+        if let Some(at) = next.filter(|at| !self.wakes_at(*at)) {
             self.keep_in_place(at, &Packet { flags: LOST, ..Packet::default() });
-        }
-    }
-
-    fn forget_wake(&mut self) {
-        if self.cancel_wake()
-            && let Some(layer) = self.link_layer()
-        {
-            layer.wake = None;
         }
     }
 
