@@ -2,7 +2,7 @@
 
 use bentpipe_tcp::{Active, Passive};
 
-use crate::host::relay::Role;
+use crate::host::relay::RelayRole;
 
 /// What a connection has at its ends beside a sender and a receiver.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for a relay.
-    pub(super) role: Option<Role>,
+    pub(super) role: Option<RelayRole>,
 }
 
 impl Ends {

@@ -12,7 +12,7 @@ use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::Ends;
-use crate::host::relay::{Fed, Role};
+use crate::host::relay::{Fed, RelayRole};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
@@ -83,8 +83,8 @@ impl Tcp {
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = if half == Some(Half::Second) { Some(0) } else { bytes };
         let role = half.map(|half| match half {
-            Half::First => Role::First,
-            Half::Second => Role::Second(Fed::default()),
+            Half::First => RelayRole::First,
+            Half::Second => RelayRole::Second(Fed::default()),
         });
         Self {
             ends: (opening.is_some() || role.is_some()).then(|| Box::new(Ends { opening, role })),

@@ -11,7 +11,7 @@ use crate::resolve::plan::Half;
 
 /// What a connection is for a relay.
 #[derive(Debug)]
-pub(crate) enum Role {
+pub(crate) enum RelayRole {
     /// It ends at the relay.
     First,
     /// It begins at the relay.
@@ -37,8 +37,8 @@ impl Tcp {
     /// Which half of a relayed flow it is, if it is one.
     pub(crate) fn half(&self) -> Option<Half> {
         self.ends.as_ref()?.role.as_ref().map(|role| match role {
-            Role::First => Half::First,
-            Role::Second(_) => Half::Second,
+            RelayRole::First => Half::First,
+            RelayRole::Second(_) => Half::Second,
         })
     }
 
@@ -64,7 +64,7 @@ impl Tcp {
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
         let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Role::Second(fed))) = (&mut ends.opening, &mut ends.role)
+        if let (Some((active, _)), Some(RelayRole::Second(fed))) = (&mut ends.opening, &mut ends.role)
             && !core::mem::replace(&mut fed.opened, true)
         {
             active.open();
@@ -110,15 +110,15 @@ impl Tcp {
 
     fn fed(&self) -> Option<&Fed> {
         match self.ends.as_ref()?.role.as_ref()? {
-            Role::First => None,
-            Role::Second(fed) => Some(fed),
+            RelayRole::First => None,
+            RelayRole::Second(fed) => Some(fed),
         }
     }
 
     fn fed_mut(&mut self) -> Option<&mut Fed> {
         match self.ends.as_mut()?.role.as_mut()? {
-            Role::First => None,
-            Role::Second(fed) => Some(fed),
+            RelayRole::First => None,
+            RelayRole::Second(fed) => Some(fed),
         }
     }
 }

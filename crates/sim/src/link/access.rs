@@ -1,4 +1,4 @@
-//! Access: a transmitter that may not send at any time, but only at given instants, so many bytes each.
+//! Access to a channel: a transmitter that may not send at any time, but only at given instants, so many bytes each.
 //!
 //! At an opportunity the packets that wait are sent in order. Small ones share it, and what is left of a large one goes on at the next. A
 //! packet that comes at the very instant of an opportunity has missed it.
@@ -17,12 +17,12 @@ pub enum AccessPlan {
 
 /// The instants of one transmitter, in order.
 #[derive(Debug)]
-pub(crate) enum Access {
+pub(crate) enum AccessChannel {
     Opportunities(Opportunities),
     Dama(Dama),
 }
 
-impl Access {
+impl AccessChannel {
     pub(crate) fn new(plan: &AccessPlan) -> Self {
         match plan {
             AccessPlan::Opportunities(plan) => Self::Opportunities(Opportunities::new(plan)),

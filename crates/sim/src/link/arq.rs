@@ -44,7 +44,7 @@ impl Frame {
 
 /// Packets to be sent again, and packets that wait for those at the far end.
 #[derive(Debug)]
-pub(crate) struct Arq {
+pub(crate) struct ArqSender {
     plan: ArqPlan,
     /// The number of the next new packet.
     number: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Arq {
     pub(crate) repeats: u64,
 }
 
-impl Arq {
+impl ArqSender {
     pub(crate) fn new(plan: &ArqPlan) -> Self {
         Self {
             plan: *plan,

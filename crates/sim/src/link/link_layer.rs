@@ -6,8 +6,8 @@
 
 use bentpipe_cc::{Span, Time};
 
-use crate::link::access::{Access, AccessPlan};
-use crate::link::arq::{Arq, ArqPlan, Frame};
+use crate::link::access::{AccessChannel, AccessPlan};
+use crate::link::arq::{ArqPlan, ArqSender, Frame};
 use crate::link::direction::{Direction, Promises, Transit};
 use crate::link::moving::Moving;
 use crate::link::packet::{LOST, Packet};
@@ -33,8 +33,8 @@ impl LinkLayerPlan {
 /// The link layer of one direction.
 #[derive(Debug)]
 pub(crate) struct LinkLayer {
-    access: Option<Access>,
-    arq: Option<Arq>,
+    access: Option<AccessChannel>,
+    arq: Option<ArqSender>,
     /// A packet of which a part was sent at an earlier opportunity, and the bytes that are left.
     partial: Option<(Frame, u64)>,
     /// Bytes sent at opportunities.
@@ -44,8 +44,8 @@ pub(crate) struct LinkLayer {
 impl LinkLayer {
     /// `None` if packets are sent one after the other, and each once.
     pub(crate) fn new(plan: &LinkLayerPlan) -> Option<Box<Self>> {
-        let access = plan.access.as_ref().map(Access::new);
-        let arq = plan.arq.as_ref().map(Arq::new);
+        let access = plan.access.as_ref().map(AccessChannel::new);
+        let arq = plan.arq.as_ref().map(ArqSender::new);
         let needed = access.is_some() || arq.is_some();
         needed.then(|| Box::new(Self { access, arq, partial: None, sent: 0 }))
     }
@@ -58,7 +58,7 @@ impl LinkLayer {
     /// The packets that it holds, lost ones included.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
         let partial = self.partial.iter().map(|(frame, _)| &frame.packet);
-        partial.chain(self.arq.iter().flat_map(Arq::packets))
+        partial.chain(self.arq.iter().flat_map(ArqSender::packets))
     }
 
     /// The share of the bytes that could have been sent until `end`.
@@ -69,9 +69,9 @@ impl LinkLayer {
 
     /// What is left of the promises of a direction without it. Several packets may come out at one instant.
     pub(crate) fn promises(&self, without: Promises) -> Promises {
-        let bunches = self.access.is_some() || self.arq.as_ref().is_some_and(Arq::is_in_order);
+        let bunches = self.access.is_some() || self.arq.as_ref().is_some_and(ArqSender::is_in_order);
         Promises {
-            least_delay: without.least_delay + Span(self.access.as_ref().map_or(0, Access::length)),
+            least_delay: without.least_delay + Span(self.access.as_ref().map_or(0, AccessChannel::length)),
             least_gap: if bunches { Span::ZERO } else { without.least_gap },
             ..without
         }
@@ -135,7 +135,7 @@ impl Direction {
         let scheduled = self.scheduled()?;
         let (idle, waiting) = (scheduled.is_idle(), scheduled.waiting());
         let layer = scheduled.link_layer.as_deref_mut()?;
-        let repeat = layer.arq.as_ref().and_then(Arq::due);
+        let repeat = layer.arq.as_ref().and_then(ArqSender::due);
         match &layer.access {
             Some(access) if waiting > 0 || layer.partial.is_some() => Some(Time(access.due())),
             Some(access) => repeat.map(|due| Time(due.max(access.due()))),
@@ -178,7 +178,7 @@ impl Direction {
         let arq = layer.arq.as_ref();
         if packets == 0 && layer.partial.is_none() {
             // A repeat has missed the opportunity at whose instant it becomes due.
-            let begin = arq.and_then(Arq::due).filter(|due| *due <= now.0);
+            let begin = arq.and_then(ArqSender::due).filter(|due| *due <= now.0);
             access.pass(begin.unwrap_or(now.0));
             if begin.is_none() {
                 return false;
@@ -230,12 +230,12 @@ impl Direction {
             return self.keep_in_place(at, &frame.packet);
         };
         at = arq.settle(&frame, at);
-        while let Some(packet) = self.arq().and_then(Arq::release) {
+        while let Some(packet) = self.arq().and_then(ArqSender::release) {
             self.keep_in_place(at, &packet);
         }
     }
 
-    fn arq(&mut self) -> Option<&mut Arq> {
+    fn arq(&mut self) -> Option<&mut ArqSender> {
         self.link_layer()?.arq.as_mut()
     }
 }

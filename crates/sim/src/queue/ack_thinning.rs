@@ -27,23 +27,23 @@ pub(crate) enum Offer {
 
 /// Acknowledgements that wait at one direction.
 #[derive(Debug)]
-pub(crate) struct AckThinning {
+pub(crate) struct AckFilter {
     most: usize,
     /// By flow.
-    flows: BTreeMap<u32, Waiting>,
+    flows: BTreeMap<u32, WaitingAcks>,
     thinned: u64,
 }
 
 /// Acknowledgements of one flow.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingAcks {
     /// What the last one acknowledged that came; `None` for nothing yet.
     last: Option<u32>,
     /// The places and contents of those that a newer one may replace, in order.
     plain: VecDeque<(u32, Packet)>,
 }
 
-impl AckThinning {
+impl AckFilter {
     /// So many plain acknowledgements of each flow may wait, at least 1.
     pub(crate) fn new(most: u32) -> Self {
         Self { most: most as usize, flows: BTreeMap::new(), thinned: 0 }

@@ -6,7 +6,7 @@ use bentpipe_cc::Time;
 
 use crate::link::link_layer::{LinkLayer, LinkLayerPlan};
 use crate::link::packet::Packet;
-use crate::queue::ack_thinning::{AckThinning, Offer};
+use crate::queue::ack_thinning::{AckFilter, Offer};
 use crate::queue::packet_store::Store;
 
 /// How many hashes there are.
@@ -57,7 +57,7 @@ pub(crate) struct Scheduled {
     pub(crate) store: Store,
     /// What stands between the queue and the channel, if packets are not just sent one after the other.
     pub(crate) link_layer: Option<Box<LinkLayer>>,
-    thinning: Option<Box<AckThinning>>,
+    thinning: Option<Box<AckFilter>>,
     /// The transmitter has asked and got nothing.
     idle: bool,
     /// Packets that came, and those that were sent.
@@ -80,7 +80,7 @@ impl Scheduled {
             rule,
             store: Store::default(),
             link_layer,
-            thinning: plan.ack_thinning.map(|most| Box::new(AckThinning::new(most))),
+            thinning: plan.ack_thinning.map(|most| Box::new(AckFilter::new(most))),
             idle,
             came: 0,
             sent: 0,

@@ -103,7 +103,10 @@ pub(crate) fn expand(
     let mut plans = Vec::with_capacity(total as usize);
     for (index, flow) in scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let parts = relay::parts(work, flow, &key, &paths[index], links)?;
+        let source_of = |work: &mut Work<'_>, flow: &Flow, keys: (&Key, &Key), path: &PathPlan| {
+            source(work, flow, keys, path, links)
+        };
+        let parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
@@ -258,7 +261,7 @@ fn priority(
 }
 
 /// The traffic of a flow over this path. `cc_key`: where its controller is written.
-pub(super) fn source(
+fn source(
     work: &mut Work<'_>,
     flow: &Flow,
     (key, cc_key): (&Key, &Key),

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use bentpipe_tcp::{Options, Reading};
 
-use crate::resolve::flows::source;
-use crate::resolve::plan::{DirectionId, Half, LinkPlan, Source};
+use crate::resolve::plan::{DirectionId, Half, Source};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{PathPlan, Work};
 use crate::scenario::error::{Error, Key, quoted};
@@ -16,29 +15,30 @@ use crate::scenario::{Flow, Relay, Traffic};
 const GATEWAY: &str = "gateway";
 
 /// One half of a flow or the whole: its path, the path of its acknowledgements, and its traffic.
-pub(super) type Part = (Option<Half>, Arc<[DirectionId]>, Arc<[DirectionId]>, Arc<Source>);
+pub(super) type FlowPart = (Option<Half>, Arc<[DirectionId]>, Arc<[DirectionId]>, Arc<Source>);
 
-/// The flow, or the two halves that its relay makes of it.
+/// The flow, or the two halves that its relay makes of it. `source` gives the traffic of a flow over a path; the keys are those of the
+/// flow and of its controller.
 pub(super) fn parts(
     work: &mut Work<'_>,
     flow: &Flow,
     key: &Key,
     path: &PathPlan,
-    links: &[LinkPlan],
-) -> Result<Vec<Part>, Error> {
+    source: impl Fn(&mut Work<'_>, &Flow, (&Key, &Key), &PathPlan) -> Result<Source, Error>,
+) -> Result<Vec<FlowPart>, Error> {
     let cc = key.with("cc");
     let part = |half, path: &PathPlan, source| {
         (half, path.there.as_slice().into(), path.back.as_slice().into(), Arc::new(source))
     };
     let (Some(halves), Some(given)) = (&path.halves, &flow.relay) else {
-        return Ok(vec![part(None, path, source(work, flow, (key, &cc), path, links)?)]);
+        return Ok(vec![part(None, path, source(work, flow, (key, &cc), path)?)]);
     };
     let before = work.warnings.len();
     let [to, from] = &**halves;
-    let mut first = source(work, flow, (key, &cc), to, links)?;
+    let mut first = source(work, flow, (key, &cc), to)?;
     bound(work, given, &mut first, key)?;
     let cc = if given.cc.is_some() { key.with("relay").with("cc") } else { cc };
-    let second = source(work, &second(flow, given), (key, &cc), from, links)?;
+    let second = source(work, &second(flow, given), (key, &cc), from)?;
     // What is missing on one half of the path only is not missing.
     let warnings = work.warnings.split_off(before);
     let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
