@@ -208,7 +208,9 @@ proptest! {
         let run = |plan: &Plan| run(plan, &mut no_supply, &mut |_| true);
         if let (Ok(still), Ok(moving)) = (run(&plan), run(&moving)) {
             prop_assert_eq!(format!("{:?}", still.report), format!("{:?}", moving.report), "{}", text);
-            prop_assert!(format!("{still:?}") == format!("{moving:?}"), "{text}");
+            // Samples over time of a run with opportunities are not compared.
+            let waits = plan.directions().any(|(_, direction)| direction.link_layer.access.is_some());
+            prop_assert!(waits || format!("{still:?}") == format!("{moving:?}"), "{text}");
         }
     }
 }
