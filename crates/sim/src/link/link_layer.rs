@@ -239,3 +239,44 @@ impl Direction {
         self.link_layer()?.arq.as_mut()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::direction::Fate;
+    use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
+    use crate::resolve::plan::{DirectionPlan, LossPlan, OpportunitiesPlan};
+
+    const MS: u64 = 1_000_000;
+
+    /// Who looks in between moves a wake. The event of the old one finds nothing, and the new one is still to come.
+    #[test]
+    fn a_wake_that_has_moved_is_not_forgotten() {
+        let opportunities = OpportunitiesPlan { at_ms: [4].into() };
+        let plan = DirectionPlan {
+            rate_bps: opportunities.mean_rate(),
+            delay: Span::from_millis(7),
+            queue: QueueLimit::Packets(9),
+            discipline: Discipline::DropTail(DropTailPlan),
+            loss: vec![LossPlan::Trace { lost: [0].into() }],
+            line: None,
+            link_layer: LinkLayerPlan {
+                access: Some(AccessPlan::Opportunities(opportunities)),
+                arq: Some(ArqPlan { tries: 2, round_trip: 10 * MS, in_order: true }),
+                ack_thinning: None,
+            },
+        };
+        let mut link = Direction::new(&plan, 1, "test");
+        link.push(Time(0), Packet { size: 1_500, ..Packet::default() }, Class::default());
+        assert_eq!((link.next(), link.pop(Time(4 * MS))), (Some(Time(4 * MS)), None));
+        // It was struck at 4 ms, and is sent again from 14 ms on, at 16 ms.
+        assert_eq!(link.next(), Some(Time(14 * MS)));
+        link.catch_up(Time(13 * MS));
+        assert_eq!(link.next(), Some(Time(16 * MS)));
+        assert_eq!(link.pop(Time(14 * MS)), None);
+        assert_eq!(link.next(), Some(Time(16 * MS)));
+        assert_eq!(link.pop(Time(16 * MS)), None);
+        assert_eq!(link.next(), Some(Time(23 * MS)));
+        assert_eq!(link.pop(Time(23 * MS)).map(|(_, fate)| fate), Some(Fate::Delivered));
+    }
+}

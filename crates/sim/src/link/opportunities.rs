@@ -193,7 +193,7 @@ mod tests {
                 let packet = Packet { seq: number as u32, size: *size as u16, ..Packet::default() };
                 prop_assert_eq!(ours.push(Time(now * 1_000), packet, Class::default()) == Push::Taken, fits);
             }
-            theirs.rationalize(now + 1_000_000);
+            theirs.rationalize((now + 1_000_000) / 1_000);
             drain(&mut ours, (now + 1_000_000) * 1_000 + 7_000_000);
             prop_assert_eq!(&left, &theirs.left);
             prop_assert!(ours.utilisation(Time(now * 1_000)) <= 1.0);

@@ -8,10 +8,11 @@ use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{PathPlan, SUPPLIED, Work, default_name, name_of};
+use crate::resolve::work::{SUPPLIED, Work, default_name, name_of};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bentpipe_cc::{PathChange, Span, Time};
 
+use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{DirectionId, DirectionPlan, Hint, LinkPlan};
-use crate::resolve::work::{PathPlan, Work, name_of};
+use crate::resolve::work::{Work, name_of};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key};
 

@@ -6,6 +6,7 @@ mod flows;
 mod hints;
 mod link_layer;
 mod links;
+mod path;
 pub mod plan;
 mod relay;
 pub(crate) mod time_line_file;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use bentpipe_tcp::{Options, Reading};
 
+use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{DirectionId, Half, Source};
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{PathPlan, Work};
+use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::{Flow, Relay, Traffic};
 
