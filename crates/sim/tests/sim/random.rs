@@ -169,8 +169,7 @@ proptest! {
     }
 }
 
-/// A time line of the values that a direction has anyway, cut into so many rows. The path changes hands at some of them, which leaves
-/// packets alone.
+/// A time line of the values that a direction has anyway, cut into so many rows. Without handovers, of which senders are told.
 fn constant(of: &DirectionPlan, rows: u64, duration: Span) -> TimeLine {
     let rates = match of.loss[..] {
         [LossPlan::PacketError { rate } | LossPlan::BitError { rate }] => Some(rate),
@@ -180,8 +179,7 @@ fn constant(of: &DirectionPlan, rows: u64, duration: Span) -> TimeLine {
     let at = |i: u64| Time(i * (duration.0 / rows));
     let step = |i| Step { at: at(i), rate_bps: of.rate_bps, loss_rate: rates.unwrap_or(0.0) };
     let leg = |i| Leg { at: at(i), delay: of.delay, towards: of.delay };
-    let handovers = (0..rows).filter(|i| i % 3 == 1).map(at).collect();
-    let line = TimeLine::new((0..rows).map(step).collect(), (0..rows).map(leg).collect(), handovers);
+    let line = TimeLine::new((0..rows).map(step).collect(), (0..rows).map(leg).collect(), Vec::new().into());
     let mut line = line.expect("instants in order");
     line.sets_loss = rates.is_some();
     line
