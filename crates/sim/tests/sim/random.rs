@@ -206,7 +206,9 @@ proptest! {
         let run = |plan: &Plan| run(plan, &mut no_supply, &mut |_| true);
         if let (Ok(still), Ok(moving)) = (run(&plan), run(&moving)) {
             prop_assert_eq!(format!("{:?}", still.report), format!("{:?}", moving.report), "{}", text);
-            prop_assert!(format!("{still:?}") == format!("{moving:?}"), "{text}");
+            // As columns: samples also hold the plans, which differ.
+            let rows = |of: &Outcome| format!("{:?} {:?} {:?}", of.flows.trace(), of.links.trace(), of.segments);
+            prop_assert!(rows(&still) == rows(&moving), "{text}");
         }
     }
 }
