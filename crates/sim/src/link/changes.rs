@@ -60,8 +60,8 @@ impl Direction {
         let sent = moving.send(begin, packet.size, cut);
         moving.go_to(sent.at);
         let mut arrival = sent.at.saturating_add(moving.delay(sent.at));
-        if !moving.line.reorder {
-            arrival = arrival.max(moving.ahead.saturating_add(sent.alone.unwrap_or(0)));
+        if !moving.line.reorder && arrival < moving.ahead {
+            arrival = moving.ahead.saturating_add(sent.alone.unwrap_or(0));
         }
         let cut = cut.filter(|&at| at < arrival || sent.alone.is_none());
         if sent.alone.is_some() {

@@ -59,11 +59,11 @@ impl Moving {
         }
     }
 
-    /// Packets of `size` bytes reach the far end at least so far apart. A packet arrives at least its own transmission time after the packet
-    /// ahead, and that is least at the highest rate; packets that overtake may come together.
+    /// Packets of `size` bytes reach the far end at least so far apart: their transmission time at the highest rate. Where the delay shrinks
+    /// packets may come together.
     pub(super) fn least_gap(&self, size: u16) -> Span {
         let alone = Transmitter::new(self.line.highest_rate()).time(size).0;
-        if self.line.reorder { Span::ZERO } else { Span(alone) }
+        if self.line.shrinks() { Span::ZERO } else { Span(alone) }
     }
 
     /// The handover at which packets that wait are dropped, the first after those that have been made; the end of time if there is none.

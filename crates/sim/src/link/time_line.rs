@@ -115,6 +115,12 @@ impl TimeLine {
         self.legs.iter().map(|l| l.delay.min(l.towards)).min().unwrap_or(Span::ZERO)
     }
 
+    /// Does the delay shrink anywhere?
+    pub fn shrinks(&self) -> bool {
+        let drops = |pair: &[Leg]| pair[1].delay < pair[0].towards;
+        self.legs.iter().any(|leg| leg.towards < leg.delay) || self.legs.windows(2).any(drops)
+    }
+
     /// The rate in bits per second, and the delay, at an instant. It searches; a run goes forward with cursors instead.
     pub fn at(&self, at: Time) -> (u64, Span) {
         let leg = self.legs.partition_point(|l| l.at <= at).saturating_sub(1);

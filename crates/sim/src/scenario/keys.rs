@@ -85,8 +85,9 @@ pub struct Link {
     /// without one the values at 0 s, with a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<Nominal>,
-    /// May a packet overtake another when the delay shrinks? Default no: it arrives at least its own transmission time after the packet
-    /// ahead. So a link that is always busy keeps its longest delay until a pause or a handover that loses packets; with yes it does not.
+    /// May a packet overtake another when the delay shrinks? Default no: a packet that would do so arrives its own transmission time after
+    /// the packet ahead (ns-2's `avoidReordering_`). So after a step down a link that is always busy keeps the delay of before until a
+    /// pause or an outage; with yes it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<bool>,
     /// What happens when the path changes hands, and when it does.

@@ -108,8 +108,8 @@ impl Simulator<'_> {
     fn finish(&mut self, i: usize, size: u64, rate: u128) {
         let alone = (u128::from(size) * 8_000_000_000 / rate) as u64;
         let mut arrival = self.now + self.delay(self.now);
-        if !self.of.reorder {
-            arrival = arrival.max(self.last + alone);
+        if !self.of.reorder && arrival < self.last {
+            arrival = self.last + alone;
         }
         self.air.push((i, arrival));
         self.last = arrival;
