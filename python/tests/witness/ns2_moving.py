@@ -5,11 +5,10 @@
 prints docs/validation/ns2-moving.csv in two minutes. In both programs rate and delay change in steps, and a
 packet does not overtake (`avoidReordering_` there). In ns-2 a packet has the rate and the delay of the
 instant at which its transmission begins; here what is left of it has the new rate, and the delay is that at
-the end. Where the delay shrinks by more than a packet's transmission, packets arrive that far apart in
-both. Where it shrinks by less, they arrive closer in ns-2 and not here; so steps are longer than that.
+the end.
 
 * `rate`: 20 and 15 Mbit/s in turns of 15 s, RTT 60 ms;
-* `delay`: 20 Mbit/s; one way 20 to 34 ms and back in 15 s, in steps of a second;
+* `delay`: 20 Mbit/s; one way 20 to 34 ms and back in 15 s, in steps of 100 ms;
 * `path`: the same, with a jump of 12 ms every 15 s, and with it 20, 12 and 16 Mbit/s in turns.
 """
 
@@ -31,6 +30,7 @@ from bentpipe import ns2
 from bentpipe.ns2.dumbbell import ENDLESS
 
 PERIOD = 15.0
+STEP = 0.1
 DURATION = 120.0
 STARTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75)
 """Of the flow, s: each meets the changes at another place of its sawtooth."""
@@ -58,11 +58,11 @@ class Setup:
         if self.name == "rate":
             return "28 ms"
         steps = []
-        for i in range(math.ceil(duration)):
-            turn, into = divmod(i, PERIOD)
+        for i in range(math.ceil(duration / STEP)):
+            turn, into = divmod(i * STEP, PERIOD)
             away = abs(2.0 * into / PERIOD - 1.0)
             jump = 12.0 if self.name == "path" and int(turn) % 2 else 0.0
-            steps.append([f"{i} s", f"{20.0 + 14.0 * away + jump:.6f} ms"])
+            steps.append([f"{i * STEP:.1f} s", f"{20.0 + 14.0 * away + jump:.6f} ms"])
         return steps
 
     def scenario(self, start: float, duration: float = DURATION) -> bp.Scenario:
