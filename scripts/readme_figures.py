@@ -32,7 +32,7 @@ def leo_path() -> None:
         traced: dict[str, bp.Result] = {}
         names = ["cubic", "bbr", "star"]
         compare_rows("leo", names, timeline=file, duration="200 s", traced=traced)
-    bp.plot.save(bp.plot.over_path(traced), DOCS / "leo-path.svg")
+        bp.plot.save(bp.plot.over_path(traced), DOCS / "leo-path.svg")
 
 
 def geo_window() -> None:
