@@ -21,6 +21,7 @@ from bentpipe import _core, terminal
 from bentpipe.files import replace
 from bentpipe.registry import style, unknown
 from bentpipe.result import Result
+from bentpipe.units import seconds
 
 WIDTH = 3.5
 """Width of a column in inches."""
@@ -212,7 +213,9 @@ def _path(above: Axes, below: Axes, result: Result) -> None:
         .agg(pl.col("rate_bps").min(), pl.col("delay_s").sum(), pl.col("handovers").sum())
     )
     returned = known.filter(pl.col("link").is_in(back)).group_by("t_s", maintain_order=True)
-    base = path["delay_s"] + returned.agg(pl.col("delay_s").sum())["delay_s"]
+    extra = given.get("extra_delay") or "0 s"
+    access = 0.0 if extra.startswith("0 ") else 2 * seconds(extra, "extra_delay")
+    base = path["delay_s"] + returned.agg(pl.col("delay_s").sum())["delay_s"] + access
     grey: dict[str, Any] = {"color": "0.88", "linewidth": 0, "zorder": 0}
     above.fill_between(path["t_s"], path["rate_bps"] / 1e6, step="post", **grey)
     below.fill_between(path["t_s"], base * 1e3, **grey)
@@ -222,14 +225,16 @@ def _path(above: Axes, below: Axes, result: Result) -> None:
 
 
 def _goodput(rows: pl.DataFrame, window_s: float) -> pl.DataFrame:
-    """Mean goodput in Mbit/s of each window in the trace of one flow: columns t_s (its end) and rate."""
+    """Mean goodput in Mbit/s of each window in the trace of one flow: columns t_s (its end) and rate.
+
+    A window that the end of the run cuts to less than half is left out: a few packets would decide.
+    """
+    span = pl.col("t_s").diff()
     return (
         rows.group_by(((pl.col("t_s") / window_s).floor()).alias("bin"), maintain_order=True)
         .agg(pl.col("t_s").last(), pl.col("delivered_bytes").last())
-        .with_columns(
-            (8 * pl.col("delivered_bytes").cast(pl.Float64).diff() / pl.col("t_s").diff() / 1e6).alias("rate")
-        )
-        .drop_nulls("rate")
+        .with_columns((8 * pl.col("delivered_bytes").cast(pl.Float64).diff() / span / 1e6).alias("rate"))
+        .filter(span >= window_s / 2)
     )
 
 

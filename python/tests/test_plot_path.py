@@ -1,0 +1,60 @@
+"""Runs over the path that they share, as a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bentpipe as bp
+from bentpipe import plot
+from bentpipe.comparison import compare_rows
+
+
+def traced(path: Path) -> dict[str, bp.Result]:
+    """Two algorithms over a link that changes hands at 5 s: half the rate, and 20 ms longer."""
+    path.write_text(
+        "t_s,rate_bps,delay_s,up,handover\n0,20e6,0.03,true,false\n5,10e6,0.05,false,true\n5.5,10e6,0.05,true,false\n"
+    )
+    results: dict[str, bp.Result] = {}
+    link = bp.Link(rate="20 Mbit/s", delay="30 ms")
+    compare_rows(link, ["cubic", "bbr"], timeline=path, duration="10 s", traced=results)
+    return results
+
+
+def test_capacity_base_round_trip_and_handovers_of_the_path_are_drawn(tmp_path: Path):
+    results = traced(tmp_path / "path.csv")
+    above, below = plot.over_path(results).axes
+    drawn = {
+        axes: [line for line in axes.get_lines() if line.get_label() in results] for axes in (above, below)
+    }
+    assert [line.get_label() for line in drawn[above]] == ["CUBIC", "BBR"]
+    (capacity,), (base,) = above.collections, below.collections
+    heights = np.unique(np.round(capacity.get_paths()[0].vertices[:, 1], 6))
+    assert set(heights) == {0.0, 10.0, 20.0}
+    floor = base.get_paths()[0].vertices
+    assert floor[floor[:, 0] < 4.9, 1].max() == pytest.approx(60.0)
+    assert floor[(floor[:, 0] > 5.1), 1].max() == pytest.approx(100.0)
+    marks = [line.get_xdata()[0] for line in above.get_lines() if len(set(line.get_xdata())) == 1]
+    assert marks == [pytest.approx(5.0)]
+    # Goodput stays below capacity, and the round trip above its floor.
+    for line in drawn[above]:
+        assert np.max(line.get_ydata()) < 20.5
+    for line in drawn[below]:
+        assert np.min(line.get_ydata()) > 60.0
+
+
+def test_the_link_trace_says_what_the_time_line_says(tmp_path: Path):
+    rows = traced(tmp_path / "path.csv")["CUBIC"].link_trace
+    forward = rows.filter(rows["link"].cast(str) == "link/forward")
+    for at, rate, delay, handovers in ((4.0, 20e6, 0.03, 0), (5.25, 0.0, 0.05, 1), (9.0, 10e6, 0.05, 1)):
+        row = forward.filter((forward["t_s"] - at).abs() < 1e-9).to_dicts()[0]
+        assert (row["rate_bps"], row["handovers"]) == (rate, handovers)
+        assert row["delay_s"] == pytest.approx(delay)
+
+
+def test_a_result_without_traces_is_refused(tmp_path: Path):
+    result = bp.run(bp.Scenario.load("geo"))
+    with pytest.raises(bp.ScenarioError, match="has no trace of links"):
+        plot.over_path({"Reno": result})
