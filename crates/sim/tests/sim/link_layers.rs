@@ -111,7 +111,8 @@ fn who_watches_the_links_changes_nothing() {
         let unseen = report(&text(""));
         assert!(unseen.links[0].repeated > 20 && unseen.links[0].dropped_error > 2, "{unseen:?}");
         let seen = text("record = { interval = \"1 ms\", links = true }");
-        let reference = run_by_reference(&plan(&seen), &mut no_supply, &mut |_| true).expect("a run that ends");
+        let reference =
+            run_by_reference(&plan(&seen), &mut no_supply, &mut |_| true).expect("a run that ends");
         for seen in [report(&seen), reference.report] {
             assert_eq!(format!("{seen:?}"), format!("{unseen:?}"), "in order: {in_order}");
         }
