@@ -242,12 +242,129 @@ impl Direction {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::link::direction::Fate;
+    use crate::Scenario;
+    use crate::link::dama::DamaPlan;
+    use crate::link::direction::{Fate, Push};
     use crate::queue::{Class, Discipline, DropTailPlan, QueueLimit};
     use crate::resolve::plan::{DirectionPlan, LossPlan, OpportunitiesPlan};
 
     const MS: u64 = 1_000_000;
+    const END: Time = Time(10_000 * MS);
+
+    /// A link of 10 Mbit/s, with these keys, on which 3 of 10 transmissions are struck.
+    fn direction(keys: &str) -> DirectionPlan {
+        let text = format!(
+            "duration = \"1 s\"\n[link.x]\nrate = \"10 Mbit/s\"\n{keys}\nloss = {{ kind = \"packet-error\", rate = 0.3 }}\n\
+             [[flow]]\ncc = \"reno\"\npath = [\"x\"]\n"
+        );
+        let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve());
+        plan.expect("a valid scenario").links.remove(0).forward
+    }
+
+    fn opportunities() -> impl Strategy<Value = AccessPlan> {
+        prop::collection::vec(0_u64..20, 1..6).prop_map(|mut at_ms| {
+            at_ms.sort_unstable();
+            *at_ms.last_mut().unwrap() += 1;
+            AccessPlan::Opportunities(OpportunitiesPlan { at_ms: at_ms.into() })
+        })
+    }
+
+    fn demand_assignment() -> impl Strategy<Value = AccessPlan> {
+        (0_u64..3, 0_u64..3, 0_u64..2, 0_u64..20 * MS).prop_map(|(cra, vbdc, free, grant_delay)| {
+            let vbdc = if cra + free == 0 { vbdc.max(1) } else { vbdc };
+            AccessPlan::Dama(DamaPlan {
+                frame: 6 * MS,
+                slots: 6,
+                slot_bytes: 700,
+                cra,
+                vbdc,
+                free,
+                grant_delay,
+            })
+        })
+    }
+
+    /// Number, instant and fate of all that comes out, and what is told of. Each of `events` comes so many ns after the one before: a packet
+    /// of so many bytes, or `None` for a look. The loops are not told of looks.
+    fn all(
+        plan: &DirectionPlan,
+        events: &[(u64, Option<u16>)],
+        looks: bool,
+    ) -> (Vec<(u32, Time, Fate)>, Vec<u32>, String) {
+        let mut link = Direction::new(plan, 1, "test");
+        let (mut out, mut told, mut due) = (Vec::new(), Vec::new(), None);
+        let mut drain = |link: &mut Direction, due: &mut Option<Time>, until: Time| {
+            while let Some(at) = due.filter(|at| *at <= until) {
+                out.extend(link.pop(at).map(|(packet, fate)| (packet.seq, at, fate)));
+                *due = link.next();
+            }
+        };
+        let mut now = Time(0);
+        for (seq, &(gap, size)) in (0..).zip(events) {
+            now = now + Span(gap);
+            drain(&mut link, &mut due, now);
+            if let Some(size) = size {
+                let packet = Packet { seq, flow: seq % 3, size, ..Packet::default() };
+                let class = Class { band: (seq % 2) as u8, hash: u64::from(seq % 3) << 51 };
+                if let Push::Dropped(_) = link.push(now, packet, class) {
+                    told.push(seq);
+                }
+                due = link.next();
+                assert!(due.is_none_or(|at| at >= now), "{due:?} is before {now:?}");
+            } else if looks {
+                link.waiting(now);
+            }
+        }
+        drain(&mut link, &mut due, END);
+        link.catch_up(END);
+        told.extend(std::iter::from_fn(|| link.take_doomed()).map(|(packet, _)| packet.seq));
+        told.sort_unstable();
+        let (counts, mean) = (link.counts, link.queue_mean(END));
+        (out, told, format!("{counts:?} {} {mean}", link.repeated()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+        #[test]
+        fn nothing_hangs_on_who_asks_when(
+            queue in prop::sample::select(vec![
+                "kind = \"drop-tail\", limit = \"9 packets\"",
+                "kind = \"codel\", limit = \"30 packets\", target = \"1 ms\", interval = \"4 ms\"",
+                "kind = \"fq-codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\", quantum = \"300 bytes\"",
+                "kind = \"dualpi2\", limit = \"30 packets\", target = \"1 ms\", update = \"1 ms\"",
+                "kind = \"red\", limit = \"30 packets\", min = \"5 packets\", max = \"15 packets\"",
+            ]),
+            way in prop::sample::select(vec![
+                "delay = \"3 ms\"",
+                "delay = \"0 ms\"",
+                "delay = [[\"0 s\", \"9 ms\"], [\"40 ms\", \"2 ms\"]]\nnominal = { delay = \"3 ms\" }\nreorder = true",
+                "delay = \"3 ms\"\nup = [[\"0 s\", true], [\"40 ms\", false], [\"55 ms\", true]]\n\
+                 handover = { queue = \"flushed\", in_flight = \"lost\" }",
+            ]),
+            access in prop_oneof![
+                Just(None),
+                opportunities().prop_map(Some),
+                demand_assignment().prop_map(Some),
+            ],
+            arq in prop::option::of((1_u32..5, 0_u64..30 * MS, any::<bool>())),
+            events in prop::collection::vec(
+                (
+                    prop_oneof![0_u64..4 * MS, 0_u64..30 * MS],
+                    prop_oneof![1 => (40_u16..1_501).prop_map(Some), 3 => Just(None)],
+                ),
+                1..150,
+            ),
+        ) {
+            let mut plan = direction(&format!("{way}\nqueue = {{ {queue} }}"));
+            plan.link_layer.access = access.filter(|_| plan.line.is_none());
+            plan.link_layer.arq = arq.map(|(tries, round_trip, in_order)| ArqPlan { tries, round_trip, in_order });
+            let [looked, alone] = [true, false].map(|looks| all(&plan, &events, looks));
+            prop_assert_eq!(looked, alone);
+        }
+    }
 
     /// Who looks in between moves a wake. The event of the old one finds nothing, and the new one is still to come.
     #[test]

@@ -1,9 +1,9 @@
 //! Link layers from a scenario's text to its results: demand assignment, ARQ, thinning of acknowledgements, opportunities.
 
-use bentpipe_sim::Scenario;
 use bentpipe_sim::record::Report;
+use bentpipe_sim::{Scenario, no_supply, run_by_reference};
 
-use crate::outcome::{close, report};
+use crate::outcome::{close, plan, report};
 
 /// Bulk data over 10 Mbit/s and 250 ms each way, with these keys of the two directions.
 fn bulk(duration: &str, forward: &str, reverse: &str) -> String {
@@ -91,6 +91,31 @@ fn opportunities_are_the_rate_of_a_direction() {
         assert!(r.links[0].utilisation > 0.2 && r.links[0].utilisation <= 1.0, "{queue}: {:?}", r.links[0]);
         let carried = r.links[0].delivered_packets as f64 * 1_500.0 * 8.0 / 60.0;
         close(carried, mean * r.links[0].utilisation, 0.02);
+    }
+}
+
+/// A repeat that is due at 14 ms goes at 16 ms, the next opportunity. Who looks at 13 ms sees that, who does not finds out at 14 ms.
+#[test]
+fn who_watches_the_links_changes_nothing() {
+    let path = file("each-4-ms.up", "4\n");
+    for in_order in [false, true] {
+        let text = |more: &str| {
+            format!(
+                "duration = \"5 s\"\n{more}\n[link.x]\nopportunities = {path:?}\ndelay = \"7 ms\"\n\
+                 loss = {{ kind = \"packet-error\", rate = 0.4 }}\n\
+                 arq = {{ tries = 3, round_trip = \"10 ms\", in_order = {in_order} }}\n\
+                 [link.x.reverse]\nrate = \"1 Mbit/s\"\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\nprofile = \"paper\"\n\
+                 receive_window = \"1 segments\"\n"
+            )
+        };
+        let unseen = report(&text(""));
+        assert!(unseen.links[0].repeated > 20 && unseen.links[0].dropped_error > 2, "{unseen:?}");
+        let seen = text("record = { interval = \"1 ms\", links = true }");
+        let reference =
+            run_by_reference(&plan(&seen), &mut no_supply, &mut |_| true).expect("a run that ends");
+        for seen in [report(&seen), reference.report] {
+            assert_eq!(format!("{seen:?}"), format!("{unseen:?}"), "in order: {in_order}");
+        }
     }
 }
 
