@@ -11,8 +11,7 @@ use bentpipe_tcp::{
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::Ends;
-use crate::host::relay::{Fed, RelayRole};
+use crate::host::ends::{Ends, Fed, RelayRole};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;

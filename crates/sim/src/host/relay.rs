@@ -6,32 +6,9 @@
 
 use bentpipe_cc::Time;
 
+use crate::host::ends::{Fed, RelayRole};
 use crate::host::flow::{NEVER, Tcp};
 use crate::resolve::plan::Half;
-
-/// What a connection is for a relay.
-#[derive(Debug)]
-pub(crate) enum RelayRole {
-    /// It ends at the relay.
-    First,
-    /// It begins at the relay.
-    Second(Fed),
-}
-
-/// Where the data of a second half comes from.
-#[derive(Debug, Default)]
-pub(crate) struct Fed {
-    /// Segments taken from the first half.
-    taken: u64,
-    /// The sender has begun.
-    started: bool,
-    /// The handshake has begun.
-    opened: bool,
-    /// The application behind the first half has stopped; what is under way may still come.
-    stopped: bool,
-    /// The first half is closed: nothing more comes.
-    closed: bool,
-}
 
 impl Tcp {
     /// Which half of a relayed flow it is, if it is one.

@@ -9,7 +9,7 @@
 use bentpipe_cc::Time;
 
 use crate::link::direction::{Direction, Push, Refusal, Transit};
-use crate::link::packet::{LOST, Packet};
+use crate::link::packet::{LOST, Packet, WAKE};
 use crate::queue::at_departure::Class;
 
 impl Direction {
@@ -74,13 +74,13 @@ impl Direction {
         }
         // Where packets overtake, the next one may come out before all that are under way: the queue must be looked at before.
         if self.transmitter.rate == 0 && self.moving().is_some_and(|moving| moving.line.reorder) {
-            self.keep_in_place(self.free_at(), &Packet { flags: LOST, ..Packet::default() });
+            self.keep_in_place(self.free_at(), &Packet { flags: LOST | WAKE, ..Packet::default() });
         }
     }
 
     /// A packet that will not arrive comes out at `now`. Is it only an event, at which the queue is looked at?
     pub(super) fn wakes(&mut self, now: Time, packet: &Packet) -> bool {
-        let wakes = packet.size == 0;
+        let wakes = packet.has(WAKE);
         if wakes {
             self.catch_up(now);
         }

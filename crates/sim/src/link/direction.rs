@@ -16,7 +16,7 @@ use crate::link::backlog::Backlog;
 use crate::link::link_layer::LinkLayer;
 use crate::link::loss::LossModel;
 use crate::link::moving::Moving;
-use crate::link::packet::{CE, LOST, Packet};
+use crate::link::packet::{CE, LOST, Packet, WAKE};
 use crate::link::random::Stream;
 use crate::link::transmitter::Transmitter;
 use crate::queue::at_departure::{Class, Scheduled};
@@ -311,7 +311,7 @@ impl Direction {
             constant: constant.then(|| Span(time.saturating_add(self.delay))),
         };
         let promises = self.promises_moving(size, promises);
-        let promises = self.peek_link_layer().map_or(promises, |layer| layer.promises(promises));
+        let promises = self.promises_layered(promises);
         #[cfg(test)]
         let promises =
             if self.is_opaque { Promises { in_order: false, constant: None, ..promises } } else { promises };
@@ -514,14 +514,14 @@ impl Direction {
 
     /// Forgets the instant that [`Direction::next`] gives if no packet comes out then.
     pub(super) fn cancel_wake(&mut self) {
-        if self.under_way.front().is_some_and(|slot| slot.packet.size == 0) {
+        if self.under_way.front().is_some_and(|slot| slot.packet.has(WAKE)) {
             self.under_way.pop_front();
         }
     }
 
     /// Does [`Direction::next`] give this instant sooner or later though no packet comes out then?
     pub(super) fn wakes_at(&self, at: Time) -> bool {
-        self.under_way.iter().any(|slot| slot.at == at && slot.packet.size == 0)
+        self.under_way.iter().any(|slot| slot.at == at && slot.packet.has(WAKE))
     }
 
     /// A packet that comes at `now` waits until `begin`.

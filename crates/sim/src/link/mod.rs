@@ -40,6 +40,7 @@ pub(crate) mod access;
 pub(crate) mod arq;
 mod backlog;
 mod changes;
+mod choices;
 pub(crate) mod dama;
 mod departures;
 pub(crate) mod direction;

@@ -56,6 +56,11 @@ impl Opportunities {
     }
 
     pub(crate) fn pass(&mut self, now: u64) {
+        // Whole rounds at once: a pause may be long.
+        let period = self.plan.period_ms().max(1);
+        let rounds = ((now / MILLISECOND).saturating_sub(self.base) / period).saturating_sub(1);
+        self.passed += rounds * self.plan.at_ms.len() as u64;
+        self.base += rounds * period;
         while self.due() <= now {
             let until = now / MILLISECOND - self.base;
             let rest = &self.plan.at_ms[self.next..];

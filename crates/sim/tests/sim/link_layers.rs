@@ -189,3 +189,17 @@ fn each_mistake_in_a_link_layer_is_named() {
         assert!(parts.iter().all(|part| said.contains(part)), "{said}: {parts:?}");
     }
 }
+
+#[test]
+fn a_packet_of_no_bytes_is_no_wake() {
+    // Without a header the segments that open and close a connection have no bytes. ARQ announces wakes, which are no packets either.
+    let text = "duration = \"2 s\"\n[link.x]\nrate = \"500 kbit/s\"\ndelay = \"1 ms\"\narq = { tries = 2 }\n\
+                queue = { kind = \"drop-tail\", limit = \"99 packets\" }\n[[flow]]\ncc = \"reno\"\npath = [\"x\"]\ncount = 2\n\
+                header = \"0 bytes\"\ntraffic = { kind = \"bulk\", size = \"20 kB\" }\n";
+    let r = report(text);
+    let sent: u64 = r.flows.iter().map(|flow| flow.sent_packets).sum();
+    assert!(r.flows.iter().all(|flow| flow.delivered_bytes == 20_000), "{r:?}");
+    // Each flow: SYN, the acknowledgement of the answer, FIN, and the last acknowledgement.
+    let link = &r.links[0];
+    assert_eq!((link.dropped_queue, link.dropped_error, link.delivered_packets), (0, 0, sent + 8));
+}
