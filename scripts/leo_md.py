@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 wanted = [cc for cc in algorithms(path) if cc not in known]
                 rows += run(path, wanted, seed, given.threads)
                 write(table, rows)
+    rows = read(table)  # as rounded there
     files.replace(page, lambda work: work.write_text(leo_page.text(rows), encoding="utf-8"))
     leo_page.draw(DOCS, rows, paths, story(paths[0]))
     return 0
