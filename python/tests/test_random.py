@@ -103,11 +103,11 @@ def test_any_tree_is_a_scenario_or_is_refused_in_one_line(changes):
 
 
 def moves(link):
-    """Is there more than one rate?"""
+    """May its rate be another than the one that is reported?"""
     keys = vars(link) | (link.reverse or {})
-    return any(keys[key] is not None for key in ("timeline", "opportunities") if key in keys) or any(
-        isinstance(part, list) for part in (link.rate, (link.reverse or {}).get("rate"))
-    )
+    return any(
+        keys[key] is not None for key in ("timeline", "opportunities", "nominal") if key in keys
+    ) or any(isinstance(part, list) for part in (link.rate, (link.reverse or {}).get("rate")))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
