@@ -281,7 +281,7 @@ def compare_verb(
     """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
     from bentpipe import _core
     from bentpipe.comparison import compare_rows
-    from bentpipe.files import FIGURES, TABLES, check_kind, try_place
+    from bentpipe.files import TABLES, check_figure, check_kind, try_place
     from bentpipe.result import Result
 
     if out is not None:
@@ -290,9 +290,7 @@ def compare_verb(
         check_kind(out, TABLES[out.suffix])
         try_place(out)  # before the runs, which may be long
     if figure is not None:
-        if figure.suffix not in FIGURES:
-            raise _core.ScenarioError(f"--figure {figure}: the name must end in .svg, .pdf or .png")
-        check_kind(figure, FIGURES[figure.suffix])
+        check_figure("--figure", figure)
         try_place(figure)
     names = [name.strip() for name in cc.split(",") if name.strip()]
     where = link if link is not None else scenario
@@ -519,13 +517,11 @@ def plot_sequence(
     end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
 ) -> None:
     """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
-    from bentpipe import _core, plot
-    from bentpipe.files import FIGURES, check_kind
+    from bentpipe import plot
+    from bentpipe.files import check_figure
     from bentpipe.result import Result
 
-    if out.suffix not in FIGURES:
-        raise _core.ScenarioError(f"-o {out}: the name must end in .svg, .pdf or .png")
-    check_kind(out, FIGURES[out.suffix])
+    check_figure("-o", out)
     drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
     terminal.line(f"written to {terminal.plain(str(plot.save(drawn, out)))}")
 

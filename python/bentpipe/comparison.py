@@ -127,7 +127,7 @@ def compare_rows(
     algorithms = [named_algorithm(a) for a in cc]
     base, model = _base(link, whole=whole)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
-    changed = {name: value for name, value in given.items() if value is not None}
+    changed = [name for name, value in given.items() if value is not None]
     if whole:
         wrong = [*changed, *["flows"] * (flows != 1)]
         if wrong:

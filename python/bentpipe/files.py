@@ -68,6 +68,24 @@ def check_kind(path: Path, kind: Kind) -> None:
         raise _core.ScenarioError(f"{path} exists and is not {kind.name}; choose another")
 
 
+def check_figure(option: str, path: Path) -> None:
+    """Makes sure that `option` names a figure of a known format, which replaces nothing but a figure.
+
+    Raises:
+        ScenarioError: the ending of the name is no format, or `path` is a file of another kind.
+        OSError: it is a directory, or cannot be read.
+    """
+    if path.suffix not in FIGURES:
+        raise _core.ScenarioError(f"{option} {path}: the name must end in .svg, .pdf or .png")
+    check_kind(path, FIGURES[path.suffix])
+
+
+def cache_folder(name: str) -> Path:
+    """Where values lie that were computed before: in `$XDG_CACHE_HOME`, or `~/.cache` in its place."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / name
+
+
 def replace(path: Path, write: Callable[[Path], object]) -> None:
     """Makes a file by `write`, which is given another name to write to, then renames it.
 

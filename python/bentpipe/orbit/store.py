@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.files import Changed, read_frame, replace, replace_frame
+from bentpipe.files import Changed, cache_folder, read_frame, replace, replace_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,8 +31,7 @@ MOST = 200
 
 def folder() -> Path:
     """Where entries are."""
-    given = os.environ.get("XDG_CACHE_HOME")
-    return (Path(given) if given else Path.home() / ".cache") / "bentpipe" / "orbit"
+    return cache_folder("orbit")
 
 
 @cache

@@ -164,13 +164,10 @@ def plot_verb(
     end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
 ) -> None:
     """Draw a time line: rate, delay, loss and reach, with handovers and outages."""
-    from bentpipe import _core
-    from bentpipe.files import FIGURES, check_kind
+    from bentpipe.files import check_figure
     from bentpipe.timeline.format import read
 
-    if out.suffix not in FIGURES:
-        raise _core.ScenarioError(f"-o {out}: the name must end in .svg, .pdf or .png")
-    check_kind(out, FIGURES[out.suffix])
+    check_figure("-o", out)
     frame = read(file)
     from bentpipe.plot import save
     from bentpipe.timeline.figure import draw

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -47,8 +46,7 @@ def kept(kind: str, inputs: dict[str, Any], make: Callable[[], Any]) -> Any:
 
 def directory() -> Path:
     """Where the files lie."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "bentpipe" / "weather"
+    return files.cache_folder("weather")
 
 
 def _prune(folder: Path) -> None:
