@@ -6,19 +6,21 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
+    from bentpipe.result import Result
     from bentpipe.scenario import Scenario
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -98,7 +100,6 @@ def _write_and_show(write: Callable[[], object], show: Callable[[], None]) -> No
 app = typer.Typer(
     cls=Verbs,
     help="A laboratory for TCP congestion control over satellite links.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -139,7 +140,12 @@ def _options(
 @app.command("run")
 def run_verb(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A scenario: a TOML file, or a shipped one's name.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            autocompletion=completion.scenarios,
+            help="A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
+        ),
     ],
     set_: Annotated[
         list[str] | None,
@@ -151,13 +157,21 @@ def run_verb(
         int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
     ] = None,
     cc: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The algorithm of every TCP flow; or my.py:MyClass.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completion.algorithms,
+            help="The algorithm of every TCP flow; or my.py:MyClass.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write run.json and Parquet tables there.")
     ] = None,
     pcap: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the packets there, for Wireshark and its like; - for standard output."
+        ),
     ] = None,
     pcap_at: Annotated[
         str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
@@ -169,22 +183,40 @@ def run_verb(
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
     from bentpipe import _core
-    from bentpipe.result import check_place
+    from bentpipe.result import check_place, replaced
     from bentpipe.runs import Capture, run
+    from bentpipe.source import STDIN
 
     if pcap is None and (pcap_at != "sender" or pcap_whole):
         raise _core.ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
-    capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
+    piped = str(pcap) == STDIN
+    if piped and json:
+        raise _core.ScenarioError("--pcap - and --json would both write to standard output; give one a file")
     scenario = _scenario(file, set_ or [], cc)
+    old = None
     if out is not None:
-        if pcap is not None and pcap.resolve().is_relative_to(out.resolve()):
+        if pcap is not None and not piped and pcap.resolve().is_relative_to(out.resolve()):
             raise _core.ScenarioError(
                 f"--pcap {pcap} lies in --out {out}, which holds a result and nothing else; "
                 f"write it beside that, for example --pcap {out}.pcapng"
             )
         check_place(out)  # before the run, which may be long
-    with terminal.Bar(scenario.title or file) as bar:
-        result = run(scenario, seed, pcap=capture, progress=bar)
+        old = replaced(out)
+    with ExitStack() as held:
+        if piped:
+            pcap = Path(held.enter_context(TemporaryDirectory())) / "packets.pcapng"
+        capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
+        with terminal.Bar(scenario.title or file) as bar:
+            result = run(scenario, seed, pcap=capture, progress=bar)
+        if piped and pcap is not None:
+            terminal.copy(pcap)
+            pcap = None
+            held.enter_context(redirect_stdout(sys.stderr))  # what is said does not mix with the packets
+        _show_run(result, out, pcap, old, json=json)
+
+
+def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | None, *, json: bool) -> None:
+    """Writes a result and shows it; says where everything is, and which result was there before."""
 
     def show() -> None:
         terminal.warn(result.json["warnings"])
@@ -196,19 +228,22 @@ def run_verb(
             show_run(result)
 
     _write_and_show(lambda: None if out is None else result.save(out), show)
-    for written in (out, pcap):
-        if written is not None and not json:
-            terminal.line(f"written to {terminal.plain(str(written))}")
+    if json:
+        return
+    if out is not None:
+        before = "" if old is None else f", in place of {terminal.named(old)}"
+        terminal.line(f"written to {terminal.plain(str(out))}{before}")
+    if pcap is not None:
+        terminal.line(f"written to {terminal.plain(str(pcap))}")
 
 
 def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
-    import json
-
     from bentpipe import _core
-    from bentpipe.controller import load_controller
-    from bentpipe.registry import find
-    from bentpipe.scenario import Scenario, find_file, tcp_flows
+    from bentpipe.comparison import named_algorithm
+    from bentpipe.models import Cbr
+    from bentpipe.scenario import Scenario
+    from bentpipe.source import Source
 
     pairs = []
     for text in overrides:
@@ -216,17 +251,12 @@ def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
         if not (key.strip() and equals):
             raise _core.ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
         pairs.append((key.strip(), value.strip()))
-    path = find_file(file)
-    if cc is None:
-        return Scenario.from_json(_core.load(str(path), pairs))
-    controller = load_controller(cc) if ":" in cc else None
-    name = f"python:{controller.__name__}" if controller is not None else find(cc)["id"]
-    flows = tcp_flows(path)
-    pairs += [(f"flow.{i}.cc", json.dumps(name)) for i in flows]
-    scenario = Scenario.from_json(_core.load(str(path), pairs))
-    if controller is not None:
-        for i in flows:
-            scenario.flows[i].cc = controller
+    scenario = Scenario.from_dict(Source(file).load(pairs))
+    if cc is not None:
+        algorithm = named_algorithm(cc)
+        for flow in scenario.flows:
+            if not isinstance(flow.traffic, Cbr):
+                flow.cc = algorithm
     return scenario
 
 
@@ -282,7 +312,6 @@ def compare_verb(
     from bentpipe import _core
     from bentpipe.comparison import compare_rows
     from bentpipe.files import TABLES, check_figure, check_kind, try_place
-    from bentpipe.result import Result
 
     if out is not None:
         if out.suffix not in (".parquet", ".csv"):
@@ -343,7 +372,10 @@ def study_list(json: Json = False) -> None:
 
 @study_app.command("run")
 def study_run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help='Studies, or "all".')],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", autocompletion=completion.studies, help='Studies, or "all".'),
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
     out: Annotated[
@@ -464,7 +496,10 @@ def cc_list(json: Json = False) -> None:
 
 
 @cc_app.command("show")
-def cc_show(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = False) -> None:
+def cc_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.algorithms)],
+    json: Json = False,
+) -> None:
     """One algorithm: what it is, where it comes from, its parameters."""
     from bentpipe.registry import find
 
@@ -492,7 +527,10 @@ def queue_list(json: Json = False) -> None:
 
 
 @queue_app.command("show")
-def queue_show(kind: Annotated[str, typer.Argument(metavar="KIND")], json: Json = False) -> None:
+def queue_show(
+    kind: Annotated[str, typer.Argument(metavar="KIND", autocompletion=completion.kinds_of_queue)],
+    json: Json = False,
+) -> None:
     """One kind of queue: what it is, where it comes from, its keys."""
     from bentpipe.registry import find_queue
 

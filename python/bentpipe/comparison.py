@@ -15,7 +15,7 @@ from bentpipe.models import BitError, Cbr, Model, PacketError, Record
 from bentpipe.registry import find
 from bentpipe.result import LIMITS, Result
 from bentpipe.runs import run_many
-from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
+from bentpipe.scenario import Flow, Link, Scenario
 from bentpipe.units import seconds, spaced
 
 MOST_RUNS = 1_000_000
@@ -201,10 +201,7 @@ def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario,
     """The scenario without the flows to compare, and the flow that they are modelled on."""
     if isinstance(link, Link):
         return Scenario(links={"link": dataclasses.replace(link)}), Flow(path=["link"])
-    if isinstance(link, Scenario):
-        base = dataclasses.replace(link)
-    else:
-        base = Scenario.from_dict(read_table(find_file(link)))
+    base = dataclasses.replace(Scenario.of(link))
     base.record = None
     kept: list[Flow] = []
     model: Flow | None = None

@@ -44,7 +44,7 @@ def show_run(result: Result) -> None:
     """Flows and links of one run."""
     console = terminal.console()
     data = result.json
-    title = terminal.plain(result.scenario.get("title") or "")
+    title = terminal.named(result.scenario.get("title") or "")
     console.print(
         f"{title + ': ' if title else ''}{units.digits(data['simulated_s'])} s simulated in "
         f"{data['wall_s']:.2f} s, seed {data['seed']}, {data['packets']:,} packets delivered",
@@ -68,7 +68,7 @@ def show_run(result: Result) -> None:
         name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
         done = flow["completion_s"]
         flows.add_row(
-            terminal.plain(name),
+            terminal.named(name),
             units.digits(flow["goodput_bps"] / 1e6),
             units.milliseconds(flow["rtt_p50_s"]),
             units.milliseconds(flow["rtt_p95_s"]),
@@ -96,7 +96,7 @@ def show_run(result: Result) -> None:
     )
     for link in data["links"][: terminal.MOST_ROWS]:
         links.add_row(
-            f"{terminal.plain(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
+            f"{terminal.named(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
             units.rate(link["rate_bps"]),
             units.percent(link["utilisation"]),
             f"{link['delivered_packets']:,}",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from threading import Lock, Timer
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO, TypeVar, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +25,8 @@ T = TypeVar("T")
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
 
+LONGEST = 200
+"""Characters of a name or a title that are shown; a title may have millions."""
 MOST_ROWS = 1000
 """Rows of a table, and lines of warnings, beyond which the rest is counted and not shown: a table is laid out
 as a whole, which takes a minute for 100,000 rows."""
@@ -70,6 +74,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def named(text: str) -> str:
+    """A name or a title as `plain`, and shortened."""
+    return plain(text if len(text) <= LONGEST else text[:LONGEST] + "...")
+
+
 def rest(shown: int, there: int, what: str) -> None:
     """Says how many rows were left out, if any were."""
     if there > shown:
@@ -83,12 +92,14 @@ def line(text: str = "") -> None:
 
 def error(text: str) -> None:
     """One line on standard error, however the text was broken."""
-    print("bentpipe: " + plain(" ".join(text.split())), file=sys.stderr)
+    note("bentpipe: " + " ".join(text.split()))
 
 
 def note(text: str) -> None:
-    """One line on standard error about work that goes on."""
-    print(plain(text), file=sys.stderr, flush=True)
+    """One line on standard error about work that goes on; nothing if nobody can read it."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(plain(text), file=sys.stderr, flush=True)
 
 
 def warn(warnings: Sequence[str]) -> None:
@@ -123,6 +134,9 @@ class _Output:
     def flush(self) -> None:
         self._do(self._stream.flush)
 
+    def copy(self, source: BinaryIO) -> None:
+        self._do(lambda: shutil.copyfileobj(source, self._stream.buffer))
+
     def _do(self, what: Callable[[], T]) -> T:
         try:
             return what()
@@ -130,6 +144,15 @@ class _Output:
             # Or Python tries again at its end, and changes the status.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             raise OutputFailed(f"standard output: {failure.strerror or failure}") from failure
+
+
+def copy(path: Path) -> None:
+    """The bytes of a file on standard output."""
+    with path.open("rb") as stream:
+        if isinstance(sys.stdout, _Output):
+            sys.stdout.copy(stream)
+        elif sys.stdout is not None:
+            shutil.copyfileobj(stream, sys.stdout.buffer)
 
 
 @contextmanager
@@ -149,27 +172,43 @@ class Bar:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._since = time.monotonic()
+        self._done = 0.0
         self._shown: Any = None
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr is not None and sys.stderr.isatty()
+        self._starts = Timer(self._AFTER_S, self._begin)
+        self._starts.daemon = True
+        self._total = 1.0
+        self._lock = Lock()
+        self._ended = False
 
     def __enter__(self) -> Self:
+        if self._wanted:
+            self._starts.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._shown is not None:
-            self._shown.stop()
-            self._shown = None
+        self._starts.cancel()
+        with self._lock:
+            self._ended = True
+            if self._shown is not None:
+                self._shown.stop()
+                self._shown = None
 
     def __call__(self, done: float, total: float = 1.0) -> None:
         """So much of the whole is done."""
-        if not self._wanted or time.monotonic() - self._since < self._AFTER_S:
-            return
-        if self._shown is None:
-            self._show(total)
-        self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+        self._done, self._total = done, total
+        with self._lock:
+            if self._shown is not None:
+                self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+
+    def _begin(self) -> None:
+        """Shows the bar, also before anything is done."""
+        with self._lock:
+            if not self._ended:
+                self._show(self._total)
+                self._shown.update(self._shown.task_ids[0], completed=self._done)
 
     def _show(self, total: float) -> None:
         from rich.console import Console
@@ -183,7 +222,7 @@ class Bar:
             console=Console(file=sys.stderr),
             transient=True,
         )
-        self._shown.add_task(plain(self._what), total=total)
+        self._shown.add_task(named(self._what), total=total)
         self._shown.start()
 
 
