@@ -266,17 +266,24 @@ def compare_verb(
         str,
         typer.Option(
             metavar="NAMES",
-            help='Algorithms, with commas between; also my.py:MyClass, "vegas path_change=reset".',
+            autocompletion=completion.algorithms,
+            help="Algorithms, with commas between; also my.py:MyClass, "
+            '"vegas alpha=2", \'{ name = "simd", beta = 0.0625 }\'.',
         ),
     ],
     link: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links."),
+        typer.Option(
+            metavar="NAME|FILE",
+            autocompletion=completion.scenarios,
+            help="A shipped scenario's name, or a TOML file: its links.",
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
+            autocompletion=completion.scenarios,
             help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
         ),
     ] = None,
@@ -310,7 +317,7 @@ def compare_verb(
 ) -> None:
     """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
     from bentpipe import _core
-    from bentpipe.comparison import compare_rows
+    from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
     from bentpipe.files import TABLES, check_figure, check_kind, try_place
 
     if out is not None:
@@ -321,25 +328,26 @@ def compare_verb(
     if figure is not None:
         check_figure("--figure", figure)
         try_place(figure)
-    names = [name.strip() for name in cc.split(",") if name.strip()]
     where = link if link is not None else scenario
     if where is None or (link is not None and scenario is not None):
         raise _core.ScenarioError("give one of --link and --scenario, e.g. --link geo")
     traced: dict[str, Result] | None = None if figure is None else {}
-    with terminal.Bar(f"comparing on {where}") as bar:
-        rows = compare_rows(
-            where, names, whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer,
-            timeline=timeline, flows=flows, duration=for_, seeds=seeds, seed=seed, threads=threads,
-            progress=bar, traced=traced,
-        )  # fmt: skip
+    try:
+        with terminal.RunsBar(f"comparing on {where}") as bar:
+            found = run_comparison(
+                where, algorithms(cc), whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per,
+                buffer=buffer, timeline=timeline, flows=flows, duration=for_, seeds=seeds, seed=seed,
+                threads=threads, progress=bar.at, traced=traced,
+            )  # fmt: skip
+    except ComparisonStopped as stop:
+        found = stop.found
 
     def write() -> None:
-        from bentpipe.comparison import to_frame
         from bentpipe.files import replace_frame
 
-        if out is not None:
-            replace_frame(out, to_frame(rows))
-        if figure is not None and traced is not None:
+        if out is not None and found.rows and not found.stopped:
+            replace_frame(out, found.frame())
+        if figure is not None and traced:
             from bentpipe import plot
 
             plot.save(plot.over_path(traced), figure)
@@ -347,12 +355,21 @@ def compare_verb(
     def show() -> None:
         from bentpipe.tables import show_comparison
 
+        terminal.warn(found.warnings)
         if json:
-            terminal.answer({"schema": 1, "link": where, "seeds": seeds, "seed": seed, "rows": rows})
+            about = {"schema": 1, "link": where, "seeds": seeds, "seed": seed}
+            terminal.answer({**about, "rows": found.rows, "failed": found.failed, "stopped": found.stopped})
         else:
-            show_comparison(rows, where)
+            show_comparison(found, where)
 
     _write_and_show(write, show)
+    for label, error in found.failed.items():
+        terminal.error(f"{label}: {error}")
+    if found.stopped:
+        kept = sum(row["runs"] for row in found.rows)
+        raise Stopped(f"the answer has the {kept} runs that were done, and no file was written")
+    if found.failed:
+        raise typer.Exit(FAILED)
 
 
 @study_app.command("list")
@@ -411,7 +428,7 @@ def study_run(
     page = None
     damaged: list[Path] = []
     try:
-        with terminal.StudiesBar() as bar:
+        with terminal.RunsBar() as bar:
 
             def tell(state: State) -> None:
                 damaged[:] = state.damaged

@@ -13,18 +13,24 @@ from threading import Lock, Timer
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO, TypeVar, cast
 
+from bentpipe import units
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from bentpipe.studies.job import State
     from bentpipe.studies.laboratory import Progress
+    from bentpipe.sweeps.engine import State
 
 T = TypeVar("T")
 
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
 
+_BREAKS_AT = 20
+"""Columns that a text which may be broken needs at least to be read."""
+_EDGES = 2
+"""Columns beside a table."""
 LONGEST = 200
 """Characters of a name or a title that are shown; a title may have millions."""
 MOST_ROWS = 1000
@@ -67,6 +73,43 @@ def table(title: str, columns: Sequence[str]) -> Table:
             header_style="bold",
         )
     return made
+
+
+def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table on standard output; one that is too wide in parts, each with the first column.
+
+    A column without any text is left out.
+
+    Args:
+        title: one line above it, or "".
+        heads: as for `table`.
+        rows: the cells of each row.
+    """
+    shown = console()
+    widths = [
+        max(
+            _BREAKS_AT if head.startswith("~") and i else 0,
+            *(len(line) for line in head.lstrip("<~").split("\n")),
+            *(len(row[i]) for row in rows if i == 0 or not head.startswith("~")),
+        )
+        for i, head in enumerate(heads)
+    ]
+    first = min(widths[0], max(_BREAKS_AT, shown.width // 3)) if heads[0].startswith("~") else widths[0]
+    parts: list[list[int]] = [[]]
+    used = _EDGES + first
+    for i in range(1, len(heads)):
+        if rows and not any(row[i] for row in rows):
+            continue
+        if parts[-1] and used + 2 + widths[i] > shown.width:
+            parts.append([])
+            used = _EDGES + first
+        parts[-1].append(i)
+        used += 2 + widths[i]
+    for number, part in enumerate(parts):
+        made = table(title if number == 0 else "", [heads[0], *(heads[i] for i in part)])
+        for row in rows:
+            made.add_row(row[0], *(row[i] for i in part))
+        shown.print(made)
 
 
 def plain(text: str) -> str:
@@ -245,23 +288,25 @@ class FitBar(Bar):
             self._shown.update(self._shown.task_ids[0], description=self._what)
 
 
-class StudiesBar(Bar):
-    """The bar of a job of studies: what is being worked on, the runs of all studies, and the time."""
+class RunsBar(Bar):
+    """The bar of many runs: what is being worked on, runs of all, their rate, and the time."""
 
-    def __init__(self) -> None:
-        super().__init__("starting")
+    def __init__(self, what: str = "starting") -> None:
+        super().__init__(what)
+        self._ahead = ""
 
     def at(self, state: State) -> None:
         """The job has come so far."""
         what = [", ".join(state.running)] if state.running else []
         what += [f"drawing {', '.join(state.drawing)}"] if state.drawing else []
         self._what = "; ".join(what) or self._what
+        new = state.done - state.taken_over
+        rate = f"{units.digits(new / state.elapsed_s, 3)}/s" if new and state.elapsed_s > 0 else ""
+        left = state.remaining_s if state.done < state.total else None
+        self._ahead = f"{rate}, {_clock(left)} left" if left is not None else rate
         self(state.done, max(state.total, 1))
         if self._shown is not None:
-            left = ""
-            if state.remaining_s is not None and state.done < state.total:
-                left = f"{_clock(state.remaining_s)} left"
-            self._shown.update(self._shown.task_ids[0], description=self._what, left=left)
+            self._shown.update(self._shown.task_ids[0], description=named(self._what), ahead=self._ahead)
 
     def _show(self, total: float) -> None:
         from rich.console import Console
@@ -278,12 +323,12 @@ class StudiesBar(Bar):
             MofNCompleteColumn(),
             TextColumn("runs"),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[ahead]}", table_column=Column(no_wrap=True)),
             console=Console(file=sys.stderr),
             expand=True,
             transient=True,
         )
-        self._shown.add_task(self._what, total=total, left="")
+        self._shown.add_task(named(self._what), total=total, ahead=self._ahead)
         self._shown.start()
 
 
