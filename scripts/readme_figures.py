@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import bentpipe as bp
-from bentpipe.comparison import compare_rows
+from bentpipe.comparison import run_comparison
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHOWN = ("star", "hswa", "cubic", "reno")
@@ -31,7 +31,7 @@ def leo_path() -> None:
         bp.timeline.write(path, file)
         traced: dict[str, bp.Result] = {}
         names = ["cubic", "bbr", "star"]
-        compare_rows("leo", names, timeline=file, duration="200 s", traced=traced)
+        run_comparison("leo", names, timeline=file, duration="200 s", seeds=1, traced=traced)
         bp.plot.save(bp.plot.over_path(traced), DOCS / "leo-path.svg")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import plot
-from bentpipe.comparison import compare_rows
+from bentpipe.comparison import run_comparison
 
 
 def traced(path: Path) -> dict[str, bp.Result]:
@@ -19,7 +19,7 @@ def traced(path: Path) -> dict[str, bp.Result]:
     )
     results: dict[str, bp.Result] = {}
     link = bp.Link(rate="20 Mbit/s", delay="30 ms")
-    compare_rows(link, ["cubic", "bbr"], timeline=path, duration="10 s", traced=results)
+    run_comparison(link, ["cubic", "bbr"], timeline=path, duration="10 s", seeds=1, traced=results)
     return results
 
 

@@ -97,7 +97,7 @@ class Tables:
         if trace is None:
             types = {name: getattr(pl, kind) for name, kind in _TRACE.items()}
             trace = pl.DataFrame(schema=types)
-        trace = trace.select(_TRACE)
+        trace = trace.select(*_TRACE)
         trace = trace.rename({name: f"result_{name}" for name in trace.columns if name in named.columns})
         return pl.concat([named[[0] * trace.height], trace], how="horizontal")
 
