@@ -16,6 +16,7 @@ __all__ = [
     "orbit_path",
     "orbit_shells",
     "orbit_snapshot",
+    "parse",
     "queues",
     "random_scenario",
     "run",
@@ -74,7 +75,7 @@ def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False)
 
     If it is the file of a sweep, the keys that say what is varied (`vary`, `seeds`) are left out.
     """
-
+def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def check(scenario_json: str) -> str: ...
 def schema() -> str: ...
 def random_scenario(data: bytes, losses: str) -> str:
