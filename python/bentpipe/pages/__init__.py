@@ -10,7 +10,7 @@ The package knows nothing of simulations. Text is escaped everywhere; what is no
 """
 
 from bentpipe.pages.charts import Axis, Curve
-from bentpipe.pages.page import Heading, Page
-from bentpipe.pages.prose import Badge, Hyperlink, Prose, Snippet
+from bentpipe.pages.page import Heading, Page, check_page
+from bentpipe.pages.prose import Badge, Hyperlink, Prose, Snippet, Tone
 
-__all__ = ["Axis", "Badge", "Curve", "Heading", "Hyperlink", "Page", "Prose", "Snippet"]
+__all__ = ["Axis", "Badge", "Curve", "Heading", "Hyperlink", "Page", "Prose", "Snippet", "Tone", "check_page"]

@@ -6,17 +6,20 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from errno import EISDIR
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
 from itertools import groupby
 from operator import itemgetter
+from os import strerror
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from bentpipe._core import ScenarioError
 from bentpipe.files import replace
 from bentpipe.pages import charts
 from bentpipe.pages.charts import Axis, Curve
@@ -28,6 +31,29 @@ if TYPE_CHECKING:
 
 #: From so many columns on a table is stacked on wider screens too.
 MANY = 7
+
+
+#: Stands in every page, so that nothing else is replaced by one.
+_OURS = '<meta name="generator" content="bentpipe">'
+
+
+def check_page(path: Path) -> None:
+    """Makes sure that a page written to `path` replaces nothing but a page of Bentpipe.
+
+    Raises:
+        ScenarioError: `path` is another file.
+        OSError: it is a directory, or cannot be read.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, strerror(EISDIR), str(path))
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        begins = stream.read(1000)
+    if begins and _OURS not in begins:
+        raise ScenarioError(
+            f"{path} exists and is no page of Bentpipe; a page would replace it; remove it or choose another"
+        )
 
 
 @dataclass(frozen=True)
