@@ -87,7 +87,9 @@ class Browser:
         colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[colours])
         url = page.resolve().as_uri() if isinstance(page, Path) else page
-        self.ask("Page.navigate", url=url)
+        wrong = self.ask("Page.navigate", url=url).get("errorText")
+        if wrong:
+            raise OSError(f"{url}: {wrong}")
         until = time.monotonic() + 60
         while self.run("document.readyState") != "complete" and time.monotonic() < until:
             time.sleep(0.05)

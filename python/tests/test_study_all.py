@@ -377,7 +377,8 @@ def test_the_page_about_all_escapes_every_text(joined):
     html = joined.read_text(encoding="utf-8")
     assert "<script" not in html
     assert "& <b>" not in html
-    # Of each study: title (three times, and twice in the contents), citation, note, preview (twice), of its claim: title, what, note and
+    # Of each study: title (three times, and twice in the contents), citation, note, preview (twice), of its
+    # claim: title, what, note and
     # the unit of the paper's and the measured value. And the failure.
     assert html.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;") == 2 * 14 + 1
 

@@ -83,11 +83,12 @@ def meaning(claims: Sequence[Mapping[str, Any]], of: str) -> str:
         return ""
     checks = [check for claim in failed for check in claim["checks"] if check["counted"]]
     trends = sum(any(c["kind"] == "trend" and c["counted"] for c in claim["checks"]) for claim in failed)
-    why = (
-        f"{trends} of them because an order or a trend that the paper states did not come out here"
-        if trends
-        else "all of them for their numbers"
-    )
+    if trends == len(failed):
+        why = "an order or a trend that the paper states did not come out in any of them"
+    elif trends:
+        why = f"{trends} of them because an order or a trend that the paper states did not come out here"
+    else:
+        why = "all of them for their numbers"
     rest = f", {len(failed) - trends} for a number alone" if 0 < trends < len(failed) else ""
     return (
         f"{len(failed)} of {len(judged)} claims are not reproduced: {why}{rest}. One check "
