@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Red,
     )
     from bentpipe.registry import controllers, queues
+    from bentpipe.reports import report
     from bentpipe.result import Result
     from bentpipe.runs import Capture, run, run_many
     from bentpipe.scenario import Flow, Link, Scenario
@@ -78,6 +79,7 @@ _HOME = {
     "compare": "bentpipe.comparison",
     "controllers": "bentpipe.registry",
     "queues": "bentpipe.registry",
+    "report": "bentpipe.reports",
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
 }
@@ -120,6 +122,7 @@ __all__ = [
     "orbit",
     "plot",
     "queues",
+    "report",
     "run",
     "run_many",
     "stats",

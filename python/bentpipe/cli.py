@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.orbit.commands import app as orbit_app
+from bentpipe.reports.commands import report_verb
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
@@ -115,6 +116,7 @@ app.add_typer(plot_app, name="plot")
 app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
 app.command("weather")(weather_verb)
+app.command("report")(report_verb)
 app.add_typer(orbit_app, name="orbit")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]

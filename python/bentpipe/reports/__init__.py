@@ -1,0 +1,44 @@
+"""Reports: one page about the runs of a sweep or about stored results, to look around in and to hand on.
+
+bp.report("out/loss")                                # a sweep's dataset: writes out/loss.html
+bp.report(["out/cubic", "out/bbr"], "both.html")     # results of `bentpipe run --out`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["place_of", "report"]
+
+
+def report(places: str | Path | Sequence[str | Path], out: str | Path | None = None) -> Path:
+    """Writes one page about stored runs: what was run, tables, charts, what failed.
+
+    Args:
+        places: datasets of sweeps and directories of results; several are shown together.
+        out: the page; if None, it stands beside the directory and is named after it (`place_of`).
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        ScenarioError: a place is neither, or `out` is a file that Bentpipe did not write.
+        OSError: something cannot be read or written.
+    """
+    from bentpipe.pages import check_page
+    from bentpipe.reports.reading import read
+    from bentpipe.reports.writing import build
+
+    given = [Path(places)] if isinstance(places, str | Path) else [Path(place) for place in places]
+    target = place_of(given) if out is None else Path(out)
+    check_page(target)
+    return build(read(given)).write(target)
+
+
+def place_of(places: Sequence[Path]) -> Path:
+    """Where a report is written if nobody says where: beside its only directory, or `report.html`."""
+    if len(places) != 1:
+        return Path("report.html")
+    whole = places[0].resolve()
+    return whole.with_name(whole.name + ".html")

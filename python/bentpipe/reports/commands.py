@@ -1,0 +1,29 @@
+"""The verb `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe import terminal
+
+
+def report_verb(
+    places: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="A sweep's dataset, or directories that `run --out` wrote."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The page; otherwise it stands beside DIR and is named after it."),
+    ] = None,
+) -> None:
+    """Write one page about stored runs, to look around in and to hand on: tables, charts, what failed."""
+    from bentpipe.reports import place_of, report
+
+    target = place_of(places) if out is None else out
+    again = target.is_file()
+    written = report(places, target)
+    terminal.line(f"{'replaced' if again else 'written to'} {terminal.plain(str(written))}")

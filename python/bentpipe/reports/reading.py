@@ -1,0 +1,140 @@
+"""What a report is about: the tables of a sweep, or those of results put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bentpipe._core import ScenarioError
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The tables of runs, each row with the keys of its run, `run` and `seed` in front.
+
+    `about` is what the dataset says of itself, and `places` where it was read.
+    """
+
+    places: Sequence[Path]
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    traces: pl.DataFrame
+    failed: pl.DataFrame
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a run: those before `run`."""
+        columns = self.flows.columns if self.flows.width else self.failed.columns
+        return columns[: columns.index("run")] if "run" in columns else []
+
+
+def read(places: Sequence[Path]) -> Stored:
+    """Reads datasets of sweeps and directories of results.
+
+    Raises:
+        ScenarioError: a place is neither, or all are empty.
+        OSError: something cannot be read.
+    """
+    if not places:
+        raise ScenarioError("a report needs a directory: a sweep's, or one of `bentpipe run --out`")
+    found = [_read(place) for place in places]
+    if len(found) > 1:
+        found = [_named(one, place, places) for one, place in zip(found, places, strict=True)]
+    whole = found[0] if len(found) == 1 else _joined(found)
+    if not whole.flows.height and not whole.failed.height:
+        raise ScenarioError(f"{', '.join(map(str, places))}: there is no run yet")
+    return whole
+
+
+def _read(place: Path) -> Stored:
+    if (place / "sweep.json").is_file():
+        return _dataset(place)
+    if (place / "run.json").is_file():
+        return _result(place)
+    if not place.exists():
+        raise ScenarioError(f"{place}: there is no such directory")
+    raise ScenarioError(
+        f"{place} is no dataset of `bentpipe sweep --out` and no result of `bentpipe run --out`: "
+        "it has neither sweep.json nor run.json"
+    )
+
+
+def _dataset(place: Path) -> Stored:
+    tables = {name: _table(place / name) for name in ("flows", "links", "traces", "failed")}
+    try:
+        about = json.loads((place / "sweep.json").read_text(encoding="utf-8"))
+    except ValueError as wrong:
+        raise ScenarioError(f"{place / 'sweep.json'} is damaged: {wrong}") from None
+    return Stored([place], **tables, about=about)
+
+
+def _table(folder: Path) -> pl.DataFrame:
+    """All files of a table, in the order of the runs."""
+    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
+    if not files:
+        return pl.DataFrame()
+    whole = pl.concat([pl.read_parquet(file, glob=False) for file in files], how="vertical_relaxed")
+    return whole.sort("run", maintain_order=True) if "run" in whole.columns else whole
+
+
+def _result(place: Path) -> Stored:
+    from bentpipe.result import Result
+
+    result = Result.load(place)
+    seed = pl.lit(result.json["seed"], dtype=pl.UInt64).alias("seed")
+    number = pl.lit(0, dtype=pl.UInt64).alias("run")
+
+    def named(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.select(number, seed, pl.all()) if frame.width else frame
+
+    trace = (
+        result.trace.with_columns(pl.col("flow").cast(pl.String)) if result.trace.width else pl.DataFrame()
+    )
+    about = {"scenario": result.scenario, "warnings": result.json["warnings"]}
+    return Stored([place], named(result.flows), named(result.links), named(trace), pl.DataFrame(), about)
+
+
+def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
+    """The same with the directory as a key in front: its name if that tells it from the others."""
+    alike = sum(other.resolve().name == place.resolve().name for other in places) > 1
+    name = pl.lit(str(place) if alike else place.resolve().name).alias("directory")
+
+    def named(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.select(name, pl.all().exclude("directory")) if frame.height else pl.DataFrame()
+
+    return Stored(
+        one.places, named(one.flows), named(one.links), named(one.traces), named(one.failed), one.about
+    )
+
+
+def _joined(found: Sequence[Stored]) -> Stored:
+    """Several as one; their runs are numbered anew, and a key that one has not is empty there."""
+    numbered = []
+    first = 0
+    for one in found:
+        runs = [frame["run"].max() for frame in (one.flows, one.failed) if frame.height]
+        frames = [
+            frame.with_columns(pl.col("run") + first) if frame.height else frame
+            for frame in (one.flows, one.links, one.traces, one.failed)
+        ]
+        numbered.append(frames)
+        first += 1 + max((int(str(run)) for run in runs), default=-1)
+    keys = list(dict.fromkeys(key for one in found for key in one.keys))
+
+    def table(nth: int) -> pl.DataFrame:
+        frames = [frames[nth] for frames in numbered if frames[nth].height]
+        if not frames:
+            return pl.DataFrame()
+        whole = pl.concat(frames, how="diagonal_relaxed")
+        there = [key for key in keys if key in whole.columns]
+        return whole.select(*there, pl.all().exclude(there))
+
+    flows, links, traces, failed = (table(nth) for nth in range(4))
+    places = [place for one in found for place in one.places]
+    return Stored(places, flows, links, traces, failed, {"parts": [one.about for one in found]})
