@@ -363,8 +363,8 @@ def study_run(
     """
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
-    from bentpipe.studies.job import Interrupted, State
     from bentpipe.studies.study import StudyResult
+    from bentpipe.sweeps.engine import Interrupted, State
     from bentpipe.tables import show_claims, show_counts
 
     if quick and full:
@@ -429,7 +429,7 @@ def study_fit(
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
     from bentpipe.studies import fit
-    from bentpipe.studies.job import Interrupted
+    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.tables import show_fit
 
     known = studies.available()

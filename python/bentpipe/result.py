@@ -80,16 +80,12 @@ class Result:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on."""
-        rows = []
-        for flow in self.json["flows"]:
-            row = {key: value for key, value in flow.items() if key != "limited"}
-            rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
-        return _frame(rows, _FLOW_TYPES)
+        return flow_frame(self.json["flows"])
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per direction of each link."""
-        return _frame(self.json["links"], _LINK_TYPES)
+        return link_frame(self.json["links"])
 
     @cached_property
     def trace(self) -> pl.DataFrame:
@@ -250,6 +246,20 @@ def check_place(directory: str | Path) -> Path:
         raise _core.ScenarioError(f"{directory} exists and is not a result directory; choose another")
     try_place(target)
     return target
+
+
+def flow_frame(flows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Flows of the object of `bentpipe run --json`, of one run or of several, as `Result.flows` has them."""
+    rows = []
+    for flow in flows:
+        row = {key: value for key, value in flow.items() if key != "limited"}
+        rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
+    return _frame(rows, _FLOW_TYPES)
+
+
+def link_frame(links: list[dict[str, Any]]) -> pl.DataFrame:
+    """Links of that object, as `Result.links` has them."""
+    return _frame(links, _LINK_TYPES)
 
 
 def _nest(row: dict[str, Any]) -> dict[str, Any]:

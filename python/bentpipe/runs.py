@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,15 +82,17 @@ def run_many(
         ScenarioError: a scenario is not correct.
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
     """
-    texts = [scenario.to_json() for scenario in scenarios]
-    classes = [scenario.controllers() for scenario in scenarios]
-    native = [i for i, c in enumerate(classes) if not c]
-    raw: dict[int, _core.RawResult] = {}
-    if native:
-        raw.update(zip(native, _core.run_many([texts[i] for i in native], threads, progress), strict=True))
-    for i, found in enumerate(classes):
-        if found:
-            raw[i] = _core.run(texts[i], found, None)
-            if progress is not None:
-                progress(len(raw))
-    return [Result(raw[i]) for i in range(len(texts))]
+    from bentpipe.sweeps.case import Case
+    from bentpipe.sweeps.engine import work_off
+
+    cases = [Case({}, json.loads(s.to_json()), controllers=s.controllers()) for s in scenarios]
+    found: dict[int, Result] = {}
+    with closing(work_off(cases, range(len(cases)), workers=threads, keep_raw=True)) as runs:
+        for over in runs:
+            for ran in over:
+                if ran.raw is None:
+                    raise ran.failure or RuntimeError(ran.error)
+                found[ran.number] = Result(ran.raw)
+            if progress is not None and over:
+                progress(len(found))
+    return [found[i] for i in range(len(cases))]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from bentpipe.studies.job import State
     from bentpipe.studies.laboratory import Progress
+    from bentpipe.sweeps.engine import State
 
 T = TypeVar("T")
 

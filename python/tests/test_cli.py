@@ -180,8 +180,9 @@ def test_study_list(cli):
 @pytest.fixture
 def two_studies(monkeypatch):
     """Two studies that take no time, in place of the real ones; the calls are kept."""
-    from bentpipe.studies.job import Failure, Interrupted
+    from bentpipe.studies.job import Failure
     from bentpipe.studies.study import StudyResult
+    from bentpipe.sweeps.engine import Interrupted
 
     calls = []
     claim = {
