@@ -60,8 +60,8 @@ def groups(
     much can be in the first group, while one with a better mean that scatters little is in the second.
 
     When it is wrong: a difference that is certain may be too small to matter to anyone. With few seeds
-    and many algorithms, Holm's correction asks for large differences. Two runs that are alike in every
-    pair are told apart for certain: alike means that nothing was random.
+    and many algorithms, Holm's correction asks for large differences. Differences that are
+    alike in all runs are told apart for certain, even if other seeds would show that chance plays a part.
 
     Args:
         samples: for each name one value a seed; in the order of the same seeds if they are paired.
