@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import terminal
+from bentpipe.advice.commands import advise_verb
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
@@ -114,6 +115,7 @@ app.add_typer(plot_app, name="plot")
 app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
 app.command("weather")(weather_verb)
+app.command("advise")(advise_verb)
 app.add_typer(orbit_app, name="orbit")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]

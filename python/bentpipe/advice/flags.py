@@ -1,7 +1,7 @@
 """What makes an algorithm fast and reckless: it takes what it has from others, or from the link itself.
 
-Each threshold is a number of ours, chosen so that CUBIC, Reno and their like stay far below it. docs/advise.md
-gives the reasons.
+Each threshold is a number of ours, chosen so that CUBIC, Reno and their like stay far below it.
+docs/advise.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOSS_LEAST = 0.02
 HARM_MOST = 0.5
 """The most that a CUBIC flow may lose against what it has beside another CUBIC flow."""
 HARM_LEAST_SHARE = 0.05
-"""A rival that has less than this share of the link beside its own kind cannot use it, so nothing is taken."""
+"""A rival that has less than this share of the link beside its own kind cannot use it: nothing is taken."""
 QUEUE_TIMES = 2.0
 """A median queueing delay of so many times that of CUBIC is a standing queue ..."""
 QUEUE_LEAST_S = 0.05
@@ -58,7 +58,10 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool) -> lis
     waits, cubic_waits = one.mean("queue_p50_s"), cubic.mean("queue_p50_s")
     if waits >= QUEUE_LEAST_S and waits > QUEUE_TIMES * cubic_waits:
         found.append(
-            Flag("queue", f"half of its packets wait {1e3 * waits:.0f} ms or more, CUBIC's {1e3 * cubic_waits:.0f}")
+            Flag(
+                "queue",
+                f"half of its packets wait {1e3 * waits:.0f} ms or more, CUBIC's {1e3 * cubic_waits:.0f}",
+            )
         )
     return found
 

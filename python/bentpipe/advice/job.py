@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +75,8 @@ def advise(
         competing: flows beside them all the time, such as "3 cubic".
         goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
         shared: do flows of others use the link? If not, harm to them flags nothing.
-        cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters, "FILE.py:CLASS"
-            or `Controller` subclasses.
+        cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
+            "FILE.py:CLASS" or `Controller` subclasses.
         duration: simulated time of a run of the second stage; by default as `schedule.run_time` says.
         seed: the first seed.
         budget: how long it may take, about. The speed of this machine decides how many seeds that is.
@@ -184,7 +185,9 @@ class _Work:
         if not self.screened:
             raise Unanswered("no algorithm was run to the end yet; nothing is known")
         if self.interrupted:
-            self.made = Schedule(Stage(len(some), len(self.screened["cubic"].values["goodput_bps"]), stage.run_s), None)
+            self.made = Schedule(
+                Stage(len(some), len(self.screened["cubic"].values["goodput_bps"]), stage.run_s), None
+            )
             self.cut.append("It was interrupted while screening: the seeds that are done decide.")
             return
         now = time.monotonic()
@@ -202,7 +205,11 @@ class _Work:
         flagged = {
             name: found
             for name, one in together.items()
-            if (found := flags.flags(one, last if name in last else self.screened, shared=self.question.shared))
+            if (
+                found := flags.flags(
+                    one, last if name in last else self.screened, shared=self.question.shared
+                )
+            )
         }
         fine = {name: one for name, one in last.items() if name not in flagged}
         return Advice(
@@ -255,7 +262,9 @@ class _Work:
         self.finals = self._stage(f"the best {final.algorithms}", chosen, final)
         done = len(self.finals["cubic"].values["goodput_bps"]) if self.finals else 0
         if self.interrupted:
-            self.cut.append(f"It was interrupted: {done} of {final.seeds} seeds of the second stage are done.")
+            self.cut.append(
+                f"It was interrupted: {done} of {final.seeds} seeds of the second stage are done."
+            )
         if done:
             self.made = Schedule(self.made.screen, Stage(final.algorithms, done, final.run_s))
 
@@ -267,10 +276,10 @@ class _Work:
         try:
             for n in range(stage.seeds):
                 self.tell(what, n * each, stage.seeds * each)
+                ahead = n * each
                 measured = trials.run_seed(
-                    self.question, some, n, stage.run_s,
-                    lambda count, n=n: self.tell(what, n * each + count, stage.seeds * each),
-                )  # fmt: skip
+                    self.question, some, n, stage.run_s, partial(self._tell, what, ahead, stage.seeds * each)
+                )
                 for name, values in measured.items():
                     found[name].add(values)
                 done += 1
@@ -280,6 +289,10 @@ class _Work:
             return {}
         trials.harm(found)
         return found
+
+    def _tell(self, what: str, ahead: int, total: int, count: int) -> None:
+        """Some runs of a seed are done, and all of those before."""
+        self.tell(what, ahead + count, total)
 
     def _with_rivals(self, some: list[Candidate]) -> list[Candidate]:
         known = {one.id for one in some}

@@ -22,7 +22,7 @@ MODULES = {
     "illinois": "tcp_illinois",
     "bbr": "tcp_bbr",
 }
-"""By the id of an algorithm: "built in", or the name of its kernel module. What is not here, Linux has not."""
+"""By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others."""
 
 
 def module(cc: str) -> str | None:

@@ -136,7 +136,9 @@ class Question:
         if not self.handovers:
             for name, like in _FOR_HANDOVERS.items():
                 known.remove(name)
-                left.append(f"{find(name)['label']} is {like} on a path that never changes hands, as this one")
+                left.append(
+                    f"{find(name)['label']} is {like} on a path that never changes hands, as this one"
+                )
         ordered = [name for name in MODULES if name in known]
         return [_candidate(name) for name in ordered + [n for n in known if n not in MODULES]], left
 
@@ -189,7 +191,11 @@ class Question:
     ) -> Scenario:
         wanted = Record(f"{round(duration_s * 1e9 / _ROWS)} ns") if record else None
         return dataclasses.replace(
-            base, flows=[*flows, *base.flows], seed=self.seed + n, duration=f"{duration_s:.9g} s", record=wanted
+            base,
+            flows=[*flows, *base.flows],
+            seed=self.seed + n,
+            duration=f"{duration_s:.9g} s",
+            record=wanted,
         )
 
 

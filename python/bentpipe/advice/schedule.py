@@ -113,5 +113,7 @@ def _wall(stage: Stage, cost: float, workers: int) -> float:
 
 def _stage(algorithms: str, seeds: str, run: str) -> Stage:
     if int(algorithms) < 1 or not 1 <= int(seeds) <= 10_000:
-        raise _core.ScenarioError(f"plan: {algorithms}x{seeds}: at least one algorithm and one seed are needed")
+        raise _core.ScenarioError(
+            f"plan: {algorithms}x{seeds}: at least one algorithm and one seed are needed"
+        )
     return Stage(int(algorithms), int(seeds), seconds(run.replace("s", " s"), "plan"))

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from bentpipe import _core
 from bentpipe.units import digits, spaced
@@ -123,7 +124,7 @@ def _end(name: str, text: str, whole: str) -> tuple[float, str]:
     return value, units.get(found[2].lower(), "")
 
 
-def _refuse(name: str, text: str) -> None:
+def _refuse(name: str, text: str) -> NoReturn:
     example = _EXAMPLES[name]
     number, _, unit = example.partition(" ")
     other = f"{float(number) * 1.5:g} {unit}".rstrip() if unit else f"{float(number) * 10:.0e}"

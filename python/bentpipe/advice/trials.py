@@ -142,9 +142,7 @@ def _alone(question: Question, result: Result, floor: float) -> dict[str, float]
     sent = sum(f["sent_packets"] for f in flows)
     everyone = sum(f["sent_packets"] for f in result.json["flows"])
     crossed = question.crossed()
-    dropped = sum(
-        k["dropped_queue"] for k in result.json["links"] if (k["name"], k["direction"]) in crossed
-    )
+    dropped = sum(k["dropped_queue"] for k in result.json["links"] if (k["name"], k["direction"]) in crossed)
     trace = result.trace
     names = [f["name"] for f in flows]
     t, delivered = _delivered(trace, names)

@@ -102,7 +102,11 @@ class Advice:
             entry["flags"] = "; ".join(flag["text"] for flag in row["flags"])
             for name in BOUNDS:
                 value = row[name] or {}
-                entry |= {name: value.get("centre"), f"{name}_low": value.get("low"), f"{name}_high": value.get("high")}
+                entry |= {
+                    name: value.get("centre"),
+                    f"{name}_low": value.get("low"),
+                    f"{name}_high": value.get("high"),
+                }
             flat.append(entry)
         return pl.DataFrame(flat, infer_schema_length=None)
 
@@ -113,7 +117,10 @@ class Advice:
         runs and alike, or null if it was never measured.
         """
         ranked = [(rank, one) for rank, group in enumerate(self.groups, 1) for one in group]
-        reckless = [(None, one) for one in ranking.order({n: self.trials[n] for n in self.flagged}, self.question.goal)]
+        reckless = [
+            (None, one)
+            for one in ranking.order({n: self.trials[n] for n in self.flagged}, self.question.goal)
+        ]
         return [self._row(rank, one) for rank, one in [*ranked, *reckless]]
 
     def sentences(self) -> list[str]:
@@ -162,7 +169,9 @@ class Advice:
     def _close(self, one: str, best: str) -> bool:
         name, _ = ranking.QUANTITIES[self.question.goal]
         ours, theirs = self.trials[one].mean(name), self.trials[best].mean(name)
-        return abs(ours - theirs) <= max(KEEP * max(abs(ours), abs(theirs)), 1e-3 if name == "queue_p95_s" else 0)
+        return abs(ours - theirs) <= max(
+            KEEP * max(abs(ours), abs(theirs)), 1e-3 if name == "queue_p95_s" else 0
+        )
 
     def _row(self, rank: int | None, one: str) -> dict[str, Any]:
         trials = self.trials[one]

@@ -24,16 +24,13 @@ _NAMED = 3
 
 
 def amount(goal: str, values: list[float]) -> str:
-    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s"."""
+    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput in all"."""
     name, _ = ranking.QUANTITIES[goal]
-    scale, unit = (1e6, "Mbit/s") if name.endswith("_bps") else (1e-3, "ms") if goal == "delay" else (1.0, "s")
-    found = stats.interval([value / scale for value in values], least=0.0)
-    if math.isnan(found.low) or found.alike:
-        return f"{digits(found.centre)} {unit}"
-    half = (found.high - found.low) / 2
-    places = max(0, 1 - math.floor(math.log10(half))) if 0 < half < 10 else 0
-    places = min(places, 3)
-    return f"{found.centre:.{places}f} ± {half:.{places}f} {unit}"
+    scale, unit = (
+        (1e6, "Mbit/s") if name.endswith("_bps") else (1e-3, "ms") if goal == "delay" else (1.0, "s")
+    )
+    head, bracket, rest = stats.shown(stats.interval([v / scale for v in values], least=0.0)).partition(" (")
+    return f"{head} {unit} {GOAL_WORDS[goal]}{bracket}{rest}"
 
 
 def sentences(advice: Advice) -> list[str]:
@@ -42,19 +39,22 @@ def sentences(advice: Advice) -> list[str]:
     name, highest = ranking.QUANTITIES[goal]
     chosen = advice.recommended
     if chosen is None:
-        return ["Nothing can be recommended: each algorithm that was run takes its goodput from others or from the link."]
+        return ["Nothing can be recommended: each algorithm takes what it has from others or from the link."]
 
     def label(one: str) -> str:
         return advice.trials[one].candidate.label
 
     def got(one: str) -> str:
         values = advice.trials[one].of(name)
-        return f"{amount(goal, values)} {GOAL_WORDS[goal]}" if values else "no file was finished"
+        return amount(goal, values) if values else "no file was finished"
 
     said = []
     in_linux = advice.recommended_in_linux
     if chosen == "cubic":
-        said.append(f"Keep CUBIC, the default of Linux: {got(chosen)}, and nothing that shares the link does better.")
+        said.append(
+            f"Keep CUBIC, the default of Linux: {got(chosen)}, "
+            "and nothing that is fit to share a link does better."
+        )
     elif linux.module(chosen):
         how = linux.module(chosen)
         how = "built into Linux" if how == "built in" else f"Linux module {how}"
@@ -62,10 +62,14 @@ def sentences(advice: Advice) -> list[str]:
     else:
         said.append(f"{label(chosen)} is best, but Linux does not have it: {got(chosen)}.")
         if in_linux is not None:
-            said.append(f"Of those that Linux has use {label(in_linux)}: {got(in_linux)}; CUBIC has {got('cubic')}.")
+            said.append(
+                f"Of those that Linux has use {label(in_linux)}: {got(in_linux)}; CUBIC has {got('cubic')}."
+            )
     ties = [one for one in advice.groups[0] if one != chosen]
     if ties:
-        shown = ", ".join(map(label, ties[:_NAMED])) + (f" and {len(ties) - _NAMED} more" if len(ties) > _NAMED else "")
+        shown = ", ".join(map(label, ties[:_NAMED])) + (
+            f" and {len(ties) - _NAMED} more" if len(ties) > _NAMED else ""
+        )
         said.append(f"Tied with it: {shown}.")
     mean = advice.trials[chosen].mean(name)
     faster = [
@@ -93,11 +97,13 @@ def assumptions(question: Question, rtt_s: float) -> list[str]:
         kind = f"{one} {value}"
         said.append(
             f"Given: {kind}." if value.known
-            else f"Given as a range: {kind}. Each seed has another point of the range, the same for all algorithms."
+            else f"Given as a range: {kind}. Each seed has another point of it, the same for all algorithms."
         )  # fmt: skip
     for name, link in base.links.items():
         said += _unsaid(name, link)
-    said.append(f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from there.")
+    said.append(
+        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from there."
+    )
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:
         said.append("The scenario is played as it stands; its first flow takes each algorithm.")
