@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from bentpipe import stats
+from bentpipe import _core, stats
 from bentpipe.advice.question import RIVALS, Candidate, Question
-from bentpipe.result import Result
-from bentpipe.runs import run_many
+from bentpipe.sweeps.case import Case, Key
+from bentpipe.sweeps.engine import run_cases
+
+Floats = NDArray[np.float64]
 
 ROLES = ("alone", *RIVALS, "file")
 """What an algorithm is run for."""
 REACHED = 0.9
 """Start-up is over when goodput reaches this share of its mean over the second half of the run."""
+
+_FILE_S = 300.0
+"""A file that takes longer is not finished: its time is missing."""
 
 
 @dataclass
@@ -61,26 +68,27 @@ def run_seed(
 
     Returns, by the algorithm's id, what `Trials.add` takes.
     """
-    cases = list(product(candidates, ROLES))
-    scenarios = [_scenario(question, one, role, n, run_s) for one, role in cases]
-    results = _run(scenarios, progress)
-    by_case = {(one.id, role): result for (one, role), result in zip(cases, results, strict=True)}
+    roles = list(product(candidates, ROLES))
+    cases = [_case(question, one, role, n, run_s) for one, role in roles]
+    tell = None if progress is None else lambda state: progress(state.done)
+    runs = run_cases(cases, progress=tell)
+    assert runs.results is not None
+    results = {(one.id, role): result for (one, role), result in zip(roles, runs.results, strict=True)}
+    traces = {
+        roles[run][0].id: trace
+        for (run,), trace in (runs.traces.group_by(["run"]) if runs.traces.height else ())
+    }
     floor = min(
-        (flow["rtt_min_s"] for result in results for flow in result.json["flows"] if flow["rtt_min_s"]),
+        (flow["rtt_min_s"] for run in results.values() if run for flow in run["flows"] if flow["rtt_min_s"]),
         default=math.nan,
     )
     found = {}
     for one in candidates:
-        measured = _alone(question, by_case[one.id, "alone"], floor)
-        lower = []
-        for rival in RIVALS:
-            own, other = _pair(by_case[one.id, rival])
-            measured |= {f"beside_{rival}_bps": own, f"{rival}_bps": other}
-            lower.append(min(own, other))
-        measured["worse_bps"] = math.fsum(lower) / len(lower)
-        done = by_case[one.id, "file"].json["flows"][0]["completion_s"]
-        measured["file_s"] = math.nan if done is None else done
-        found[one.id] = measured
+        whole = [results[one.id, role] for role in ROLES]
+        if None in whole:
+            failed = runs.failed.filter(pl.col("algorithm") == one.id)["error"].to_list()
+            raise _core.ScenarioError(f"{one.label} failed: {failed[0] if failed else 'no reason given'}")
+        found[one.id] = _measured(question, results, one, traces.get(one.id), floor)
     return found
 
 
@@ -101,7 +109,7 @@ def harm(trials: dict[str, Trials]) -> None:
             ]
 
 
-def startup(t: np.ndarray[Any, Any], delivered: np.ndarray[Any, Any], rtt_s: float) -> float:
+def startup(t: Floats, delivered: Floats, rtt_s: float) -> float:
     """Seconds until goodput is as high as it will be: `REACHED` of its mean over the second half of the run.
 
     Goodput is averaged over two round trips, because acknowledgements come in bursts. NaN if it never is.
@@ -124,26 +132,51 @@ def startup(t: np.ndarray[Any, Any], delivered: np.ndarray[Any, Any], rtt_s: flo
     return float(ends[reached[0]]) if reached.size else math.nan
 
 
-def _scenario(question: Question, one: Candidate, role: str, n: int, run_s: float) -> Any:
-    if role == "alone":
-        return question.alone(one, n, run_s)
-    if role == "file":
-        return question.file(one, n, max(run_s, 300.0))
-    return question.beside(one, role, n, run_s)
+def _case(question: Question, one: Candidate, role: str, n: int, run_s: float) -> Case:
+    match role:
+        case "alone":
+            scenario = question.alone(one, n, run_s)
+        case "file":
+            scenario = question.file(one, n, max(run_s, _FILE_S))
+        case _:
+            scenario = question.beside(one, role, n, run_s)
+    keys: dict[str, Key] = {"algorithm": one.id, "role": role}
+    controllers: Any = scenario.controllers()
+    return Case(keys, scenario.to_dict(), keep_trace=role == "alone", controllers=controllers)
 
 
-def _run(scenarios: Sequence[Any], progress: Callable[[int], None] | None) -> list[Result]:
-    return run_many(scenarios, progress=progress)
+def _measured(
+    question: Question,
+    results: Mapping[tuple[str, str], dict[str, Any] | None],
+    one: Candidate,
+    trace: pl.DataFrame | None,
+    floor: float,
+) -> dict[str, float]:
+    """All quantities of one seed of one algorithm."""
+    runs = {role: result for role in ROLES if (result := results[one.id, role]) is not None}
+    found = _alone(question, runs["alone"], trace, floor)
+    lower = []
+    for rival in RIVALS:
+        own, other = _pair(runs[rival])
+        found |= {f"beside_{rival}_bps": own, f"{rival}_bps": other}
+        lower.append(min(own, other))
+    done = runs["file"]["flows"][0]["completion_s"]
+    return {
+        **found,
+        "worse_bps": math.fsum(lower) / len(lower),
+        "file_s": math.nan if done is None else done,
+    }
 
 
-def _alone(question: Question, result: Result, floor: float) -> dict[str, float]:
+def _alone(
+    question: Question, result: dict[str, Any], trace: pl.DataFrame | None, floor: float
+) -> dict[str, float]:
     count = 1 if question.whole else question.flows
-    flows = [f for f in result.json["flows"] if f["half"] != "first"][:count]
+    flows = [f for f in result["flows"] if f["half"] != "first"][:count]
     sent = sum(f["sent_packets"] for f in flows)
-    everyone = sum(f["sent_packets"] for f in result.json["flows"])
+    everyone = sum(f["sent_packets"] for f in result["flows"])
     crossed = question.crossed()
-    dropped = sum(k["dropped_queue"] for k in result.json["links"] if (k["name"], k["direction"]) in crossed)
-    trace = result.trace
+    dropped = sum(k["dropped_queue"] for k in result["links"] if (k["name"], k["direction"]) in crossed)
     names = [f["name"] for f in flows]
     t, delivered = _delivered(trace, names)
     queue = {
@@ -161,11 +194,9 @@ def _alone(question: Question, result: Result, floor: float) -> dict[str, float]
     }
 
 
-def _delivered(trace: Any, names: Sequence[str]) -> tuple[Any, Any]:
+def _delivered(trace: pl.DataFrame | None, names: Sequence[str]) -> tuple[Floats, Floats]:
     """Instants of a trace, and the bytes that these flows have delivered by then."""
-    import polars as pl
-
-    if trace.height == 0:
+    if trace is None or trace.height == 0:
         return np.empty(0), np.empty(0)
     together = (
         trace.filter(pl.col("flow").cast(pl.String).is_in(list(names)))
@@ -176,7 +207,7 @@ def _delivered(trace: Any, names: Sequence[str]) -> tuple[Any, Any]:
     return together["t_s"].to_numpy(), together["delivered_bytes"].to_numpy().astype(float)
 
 
-def _pair(result: Result) -> tuple[float, float]:
+def _pair(result: dict[str, Any]) -> tuple[float, float]:
     """Goodput of the flow that is asked about, and of its rival."""
-    by_name = {f["name"]: f["goodput_bps"] for f in result.json["flows"] if f["half"] != "first"}
+    by_name = {f["name"]: f["goodput_bps"] for f in result["flows"] if f["half"] != "first"}
     return by_name["asked"], by_name["rival"]

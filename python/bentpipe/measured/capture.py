@@ -121,7 +121,9 @@ def _fates(flow: Transfer, samples: Floats, floor: float) -> tuple[NDArray[np.bo
     return lost, queue
 
 
-def _loss(lost: NDArray[np.bool_], queue: Floats, longest: float, floor: float, path: Path) -> Estimate | None:
+def _loss(
+    lost: NDArray[np.bool_], queue: Floats, longest: float, floor: float, path: Path
+) -> Estimate | None:
     """Losses of segments that found a queue too short to drop them."""
     swelled = longest > max(_BUSY_S, _BUSY * floor)
     free = queue <= FULL * longest if swelled else np.ones(len(lost), dtype=bool)
@@ -130,7 +132,9 @@ def _loss(lost: NDArray[np.bool_], queue: Floats, longest: float, floor: float, 
     value, low, high = share(int(lost[free].sum()), int(free.sum()))
     how = f"{int(lost[free].sum())} of {int(free.sum())} segments sent again"
     how += " that found the queue at most 70 % full" if swelled else ""
-    return Estimate("loss", value, low, high, f"{how}, Wilson's interval", path, weight=3, bursts=bursts(lost[free]))
+    return Estimate(
+        "loss", value, low, high, f"{how}, Wilson's interval", path, weight=3, bursts=bursts(lost[free])
+    )
 
 
 def _buffer(
@@ -173,7 +177,9 @@ def _largest(path: Path, rows: list[list[str]]) -> Transfer:
             acked.append((float(row[0]), float(row[5]), sample, float(missing)))
             gap = missing
     if len(sent) < _LEAST_PACKETS or len(acked) < 3:
-        refuse(path, None, f"its largest connection has {len(sent)} data packets; {_LEAST_PACKETS} are needed")
+        refuse(
+            path, None, f"its largest connection has {len(sent)} data packets; {_LEAST_PACKETS} are needed"
+        )
     return Transfer(np.array(sent), np.array(acked), handshake)
 
 

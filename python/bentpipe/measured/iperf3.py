@@ -38,11 +38,15 @@ def estimates(path: Path) -> list[Estimate]:
     swell = max(most) - min(least) if least and most else 0.0
     filled = bool(least) and swell > _FILLED * min(least)
     high, middle, top = (float(np.percentile(rates, q)) * wire for q in (95, 50, 100))
-    how = f"95th percentile of {len(rates)} intervals, with headers; its range from their median to their most"
+    how = (
+        f"95th percentile of {len(rates)} intervals, with headers; its range from their median to their most"
+    )
     if not filled:
         how += "; nothing shows that the test filled the link"
     found = [
-        Estimate("rate_bps", high, min(middle, high), top, how, path, "" if filled else "least", 2 if filled else 1)
+        Estimate(
+            "rate_bps", high, min(middle, high), top, how, path, "" if filled else "least", 2 if filled else 1
+        )
     ]
     if least:
         how = "least round trip that the sender's kernel saw"

@@ -35,7 +35,9 @@ class Estimates:
         return best(self.all, name)
 
     def __str__(self) -> str:
-        return "\n".join(str(one) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes") if (one := self.of(name)))
+        return "\n".join(
+            str(one) for name in ("rate_bps", "rtt_s", "loss", "buffer_bytes") if (one := self.of(name))
+        )
 
     def spans(self, given: Mapping[str, Span]) -> dict[str, Span]:
         """The ranges for `bentpipe advise`, without what is given.
@@ -49,7 +51,12 @@ class Estimates:
             found["rate"] = _span("rate", rate, 1e6, "Mbit/s")
         if "rtt" not in given and (rtt := self.of("rtt_s")):
             found["rtt"] = _span("rtt", rtt, 1e-3, "ms")
-        if not {"per", "ber"} & set(given) and (loss := self.of("loss")) and loss.bursts is None and loss.high > 0:
+        if (
+            not {"per", "ber"} & set(given)
+            and (loss := self.of("loss"))
+            and loss.bursts is None
+            and loss.high > 0
+        ):
             found["per"] = Span("per", loss.low, loss.high, "")
         if "buffer" not in given and (buffer := self.of("buffer_bytes")):
             found["buffer"] = _span("buffer", buffer, 1e3, "kB")
@@ -83,7 +90,9 @@ class Estimates:
         for name, (key, example, how) in _ASK.items():
             if key not in given and self.of(name) is None:
                 files = ", ".join(dict.fromkeys(str(one.source) for one in self.all)) or "the files"
-                raise _core.ScenarioError(f"{files} do not tell the {key}; say {example}, or measure it ({how})")
+                raise _core.ScenarioError(
+                    f"{files} do not tell the {key}; say {example}, or measure it ({how})"
+                )
 
 
 def estimate(files: Sequence[str | Path]) -> Estimates:
@@ -143,7 +152,10 @@ def scenario_text(files: Sequence[str | Path]) -> str:
         f'delay = "{rtt.value / 2 * 1e3:.6g} ms"',
     ]
     if buffer is not None:
-        lines += [f"# {_comment(str(buffer))}", f'queue = {{ kind = "drop-tail", limit = "{buffer.value:.0f} bytes" }}']
+        lines += [
+            f"# {_comment(str(buffer))}",
+            f'queue = {{ kind = "drop-tail", limit = "{buffer.value:.0f} bytes" }}',
+        ]
     else:
         lines += [
             "# The files do not tell the buffer: one bandwidth-delay product, as for any link.",

@@ -28,7 +28,14 @@ def estimates(path: Path, sent: Sequence[Probe]) -> list[Estimate]:
     least = float(trips.min())
     almost = float(np.percentile(trips, _ALMOST))
     found = [
-        Estimate("rtt_s", least, least, almost, f"least of {trips.size} round trips, and their 5th percentile", path)
+        Estimate(
+            "rtt_s",
+            least,
+            least,
+            almost,
+            f"least of {trips.size} round trips, and their 5th percentile",
+            path,
+        )
     ]
     unseen = dark(sent, OUTAGE_S)
     outside = [probe for probe, is_dark in zip(sent, unseen, strict=True) if not is_dark]
