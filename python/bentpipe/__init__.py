@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bentpipe import analysis, orbit, plot, stats, studies, timeline, weather
     from bentpipe._core import ControllerError, ScenarioError
+    from bentpipe.advice import Advice, advise
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
     from bentpipe.models import (
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
+    "Advice": "bentpipe.advice",
+    "advise": "bentpipe.advice",
     "AckReport": "bentpipe.controller",
     "AckThinning": "bentpipe.models",
     "Arq": "bentpipe.models",
@@ -88,6 +91,7 @@ _MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weathe
 __all__ = [
     "AckReport",
     "AckThinning",
+    "Advice",
     "Arq",
     "BitError",
     "Bulk",
@@ -116,6 +120,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "advise",
     "analysis",
     "compare",
     "controllers",

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
+from bentpipe.advice.commands import advise_verb
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.reports.commands import report_verb
 from bentpipe.timeline import commands as timeline
@@ -117,6 +118,7 @@ app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
+app.command("advise")(advise_verb)
 app.add_typer(orbit_app, name="orbit")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]

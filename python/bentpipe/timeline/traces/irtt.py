@@ -28,6 +28,16 @@ def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = Non
         ScenarioError: it is no such JSON or a damaged one, no probe came back, or there is a gap.
         OSError: it cannot be read.
     """
+    return probes.frame(path, sent(path), outage_s, gap_s)
+
+
+def sent(path: Path) -> list[Probe]:
+    """Every probe, in the order of the file.
+
+    Raises:
+        ScenarioError: it is no such JSON, or a damaged one.
+        OSError: it cannot be read.
+    """
     content = path.read_bytes()
     if not content.strip():
         refuse(path, None, "the file is empty")
@@ -55,4 +65,4 @@ def read(path: Path, *, outage_s: float | None = None, gap_s: float | None = Non
         if rtt is not None and rtt < 0:
             refuse(path, None, f"round_trips[{place}]: the round-trip time is negative")
         found.append(Probe(None, sent, rtt))
-    return probes.frame(path, found, outage_s, gap_s)
+    return found

@@ -40,16 +40,26 @@ def read(
             tells of no interval.
         OSError: it cannot be read.
     """
+    return probes.frame(path, sent(path, interval_s=interval_s), outage_s, gap_s)
+
+
+def sent(path: Path, *, interval_s: float | None = None) -> list[Probe]:
+    """Every probe, in the order in which they were sent; see `read`.
+
+    Raises:
+        ScenarioError: there is no reply, or plain output without its summary tells of no interval.
+        OSError: it cannot be read.
+    """
     replies: dict[int, tuple[int, float | None, float]] = {}
-    sent = 0
+    last = 0
     spacing = interval_s
     before = 0
     for number, line in enumerate(text(path).splitlines(), 1):
         summary = _SUMMARY.search(line)
         if summary is not None:
-            sent = int(summary[1])
-            if spacing is None and sent > 1:
-                spacing = int(summary[2]) / 1000 / (sent - 1)
+            last = int(summary[1])
+            if spacing is None and last > 1:
+                spacing = int(summary[2]) / 1000 / (last - 1)
         reply = _REPLY.search(line)
         if reply is None or "DUP!" in line:
             continue
@@ -75,7 +85,7 @@ def read(
             path, None, 'the replies have no times and the summary is missing; say --interval "1 s", '
             "or measure with ping -D",
         )  # fmt: skip
-    return probes.frame(path, _all(replies, max(sent, before), spacing, stamped=stamped), outage_s, gap_s)
+    return _all(replies, max(last, before), spacing, stamped=stamped)
 
 
 def _all(

@@ -36,40 +36,40 @@ def frame(path: Path, probes: Sequence[Probe], outage_s: float | None, gap_s: fl
     longest = OUTAGE_S if outage_s is None else outage_s
     if all(probe.rtt_s is None for probe in probes):
         refuse(path, None, f"none of {len(probes)} probes came back" if probes else "it holds no probe")
-    dark = _dark(probes, longest)
-    outside = [probe for probe, is_dark in zip(probes, dark, strict=True) if not is_dark]
+    unseen = dark(probes, longest)
+    outside = [probe for probe, is_dark in zip(probes, unseen, strict=True) if not is_dark]
     lost = sum(probe.rtt_s is None for probe in outside)
     samples = Samples(path)
-    for probe, is_dark in zip(probes, dark, strict=True):
+    for probe, is_dark in zip(probes, unseen, strict=True):
         values: dict[str, float | bool | None] = {
             "delay_s": None if probe.rtt_s is None else probe.rtt_s / 2,
         }
         if lost:
             values["loss_rate"] = lost / len(outside)
-        if any(dark):
+        if any(unseen):
             values["up"] = not is_dark
         samples.add(probe.line, probe.sent_s, **values)
     found = samples.frame(gap_s)
     # A lost probe says nothing of the delay: a straight line leads over it.
     kept = pl.Series([probe.rtt_s is not None for probe in probes])
-    if any(dark):
+    if any(unseen):
         kept |= found["up"] != found["up"].shift(1, fill_value=True)
     kept[0] = True
     return found.filter(kept)
 
 
-def _dark(probes: Sequence[Probe], longest: float) -> list[bool]:
-    """For each probe, whether it was lost in an outage."""
-    dark = [False] * len(probes)
+def dark(probes: Sequence[Probe], longest: float) -> list[bool]:
+    """For each probe, whether it was lost in an outage: in a run of lost ones of more than `longest` seconds."""
+    found = [False] * len(probes)
     begin = None
     for place, probe in enumerate(probes):
         if probe.rtt_s is None:
             begin = place if begin is None else begin
             continue
         if begin is not None and probe.sent_s - probes[begin].sent_s > longest:
-            dark[begin:place] = [True] * (place - begin)
+            found[begin:place] = [True] * (place - begin)
         begin = None
     # Nobody knows how long a run lasts that ends with the trace; what is seen of it counts.
     if begin is not None and probes[-1].sent_s - probes[begin].sent_s > longest:
-        dark[begin:] = [True] * (len(probes) - begin)
-    return dark
+        found[begin:] = [True] * (len(probes) - begin)
+    return found

@@ -1,0 +1,137 @@
+"""The verb `bentpipe advise`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe import terminal
+
+Text = str | None
+
+
+def advise_verb(
+    link: Annotated[
+        Text, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links.")
+    ] = None,
+    scenario: Annotated[
+        Text,
+        typer.Option(
+            metavar="NAME|FILE", help="Instead: a whole scenario, whose first flow takes each algorithm."
+        ),
+    ] = None,
+    measured: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead: measurements of the link (iperf3, ping, irtt, pcap); may be repeated.",
+        ),
+    ] = None,
+    rate: Annotated[
+        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or "15 Mbit/s..25 Mbit/s".')
+    ] = None,
+    rtt: Annotated[
+        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550 ms..650 ms".')
+    ] = None,
+    per: Annotated[Text, typer.Option(metavar="P", help="Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
+    ber: Annotated[Text, typer.Option(metavar="P", help="Bit error rate.")] = None,
+    buffer: Annotated[
+        Text, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "0.5..2 bdp".')
+    ] = None,
+    timeline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rate, delay and losses of the link over time.")
+    ] = None,
+    flows: Annotated[int, typer.Option(metavar="N", min=1, help="Flows of the algorithm at once.")] = 1,
+    competing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N CC", help='Flows beside them all the time, "3 cubic"; may be repeated.'),
+    ] = None,
+    goal: Annotated[
+        str, typer.Option(metavar="GOAL", help='"throughput", "delay", "fair" or "completion".')
+    ] = "throughput",
+    not_shared: Annotated[
+        bool,
+        typer.Option("--not-shared", help="No flows of others use the link: harm to them flags nothing."),
+    ] = False,
+    cc: Annotated[
+        Text,
+        typer.Option(metavar="NAMES", help="Judge these only, with commas between; also my.py:MyClass."),
+    ] = None,
+    for_: Annotated[
+        Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run of the second stage.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 1,
+    budget: Annotated[
+        str, typer.Option(metavar="TIME", help="How long the answer may take, about.")
+    ] = "30 s",
+    thorough: Annotated[bool, typer.Option("--thorough", help="More and longer runs, no budget.")] = False,
+    plan: Annotated[
+        Text, typer.Option(metavar="PLAN", help="Repeat the plan of an earlier answer exactly.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write advice.html and advice.json there.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
+    from bentpipe.advice.job import Unanswered, advise
+    from bentpipe.cli import INTERRUPTED, Stopped, _write_and_show
+    from bentpipe.files import try_place
+
+    if out is not None:
+        try_place(out / "advice.json")  # before the runs, which may be long
+    names = [name.strip() for name in (cc or "").split(",") if name.strip()]
+    bar = _Bars()
+    try:
+        answer = advise(
+            link, scenario=scenario, measured=measured or (), rate=rate, rtt=rtt, per=per, ber=ber,
+            buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
+            shared=not not_shared, cc=names, duration=for_, seed=seed, budget=budget, thorough=thorough,
+            plan=plan, progress=bar,
+        )  # fmt: skip
+    except Unanswered as stop:
+        raise Stopped(str(stop)) from None
+    finally:
+        bar.close()
+
+    def show() -> None:
+        if json:
+            terminal.answer(answer.to_dict())
+        else:
+            from bentpipe.advice.show import show as show_advice
+
+            show_advice(answer)
+
+    _write_and_show(lambda: None if out is None else answer.write(out), show)
+    if out is not None and not json:
+        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}")
+    if answer.interrupted:
+        terminal.error("interrupted; the answer rests on the runs that were done")
+        raise typer.Exit(INTERRUPTED)
+
+
+class _Bars:
+    """A bar for each thing that is done; without a terminal, a line when it begins."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._bar: terminal.Bar | None = None
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """So many of all runs of this are done."""
+        if what != self._what:
+            self.close()
+            self._what, self._bar = what, terminal.Bar(what)
+            if not sys.stderr.isatty():
+                terminal.note(f"{what}: {total} runs" if total > 1 else what)
+        if self._bar is not None:
+            self._bar(done, max(total, 1))
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None

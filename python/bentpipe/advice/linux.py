@@ -1,0 +1,39 @@
+"""Which algorithms Linux has, and how to turn them on.
+
+Source: the kernel's net/ipv4/Kconfig (the TCP_CONG_* options, their names and defaults), and
+net/ipv4/Makefile (the names of the modules). Reno is part of net/ipv4/tcp_cong.c and always there. CUBIC is
+`default y`; of the rest, which are modules, a distribution builds those that it wants.
+"""
+
+from __future__ import annotations
+
+MODULES = {
+    "reno": "built in",
+    "cubic": "built in",
+    "bic": "tcp_bic",
+    "westwood-plus": "tcp_westwood",
+    "htcp": "tcp_htcp",
+    "highspeed": "tcp_highspeed",
+    "hybla": "tcp_hybla",
+    "vegas": "tcp_vegas",
+    "scalable": "tcp_scalable",
+    "veno": "tcp_veno",
+    "yeah": "tcp_yeah",
+    "illinois": "tcp_illinois",
+    "bbr": "tcp_bbr",
+}
+"""By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others."""
+
+
+def module(cc: str) -> str | None:
+    """How mainline Linux has the algorithm: "built in", a module's name, or None if it has not."""
+    return MODULES.get(cc)
+
+
+def sysctl(cc: str) -> str | None:
+    """The command that makes it the default of a machine; None if Linux does not have it."""
+    found = MODULES.get(cc)
+    if found is None:
+        return None
+    name = cc if found == "built in" else found.removeprefix("tcp_")
+    return f"sysctl -w net.ipv4.tcp_congestion_control={name}"

@@ -1,0 +1,210 @@
+"""What is asked: a link, what of it is unknown, who shares it, and what matters."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.advice.spans import Span, points
+from bentpipe.comparison import _base, _change, named_algorithm
+from bentpipe.models import Bulk, Record
+from bentpipe.registry import controllers, find, unknown
+from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
+
+GOALS = {
+    "throughput": "the most goodput of all flows together",
+    "delay": "the least queueing delay at no less than 80 % of the most goodput",
+    "fair": "the most goodput for the worse-off of two flows, one of them CUBIC or Reno",
+    "completion": "the shortest time for a file on an idle link",
+}
+"""What may matter most, and how it is measured."""
+FILE = "2 MB"
+"""The file whose completion time is measured."""
+RIVALS = ("cubic", "reno")
+"""Beside whom each algorithm is run."""
+_FOR_HANDOVERS = {"satcp": "CUBIC", "leocc": "BBR"}
+_JITTER = "1 s"
+"""Flows that start in one nanosecond march in step for ever; nobody's do."""
+_ROWS = 600
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An algorithm to judge: its id, its name for people, and what stands in `Flow.cc`."""
+
+    id: str
+    label: str
+    cc: Any
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        link: a scenario, its name or file, or a link; None if `spans` say all.
+        whole: play the scenario with all its flows; its first flow takes each algorithm.
+        spans: rate, rtt, buffer, per and ber, where given.
+        timeline: a file with the link over time.
+        flows: so many flows of the algorithm at once.
+        competing: flows of others beside them all the time, (algorithm, how many).
+        goal: one of `GOALS`.
+        shared: do flows of others use the link?
+        seed: of the first run.
+        notes: more assumptions to state, such as where estimates come from.
+    """
+
+    link: str | Path | Link | Scenario | None = None
+    whole: bool = False
+    spans: Mapping[str, Span] = field(default_factory=dict)
+    timeline: str | Path | None = None
+    flows: int = 1
+    competing: Sequence[tuple[str, int]] = ()
+    goal: str = "throughput"
+    shared: bool = True
+    seed: int = 1
+    notes: Sequence[str] = ()
+
+    def loaded(self) -> Question:
+        """The same, with the file of the link read: it is needed for every run.
+
+        Raises:
+            ScenarioError: there is no such scenario, or it is not correct.
+        """
+        if not isinstance(self.link, str | Path):
+            return self
+        return dataclasses.replace(self, link=Scenario.from_dict(read_table(find_file(self.link))))
+
+    def check(self) -> None:
+        """Makes sure that the question can be asked.
+
+        Raises:
+            ScenarioError: a value is wrong or missing.
+        """
+        if self.goal not in GOALS:
+            raise _core.ScenarioError(unknown("goal", self.goal, list(GOALS)))
+        if self.flows < 1:
+            raise _core.ScenarioError("flows: at least 1 is needed")
+        if self.link is None and not {"rate", "rtt"} <= set(self.spans):
+            raise _core.ScenarioError(
+                'say which link: --link geo, --scenario FILE, --rate "20 Mbit/s" with --rtt "600 ms", '
+                "or --measured FILE"
+            )
+        if self.link is None and self.timeline is not None:
+            raise _core.ScenarioError("timeline: name the link that it belongs to, e.g. --link leo")
+        if self.whole and (self.spans or self.timeline or self.flows != 1 or self.competing):
+            raise _core.ScenarioError(
+                "a scenario is played as it stands; rate, rtt, per, ber, buffer, timeline, flows and "
+                "competing belong to --link"
+            )
+        self.alone(Candidate("cubic", "CUBIC", "cubic"), 0, 1.0).check()
+
+    @property
+    def handovers(self) -> bool:
+        """May the path change hands?"""
+        base, _ = self.link_of(0)
+        return any(
+            link.timeline is not None or link.handover is not None or link.up is not None
+            for link in base.links.values()
+        )
+
+    def crossed(self) -> set[tuple[str, str]]:
+        """The directions that data of the algorithm's flows crosses, as ("sat", "forward")."""
+        _, model = self.link_of(0)
+        named = (name.partition("/") for name in model.path or ())
+        return {(link, direction or "forward") for link, _, direction in named}
+
+    def candidates(self, chosen: Sequence[Any]) -> tuple[list[Candidate], list[str]]:
+        """The algorithms to judge, those that Linux has first; and which were left out, and why.
+
+        Args:
+            chosen: names, "FILE.py:CLASS" or `Controller` subclasses; none for all that are registered.
+        """
+        if chosen:
+            asked = [_candidate(one) for one in chosen]
+            rivals = [_candidate(name) for name in RIVALS]
+            return asked + [one for one in rivals if one.id not in {a.id for a in asked}], []
+        from bentpipe.advice.linux import MODULES
+
+        known = [entry["id"] for entry in controllers()]
+        left: list[str] = []
+        if not self.handovers:
+            for name, like in _FOR_HANDOVERS.items():
+                known.remove(name)
+                left.append(
+                    f"{find(name)['label']} is {like} on a path that never changes hands, as this one"
+                )
+        ordered = [name for name in MODULES if name in known]
+        return [_candidate(name) for name in ordered + [n for n in known if n not in MODULES]], left
+
+    def alone(self, one: Candidate, n: int, duration_s: float) -> Scenario:
+        """Run `n` of the algorithm's flows on the link, beside the competing ones if there are any."""
+        base, model = self.link_of(n)
+        rivals = [
+            dataclasses.replace(model, cc=cc, count=count, name=f"competing-{i}", start_jitter=_JITTER)
+            for i, (cc, count) in enumerate(self.competing)
+        ]
+        flow = dataclasses.replace(model, cc=one.cc, name="asked")
+        if not self.whole:
+            flow.count = self.flows
+            if self.flows > 1 or rivals:
+                flow.start_jitter = model.start_jitter or _JITTER
+        return self._play(base, [flow, *rivals], n, duration_s, record=True)
+
+    def beside(self, one: Candidate, rival: str, n: int, duration_s: float) -> Scenario:
+        """Run `n` of one flow of the algorithm and one of the rival."""
+        base, model = self.link_of(n, others=False)
+        flows = [
+            dataclasses.replace(model, cc=cc, name=name, count=None, traffic=None, start_jitter=_JITTER)
+            for cc, name in ((one.cc, "asked"), (rival, "rival"))
+        ]
+        return self._play(base, flows, n, duration_s)
+
+    def file(self, one: Candidate, n: int, duration_s: float) -> Scenario:
+        """Run `n` of one file on an idle link."""
+        base, model = self.link_of(n, others=False)
+        flow = dataclasses.replace(model, cc=one.cc, name="asked", count=None, traffic=Bulk(FILE))
+        return self._play(base, [flow], n, duration_s)
+
+    def link_of(self, n: int, *, others: bool = True) -> tuple[Scenario, Flow]:
+        """The link of run `n`, and the flow that all others are modelled on."""
+        link = self.link if self.link is not None else Link(rate="1 Mbit/s", delay="1 ms")
+        base, model = _base(copy.deepcopy(link), whole=self.whole and others)
+        unknown_spans = [span for span in self.spans.values() if not span.known]
+        shares = dict(zip((s.name for s in unknown_spans), points(len(unknown_spans), n), strict=True))
+        values = {name: span.at(shares.get(name, 0.0)) for name, span in self.spans.items()}
+        if values or self.timeline is not None:
+            _change(
+                base, rate=values.get("rate"), rtt=values.get("rtt"), buffer=values.get("buffer"),
+                ber=float(values["ber"]) if "ber" in values else None,
+                per=float(values["per"]) if "per" in values else None, timeline=self.timeline,
+            )  # fmt: skip
+        return base, dataclasses.replace(model, stop=None)
+
+    def _play(
+        self, base: Scenario, flows: list[Flow], n: int, duration_s: float, *, record: bool = False
+    ) -> Scenario:
+        wanted = Record(f"{round(duration_s * 1e9 / _ROWS)} ns") if record else None
+        return dataclasses.replace(
+            base,
+            flows=[*flows, *base.flows],
+            seed=self.seed + n,
+            duration=f"{duration_s:.9g} s",
+            record=wanted,
+        )
+
+
+def _candidate(given: Any) -> Candidate:
+    cc = named_algorithm(given)
+    if isinstance(cc, type):
+        return Candidate(cc.__name__, cc.__name__, cc)
+    name = cc["name"] if isinstance(cc, dict) else cc
+    label = find(name)["label"]
+    if isinstance(cc, dict) and len(cc) > 1:
+        return Candidate(str(given), f"{label} {str(given).partition(' ')[2]}", cc)
+    return Candidate(name, label, cc)

@@ -1,0 +1,119 @@
+"""What is run, within a budget: how many algorithms, how many seeds of each, for how long."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bentpipe import _core
+from bentpipe.units import seconds
+
+LEAST_SEEDS = 5
+"""Seeds of the second stage below which intervals are too wide to be worth a stage of their own."""
+MOST_SEEDS = 20
+"""Seeds beyond which intervals shrink little: by a tenth for each further five."""
+BEST = 8
+"""Algorithms that go on to the second stage, if the budget allows it."""
+ROLES = 4
+"""Runs of an algorithm and seed: alone, beside CUBIC, beside Reno, one file."""
+_TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+)x(\d+)x([0-9.]+s))?")
+_SLOWER = 1.5
+"""What a run costs beside one of CUBIC, on average over all algorithms: some send more than they deliver."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """So many algorithms, runs of each, and simulated seconds of a run."""
+
+    algorithms: int
+    seeds: int
+    run_s: float
+
+    def __str__(self) -> str:
+        return f"{self.algorithms}x{self.seeds}x{self.run_s:g}s"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is run. The same schedule gives the same numbers, whatever the machine.
+
+    Attributes:
+        screen: the first stage, of the first algorithms in the order of `Question.candidates`.
+        final: the second, of those that were best; None if the budget has no room for it.
+    """
+
+    screen: Stage
+    final: Stage | None
+
+    def __str__(self) -> str:
+        return f"{self.screen}" + ("" if self.final is None else f"+{self.final}")
+
+
+def read(text: str) -> Schedule:
+    """The schedule that `str` wrote: "34x3x30s+8x20x60s".
+
+    Raises:
+        ScenarioError: it is none.
+    """
+    found = _TEXT.fullmatch(text.replace(" ", ""))
+    if found is None:
+        raise _core.ScenarioError(
+            f"plan: {text!r} is no plan; write ALGORITHMSxSEEDSxTIME of both stages, "
+            'for example "34x3x30s+8x20x60s"'
+        )
+    parts = [_stage(*found.group(1, 2, 3))]
+    parts += [_stage(*found.group(4, 5, 6))] if found[4] else []
+    return Schedule(parts[0], parts[1] if len(parts) > 1 else None)
+
+
+def thorough(algorithms: int, run_s: float) -> Schedule:
+    """Without a budget: runs of full length at once, then the best twelve, longer and with many seeds."""
+    return Schedule(Stage(algorithms, 5, run_s), Stage(12, 30, 2 * run_s))
+
+
+def run_time(rtt_s: float) -> float:
+    """How long a run lasts unless somebody says: a hundred round trips, from 60 to 180 s."""
+    return float(min(max(60, round(100 * rtt_s)), 180))
+
+
+def screening(algorithms: int, run_s: float, cost: float, budget_s: float, workers: int) -> Stage:
+    """The largest first stage that takes at most half of the budget.
+
+    Args:
+        algorithms: how many there are.
+        run_s: full simulated time of a run.
+        cost: seconds that one of CUBIC's runs takes a simulated second, as measured.
+        budget_s: seconds for all.
+        workers: runs at once.
+    """
+    for seeds, share in ((3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3)):
+        stage = Stage(algorithms, seeds, max(float(round(run_s * share)), 1.0))
+        if _wall(stage, _SLOWER * cost, workers) <= budget_s / 2:
+            return stage
+    stage = Stage(1, 1, max(float(round(run_s / 3)), 1.0))
+    fit = int(budget_s / 2 / _wall(stage, _SLOWER * cost, workers))
+    return Stage(min(max(fit, 2), algorithms), 1, stage.run_s)
+
+
+def finals(screen: Stage, run_s: float, took_s: float, left_s: float) -> Stage | None:
+    """The largest second stage for what is left of the budget, from what the first one took."""
+    each = took_s / (screen.algorithms * screen.seeds * screen.run_s)
+    for best in (BEST, 5, 3):
+        for length in (run_s, screen.run_s):
+            # CUBIC and Reno are run as well, wherever they came in.
+            seeds = int(0.9 * left_s / ((best + 2) * length * each)) if each > 0 else MOST_SEEDS
+            if seeds >= LEAST_SEEDS:
+                return Stage(best, min(seeds, MOST_SEEDS), length)
+    return None
+
+
+def _wall(stage: Stage, cost: float, workers: int) -> float:
+    return stage.algorithms * stage.seeds * stage.run_s * ROLES * cost / workers
+
+
+def _stage(algorithms: str, seeds: str, run: str) -> Stage:
+    if int(algorithms) < 1 or not 1 <= int(seeds) <= 10_000:
+        raise _core.ScenarioError(
+            f"plan: {algorithms}x{seeds}: at least one algorithm and one seed are needed"
+        )
+    return Stage(int(algorithms), int(seeds), seconds(run.replace("s", " s"), "plan"))

@@ -1,0 +1,14 @@
+"""What measurements say of a link: its rate, round-trip time, losses and buffer, each with a range.
+
+    found = bp.measured.estimate(["ping.log", "upload.pcapng"])
+    print(found)
+    text = bp.measured.scenario_text(["ping.log", "upload.pcapng"])
+
+iperf3, ping, irtt and captures of packets are read; which one a file is, its content says. docs/advise.md has
+the methods, and how far each is from a known truth.
+"""
+
+from bentpipe.measured.link import Estimates, estimate, scenario_text
+from bentpipe.measured.quantities import Estimate
+
+__all__ = ["Estimate", "Estimates", "estimate", "scenario_text"]

@@ -1,0 +1,200 @@
+"""What a capture of TCP connections says: pcap and pcapng, by tshark.
+
+tshark knows every kind of link layer and tunnel, IPv6, and files cut short, and is kept up. The packages for
+Python that read captures are not (dpkt: 2022), or take minutes for a large one (scapy).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bentpipe.measured.losses import bursts, share
+from bentpipe.measured.quantities import Estimate
+from bentpipe.timeline.traces.samples import refuse
+
+_FIELDS = (
+    "frame.time_epoch", "tcp.stream", "tcp.srcport", "tcp.seq", "tcp.len", "tcp.ack", "tcp.analysis.ack_rtt",
+    "tcp.analysis.initial_rtt", "ip.len", "ipv6.plen", "tcp.options.sack_le", "tcp.flags.syn",
+)  # fmt: skip
+_IPV6 = 40
+FULL = 0.7
+"""A queue whose delay is more than this share of the longest one may be dropping packets; below it, does not."""
+_BUSY_S, _BUSY = 0.002, 0.02
+"""A round trip this much above the least one has waited in a queue, so the transmitter was busy."""
+_LEAST_BIN_S = 0.05
+_LEAST_PACKETS = 200
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Transfer:
+    """One direction of one connection, by the packets of its capture.
+
+    Attributes:
+        sent: of each data segment, in order: time, first byte, length in bytes, length on the wire.
+        acked: of each acknowledgement: time, first byte not acknowledged, its RTT sample or NaN, and 1 if it
+            shows that something is missing. One that fills a gap has no sample: it waited for the repeat.
+        handshake_s: round trip of the handshake, NaN if it is not in the capture.
+    """
+
+    sent: Floats
+    acked: Floats
+    handshake_s: float
+
+
+def estimates(path: Path) -> list[Estimate]:
+    """Round-trip time, rate, loss with its bursts, and buffer, from the connection that carries most.
+
+    Raises:
+        ScenarioError: tshark is missing or refuses the file, or there is no connection with enough data.
+    """
+    flow = _largest(path, _read(path))
+    samples = flow.acked[~np.isnan(flow.acked[:, 2])]
+    trips = np.array([flow.handshake_s, *samples[:, 2]])
+    trips = trips[~np.isnan(trips)]
+    if not trips.size:
+        refuse(path, None, "no acknowledgement can be matched to its segment; capture both directions")
+    at_sender = len(samples) > 0 and (
+        np.isnan(flow.handshake_s) or float(samples[:, 2].min()) > flow.handshake_s / 2
+    )
+    if not at_sender:
+        if np.isnan(flow.handshake_s):
+            refuse(path, None, "it was made at the receiver and has no handshake; capture at the sender")
+        how = "the handshake; a capture at the sender tells more"
+        return [Estimate("rtt_s", flow.handshake_s, flow.handshake_s, flow.handshake_s, how, path)]
+    floor = float(trips.min())
+    found = [Estimate("rtt_s", floor, floor, floor, f"least of {len(samples)} acknowledgements", path)]
+    rate = _rate(flow, samples, floor, path)
+    lost, queue = _fates(flow, samples, floor)
+    longest = float(np.percentile(samples[:, 2], 99.9)) - floor
+    loss = _loss(lost, queue, longest, floor, path)
+    return found + [one for one in (rate, loss, _buffer(lost, queue, longest, rate, path)) if one is not None]
+
+
+def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
+    """How fast acknowledgements advance in bins in which a queue stood and nothing was missing."""
+    wire = float(flow.sent[:, 3].sum() / flow.sent[:, 2].sum())
+    width = max(floor, _LEAST_BIN_S)
+    acked = flow.acked
+    cells = np.floor((acked[:, 0] - acked[0, 0]) / width).astype(int)
+    busy, all_of_them = [], []
+    least = floor + max(_BUSY_S, _BUSY * floor)
+    for cell in np.unique(cells):
+        rows = acked[cells == cell]
+        if len(rows) < 3 or rows[-1, 0] == rows[0, 0]:
+            continue
+        rate = 8 * wire * (rows[-1, 1] - rows[0, 1]) / (rows[-1, 0] - rows[0, 0])
+        missing = rows[:, 3].any()
+        if not missing:
+            all_of_them.append(rate)
+        waits = rows[:, 2][~np.isnan(rows[:, 2])]
+        if not missing and waits.size and waits.min() > least:
+            busy.append(rate)
+    if len(busy) >= 3:
+        low, value, high = (float(np.percentile(busy, q)) for q in (5, 50, 95))
+        how = f"acknowledged bytes with headers, median of {len(busy)} round trips in which a queue stood"
+        return Estimate("rate_bps", value, low, high, how, path, weight=3)
+    if not all_of_them:
+        return None
+    value, high = (float(np.percentile(all_of_them, q)) for q in (95, 100))
+    how = "acknowledged bytes with headers, 95th percentile of round trips; no queue ever stood"
+    return Estimate("rate_bps", value, value, high, how, path, "least", 1)
+
+
+def _fates(flow: Transfer, samples: Floats, floor: float) -> tuple[NDArray[np.bool_], Floats]:
+    """Of each segment sent for the first time: was it sent again, and how long was the queue then?"""
+    ends = flow.sent[:, 1] + flow.sent[:, 2]
+    before = np.concatenate(([0.0], np.maximum.accumulate(ends)[:-1]))
+    first = flow.sent[:, 1] >= before
+    again = set(flow.sent[~first, 1])
+    lost = np.array([begin in again for begin in flow.sent[first, 1]])
+    sent_at = samples[:, 0] - samples[:, 2]
+    order = np.argsort(sent_at, kind="stable")
+    queue = np.interp(flow.sent[first, 0], sent_at[order], samples[order, 2]) - floor
+    return lost, queue
+
+
+def _loss(
+    lost: NDArray[np.bool_], queue: Floats, longest: float, floor: float, path: Path
+) -> Estimate | None:
+    """Losses of segments that found a queue too short to drop them."""
+    swelled = longest > max(_BUSY_S, _BUSY * floor)
+    free = queue <= FULL * longest if swelled else np.ones(len(lost), dtype=bool)
+    if int(free.sum()) < _LEAST_PACKETS:
+        return None
+    value, low, high = share(int(lost[free].sum()), int(free.sum()))
+    how = f"{int(lost[free].sum())} of {int(free.sum())} segments sent again"
+    how += " that found the queue at most 70 % full" if swelled else ""
+    return Estimate(
+        "loss", value, low, high, f"{how}, Wilson's interval", path, weight=3, bursts=bursts(lost[free])
+    )
+
+
+def _buffer(
+    lost: NDArray[np.bool_], queue: Floats, longest: float, rate: Estimate | None, path: Path
+) -> Estimate | None:
+    """The longest queue, in bytes at the rate; if nothing was lost there, it may hold more."""
+    if rate is None or rate.bound or longest <= _BUSY_S:
+        return None
+    overflowed = bool((lost & (queue > 0.9 * longest)).any())
+    how = "swell of the round trip (99.9th percentile) times the rate"
+    how += ", with losses when it was full" if overflowed else "; nothing was lost when it was longest"
+    value = longest * rate.value / 8
+    return Estimate(
+        "buffer_bytes", value, longest * rate.low / 8, longest * rate.high / 8, how, path,
+        "" if overflowed else "least", 2,
+    )  # fmt: skip
+
+
+def _largest(path: Path, rows: list[list[str]]) -> Transfer:
+    """The direction of a connection that carries the most data."""
+    sizes: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = row[1], row[2]
+        sizes[key] = sizes.get(key, 0) + int(row[4] or 0)
+    stream, port = max(sizes, key=lambda key: sizes[key], default=("", ""))
+    if not sizes or sizes[stream, port] == 0:
+        refuse(path, None, "it has no TCP connection that carries data")
+    sent, acked, handshake, gap = [], [], float("nan"), False
+    for row in rows:
+        if row[1] != stream:
+            continue
+        if row[7]:
+            handshake = float(row[7])
+        if row[2] == port and int(row[4] or 0):
+            wire = int(row[8].split(",")[0]) if row[8] else int(row[9].split(",")[0] or 0) + _IPV6
+            sent.append((float(row[0]), float(row[3]), float(row[4]), float(wire)))
+        elif row[2] != port and row[5] and row[11] not in ("1", "True"):
+            missing = bool(row[10])
+            sample = float(row[6]) if row[6] and not (missing or gap) else float("nan")
+            acked.append((float(row[0]), float(row[5]), sample, float(missing)))
+            gap = missing
+    if len(sent) < _LEAST_PACKETS or len(acked) < 3:
+        refuse(
+            path, None, f"its largest connection has {len(sent)} data packets; {_LEAST_PACKETS} are needed"
+        )
+    return Transfer(np.array(sent), np.array(acked), handshake)
+
+
+def _read(path: Path) -> list[list[str]]:
+    """The fields of every TCP packet."""
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        refuse(path, None, "captures are read by tshark, which is not installed (apt install tshark)")
+    command: list[Any] = [tshark, "-r", path, "-Y", "tcp", "-T", "fields", "-E", "separator=/t", "-o"]
+    command += ["tcp.relative_sequence_numbers:TRUE"]
+    for name in _FIELDS:
+        command += ["-e", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    if done.returncode != 0 and not rows:
+        last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        refuse(path, None, f"tshark cannot read it: {last[0]}")
+    return [row for row in rows if len(row) == len(_FIELDS) and row[3]]
