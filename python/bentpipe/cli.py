@@ -14,7 +14,9 @@ import typer
 from typer.core import TyperGroup
 
 from bentpipe import terminal
+from bentpipe.completion import algorithms_of, queues_of, scenarios_of, studies_of
 from bentpipe.orbit.commands import app as orbit_app
+from bentpipe.presets.commands import app as scenario_app
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
@@ -98,7 +100,6 @@ def _write_and_show(write: Callable[[], object], show: Callable[[], None]) -> No
 app = typer.Typer(
     cls=Verbs,
     help="A laboratory for TCP congestion control over satellite links.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -115,6 +116,7 @@ app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
 app.command("weather")(weather_verb)
 app.add_typer(orbit_app, name="orbit")
+app.add_typer(scenario_app, name="scenario")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -139,7 +141,12 @@ def _options(
 @app.command("run")
 def run_verb(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A scenario: a TOML file, or a shipped one's name.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A scenario: a TOML file, or a shipped one's name.",
+            autocompletion=scenarios_of,
+        ),
     ],
     set_: Annotated[
         list[str] | None,
@@ -151,7 +158,12 @@ def run_verb(
         int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
     ] = None,
     cc: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The algorithm of every TCP flow; or my.py:MyClass.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The algorithm of every TCP flow; or my.py:MyClass.",
+            autocompletion=algorithms_of,
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write run.json and Parquet tables there.")
@@ -237,17 +249,23 @@ def compare_verb(
         typer.Option(
             metavar="NAMES",
             help='Algorithms, with commas between; also my.py:MyClass, "vegas path_change=reset".',
+            autocompletion=algorithms_of,
         ),
     ],
     link: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links."),
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped scenario's name, or a TOML file: its links.",
+            autocompletion=scenarios_of,
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
             help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
+            autocompletion=scenarios_of,
         ),
     ] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
@@ -343,7 +361,10 @@ def study_list(json: Json = False) -> None:
 
 @study_app.command("run")
 def study_run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help='Studies, or "all".')],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", help='Studies, or "all".', autocompletion=studies_of),
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
     out: Annotated[
@@ -464,7 +485,9 @@ def cc_list(json: Json = False) -> None:
 
 
 @cc_app.command("show")
-def cc_show(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = False) -> None:
+def cc_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=algorithms_of)], json: Json = False
+) -> None:
     """One algorithm: what it is, where it comes from, its parameters."""
     from bentpipe.registry import find
 
@@ -492,7 +515,9 @@ def queue_list(json: Json = False) -> None:
 
 
 @queue_app.command("show")
-def queue_show(kind: Annotated[str, typer.Argument(metavar="KIND")], json: Json = False) -> None:
+def queue_show(
+    kind: Annotated[str, typer.Argument(metavar="KIND", autocompletion=queues_of)], json: Json = False
+) -> None:
     """One kind of queue: what it is, where it comes from, its keys."""
     from bentpipe.registry import find_queue
 
