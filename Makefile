@@ -86,6 +86,10 @@ docs-check: setup
 	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check
 
+site: setup .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	@echo "$(SITE)/index.html"
+
 leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
 	$(BIN)/python scripts/leo_md.py
 
@@ -151,6 +155,10 @@ system:
 
 .venv/.installed: pyproject.toml scripts/dependencies.py .venv/.made
 	$(BIN)/python scripts/dependencies.py | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	@touch $@
+
+.venv/.docs: pyproject.toml .venv/.made
+	$(BIN)/python scripts/dependencies.py docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	@touch $@
 
 .venv/.built: $(RUST) .venv/.installed
