@@ -72,6 +72,11 @@ class Result:
         flows = ", ".join(f"{f['name']} {f['goodput_bps'] / 1e6:.3f} Mbit/s" for f in self.json["flows"])
         return f"Result({self.json['simulated_s']:g} s, seed {self.json['seed']}: {flows})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything as plain data and frames, for pickle, joblib and multiprocessing."""
+        kept = ("scenario", "flows", "links", *_TRACES)
+        return {"json": self.json, "_raw": None, **{name: getattr(self, name) for name in kept}}
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario that was run, every default filled in."""
@@ -178,7 +183,7 @@ class Result:
             ScenarioError: `directory` is not a result directory, is damaged, or is of a later version.
         """
         source = Path(directory)
-        about = _read_about(source)
+        about = read_about(source)
         sums = about.pop("files")
         frames = {
             name: _read_frame(source / f"{name}.parquet", sums[f"{name}.parquet"])
@@ -197,7 +202,17 @@ class Result:
         return result
 
 
-def _read_about(source: Path) -> dict[str, Any]:
+def replaced(directory: Path) -> str | None:
+    """In words, the result that `Result.save` would replace there; None if there is none."""
+    try:
+        about = read_about(directory)
+    except _core.ScenarioError:
+        return None
+    title = about["scenario"].get("title")
+    return f"the result of {title!r}, seed {about['seed']}" if title else f"a result of seed {about['seed']}"
+
+
+def read_about(source: Path) -> dict[str, Any]:
     """What run.json says, checked; its "files" are the tables, each with its sum."""
     try:
         about = json.loads((source / "run.json").read_text(encoding="utf-8"))

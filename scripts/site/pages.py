@@ -1,7 +1,7 @@
 """What mkdocs needs beside docs/*.md: pages written from the code, and links that lead out of docs/.
 
-mkdocs calls `on_files` and `on_page_markdown`. The pages of docs/ are written for a code host. There README.md and the sources stand
-above them, and a list needs no empty line before it.
+mkdocs calls `on_files` and `on_page_markdown`. The pages of docs/ are written for a code host. There
+README.md stands above them with the sources, and a list needs no empty line before it.
 """
 
 from __future__ import annotations
@@ -114,9 +114,10 @@ def python() -> str:
     lines = [
         "# Python",
         "",
-        "`import bentpipe as bp`. All names of the first part are there as `bp.NAME`; those of a module as `bp.MODULE.NAME`.",
+        "`import bentpipe as bp`. All names of the first part are there as `bp.NAME`; those of a module as "
+        "`bp.MODULE.NAME`.",
         "",
-        "Wrong input raises `bp.ScenarioError`, whose message is one line that says what is wrong, where, and what would be "
+        "Wrong input raises `bp.ScenarioError`. Its message is one line: what is wrong, where, what would be "
         "right. `bp.ControllerError` is what an own controller did wrong during a run.",
         "",
     ]
@@ -153,8 +154,9 @@ def presets() -> str:
     lines = [
         "# Scenarios that come with the package",
         "",
-        "`bentpipe run NAME` runs one, `bentpipe scenario show NAME` prints it, and `bentpipe scenario new --from NAME --out my.toml` "
-        "makes one of your own of it. Every number has its source beside it; `ours` marks a choice without one.",
+        "`bentpipe run NAME` runs one, `bentpipe scenario show NAME` prints it, and `bentpipe scenario new "
+        "--from NAME --out my.toml` makes one of your own of it. Every number has its source beside it. A "
+        "choice without a source is called ours.",
         "",
         "| name | what |",
         "|---|---|",
@@ -189,5 +191,4 @@ def executed(notebook: Path) -> Iterator[tuple[str, str | bytes]]:
         f"{notebook.stem}.md",
         f"{text}\n\nThe notebook itself: `examples/{notebook.name}` in the sources.\n",
     )
-    for name, data in resources["outputs"].items():
-        yield name, data
+    yield from resources["outputs"].items()

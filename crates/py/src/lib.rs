@@ -100,6 +100,15 @@ fn load(path: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
     to_json(&scenario)
 }
 
+/// As `load`, from text, TOML or JSON; `name` is what messages call it. Files that it names are looked for from here.
+#[pyfunction]
+#[pyo3(signature = (text, name, overrides = Vec::new()))]
+fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = Scenario::from_toml(text, name, &overrides).map_err(wrong)?;
+    scenario.resolve().map_err(wrong)?;
+    to_json(&scenario)
+}
+
 /// Checks a scenario given as JSON; returns it with its defaults.
 #[pyfunction]
 fn check(scenario_json: &str) -> PyResult<String> {
@@ -367,6 +376,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
+    m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;

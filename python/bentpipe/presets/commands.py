@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import terminal
-from bentpipe.completion import algorithms_of, scenarios_of
+from bentpipe import completion, terminal
 
 app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
 
@@ -35,7 +34,7 @@ def list_verb(json: Json = False) -> None:
 @app.command("show")
 def show_verb(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A scenario.", autocompletion=scenarios_of)
+        str, typer.Argument(metavar="NAME|FILE", help="A scenario.", autocompletion=completion.scenarios)
     ],
 ) -> None:
     """Print one with its comments, which say where its numbers come from."""
@@ -55,7 +54,7 @@ def new_verb(
             "--from",
             metavar="NAME|FILE",
             help="Start from a shipped scenario.",
-            autocompletion=scenarios_of,
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
@@ -75,7 +74,7 @@ def new_verb(
         typer.Option(
             metavar="NAMES",
             help="Algorithms, with commas between: a flow for each.",
-            autocompletion=algorithms_of,
+            autocompletion=completion.algorithms,
         ),
     ] = None,
     measured: Annotated[

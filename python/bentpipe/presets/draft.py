@@ -7,11 +7,11 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bentpipe import _core
 from bentpipe.presets.shipped import text
 from bentpipe.registry import find
+from bentpipe.source import find_file
 from bentpipe.units import seconds, spaced
 
 TEMPLATE = """\
@@ -97,7 +97,7 @@ def draft(
         made = _new(given, buffer, flows, algorithms or ["cubic"])
     else:
         made = _changed(base, given, flows, algorithms)
-    _check(made)
+    _core.parse(made, "the new scenario", [])
     return made
 
 
@@ -182,8 +182,6 @@ def _set(content: str, section: str, key: str, value: str) -> str:
 
 def _anchored(content: str, base: str | Path) -> str:
     """`content` with absolute paths in place of those that are relative to the file it comes from."""
-    from bentpipe.scenario import find_file
-
     folder = find_file(base).resolve().parent
 
     def absolute(found: re.Match[str]) -> str:
@@ -191,11 +189,3 @@ def _anchored(content: str, base: str | Path) -> str:
 
     pattern = r'^((?!#)[^#\n]*\b(?:timeline|file|opportunities)\s*=\s*)("[^"\n]*")'
     return re.sub(pattern, absolute, content, flags=re.MULTILINE)
-
-
-def _check(content: str) -> None:
-    """Makes sure that the text is a correct scenario."""
-    from bentpipe.scenario import Scenario
-
-    table: dict[str, Any] = tomllib.loads(content)
-    Scenario.from_dict(table).check()

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-SCENARIOS = Path(__file__).parents[1] / "scenarios"
+from bentpipe.source import SCENARIOS, find_file
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,14 @@ class Preset:
     file: Path
 
 
-def names() -> list[str]:
-    """Their names, in alphabetical order."""
-    return sorted(file.stem for file in SCENARIOS.glob("*.toml"))
-
-
 def shipped() -> list[Preset]:
     """All of them, in alphabetical order."""
     found = []
-    for name in names():
-        file = SCENARIOS / f"{name}.toml"
+    for file in sorted(SCENARIOS.glob("*.toml")):
         content = file.read_text(encoding="utf-8")
         head = content.partition("\ntitle")[0].splitlines()
         about = " ".join(line.lstrip("# ") for line in head if line.startswith("#"))
-        found.append(Preset(name, tomllib.loads(content)["title"], about, file))
+        found.append(Preset(file.stem, tomllib.loads(content)["title"], about, file))
     return found
 
 
@@ -50,6 +44,4 @@ def text(name: str | Path) -> str:
         ScenarioError: there is neither.
         OSError: the file cannot be read.
     """
-    from bentpipe.scenario import find_file
-
     return find_file(name).read_text(encoding="utf-8")

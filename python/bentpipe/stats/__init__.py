@@ -1,0 +1,30 @@
+"""Statistics over runs: intervals, comparisons, fairness, when to stop, what to leave out.
+
+`interval` is a mean or a median with its confidence interval, `shown` the same in words. `paired`
+compares two algorithms on common random numbers, `effect_size` says how often one beats the other, and
+`groups` orders many. `enough` says when there are enough runs, `warm_up` where the steady part of a run
+begins. `mean` is the short form of a t interval, `jain` Jain's fairness index. docs/statistics.md says
+which interval is shown when, and how often each of them holds the truth.
+"""
+
+from bentpipe.stats.fairness import jain
+from bentpipe.stats.intervals import Interval, interval, paired, shown
+from bentpipe.stats.means import Mean, mean
+from bentpipe.stats.ranking import effect_size, groups
+from bentpipe.stats.steady import warm_up
+from bentpipe.stats.stopping import LEAST_RUNS, enough
+
+__all__ = [
+    "LEAST_RUNS",
+    "Interval",
+    "Mean",
+    "effect_size",
+    "enough",
+    "groups",
+    "interval",
+    "jain",
+    "mean",
+    "paired",
+    "shown",
+    "warm_up",
+]
