@@ -25,7 +25,12 @@ STUDY ?= all
 MODE ?= --full
 OUT ?= out/studies
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check leo reproducing validate bench instructions fuzz fuzz-tools clean system
+# Where `make dist` and `make site` write, and the interpreters with which a wheel is tried.
+DIST ?= out/dist
+SITE ?= out/site
+PYTHONS ?= $(BIN)/python
+
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench instructions fuzz fuzz-tools dist wheel clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -81,6 +86,10 @@ docs-check: setup
 	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check
 
+site: setup .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	@echo "$(SITE)/index.html"
+
 leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
 	$(BIN)/python scripts/leo_md.py
 
@@ -116,6 +125,19 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 
+# zig links against an older C library than this machine's, so that the wheel is true to its name.
+dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later); tried without Rust (docs/releasing.md)
+	rm -rf $(DIST)
+	$(BIN)/python -m pip install --quiet ziglang
+	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --sdist --zig \
+		--compatibility manylinux_2_28 --out $(DIST)
+	for python in $(PYTHONS); do scripts/smoke.sh $(DIST)/*.whl "$$python"; done
+
+wheel: setup ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
+	rm -rf out/wheel
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release --out out/wheel
+	scripts/smoke.sh out/wheel/*.whl $(BIN)/python
+
 clean: ## remove what was built, .venv and out included
 	rm -rf .venv out target $$(find python -name __pycache__ -o -name '_core*.so')
 
@@ -133,6 +155,10 @@ system:
 
 .venv/.installed: pyproject.toml scripts/dependencies.py .venv/.made
 	$(BIN)/python scripts/dependencies.py | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	@touch $@
+
+.venv/.docs: pyproject.toml .venv/.made
+	$(BIN)/python scripts/dependencies.py docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	@touch $@
 
 .venv/.built: $(RUST) .venv/.installed

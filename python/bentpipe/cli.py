@@ -18,6 +18,7 @@ from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.reports.commands import report_verb
+from bentpipe.presets.commands import app as scenario_app
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
@@ -120,6 +121,7 @@ app.command("weather")(weather_verb)
 app.command("report")(report_verb)
 app.command("advise")(advise_verb)
 app.add_typer(orbit_app, name="orbit")
+app.add_typer(scenario_app, name="scenario")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 

@@ -1,0 +1,111 @@
+"""The verbs `bentpipe scenario ...`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe import completion, terminal
+
+app = typer.Typer(help="Scenarios: those that come with the package, and new ones.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+@app.command("list")
+def list_verb(json: Json = False) -> None:
+    """Every scenario that comes with the package, one line each."""
+    from bentpipe.presets.shipped import shipped
+
+    known = shipped()
+    if json:
+        terminal.answer([{"name": p.name, "title": p.title, "about": p.about} for p in known])
+        return
+    shown = terminal.table("", ["<scenario", "~title"])
+    for preset in known:
+        shown.add_row(preset.name, preset.title)
+    terminal.console().print(shown)
+    terminal.line("bentpipe scenario show NAME prints one with the sources of its numbers.")
+
+
+@app.command("show")
+def show_verb(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="A scenario.", autocompletion=completion.scenarios)
+    ],
+) -> None:
+    """Print one with its comments, which say where its numbers come from."""
+    from bentpipe.presets.shipped import text
+
+    sys.stdout.write(text(name))
+
+
+@app.command("new")
+def new_verb(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="NAME|FILE",
+            help="Start from a shipped scenario.",
+            autocompletion=completion.scenarios,
+        ),
+    ] = None,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help='"10 Mbit/s"')] = None,
+    rtt: Annotated[
+        str | None, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms".')
+    ] = None,
+    ber: Annotated[float | None, typer.Option(metavar="P", help="Bit error rate.")] = None,
+    per: Annotated[
+        float | None, typer.Option("--per", "--loss", metavar="P", help="Packet error rate.")
+    ] = None,
+    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help='"1 bdp", "432 packets", "1 MB"')] = None,
+    flows: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Connections of each algorithm.")
+    ] = None,
+    cc: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Algorithms, with commas between: a flow for each.",
+            autocompletion=completion.algorithms,
+        ),
+    ] = None,
+    measured: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Estimate the link from iperf3, ping, irtt or a pcap. Repeatable."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a commented scenario: from the values that are given, from another one, or from measurements."""
+    from bentpipe import _core
+
+    if out is not None and out.exists() and not force:
+        raise _core.ScenarioError(f"{out} exists; --force replaces it")
+    if measured:
+        if any(value is not None for value in (base, rate, rtt, ber, per, buffer, flows, cc)):
+            raise _core.ScenarioError("--measured estimates the link and goes with --out and --force alone")
+        from bentpipe.measured import scenario_text
+
+        content = scenario_text(measured)
+    else:
+        from bentpipe.presets.draft import draft
+
+        names = None if cc is None else [name for name in cc.split(",") if name.strip()]
+        content = draft(
+            base=base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, flows=flows, cc=names
+        )  # fmt: skip
+    if out is None:
+        sys.stdout.write(content)
+        return
+    from bentpipe.files import replace
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    replace(out, lambda place: place.write_text(content, encoding="utf-8"))
+    terminal.line(f"written to {terminal.plain(str(out))}; run it: bentpipe run {terminal.plain(str(out))}")

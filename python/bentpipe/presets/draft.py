@@ -1,0 +1,191 @@
+"""The text of a new scenario, with comments that say what each key means and what else it may be."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from bentpipe import _core
+from bentpipe.presets.shipped import text
+from bentpipe.registry import find
+from bentpipe.source import find_file
+from bentpipe.units import seconds, spaced
+
+TEMPLATE = """\
+# A scenario for bentpipe. Every value has its unit; a key that is not known is refused.
+title = {title}
+duration = "120 s"
+# Each random source draws from its own stream of this seed. The same seed gives the same bits.
+seed = 1
+
+[link.sat]
+# {rate_source}
+rate = {rate}
+# One way, without queues: half of the round-trip time. {delay_source}
+delay = {delay}
+# What waits in front of the link. "1 bdp" is rate x round-trip time; "432 packets" or "1 MB" are sizes, too.
+# Other kinds than drop-tail: bentpipe queue list
+queue = {{ kind = "drop-tail", limit = {buffer} }}
+{loss}
+
+# The way back, where acknowledgements go. What is not given here is as above.
+[link.sat.reverse]
+# A satellite terminal often has a tenth of the forward rate:
+# rate = "1 Mbit/s"
+
+{flows}"""
+
+FLOW = """\
+[[flow]]
+# bentpipe cc list
+cc = {cc}
+path = ["sat"]
+# As many equal connections at once.
+count = {count}
+# Without a size it goes on until the end. A download:
+# traffic = {{ kind = "bulk", size = "2 MB" }}
+"""
+
+NO_LOSS = """\
+# No packet is lost on the way, as on a coded channel in clear sky. Others:
+# loss = { kind = "bit-error", rate = 1e-7 }
+# loss = { kind = "packet-error", rate = 1e-4 }
+# loss = { kind = "gilbert-elliott", p = 1e-5, r = 0.05, good_loss = 1e-7, bad_loss = 0.5 }"""
+
+
+def draft(
+    *,
+    base: str | Path | None = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+    ber: float | None = None,
+    per: float | None = None,
+    buffer: str | None = None,
+    flows: int | None = None,
+    cc: Sequence[str] | None = None,
+) -> str:
+    """A scenario as text, with comments. `bentpipe run` takes it as it is.
+
+    Args:
+        base: a scenario that comes with the package, or a file. Its text is kept but for what is given, and
+            files that it names get absolute paths. Without it a link `sat` with the values of `geo`.
+        rate: of the forward direction, "10 Mbit/s".
+        rtt: the round trip without queues, "600 ms"; half of it is the link's delay each way.
+        ber: bit error rate of the forward direction.
+        per: packet error rate of the forward direction.
+        buffer: of the queue, drop-tail: "1 bdp", "432 packets", "1 MB".
+        flows: how many connections of each algorithm.
+        cc: algorithms, a flow for each.
+
+    Raises:
+        ScenarioError: a value is wrong, or the base cannot be changed in this way; the message says which.
+    """
+    if ber is not None and per is not None:
+        raise _core.ScenarioError("--ber and --per say the same thing in two ways; give one of them")
+    delay = None if rtt is None else f"{seconds(rtt, '--rtt') / 2 * 1e3:.10g} ms"
+    algorithms = None if cc is None else [find(name.strip())["id"] for name in cc]
+    given: dict[str, str | None] = {
+        "rate": None if rate is None else _quoted(spaced(rate)),
+        "delay": None if delay is None else _quoted(delay),
+        "queue": None if buffer is None else f'{{ kind = "drop-tail", limit = {_quoted(spaced(buffer))} }}',
+        "loss": _loss(ber, per),
+    }
+    if base is None:
+        made = _new(given, buffer, flows, algorithms or ["cubic"])
+    else:
+        made = _changed(base, given, flows, algorithms)
+    _core.parse(made, "the new scenario", [])
+    return made
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _loss(ber: float | None, per: float | None) -> str | None:
+    if ber is not None:
+        return f'{{ kind = "bit-error", rate = {ber!r} }}'
+    return None if per is None else f'{{ kind = "packet-error", rate = {per!r} }}'
+
+
+def _new(given: dict[str, str | None], buffer: str | None, flows: int | None, cc: Sequence[str]) -> str:
+    geo = "Of the order of one carrier of a DVB-S2 transponder, as in the scenario geo."
+    between = (
+        "250 ms is a station between centre and edge of a GEO satellite's coverage (RFC 2488, section 2)."
+    )
+    loss = given["loss"]
+    rate = given["rate"] or _quoted("10 Mbit/s")
+    title = f"{' and '.join(cc)} over {json.loads(rate)}"
+    return TEMPLATE.format(
+        title=_quoted(title),
+        rate=rate,
+        rate_source="As given." if given["rate"] else geo,
+        delay=given["delay"] or '"250 ms"',
+        delay_source="As given." if given["delay"] else f"\n# {between}",
+        buffer=_quoted(spaced(buffer or "1 bdp")),
+        loss=NO_LOSS if loss is None else f"# Strikes packets of the forward direction alone.\nloss = {loss}",
+        flows="\n".join(FLOW.format(cc=_quoted(name), count=flows or 1) for name in cc),
+    )
+
+
+def _changed(
+    base: str | Path, given: dict[str, str | None], flows: int | None, cc: Sequence[str] | None
+) -> str:
+    """The text of `base` with other values of its only link and its only flow."""
+    content = _anchored(text(base), base)
+    table = tomllib.loads(content)
+    wanted = {key: value for key, value in given.items() if value is not None}
+    if wanted:
+        if len(table["link"]) != 1:
+            there = " and ".join(table["link"])
+            raise _core.ScenarioError(f"{base} has the links {there}; write a file and change it there")
+        name, link = next(iter(table["link"].items()))
+        for key, value in wanted.items():
+            moving = isinstance(link.get(key), list) or (key in ("rate", "delay") and "timeline" in link)
+            if moving or (key == "delay" and "satellite" in link):
+                raise _core.ScenarioError(
+                    f"{base}: link.{name}.{key} is not one value there; write a file and change it there"
+                )
+            content = _set(content, f"[link.{name}]", key, value)
+    if cc is not None or flows is not None:
+        if len(table.get("flow", [])) != 1:
+            raise _core.ScenarioError(f"{base} has several flows; write a file and change them there")
+        if flows is not None:
+            content = _set(content, "[[flow]]", "count", str(flows))
+        if cc is not None:
+            head, mark, flow = content.partition("[[flow]]")
+            content = head + "\n".join(_set(mark + flow, mark, "cc", _quoted(name)) for name in cc)
+    changed = [key for key, value in {**given, "flows": flows, "cc": cc}.items() if value is not None]
+    if changed:
+        title = f"{table['title']}; changed: {', '.join(changed)}"
+        content = re.sub(r"^title = .*$", lambda _: f"title = {_quoted(title)}", content, count=1, flags=re.M)
+    return content
+
+
+def _set(content: str, section: str, key: str, value: str) -> str:
+    """`content` with another value of a key of one line; a new line says what was there."""
+    lines = content.split("\n")
+    first = lines.index(section) + 1
+    heads = (i for i in range(first, len(lines)) if re.match(r"\[", lines[i]))
+    last = next(heads, len(lines))
+    for i in range(first, last):
+        if re.match(rf"{key}\s*=", lines[i]):
+            before = lines[i].partition("=")[2].strip()
+            lines[i] = f"# Instead of {before}:\n{key} = {value}" if before != value else lines[i]
+            return "\n".join(lines)
+    lines.insert(first, f"{key} = {value}")
+    return "\n".join(lines)
+
+
+def _anchored(content: str, base: str | Path) -> str:
+    """`content` with absolute paths in place of those that are relative to the file it comes from."""
+    folder = find_file(base).resolve().parent
+
+    def absolute(found: re.Match[str]) -> str:
+        return found[1] + _quoted(str(folder / json.loads(found[2])))
+
+    pattern = r'^((?!#)[^#\n]*\b(?:timeline|file|opportunities)\s*=\s*)("[^"\n]*")'
+    return re.sub(pattern, absolute, content, flags=re.MULTILINE)

@@ -1,0 +1,47 @@
+"""The scenarios that come with the package: their names, titles and texts."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from bentpipe.source import SCENARIOS, find_file
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One of them.
+
+    Attributes:
+        name: what `bentpipe run` takes.
+        title: its own title, one line.
+        about: the sentences at the head of its file.
+        file: the file.
+    """
+
+    name: str
+    title: str
+    about: str
+    file: Path
+
+
+def shipped() -> list[Preset]:
+    """All of them, in alphabetical order."""
+    found = []
+    for file in sorted(SCENARIOS.glob("*.toml")):
+        content = file.read_text(encoding="utf-8")
+        head = content.partition("\ntitle")[0].splitlines()
+        about = " ".join(line.lstrip("# ") for line in head if line.startswith("#"))
+        found.append(Preset(file.stem, tomllib.loads(content)["title"], about, file))
+    return found
+
+
+def text(name: str | Path) -> str:
+    """The text of the scenario with this name, or of a file, with its comments.
+
+    Raises:
+        ScenarioError: there is neither.
+        OSError: the file cannot be read.
+    """
+    return find_file(name).read_text(encoding="utf-8")

@@ -1,0 +1,64 @@
+"""Pages that teach are run as they stand: their files are written, and their commands are typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The blocks of code of a page: language and text."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "choose.md", "own-controller.md"])
+def test_the_commands_of_a_page_work_as_printed(page: str, tmp_path: Path) -> None:
+    """In an empty directory, one after the other; a block whose first line is `# NAME` is that file."""
+    environment = {**os.environ, "COLUMNS": "60", "PYTHONPATH": str(ROOT / "python")}
+    typed = 0
+    for language, text in blocks(page):
+        named = re.match(r"# ([\w.-]+)\n", text)
+        if language in ("toml", "python") and named:
+            (tmp_path / named[1]).write_text(text, encoding="utf-8")
+        for line in text.splitlines() if language == "sh" else []:
+            words = shlex.split(line)
+            assert words[0] == "bentpipe", line
+            command = [sys.executable, "-m", "bentpipe.cli", *words[1:]]
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+            typed += 1
+    assert typed > 2
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs Rust")
+def test_the_controller_in_rust_compiles(tmp_path: Path) -> None:
+    """As `own-controller.md` prints it, in a copy of the crate, with the two lines that it asks for."""
+    (code,) = [text for language, text in blocks("own-controller.md") if language == "rust"]
+    crate = shutil.copytree(ROOT / "crates" / "cc", tmp_path / "cc")
+    (crate / "src/algorithms/patient.rs").write_text(code, encoding="utf-8")
+    registry = crate / "src/algorithms/mod.rs"
+    text = registry.read_text(encoding="utf-8").replace("mod reno;", "mod patient;\nmod reno;")
+    registry.write_text(
+        text.replace("    reno::ENTRY,", "    patient::ENTRY,\n    reno::ENTRY,"), encoding="utf-8"
+    )
+    workspace = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    workspace = re.sub(r"members = \[.*\]", 'members = ["cc"]', workspace)
+    workspace = re.sub(r"^bentpipe-.*\n", "", workspace, flags=re.MULTILINE)
+    (tmp_path / "Cargo.toml").write_text(workspace, encoding="utf-8")
+    shutil.copy(ROOT / "Cargo.lock", tmp_path)
+    command = ["cargo", "check", "--quiet", "-p", "bentpipe-cc"]
+    environment = {**os.environ, "RUSTFLAGS": "-D warnings", "CARGO_TARGET_DIR": str(tmp_path / "target")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

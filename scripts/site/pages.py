@@ -1,0 +1,194 @@
+"""What mkdocs needs beside docs/*.md: pages written from the code, and links that lead out of docs/.
+
+mkdocs calls `on_files` and `on_page_markdown`. The pages of docs/ are written for a code host. There
+README.md stands above them with the sources, and a list needs no empty line before it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+"""Pages above docs/, and what they are called on the site."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that are not in docs/."""
+    from mkdocs.structure.files import File
+
+    def add(name: str, content: str | bytes) -> None:
+        files.append(File.generated(config, name, content=content))
+
+    for name, target in COPIED.items():
+        add(target, lowered((ROOT / name).read_text(encoding="utf-8")))
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        add(f"{name}.txt", (ROOT / name).read_text(encoding="utf-8"))
+    for name in ("iframe-worker.js", "site.css"):
+        add(f"assets/{name}", (Path(__file__).parent / name).read_text(encoding="utf-8"))
+    add("cli.md", command_line())
+    add("python.md", python())
+    add("presets.md", presets())
+    for notebook in sorted((ROOT / "examples").glob("*.ipynb")):
+        for name, content in executed(notebook):
+            add(f"notebooks/{name}", content)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Makes a page of a code host one of the site."""
+    return spaced(inside(markdown))
+
+
+def lowered(text: str) -> str:
+    """A page that stood above docs/, for a place inside it."""
+    text = re.sub(r"\]\(docs/", "](", text)
+    text = re.sub(r"\]\(scenarios/?\)", "](presets.md)", text)
+    text = re.sub(r"\]\((LICENSE-\w+)\)", r"](\1.txt)", text)
+    text = re.sub(r"\]\(examples/([\w-]+)\.ipynb\)", r"](notebooks/\1.md)", text)
+    for name, target in COPIED.items():
+        text = text.replace(f"]({name}", f"]({target}")
+    return text
+
+
+def inside(text: str) -> str:
+    """Links of a page in docs/ that lead out of it: to a page of the site, or the name of the source."""
+    for name, target in COPIED.items():
+        text = text.replace(f"](../{name}", f"]({target}")
+    text = re.sub(r"\]\(\.\./examples/([\w-]+)\.ipynb\)", r"](notebooks/\1.md)", text)
+    text = re.sub(r"\]\(\.\./scenarios/?\)", "](presets.md)", text)
+    text = re.sub(r"\[([^\]]*)\]\(validation/?\)", r"\1", text)  # the folder itself
+    return re.sub(r"\[([^\]]*)\]\(\.\./((?:crates|scenarios|scripts|python)/[^)]*)\)", r"\1 (`\2`)", text)
+
+
+def spaced(text: str) -> str:
+    """The text with an empty line before each list, outside of code."""
+    lines: list[str] = []
+    fence = None
+    for line in text.split("\n"):
+        mark = re.match(r" {0,3}(```+|~~~+)", line)
+        if mark and fence is None:
+            fence = mark[1]
+        elif mark and fence is not None and line.strip().startswith(fence):
+            fence = None
+        item = re.match(r"(?:[-*]|\d+\.) ", line)
+        before = lines[-1] if lines else ""
+        if fence is None and item and before.strip() and not re.match(r"(?:[-*]|\d+\.) |\s", before):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def command_line() -> str:
+    """Every verb and option, as typer tells them."""
+    command = [sys.executable, "-m", "typer", "bentpipe.cli", "utils", "docs", "--name", "bentpipe"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    return told.replace("# `bentpipe`", "# Command line", 1).replace("\n## `bentpipe ", "\n## `")
+
+
+def python() -> str:
+    """The public names of the package, by the module that defines them."""
+    import bentpipe
+
+    homes: dict[str, list[str]] = {}
+    modules = []
+    for name in bentpipe.__all__:
+        home = bentpipe._HOME.get(name)
+        if home == "bentpipe._core":
+            continue  # exceptions of the extension, of which the page tells at its head
+        if home is not None:
+            homes.setdefault(home, []).append(name)
+        elif name in bentpipe._MODULES:
+            modules.append(name)
+    lines = [
+        "# Python",
+        "",
+        "`import bentpipe as bp`. All names of the first part are there as `bp.NAME`; those of a module as "
+        "`bp.MODULE.NAME`.",
+        "",
+        "Wrong input raises `bp.ScenarioError`. Its message is one line: what is wrong, where, what would be "
+        "right. `bp.ControllerError` is what an own controller did wrong during a run.",
+        "",
+    ]
+    order = ["bentpipe.scenario", "bentpipe.runs", "bentpipe.result", "bentpipe.comparison"]
+    for home in sorted(homes, key=lambda h: (order.index(h) if h in order else len(order), h)):
+        lines += [f"## {home.removeprefix('bentpipe.')}", ""]
+        for name in homes[home]:
+            lines += [f"::: {home}.{name}", ""]
+    for name in modules:
+        lines += [f"## bp.{name}", "", f"::: bentpipe.{name}", *options(name), ""]
+    return "\n".join(lines)
+
+
+def options(module: str) -> Iterator[str]:
+    """What mkdocstrings shows of a module: what it offers to others, wherever it is defined."""
+    import importlib
+
+    found = importlib.import_module(f"bentpipe.{module}")
+    names = getattr(found, "__all__", None) or [
+        name
+        for name, value in vars(found).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == found.__name__
+    ]
+    yield "    options:"
+    yield "      show_root_heading: false"
+    yield "      show_root_toc_entry: false"
+    yield f"      members: [{', '.join(sorted(names))}]"
+
+
+def presets() -> str:
+    """The scenarios that come with the package, each with its text."""
+    from bentpipe.presets.shipped import shipped
+
+    lines = [
+        "# Scenarios that come with the package",
+        "",
+        "`bentpipe run NAME` runs one, `bentpipe scenario show NAME` prints it, and `bentpipe scenario new "
+        "--from NAME --out my.toml` makes one of your own of it. Every number has its source beside it. A "
+        "choice without a source is called ours.",
+        "",
+        "| name | what |",
+        "|---|---|",
+        *(f"| [{p.name}](#{p.name}) | {p.title} |" for p in shipped()),
+        "",
+    ]
+    for preset in shipped():
+        text = preset.file.read_text(encoding="utf-8")
+        lines += [f"## {preset.name}", "", "```toml", text.rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def executed(notebook: Path) -> Iterator[tuple[str, str | bytes]]:
+    """A notebook that has just been run, as a page and its pictures.
+
+    Raises:
+        CellExecutionError: a cell failed.
+    """
+    import nbformat
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbconvert import MarkdownExporter
+
+    content: Any = nbformat.read(notebook, as_version=4)
+    where = {"metadata": {"path": str(notebook.parent)}}
+    with tempfile.TemporaryDirectory() as folder:  # for sockets: nothing listens on the network
+        kernel = AsyncKernelManager(transport="ipc", connection_file=f"{folder}/kernel.json")
+        NotebookClient(content, km=kernel, timeout=120, resources=where).execute()
+    exporter = MarkdownExporter()
+    text, resources = exporter.from_notebook_node(content, {"output_files_dir": f"{notebook.stem}_files"})
+    yield (
+        f"{notebook.stem}.md",
+        f"{text}\n\nThe notebook itself: `examples/{notebook.name}` in the sources.\n",
+    )
+    yield from resources["outputs"].items()
