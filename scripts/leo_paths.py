@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe.scenario import read_table
 from bentpipe.units import seconds
 
 SCENARIO = Path(__file__).resolve().parent.parent / "scenarios" / "leo-handover.toml"
@@ -100,7 +99,7 @@ class MovingPath:
 
 def shipped(name: str = "leo-handover", loss: float = 0.0) -> MovingPath:
     """The scenario leo-handover, also with random losses."""
-    (link,) = bp.Scenario.from_dict(read_table(SCENARIO)).links.values()
+    (link,) = bp.Scenario.load(SCENARIO).links.values()
     dark = seconds(link.handover["outage"], "outage")
     rows = []
     for (at, rate), (_, delay) in zip(link.rate, link.delay, strict=True):

@@ -9,16 +9,17 @@ __all__ = [
     "ControllerError",
     "RawResult",
     "ScenarioError",
+    "Threads",
     "check",
     "controllers",
     "load",
     "orbit_path",
     "orbit_shells",
     "orbit_snapshot",
+    "parse",
     "queues",
     "random_scenario",
     "run",
-    "run_many",
     "schema",
     "version",
 ]
@@ -50,10 +51,31 @@ class RawResult:
     @property
     def event_names(self) -> list[str]: ...
 
+@final
+class Threads:
+    """Threads that run scenarios, which they also read and check; 0: one a core."""
+
+    def __new__(cls, threads: int = 0) -> Threads: ...
+    @property
+    def threads(self) -> int: ...
+    def start(self, number: int, scenario_json: str) -> None:
+        """Gives a scenario to the next free thread; `number` is what its result is called by."""
+
+    def finished(self, timeout_s: float) -> list[tuple[int, RawResult | Exception]]:
+        """Waits for a result, or as long as that, and gives all that there are."""
+
+    def stop(self) -> None:
+        """Ends the runs in hand, forgets those that wait, and waits for the threads."""
+
 def version() -> str: ...
 def controllers() -> str: ...
 def queues() -> str: ...
-def load(path: str, overrides: list[tuple[str, str]] = ...) -> str: ...
+def load(path: str, overrides: list[tuple[str, str]] = ..., sweep: bool = False) -> str:
+    """Reads and checks a TOML file; returns the scenario as JSON.
+
+    If it is the file of a sweep, the keys that say what is varied (`vary`, `seeds`) are left out.
+    """
+def parse(text: str, name: str, overrides: list[tuple[str, str]] = ...) -> str: ...
 def check(scenario_json: str) -> str: ...
 def schema() -> str: ...
 def random_scenario(data: bytes, losses: str) -> str:
@@ -68,9 +90,6 @@ def run(
     progress: Callable[[float], Any] | None = None,
     capture: tuple[str, str, bool] | None = None,
 ) -> RawResult: ...
-def run_many(
-    scenarios: list[str], threads: int = 0, progress: Callable[[int], Any] | None = None
-) -> list[RawResult]: ...
 def orbit_shells() -> str:
     """The shells that have a name, as a JSON list of objects.
 

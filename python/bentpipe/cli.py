@@ -6,19 +6,21 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.timeline import commands as timeline
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
+    from bentpipe.result import Result
     from bentpipe.scenario import Scenario
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -98,7 +100,6 @@ def _write_and_show(write: Callable[[], object], show: Callable[[], None]) -> No
 app = typer.Typer(
     cls=Verbs,
     help="A laboratory for TCP congestion control over satellite links.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -139,7 +140,12 @@ def _options(
 @app.command("run")
 def run_verb(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A scenario: a TOML file, or a shipped one's name.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            autocompletion=completion.scenarios,
+            help="A scenario: a TOML or JSON file, a shipped one's name, what --out wrote, or - for stdin.",
+        ),
     ],
     set_: Annotated[
         list[str] | None,
@@ -151,13 +157,21 @@ def run_verb(
         int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
     ] = None,
     cc: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The algorithm of every TCP flow; or my.py:MyClass.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completion.algorithms,
+            help="The algorithm of every TCP flow; or my.py:MyClass.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write run.json and Parquet tables there.")
     ] = None,
     pcap: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the packets there, for Wireshark and its like; - for standard output."
+        ),
     ] = None,
     pcap_at: Annotated[
         str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
@@ -169,22 +183,40 @@ def run_verb(
 ) -> None:
     """Simulate one scenario and say what each flow got, and what held it back."""
     from bentpipe import _core
-    from bentpipe.result import check_place
+    from bentpipe.result import check_place, replaced
     from bentpipe.runs import Capture, run
+    from bentpipe.source import STDIN
 
     if pcap is None and (pcap_at != "sender" or pcap_whole):
         raise _core.ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
-    capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
+    piped = str(pcap) == STDIN
+    if piped and json:
+        raise _core.ScenarioError("--pcap - and --json would both write to standard output; give one a file")
     scenario = _scenario(file, set_ or [], cc)
+    old = None
     if out is not None:
-        if pcap is not None and pcap.resolve().is_relative_to(out.resolve()):
+        if pcap is not None and not piped and pcap.resolve().is_relative_to(out.resolve()):
             raise _core.ScenarioError(
                 f"--pcap {pcap} lies in --out {out}, which holds a result and nothing else; "
                 f"write it beside that, for example --pcap {out}.pcapng"
             )
         check_place(out)  # before the run, which may be long
-    with terminal.Bar(scenario.title or file) as bar:
-        result = run(scenario, seed, pcap=capture, progress=bar)
+        old = replaced(out)
+    with ExitStack() as held:
+        if piped:
+            pcap = Path(held.enter_context(TemporaryDirectory())) / "packets.pcapng"
+        capture = None if pcap is None else Capture(pcap, pcap_at, pcap_whole)
+        with terminal.Bar(scenario.title or file) as bar:
+            result = run(scenario, seed, pcap=capture, progress=bar)
+        if piped and pcap is not None:
+            terminal.copy(pcap)
+            pcap = None
+            held.enter_context(redirect_stdout(sys.stderr))  # what is said does not mix with the packets
+        _show_run(result, out, pcap, old, json=json)
+
+
+def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | None, *, json: bool) -> None:
+    """Writes a result and shows it; says where everything is, and which result was there before."""
 
     def show() -> None:
         terminal.warn(result.json["warnings"])
@@ -196,19 +228,22 @@ def run_verb(
             show_run(result)
 
     _write_and_show(lambda: None if out is None else result.save(out), show)
-    for written in (out, pcap):
-        if written is not None and not json:
-            terminal.line(f"written to {terminal.plain(str(written))}")
+    if json:
+        return
+    if out is not None:
+        before = "" if old is None else f", in place of {terminal.named(old)}"
+        terminal.line(f"written to {terminal.plain(str(out))}{before}")
+    if pcap is not None:
+        terminal.line(f"written to {terminal.plain(str(pcap))}")
 
 
 def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
-    import json
-
     from bentpipe import _core
-    from bentpipe.controller import load_controller
-    from bentpipe.registry import find
-    from bentpipe.scenario import Scenario, find_file, tcp_flows
+    from bentpipe.comparison import named_algorithm
+    from bentpipe.models import Cbr
+    from bentpipe.scenario import Scenario
+    from bentpipe.source import Source
 
     pairs = []
     for text in overrides:
@@ -216,17 +251,12 @@ def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
         if not (key.strip() and equals):
             raise _core.ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
         pairs.append((key.strip(), value.strip()))
-    path = find_file(file)
-    if cc is None:
-        return Scenario.from_json(_core.load(str(path), pairs))
-    controller = load_controller(cc) if ":" in cc else None
-    name = f"python:{controller.__name__}" if controller is not None else find(cc)["id"]
-    flows = tcp_flows(path)
-    pairs += [(f"flow.{i}.cc", json.dumps(name)) for i in flows]
-    scenario = Scenario.from_json(_core.load(str(path), pairs))
-    if controller is not None:
-        for i in flows:
-            scenario.flows[i].cc = controller
+    scenario = Scenario.from_dict(Source(file).load(pairs))
+    if cc is not None:
+        algorithm = named_algorithm(cc)
+        for flow in scenario.flows:
+            if not isinstance(flow.traffic, Cbr):
+                flow.cc = algorithm
     return scenario
 
 
@@ -236,17 +266,24 @@ def compare_verb(
         str,
         typer.Option(
             metavar="NAMES",
-            help='Algorithms, with commas between; also my.py:MyClass, "vegas path_change=reset".',
+            autocompletion=completion.algorithms,
+            help="Algorithms, with commas between; also my.py:MyClass, "
+            '"vegas alpha=2", \'{ name = "simd", beta = 0.0625 }\'.',
         ),
     ],
     link: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links."),
+        typer.Option(
+            metavar="NAME|FILE",
+            autocompletion=completion.scenarios,
+            help="A shipped scenario's name, or a TOML file: its links.",
+        ),
     ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
+            autocompletion=completion.scenarios,
             help="Instead of --link: the whole scenario, whose first flow takes each algorithm in turn.",
         ),
     ] = None,
@@ -280,9 +317,8 @@ def compare_verb(
 ) -> None:
     """Run algorithms on the same link, each alone, and say who was faster and why the others were not."""
     from bentpipe import _core
-    from bentpipe.comparison import compare_rows
+    from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
     from bentpipe.files import TABLES, check_figure, check_kind, try_place
-    from bentpipe.result import Result
 
     if out is not None:
         if out.suffix not in (".parquet", ".csv"):
@@ -292,25 +328,26 @@ def compare_verb(
     if figure is not None:
         check_figure("--figure", figure)
         try_place(figure)
-    names = [name.strip() for name in cc.split(",") if name.strip()]
     where = link if link is not None else scenario
     if where is None or (link is not None and scenario is not None):
         raise _core.ScenarioError("give one of --link and --scenario, e.g. --link geo")
     traced: dict[str, Result] | None = None if figure is None else {}
-    with terminal.Bar(f"comparing on {where}") as bar:
-        rows = compare_rows(
-            where, names, whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer,
-            timeline=timeline, flows=flows, duration=for_, seeds=seeds, seed=seed, threads=threads,
-            progress=bar, traced=traced,
-        )  # fmt: skip
+    try:
+        with terminal.RunsBar(f"comparing on {where}") as bar:
+            found = run_comparison(
+                where, algorithms(cc), whole=link is None, rate=rate, rtt=rtt, ber=ber, per=per,
+                buffer=buffer, timeline=timeline, flows=flows, duration=for_, seeds=seeds, seed=seed,
+                threads=threads, progress=bar.at, traced=traced,
+            )  # fmt: skip
+    except ComparisonStopped as stop:
+        found = stop.found
 
     def write() -> None:
-        from bentpipe.comparison import to_frame
         from bentpipe.files import replace_frame
 
-        if out is not None:
-            replace_frame(out, to_frame(rows))
-        if figure is not None and traced is not None:
+        if out is not None and found.rows and not found.stopped:
+            replace_frame(out, found.frame())
+        if figure is not None and traced:
             from bentpipe import plot
 
             plot.save(plot.over_path(traced), figure)
@@ -318,12 +355,21 @@ def compare_verb(
     def show() -> None:
         from bentpipe.tables import show_comparison
 
+        terminal.warn(found.warnings)
         if json:
-            terminal.answer({"schema": 1, "link": where, "seeds": seeds, "seed": seed, "rows": rows})
+            about = {"schema": 1, "link": where, "seeds": seeds, "seed": seed}
+            terminal.answer({**about, "rows": found.rows, "failed": found.failed, "stopped": found.stopped})
         else:
-            show_comparison(rows, where)
+            show_comparison(found, where)
 
     _write_and_show(write, show)
+    for label, error in found.failed.items():
+        terminal.error(f"{label}: {error}")
+    if found.stopped:
+        kept = sum(row["runs"] for row in found.rows)
+        raise Stopped(f"the answer has the {kept} runs that were done, and no file was written")
+    if found.failed:
+        raise typer.Exit(FAILED)
 
 
 @study_app.command("list")
@@ -343,7 +389,10 @@ def study_list(json: Json = False) -> None:
 
 @study_app.command("run")
 def study_run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help='Studies, or "all".')],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", autocompletion=completion.studies, help='Studies, or "all".'),
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
     full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
     out: Annotated[
@@ -363,8 +412,8 @@ def study_run(
     """
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
-    from bentpipe.studies.job import Interrupted, State
     from bentpipe.studies.study import StudyResult
+    from bentpipe.sweeps.engine import Interrupted, State
     from bentpipe.tables import show_claims, show_counts
 
     if quick and full:
@@ -379,7 +428,7 @@ def study_run(
     page = None
     damaged: list[Path] = []
     try:
-        with terminal.StudiesBar() as bar:
+        with terminal.RunsBar() as bar:
 
             def tell(state: State) -> None:
                 damaged[:] = state.damaged
@@ -429,7 +478,7 @@ def study_fit(
     from bentpipe import _core, studies
     from bentpipe.registry import unknown
     from bentpipe.studies import fit
-    from bentpipe.studies.job import Interrupted
+    from bentpipe.sweeps.engine import Interrupted
     from bentpipe.tables import show_fit
 
     known = studies.available()
@@ -464,7 +513,10 @@ def cc_list(json: Json = False) -> None:
 
 
 @cc_app.command("show")
-def cc_show(name: Annotated[str, typer.Argument(metavar="NAME")], json: Json = False) -> None:
+def cc_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.algorithms)],
+    json: Json = False,
+) -> None:
     """One algorithm: what it is, where it comes from, its parameters."""
     from bentpipe.registry import find
 
@@ -492,7 +544,10 @@ def queue_list(json: Json = False) -> None:
 
 
 @queue_app.command("show")
-def queue_show(kind: Annotated[str, typer.Argument(metavar="KIND")], json: Json = False) -> None:
+def queue_show(
+    kind: Annotated[str, typer.Argument(metavar="KIND", autocompletion=completion.kinds_of_queue)],
+    json: Json = False,
+) -> None:
     """One kind of queue: what it is, where it comes from, its keys."""
     from bentpipe.registry import find_queue
 

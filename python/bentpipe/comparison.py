@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,60 @@ from bentpipe.models import BitError, Cbr, Model, PacketError, Record
 from bentpipe.registry import find
 from bentpipe.result import LIMITS, Result
 from bentpipe.runs import run_many
-from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
+from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.engine import Interrupted, State, run_cases
 from bentpipe.units import seconds, spaced
 
+SEEDS = 5
+"""Runs of each algorithm unless the caller says otherwise."""
 MOST_RUNS = 1_000_000
 """Runs of one comparison; all scenarios are in memory at once."""
 ROWS = 1000
 """Rows of a traced run: more than a figure has columns of pixels for each of its lines."""
+LOSSY = 0.05
+"""Share of lost packets beyond which an algorithm is marked. The value is our choice: one packet in twenty
+is sent in vain."""
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+@dataclass
+class Comparison:
+    """What came out of a comparison.
+
+    Attributes:
+        rows: one for each algorithm of which a run is finished, as `compare` has them.
+        warnings: what the simulator said of the runs, each line once.
+        failed: for each algorithm with runs that failed, its label and the error of the first.
+        stopped: whether the user stopped it before all runs were done.
+    """
+
+    rows: list[dict[str, Any]]
+    warnings: list[str]
+    failed: dict[str, str]
+    stopped: bool = False
+
+    def frame(self) -> pl.DataFrame:
+        """The rows as the frame that `compare` returns."""
+        import polars as pl
+
+        ends = ("goodput_low_bps", "goodput_high_bps", "completion_s", "completed")
+        types: dict[str, Any] = {"group": pl.Int64, **dict.fromkeys(ends, pl.Float64)}
+        return pl.DataFrame(self.rows, infer_schema_length=None, schema_overrides=types)
+
+
+class ComparisonStopped(Interrupted):
+    """The user stopped a comparison.
+
+    Attributes:
+        found: what is finished, a `Comparison`.
+    """
+
+    def __init__(self, message: str, found: Comparison) -> None:
+        super().__init__(message)
+        self.found = found
 
 
 def compare(
@@ -40,15 +85,15 @@ def compare(
     timeline: str | Path | None = None,
     flows: int = 1,
     duration: str | None = None,
-    seeds: int = 1,
+    seeds: int = SEEDS,
     seed: int = 1,
     threads: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
-    """Runs each algorithm alone on the same link and gives one row for each, the fastest first.
+    """Runs each algorithm alone on the same link and gives one row for each, the fastest group first.
 
     Args:
-        link: a link, a scenario that comes with the package ("geo"), or a TOML file. Of a scenario, its links
+        link: a link, a scenario that comes with the package ("geo"), or a file. Of a scenario, its links
             and its unresponsive traffic are kept, and its first other flow is the model for the flows that
             are compared.
         cc: names of algorithms, also with parameters ("vegas path_change=reset"), "FILE.py:CLASS",
@@ -70,30 +115,31 @@ def compare(
         progress: called with the number of runs done and the number of all runs.
 
     Returns:
-        A frame with the columns label, cc, flows, runs; goodput_bps (of all flows together) with the
-        half-width of its 95 % confidence interval goodput_ci95_bps (null for one run); utilisation of the
-        busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over flows and runs); loss (lost of
-        sent data packets), retransmitted (of sent); timeouts (per run); jain (fairness between the flows);
-        and limited_cwnd .. limited_timeout, the shares of time that each limit held the flows back.
+        A frame with the columns label, cc, flows, runs; group, 1 for the fastest and all that cannot be told
+        from it at 95 % confidence (`bentpipe.stats.groups`), null for one run; goodput_bps (of all flows
+        together) with the ends of its 95 % confidence interval, goodput_low_bps and goodput_high_bps (null
+        for one run); utilisation of the busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over
+        flows and runs); loss (lost of sent data packets), lossy (whether that exceeds `LOSSY`),
+        retransmitted (of sent); timeouts (per run); jain (fairness between the flows); completion_s, the
+        mean time of transfers of a size that were completed, and completed, their share (null if the flows
+        have no size); and limited_cwnd and so on, the shares of time that each limit held the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
+        ControllerError: a controller written in Python failed.
+        ComparisonStopped: the user stopped it; what is finished is in it.
     """
-    rows = compare_rows(
+    found = run_comparison(
         link, cc, whole=whole, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline,
-        flows=flows, duration=duration, seeds=seeds, seed=seed, threads=threads, progress=progress,
+        flows=flows, duration=duration, seeds=seeds, seed=seed, threads=threads,
+        progress=None if progress is None else lambda state: progress(state.done, state.total),
     )  # fmt: skip
-    return to_frame(rows)
+    for label, error in found.failed.items():
+        raise _core.ControllerError(f"{label}: {error}")
+    return found.frame()
 
 
-def to_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """The frame that `compare` returns, from the rows of `compare_rows`."""
-    import polars as pl
-
-    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"goodput_ci95_bps": pl.Float64})
-
-
-def compare_rows(
+def run_comparison(
     link: str | Path | Link | Scenario,
     cc: Sequence[Any],
     *,
@@ -106,25 +152,24 @@ def compare_rows(
     timeline: str | Path | None = None,
     flows: int = 1,
     duration: str | None = None,
-    seeds: int = 1,
+    seeds: int = SEEDS,
     seed: int = 1,
     threads: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[State], None] | None = None,
     traced: dict[str, Result] | None = None,
-) -> list[dict[str, Any]]:
-    """`compare` as a list of dicts, for callers that need no frame.
+) -> Comparison:
+    """`compare`, with what else there is to say; a controller that fails does not stop the others.
 
     If `traced` is given, the first run of each algorithm is put there under its label. Its flows and links
     are recorded `ROWS` times over the run, for `bentpipe.plot.over_path`.
     """
     if isinstance(cc, str):
-        cc = [cc]
+        cc = algorithms(cc)
     for value, what in ((flows, "flows"), (seeds, "seeds"), (len(cc), "cc")):
         if value < 1:
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seeds * len(cc) > MOST_RUNS:
         raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
-    algorithms = [named_algorithm(a) for a in cc]
     base, model = _base(link, whole=whole)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
     changed = [name for name, value in given.items() if value is not None]
@@ -137,24 +182,97 @@ def compare_rows(
         _change(base, rate=rate, rtt=rtt, ber=ber, per=per, buffer=buffer, timeline=timeline)
     if duration is not None:
         base.duration = spaced(duration)
-    others = base.flows
-    record = None if traced is None else Record(f"{seconds(base.duration, 'duration') / ROWS} s", links=True)
-    scenarios = []
-    for algorithm, n in itertools.product(algorithms, range(seeds)):
-        flow = dataclasses.replace(model, cc=algorithm, count=flows, name="compared")
-        recorded = record if n == 0 else None
-        scenarios.append(dataclasses.replace(base, flows=[flow, *others], seed=seed + n, record=recorded))
-    total = len(scenarios)
-    done = run_many(
-        scenarios, threads, progress=None if progress is None else lambda count: progress(count, total)
-    )
-    rows = []
-    for i, algorithm in enumerate(algorithms):
-        named, runs = _named(algorithm), done[i * seeds : (i + 1) * seeds]
-        if traced is not None:
-            traced[named["label"]] = runs[0]
-        rows.append({**named, **_row(runs, flows)})
-    return sorted(rows, key=lambda row: -row["goodput_bps"])
+    named = [(_named(algorithm), algorithm) for algorithm in map(named_algorithm, cc)]
+    scenarios = [
+        dataclasses.replace(
+            base, flows=[dataclasses.replace(model, cc=algorithm, count=flows, name="compared"), *base.flows]
+        )
+        for _, algorithm in named
+    ]
+    cases = [case for scenario in scenarios for case in _cases(scenario, seeds, seed)]
+    stopped = False
+    try:
+        results = run_cases(cases, workers=threads, progress=progress)
+    except Interrupted as stop:
+        if stop.runs is None:
+            raise
+        results, stopped = stop.runs, True
+    found = _found([name for name, _ in named], results.results or [], flows, seeds, stopped=stopped)
+    for number, error in results.failed.select("run", "error").iter_rows():
+        found.failed.setdefault(named[number // seeds][0]["label"], error)
+    if stopped:
+        done = sum(row["runs"] for row in found.rows)
+        raise ComparisonStopped(f"{done} of {len(cases)} runs were done", found)
+    if traced is not None:
+        record = Record(f"{seconds(base.duration, 'duration') / ROWS} s", links=True)
+        first = [dataclasses.replace(scenario, seed=seed, record=record) for scenario in scenarios]
+        traced.update(zip((name["label"] for name, _ in named), run_many(first, threads), strict=True))
+    return found
+
+
+def _cases(scenario: Scenario, seeds: int, first: int) -> list[Case]:
+    """The runs of one algorithm; its scenario is checked."""
+    controllers: dict[str, Any] = dict(scenario.controllers())
+    scenario.check()
+    table = scenario.to_dict()
+    return [Case({}, {**table, "seed": first + n}, controllers=controllers) for n in range(seeds)]
+
+
+def _found(
+    named: Sequence[dict[str, Any]],
+    results: Sequence[dict[str, Any] | None],
+    flows: int,
+    seeds: int,
+    *,
+    stopped: bool,
+) -> Comparison:
+    """The rows of all algorithms of which a run is finished, the fastest group first."""
+    runs = [[r for r in results[i * seeds : (i + 1) * seeds] if r is not None] for i in range(len(named))]
+    warnings = dict.fromkeys(text for r in results if r is not None for text in r["warnings"])
+    rows = {i: {**named[i], **_row(of, flows)} for i, of in enumerate(runs) if of}
+    goodputs = {str(i): [_goodput(r, flows) for r in runs[i]] for i in rows}
+    paired = len({len(sample) for sample in goodputs.values()}) == 1
+    for place, group in enumerate(stats.groups(goodputs, paired=paired), 1):
+        for i in map(int, group):
+            rows[i]["group"] = place if seeds > 1 else None
+    ordered = sorted(rows.values(), key=lambda row: (row["group"] or 0, -row["goodput_bps"]))
+    return Comparison(ordered, list(warnings), {}, stopped)
+
+
+def algorithms(text: str) -> list[str | dict[str, Any]]:
+    """The algorithms of a list with commas between: names, "FILE.py:CLASS", and TOML tables with parameters.
+
+    For example "cubic, vegas alpha=2, { name = 'simd', beta = 0.0625 }".
+
+    Raises:
+        ScenarioError: a table is not TOML, or has no name.
+    """
+    return [_algorithm(part) for part in _parts(text) if part]
+
+
+def _parts(text: str) -> Iterable[str]:
+    """Splits at commas outside braces."""
+    depth, part = 0, ""
+    for character in text:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth <= 0:
+            yield part.strip()
+            part = ""
+        else:
+            part += character
+    yield part.strip()
+
+
+def _algorithm(part: str) -> str | dict[str, Any]:
+    if not part.startswith("{"):
+        return part
+    try:
+        table: dict[str, Any] = tomllib.loads(f"cc = {part}")["cc"]
+    except tomllib.TOMLDecodeError:
+        table = {}
+    if not isinstance(table.get("name"), str):
+        raise _core.ScenarioError(f'cc: {part!r}: write a table such as {{ name = "simd", beta = 0.0625 }}')
+    return table
 
 
 def named_algorithm(given: Any) -> Any:
@@ -201,10 +319,7 @@ def _base(link: str | Path | Link | Scenario, *, whole: bool) -> tuple[Scenario,
     """The scenario without the flows to compare, and the flow that they are modelled on."""
     if isinstance(link, Link):
         return Scenario(links={"link": dataclasses.replace(link)}), Flow(path=["link"])
-    if isinstance(link, Scenario):
-        base = dataclasses.replace(link)
-    else:
-        base = Scenario.from_dict(read_table(find_file(link)))
+    base = dataclasses.replace(Scenario.of(link))
     base.record = None
     kept: list[Flow] = []
     model: Flow | None = None
@@ -262,29 +377,45 @@ def _change(
     link.reverse = reverse or None
 
 
-def _row(results: list[Result], flows: int) -> dict[str, Any]:
+def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:
+    """The flows that are compared. What the second half of a relayed flow delivers is what the whole does."""
+    return [f for f in result["flows"] if f["half"] != "first"][:flows]
+
+
+def _goodput(result: dict[str, Any], flows: int) -> float:
+    return math.fsum(f["goodput_bps"] for f in _compared(result, flows))
+
+
+def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
     """The numbers of one algorithm from its runs."""
-    # What the second half of a relayed flow delivers is what the whole flow does.
-    compared = [[f for f in r.json["flows"] if f["half"] != "first"][:flows] for r in results]
+    compared = [_compared(r, flows) for r in results]
     every = [flow for run in compared for flow in run]
-    goodput = stats.mean(math.fsum(f["goodput_bps"] for f in run) for run in compared)
+    goodput = stats.interval([_goodput(r, flows) for r in results], least=0)
+    repeated = goodput.n > 1
     sent = sum(f["sent_packets"] for f in every)
+    loss = sum(f["dropped_packets"] for f in every) / sent if sent else 0.0
     busiest = [
-        max((k["utilisation"] for k in r.json["links"] if k["direction"] == "forward"), default=0.0)
+        max((k["utilisation"] for k in r["links"] if k["direction"] == "forward"), default=0.0)
         for r in results
     ]
+    ended = [f["completion_s"] for f in every if f["completion_s"] is not None]
     return {
         "flows": flows,
         "runs": len(results),
-        "goodput_bps": goodput.mean,
-        "goodput_ci95_bps": None if goodput.n == 1 else goodput.half_width,
+        "group": None,
+        "goodput_bps": goodput.centre,
+        "goodput_low_bps": goodput.low if repeated else None,
+        "goodput_high_bps": goodput.high if repeated else None,
         "utilisation": stats.mean(busiest).mean,
         "rtt_p50_s": _mean_of(every, "rtt_p50_s"),
         "rtt_p95_s": _mean_of(every, "rtt_p95_s"),
-        "loss": sum(f["dropped_packets"] for f in every) / sent if sent else 0.0,
+        "loss": loss,
+        "lossy": loss > LOSSY,
         "retransmitted": sum(f["retransmitted_packets"] for f in every) / sent if sent else 0.0,
         "timeouts": sum(f["timeouts"] for f in every) / len(results),
         "jain": stats.mean(stats.jain(f["goodput_bps"] for f in run) for run in compared).mean,
+        "completion_s": stats.mean(ended).mean if ended else None,
+        "completed": len(ended) / len(every) if ended else None,
         **{f"limited_{what}": stats.mean(f["limited"][what] for f in every).mean for what in LIMITS},
     }
 

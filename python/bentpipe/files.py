@@ -92,7 +92,7 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
-    sweep(path)
+    remove_leftovers(path)
     work = _beside(path)
     try:
         write(work)
@@ -173,7 +173,7 @@ def replaced_directory(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be written; the error names `path`.
     """
-    sweep(path)
+    remove_leftovers(path)
     work = _beside(path)
     try:
         (work / "new").mkdir(parents=True)
@@ -191,13 +191,15 @@ def replaced_directory(path: Path) -> Iterator[Path]:
 
 
 def try_place(path: Path) -> None:
-    """Makes the directory that `path` stands in, sweeps it, and makes sure that something can be made there.
+    """Makes the directory that `path` stands in, and makes sure that something can be made there.
+
+    Leftovers of killed processes are removed.
 
     Raises:
         OSError: it cannot.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path)
+    remove_leftovers(path)
     work = _beside(path)
     try:
         work.mkdir()
@@ -206,7 +208,7 @@ def try_place(path: Path) -> None:
         raise _about(path, failure) from None
 
 
-def sweep(path: Path) -> None:
+def remove_leftovers(path: Path) -> None:
     """Removes what killed processes have left of their work on `path`, and ends what only lacked its name.
 
     Raises:

@@ -72,6 +72,11 @@ class Result:
         flows = ", ".join(f"{f['name']} {f['goodput_bps'] / 1e6:.3f} Mbit/s" for f in self.json["flows"])
         return f"Result({self.json['simulated_s']:g} s, seed {self.json['seed']}: {flows})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything as plain data and frames, for pickle, joblib and multiprocessing."""
+        kept = ("scenario", "flows", "links", *_TRACES)
+        return {"json": self.json, "_raw": None, **{name: getattr(self, name) for name in kept}}
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario that was run, every default filled in."""
@@ -80,16 +85,12 @@ class Result:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on."""
-        rows = []
-        for flow in self.json["flows"]:
-            row = {key: value for key, value in flow.items() if key != "limited"}
-            rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
-        return _frame(rows, _FLOW_TYPES)
+        return flow_frame(self.json["flows"])
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per direction of each link."""
-        return _frame(self.json["links"], _LINK_TYPES)
+        return link_frame(self.json["links"])
 
     @cached_property
     def trace(self) -> pl.DataFrame:
@@ -178,7 +179,7 @@ class Result:
             ScenarioError: `directory` is not a result directory, is damaged, or is of a later version.
         """
         source = Path(directory)
-        about = _read_about(source)
+        about = read_about(source)
         sums = about.pop("files")
         frames = {
             name: _read_frame(source / f"{name}.parquet", sums[f"{name}.parquet"])
@@ -197,7 +198,17 @@ class Result:
         return result
 
 
-def _read_about(source: Path) -> dict[str, Any]:
+def replaced(directory: Path) -> str | None:
+    """In words, the result that `Result.save` would replace there; None if there is none."""
+    try:
+        about = read_about(directory)
+    except _core.ScenarioError:
+        return None
+    title = about["scenario"].get("title")
+    return f"the result of {title!r}, seed {about['seed']}" if title else f"a result of seed {about['seed']}"
+
+
+def read_about(source: Path) -> dict[str, Any]:
     """What run.json says, checked; its "files" are the tables, each with its sum."""
     try:
         about = json.loads((source / "run.json").read_text(encoding="utf-8"))
@@ -250,6 +261,20 @@ def check_place(directory: str | Path) -> Path:
         raise _core.ScenarioError(f"{directory} exists and is not a result directory; choose another")
     try_place(target)
     return target
+
+
+def flow_frame(flows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Flows of the object of `bentpipe run --json`, of one run or of several, as `Result.flows` has them."""
+    rows = []
+    for flow in flows:
+        row = {key: value for key, value in flow.items() if key != "limited"}
+        rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
+    return _frame(rows, _FLOW_TYPES)
+
+
+def link_frame(links: list[dict[str, Any]]) -> pl.DataFrame:
+    """Links of that object, as `Result.links` has them."""
+    return _frame(links, _LINK_TYPES)
 
 
 def _nest(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bentpipe import _core
-from bentpipe.files import CAPTURE, check_kind, sweep
+from bentpipe.files import CAPTURE, check_kind, remove_leftovers
 from bentpipe.result import Result
 from bentpipe.scenario import Scenario
 
@@ -30,7 +32,7 @@ class Capture:
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | Mapping[str, Any] | str | Path,
     seed: int | None = None,
     *,
     pcap: str | Path | Capture | None = None,
@@ -39,7 +41,8 @@ def run(
     """Simulates one scenario.
 
     Args:
-        scenario: what to simulate.
+        scenario: what to simulate: a scenario, its table as a dict, a TOML or JSON file, the name of a
+            scenario that comes with the package, or a directory that `Result.save` wrote.
         seed: used instead of the scenario's own.
         pcap: write the packets to this file, as the senders see them; or a `Capture`, which says where.
         progress: called now and then with the simulated share of the duration, 0 to 1.
@@ -50,21 +53,26 @@ def run(
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
         OSError: the capture cannot be written; nothing is left of it.
     """
+    scenario = Scenario.of(scenario)
     if isinstance(pcap, str | Path):
         pcap = Capture(pcap)
     if seed is not None:
         scenario = dataclasses.replace(scenario, seed=seed)
     text = scenario.to_json()
+    _supplied(scenario)
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
         if not Path(pcap.path).is_dir():  # the engine says that
             check_kind(Path(pcap.path), CAPTURE)
-        sweep(Path(pcap.path))
+        remove_leftovers(Path(pcap.path))
     return Result(_core.run(text, scenario.controllers() or None, progress, capture))
 
 
 def run_many(
-    scenarios: Sequence[Scenario], threads: int = 0, *, progress: Callable[[int], None] | None = None
+    scenarios: Sequence[Scenario | Mapping[str, Any] | str | Path],
+    threads: int = 0,
+    *,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
     """Simulates many scenarios in parallel; the results come in the order of the scenarios.
 
@@ -72,7 +80,7 @@ def run_many(
     other, because only one thread at a time can run Python; the others use `threads` threads.
 
     Args:
-        scenarios: what to simulate.
+        scenarios: what to simulate, each as for `run`.
         threads: 0 for one per processor.
         progress: called with the number of runs done so far.
 
@@ -80,15 +88,33 @@ def run_many(
         ScenarioError: a scenario is not correct.
         ControllerError: a controller written in Python failed; the cause is its exception, if it raised one.
     """
-    texts = [scenario.to_json() for scenario in scenarios]
-    classes = [scenario.controllers() for scenario in scenarios]
-    native = [i for i, c in enumerate(classes) if not c]
-    raw: dict[int, _core.RawResult] = {}
-    if native:
-        raw.update(zip(native, _core.run_many([texts[i] for i in native], threads, progress), strict=True))
-    for i, found in enumerate(classes):
-        if found:
-            raw[i] = _core.run(texts[i], found, None)
-            if progress is not None:
-                progress(len(raw))
-    return [Result(raw[i]) for i in range(len(texts))]
+    from bentpipe.sweeps.case import Case
+    from bentpipe.sweeps.engine import work_off
+
+    checked = [Scenario.of(scenario) for scenario in scenarios]
+    for scenario in checked:
+        scenario.check()
+        _supplied(scenario)
+    cases = [Case({}, s.to_dict(), controllers=s.controllers()) for s in checked]
+    found: dict[int, Result] = {}
+    with closing(work_off(cases, range(len(cases)), workers=threads, keep_raw=True)) as runs:
+        for over in runs:
+            for ran in over:
+                if ran.raw is None:
+                    raise ran.failure or RuntimeError(ran.error)
+                found[ran.number] = Result(ran.raw)
+            if progress is not None and over:
+                progress(len(found))
+    return [found[i] for i in range(len(cases))]
+
+
+def _supplied(scenario: Scenario) -> None:
+    """Refuses a flow whose controller in Python is not here: a stored result has only its name."""
+    for i, flow in enumerate(scenario.flows):
+        name = flow.cc["name"] if isinstance(flow.cc, Mapping) else flow.cc
+        if isinstance(name, str) and name.startswith("python:"):
+            own = name.removeprefix("python:")
+            raise _core.ScenarioError(
+                f"flow.{i}.cc: {own} is a controller written in Python, which the scenario only names; "
+                f"give it again: --cc FILE.py:{own}, or cc={own} in Python"
+            )

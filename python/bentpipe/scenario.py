@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +25,10 @@ from bentpipe.models import (
     to_plain,
 )
 from bentpipe.registry import unknown
+from bentpipe.source import Source
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""
-
-SCENARIOS = Path(__file__).parent / "scenarios"
-"""The scenarios that come with the package, one TOML file each."""
 
 
 def _table(item: Any) -> dict[str, Any]:
@@ -40,8 +37,15 @@ def _table(item: Any) -> dict[str, Any]:
     return {name.rstrip("_"): to_plain(value) for name, value in found.items() if value is not None}
 
 
-def _fields(cls: type, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _expect(value: Any, kind: type | tuple[type, ...], where: str, wanted: str) -> None:
+    """Refuses a value that is not of the wanted kind."""
+    if not isinstance(value, kind):
+        raise _core.ScenarioError(f"{where}: {wanted} is needed, not a value of type {type(value).__name__}")
+
+
+def _fields(cls: type, table: Any, where: str) -> dict[str, Any]:
     """Constructor arguments of `cls` from a table of a scenario."""
+    _expect(table, Mapping, where, "a table")
     names = {f.name.rstrip("_"): f.name for f in dataclasses.fields(cls)}
     for key in table:
         if key not in names:
@@ -185,17 +189,35 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | Path, overrides: Mapping[str, Any] | None = None) -> Scenario:
-        """Reads a TOML file, or a scenario that comes with the package by its name ("geo").
+        """Reads a TOML or JSON file, a scenario that comes with the package ("geo"), or a stored result.
 
         Args:
-            path: the file, or the name.
+            path: the file, the name, or the directory that `Result.save` wrote.
             overrides: values by dotted key, {"link.sat.loss.rate": 1e-5, "flow.0.cc": "reno"}.
 
         Raises:
             ScenarioError: the file does not hold a correct scenario; the message names file, line and key.
         """
-        pairs = [(key, json.dumps(value)) for key, value in (overrides or {}).items()]
-        return cls.from_json(_core.load(str(find_file(path)), pairs))
+        return cls.from_dict(Source(path).load(overrides or {}))
+
+    @classmethod
+    def of(cls, given: Scenario | Mapping[str, Any] | str | Path) -> Scenario:
+        """The scenario that is given: one, its table as a dict, or what `load` reads.
+
+        Raises:
+            ScenarioError: it is none of these, or not correct.
+        """
+        match given:
+            case Scenario():
+                return given
+            case Mapping():
+                return cls.from_dict(given)
+            case str() | Path():
+                return cls.load(given)
+        what = type(given).__name__
+        raise _core.ScenarioError(
+            f"a scenario is a file, a dict or a bentpipe.Scenario, not a value of type {what}"
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Scenario:
@@ -209,12 +231,19 @@ class Scenario:
         Raises:
             ScenarioError: a key is unknown. Values are not checked yet.
         """
+        if not isinstance(table, Mapping):
+            raise _core.ScenarioError(f"scenario: a table is needed, not {type(table).__name__}")
         renamed = {"link": "links", "flow": "flows", "station": "stations"}
         given = {renamed.get(key, key): copy.deepcopy(value) for key, value in table.items()}
         given = _fields(cls, given, "scenario")
-        links = {n: Link(**_fields(Link, t, f"link.{n}")) for n, t in given.pop("links", {}).items()}
-        flows = [Flow(**_fields(Flow, t, f"flow.{i}")) for i, t in enumerate(given.pop("flows", []))]
-        return cls(links=links, flows=flows, **given)
+        links, flows = given.pop("links", {}), given.pop("flows", [])
+        _expect(links, Mapping, "link", "a table of links by name")
+        _expect(flows, (list, tuple), "flow", "a list of flows")
+        return cls(
+            links={n: Link(**_fields(Link, t, f"link.{n}")) for n, t in links.items()},
+            flows=[Flow(**_fields(Flow, t, f"flow.{i}")) for i, t in enumerate(flows)],
+            **given,
+        )
 
     def controllers(self) -> dict[str, Callable[..., Any]]:
         """The controller classes of the flows that have one, by the key that stands for each in the JSON."""
@@ -222,6 +251,12 @@ class Scenario:
 
     def to_dict(self) -> dict[str, Any]:
         """The table that a TOML or JSON file of this scenario would hold, without the defaults."""
+        _expect(self.links, Mapping, "links", 'a dict of links by name, {"sat": bp.Link(...)}')
+        for name, link in self.links.items():
+            _expect(link, Link, f"links[{name!r}]", "a bp.Link")
+        _expect(self.flows, (list, tuple), "flows", "a list of flows, [bp.Flow(...)]")
+        for i, flow in enumerate(self.flows):
+            _expect(flow, Flow, f"flows[{i}]", "a bp.Flow")
         table = _table(self)
         table.pop("links")
         stations = table.pop("stations", None)
@@ -279,62 +314,6 @@ class Scenario:
                 cc = f"python:{key}"
             names.append(to_plain(cc))
         return names, classes
-
-
-def find_file(path: str | Path) -> Path:
-    """The file at `path`, or the one that comes with the package under that name.
-
-    Raises:
-        ScenarioError: there is neither.
-    """
-    file = Path(path)
-    if file.is_file():
-        return file
-    known = sorted(p.stem for p in SCENARIOS.glob("*.toml"))
-    if str(path) in known:
-        return SCENARIOS / f"{path}.toml"
-    if file.is_dir():
-        raise _core.ScenarioError(f"{path} is a directory, not a scenario file")
-    if file.suffix == ".toml" or len(file.parts) > 1:
-        raise _core.ScenarioError(f"there is no file {str(path)!r}")
-    raise _core.ScenarioError(unknown("scenario", str(path), known))
-
-
-def tcp_flows(path: Path) -> dict[int, dict[str, Any]]:
-    """The flows of a scenario file that have a congestion controller, by their place in its list of flows.
-
-    Raises:
-        ScenarioError: the file is not a correct scenario.
-    """
-    flows = read_table(path)["flow"]
-    return {i: flow for i, flow in enumerate(flows) if flow.get("traffic", {}).get("kind") != "cbr"}
-
-
-def read_table(path: Path) -> dict[str, Any]:
-    """The table that a scenario file holds.
-
-    The files that it names relative to its own place are made absolute.
-
-    Raises:
-        ScenarioError: the file is not a correct scenario.
-    """
-    _core.load(str(path), [])
-    with path.open("rb") as stream:
-        table = tomllib.load(stream)
-    for link in table.get("link", {}).values():
-        for direction in (link, link.get("reverse", {})):
-            losses = direction.get("loss", [])
-            for loss in losses if isinstance(losses, list) else [losses]:
-                if "file" in loss:
-                    loss["file"] = str((path.parent / loss["file"]).resolve())
-            if "opportunities" in direction:
-                direction["opportunities"] = str((path.parent / direction["opportunities"]).resolve())
-            match direction.get("timeline"):
-                case str(name):
-                    direction["timeline"] = str((path.parent / name).resolve())
-                case dict(options):
-                    options["file"] = str((path.parent / options["file"]).resolve())
-    return table
 
 
 def _numbers(value: Any, key: str) -> Iterator[tuple[str, int | float]]:

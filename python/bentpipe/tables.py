@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import terminal, units
+from bentpipe.comparison import LOSSY
 from bentpipe.doctor import Check
 from bentpipe.registry import GRADES, allowed
 from bentpipe.result import LIMITS, Result
 
 if TYPE_CHECKING:
+    from bentpipe.comparison import Comparison
     from bentpipe.studies.fit import Fit
     from bentpipe.studies.study import StudyResult
 
@@ -23,6 +25,16 @@ _WORDS = {
     "recovery": "recov",
     "timeout": "RTO",
 }
+_LINK_HEADS = [
+    "<link",
+    "rate",
+    "used\n%",
+    "packets",
+    "lost in\nqueue",
+    "lost to\nerrors",
+    "queue\nmean",
+    "queue\nmax",
+]
 _REASONS = (
     "congestion\nwindow",
     "receive\nwindow",
@@ -44,7 +56,7 @@ def show_run(result: Result) -> None:
     """Flows and links of one run."""
     console = terminal.console()
     data = result.json
-    title = terminal.plain(result.scenario.get("title") or "")
+    title = terminal.named(result.scenario.get("title") or "")
     console.print(
         f"{title + ': ' if title else ''}{units.digits(data['simulated_s'])} s simulated in "
         f"{data['wall_s']:.2f} s, seed {data['seed']}, {data['packets']:,} packets delivered",
@@ -61,42 +73,31 @@ def show_run(result: Result) -> None:
         "cwnd\nmean",
     ]
     finite = any(flow["completion_s"] is not None for flow in data["flows"])
-    flows = terminal.table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"])
+    flows = []
     for flow in data["flows"][: terminal.MOST_ROWS]:
         sent = flow["sent_packets"] or 1
         cc = flow["cc"] or "cbr"
         name = flow["name"] if flow["name"].startswith(cc) else f"{flow['name']} ({cc})"
         done = flow["completion_s"]
-        flows.add_row(
-            terminal.plain(name),
-            units.digits(flow["goodput_bps"] / 1e6),
-            units.milliseconds(flow["rtt_p50_s"]),
-            units.milliseconds(flow["rtt_p95_s"]),
-            units.percent(flow["dropped_packets"] / sent, 2),
-            units.percent(flow["retransmitted_packets"] / sent, 2),
-            str(flow["timeouts"]),
-            f"{flow['cwnd_mean_segments']:.1f}",
-            *([units.digits(done) if done is not None else "-"] if finite else []),
-            _reasons(flow["limited"]),
+        flows.append(
+            [
+                terminal.named(name),
+                units.digits(flow["goodput_bps"] / 1e6),
+                units.milliseconds(flow["rtt_p50_s"]),
+                units.milliseconds(flow["rtt_p95_s"]),
+                units.percent(flow["dropped_packets"] / sent, 2),
+                units.percent(flow["retransmitted_packets"] / sent, 2),
+                str(flow["timeouts"]),
+                f"{flow['cwnd_mean_segments']:.1f}",
+                *([units.digits(done) if done is not None else "-"] if finite else []),
+                _reasons(flow["limited"]),
+            ]
         )
-    console.print(flows)
+    terminal.show_table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"], flows)
     terminal.rest(terminal.MOST_ROWS, len(data["flows"]), "flows")
-    links = terminal.table(
-        "",
+    links = [
         [
-            "<link",
-            "rate",
-            "used\n%",
-            "packets",
-            "lost in\nqueue",
-            "lost to\nerrors",
-            "queue\nmean",
-            "queue\nmax",
-        ],
-    )
-    for link in data["links"][: terminal.MOST_ROWS]:
-        links.add_row(
-            f"{terminal.plain(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
+            f"{terminal.named(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
             units.rate(link["rate_bps"]),
             units.percent(link["utilisation"]),
             f"{link['delivered_packets']:,}",
@@ -104,45 +105,83 @@ def show_run(result: Result) -> None:
             f"{link['dropped_error']:,}",
             f"{link['queue_mean_packets']:.1f}",
             f"{link['queue_max_packets']:.0f}",
-        )
-    console.print(links)
+        ]
+        for link in data["links"][: terminal.MOST_ROWS]
+    ]
+    terminal.show_table("", _LINK_HEADS, links)
     terminal.rest(terminal.MOST_ROWS, len(data["links"]), "rows of links")
 
 
-def show_comparison(rows: Sequence[dict[str, Any]], link: str) -> None:
-    """Algorithms on one link, the fastest first: what each got, and what held each back."""
-    console = terminal.console()
-    repeated, several = rows[0]["runs"] > 1, rows[0]["flows"] > 1
-    runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run"
+def show_comparison(found: Comparison, link: str) -> None:
+    """Algorithms on one link, the fastest group first: what each got, and what held each back."""
+    rows = found.rows
+    if not rows:
+        return
+    repeated, several = max(row["runs"] for row in rows) > 1, rows[0]["flows"] > 1
+    finite = any(row["completion_s"] is not None for row in rows)
+    runs = f"mean of {rows[0]['runs']} runs, 95 % confidence" if repeated else "one run, so no interval"
     flows = f", {rows[0]['flows']} flows at once" if several else ""
-    heads = ["~algorithm", "goodput\nMbit/s"]
+    heads = ["~algorithm", *(["group"] if repeated else []), "goodput\nMbit/s"]
     heads += ["95 %\n+-"] if repeated else []
+    heads += ["done\ns"] if finite else []
     heads += ["used\n%", "RTT p50\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
     heads += ["Jain"] if several else []
-    got = terminal.table(f"{link}: {runs}{flows}", heads)
-    why = terminal.table(
-        "Why not faster: % of time that a sender was held back by", ["~algorithm", *_REASONS]
-    )
-    for row in rows:
-        got.add_row(
-            row["label"],
+    got = [
+        [
+            terminal.named(row["label"]),
+            *([str(row["group"])] if repeated else []),
             units.digits(row["goodput_bps"] / 1e6),
-            *([units.digits(row["goodput_ci95_bps"] / 1e6, 2)] if repeated else []),
+            *([_half_width(row)] if repeated else []),
+            *([_completion(row)] if finite else []),
             units.percent(row["utilisation"]),
             units.milliseconds(row["rtt_p50_s"]),
             units.milliseconds(row["rtt_p95_s"]),
-            units.percent(row["loss"], 2),
+            f"{'! ' if row['lossy'] else ''}{units.percent(row['loss'], 2)}",
             units.percent(row["retransmitted"], 2),
             f"{row['timeouts']:.1f}" if repeated else f"{row['timeouts']:.0f}",
             *([f"{row['jain']:.3f}"] if several else []),
-        )
-        why.add_row(row["label"], *(units.percent(row[f"limited_{what}"]) for what in LIMITS))
-    console.print(got)
-    if repeated and all(row["goodput_ci95_bps"] == 0 for row in rows):
-        console.print(
-            "All runs of an algorithm are alike: nothing in this scenario is random.\n", style="dim"
-        )
-    console.print(why)
+        ]
+        for row in rows
+    ]
+    terminal.show_table(f"{terminal.named(link)}: {runs}{flows}", heads, got)
+    for text in _remarks(found, repeated=repeated):
+        terminal.console().print(text, style="dim")
+    terminal.show_table(
+        "Why not faster: % of time that a sender was held back by",
+        ["~algorithm", *_REASONS],
+        [
+            [terminal.named(r["label"]), *(units.percent(r[f"limited_{what}"]) for what in LIMITS)]
+            for r in rows
+        ],
+    )
+
+
+def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:
+    """What a reader of a comparison must know beside its numbers."""
+    rows = found.rows
+    if repeated and len(rows) > 1:
+        yield "Within a group no difference to its first is certain (Holm's correction, 95 %)."
+    if repeated and all(row["goodput_high_bps"] == row["goodput_low_bps"] for row in rows):
+        yield "All runs of an algorithm are alike: nothing in this scenario is random."
+    if any(row["lossy"] for row in rows):
+        yield f"! loses more than {100 * LOSSY:.0f} % of its packets: fast or not, it costs others."
+    if any(row["completed"] not in (None, 1.0) for row in rows):
+        yield "done: mean time of the transfers that were completed, and their share if some were not."
+
+
+def _half_width(row: dict[str, Any]) -> str:
+    """Half the interval, of the one that was cut at 0, too; "alike" if all runs gave the same."""
+    if row["goodput_low_bps"] is None:
+        return "-"
+    half = (row["goodput_high_bps"] - row["goodput_low_bps"]) / 2
+    return "alike" if half == 0 else units.digits(half / 1e6, 2)
+
+
+def _completion(row: dict[str, Any]) -> str:
+    if row["completion_s"] is None:
+        return "-"
+    share = "" if row["completed"] == 1 else f" ({units.percent(row['completed'], 0)} %)"
+    return units.digits(row["completion_s"]) + share
 
 
 def show_algorithms(known: Sequence[dict[str, Any]]) -> None:
@@ -171,17 +210,17 @@ def show_algorithm(entry: dict[str, Any]) -> None:
     if not entry["params"]:
         console.print("No parameters.")
         return
-    shown = terminal.table("", ["<parameter", "<default", "~allowed", "<unit", "~what it does"])
-    for param in entry["params"]:
-        from_path = param["from_path"] == "BitErrorRate"
-        shown.add_row(
+    rows = [
+        [
             param["name"],
             _plain(param["default"]),
             _allowed(param),
             param["unit"] or "-",
-            param["about"] + (" Taken from the path unless set." if from_path else ""),
-        )
-    console.print(shown)
+            param["about"] + (" Taken from the path unless set." * (param["from_path"] == "BitErrorRate")),
+        ]
+        for param in entry["params"]
+    ]
+    terminal.show_table("", ["<parameter", "<default", "~allowed", "<unit", "~what it does"], rows)
 
 
 def show_queues(known: Sequence[dict[str, Any]]) -> None:
@@ -198,11 +237,11 @@ def show_queue(entry: dict[str, Any]) -> None:
     console.print(f"{entry['label']} ({entry['kind']})", style="bold", markup=False)
     console.print(entry["about"], markup=False)
     console.print(f"Source: {entry['source']}; {entry['reference']}", markup=False)
-    shown = terminal.table("", ["<key", "<default", "~values", "~what it does"])
-    for key in entry["keys"]:
-        default = "-" if key["default"] is None else _plain(key["default"])
-        shown.add_row(key["name"], default, allowed(key), key["about"])
-    console.print(shown)
+    rows = [
+        [key["name"], "-" if key["default"] is None else _plain(key["default"]), allowed(key), key["about"]]
+        for key in entry["keys"]
+    ]
+    terminal.show_table("", ["<key", "<default", "~values", "~what it does"], rows)
 
 
 def _plain(value: Any) -> str:
@@ -276,10 +315,10 @@ def _cell(value: Any) -> str:
 
 def show_checks(checks: Sequence[Check]) -> None:
     """What works, what does not, and what to do about it."""
-    shown = terminal.table("", ["<", "<what", "~found", "~for", "~to get it"])
+    rows = []
     for check in checks:
         mark = "ok" if check.found else "MISSING" if check.needed else "absent"
-        shown.add_row(
-            mark, check.name, check.found or "-", check.purpose, "" if check.found else check.remedy
+        rows.append(
+            [check.name, mark, check.found or "-", check.purpose, "" if check.found else check.remedy]
         )
-    terminal.console().print(shown)
+    terminal.show_table("", ["<what", "<", "~found", "~for", "~to get it"], rows)

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from threading import Lock, Timer
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO, TypeVar, cast
+
+from bentpipe import units
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from bentpipe.studies.job import State
     from bentpipe.studies.laboratory import Progress
+    from bentpipe.sweeps.engine import State
 
 T = TypeVar("T")
 
 PIPED_WIDTH = 100
 """Columns of a table that does not go to a terminal, unless the environment sets COLUMNS."""
 
+_BREAKS_AT = 20
+"""Columns that a text which may be broken needs at least to be read."""
+_EDGES = 2
+"""Columns beside a table."""
+LONGEST = 200
+"""Characters of a name or a title that are shown; a title may have millions."""
 MOST_ROWS = 1000
 """Rows of a table, and lines of warnings, beyond which the rest is counted and not shown: a table is laid out
 as a whole, which takes a minute for 100,000 rows."""
@@ -65,9 +75,51 @@ def table(title: str, columns: Sequence[str]) -> Table:
     return made
 
 
+def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table on standard output; one that is too wide in parts, each with the first column.
+
+    A column without any text is left out.
+
+    Args:
+        title: one line above it, or "".
+        heads: as for `table`.
+        rows: the cells of each row.
+    """
+    shown = console()
+    widths = [
+        max(
+            _BREAKS_AT if head.startswith("~") and i else 0,
+            *(len(line) for line in head.lstrip("<~").split("\n")),
+            *(len(row[i]) for row in rows if i == 0 or not head.startswith("~")),
+        )
+        for i, head in enumerate(heads)
+    ]
+    first = min(widths[0], max(_BREAKS_AT, shown.width // 3)) if heads[0].startswith("~") else widths[0]
+    parts: list[list[int]] = [[]]
+    used = _EDGES + first
+    for i in range(1, len(heads)):
+        if rows and not any(row[i] for row in rows):
+            continue
+        if parts[-1] and used + 2 + widths[i] > shown.width:
+            parts.append([])
+            used = _EDGES + first
+        parts[-1].append(i)
+        used += 2 + widths[i]
+    for number, part in enumerate(parts):
+        made = table(title if number == 0 else "", [heads[0], *(heads[i] for i in part)])
+        for row in rows:
+            made.add_row(row[0], *(row[i] for i in part))
+        shown.print(made)
+
+
 def plain(text: str) -> str:
     """Text whose control characters are written out: a name in a scenario cannot steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def named(text: str) -> str:
+    """A name or a title as `plain`, and shortened."""
+    return plain(text if len(text) <= LONGEST else text[:LONGEST] + "...")
 
 
 def rest(shown: int, there: int, what: str) -> None:
@@ -83,12 +135,14 @@ def line(text: str = "") -> None:
 
 def error(text: str) -> None:
     """One line on standard error, however the text was broken."""
-    print("bentpipe: " + plain(" ".join(text.split())), file=sys.stderr)
+    note("bentpipe: " + " ".join(text.split()))
 
 
 def note(text: str) -> None:
-    """One line on standard error about work that goes on."""
-    print(plain(text), file=sys.stderr, flush=True)
+    """One line on standard error about work that goes on; nothing if nobody can read it."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(plain(text), file=sys.stderr, flush=True)
 
 
 def warn(warnings: Sequence[str]) -> None:
@@ -123,6 +177,9 @@ class _Output:
     def flush(self) -> None:
         self._do(self._stream.flush)
 
+    def copy(self, source: BinaryIO) -> None:
+        self._do(lambda: shutil.copyfileobj(source, self._stream.buffer))
+
     def _do(self, what: Callable[[], T]) -> T:
         try:
             return what()
@@ -130,6 +187,15 @@ class _Output:
             # Or Python tries again at its end, and changes the status.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             raise OutputFailed(f"standard output: {failure.strerror or failure}") from failure
+
+
+def copy(path: Path) -> None:
+    """The bytes of a file on standard output."""
+    with path.open("rb") as stream:
+        if isinstance(sys.stdout, _Output):
+            sys.stdout.copy(stream)
+        elif sys.stdout is not None:
+            shutil.copyfileobj(stream, sys.stdout.buffer)
 
 
 @contextmanager
@@ -149,27 +215,43 @@ class Bar:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._since = time.monotonic()
+        self._done = 0.0
         self._shown: Any = None
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr is not None and sys.stderr.isatty()
+        self._starts = Timer(self._AFTER_S, self._begin)
+        self._starts.daemon = True
+        self._total = 1.0
+        self._lock = Lock()
+        self._ended = False
 
     def __enter__(self) -> Self:
+        if self._wanted:
+            self._starts.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._shown is not None:
-            self._shown.stop()
-            self._shown = None
+        self._starts.cancel()
+        with self._lock:
+            self._ended = True
+            if self._shown is not None:
+                self._shown.stop()
+                self._shown = None
 
     def __call__(self, done: float, total: float = 1.0) -> None:
         """So much of the whole is done."""
-        if not self._wanted or time.monotonic() - self._since < self._AFTER_S:
-            return
-        if self._shown is None:
-            self._show(total)
-        self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+        self._done, self._total = done, total
+        with self._lock:
+            if self._shown is not None:
+                self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+
+    def _begin(self) -> None:
+        """Shows the bar, also before anything is done."""
+        with self._lock:
+            if not self._ended:
+                self._show(self._total)
+                self._shown.update(self._shown.task_ids[0], completed=self._done)
 
     def _show(self, total: float) -> None:
         from rich.console import Console
@@ -183,7 +265,7 @@ class Bar:
             console=Console(file=sys.stderr),
             transient=True,
         )
-        self._shown.add_task(plain(self._what), total=total)
+        self._shown.add_task(named(self._what), total=total)
         self._shown.start()
 
 
@@ -206,23 +288,25 @@ class FitBar(Bar):
             self._shown.update(self._shown.task_ids[0], description=self._what)
 
 
-class StudiesBar(Bar):
-    """The bar of a job of studies: what is being worked on, the runs of all studies, and the time."""
+class RunsBar(Bar):
+    """The bar of many runs: what is being worked on, runs of all, their rate, and the time."""
 
-    def __init__(self) -> None:
-        super().__init__("starting")
+    def __init__(self, what: str = "starting") -> None:
+        super().__init__(what)
+        self._ahead = ""
 
     def at(self, state: State) -> None:
         """The job has come so far."""
         what = [", ".join(state.running)] if state.running else []
         what += [f"drawing {', '.join(state.drawing)}"] if state.drawing else []
         self._what = "; ".join(what) or self._what
+        new = state.done - state.taken_over
+        rate = f"{units.digits(new / state.elapsed_s, 3)}/s" if new and state.elapsed_s > 0 else ""
+        left = state.remaining_s if state.done < state.total else None
+        self._ahead = f"{rate}, {_clock(left)} left" if left is not None else rate
         self(state.done, max(state.total, 1))
         if self._shown is not None:
-            left = ""
-            if state.remaining_s is not None and state.done < state.total:
-                left = f"{_clock(state.remaining_s)} left"
-            self._shown.update(self._shown.task_ids[0], description=self._what, left=left)
+            self._shown.update(self._shown.task_ids[0], description=named(self._what), ahead=self._ahead)
 
     def _show(self, total: float) -> None:
         from rich.console import Console
@@ -239,12 +323,12 @@ class StudiesBar(Bar):
             MofNCompleteColumn(),
             TextColumn("runs"),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[ahead]}", table_column=Column(no_wrap=True)),
             console=Console(file=sys.stderr),
             expand=True,
             transient=True,
         )
-        self._shown.add_task(self._what, total=total, left="")
+        self._shown.add_task(named(self._what), total=total, ahead=self._ahead)
         self._shown.start()
 
 

@@ -18,6 +18,19 @@ from bentpipe import _core
 COMMAND = [sys.executable, "-c", "from bentpipe.cli import main; main()"]
 
 
+OWN = """
+import bentpipe as bp
+
+
+class Fixed(bp.Controller):
+    def on_ack(self, flow, ack):
+        pass
+
+    def on_congestion(self, flow, why):
+        self.ssthresh = self.cwnd = 8
+"""
+
+
 def answer(ran):
     assert (ran.exit_code, ran.stderr) == (0, "")
     return json.loads(ran.stdout)
@@ -105,6 +118,89 @@ def test_run_out_can_be_loaded(cli, scenario_file, tmp_path):
     assert bp.Result.load(tmp_path / "r").json == found
 
 
+def test_a_stored_result_runs_again(cli, scenario_file, tmp_path):
+    first = answer(cli("run", scenario_file, "--seed", 3, "--out", tmp_path / "r", "--json"))
+    for again in (tmp_path / "r", tmp_path / "r" / "run.json"):
+        assert {**answer(cli("run", again, "--json")), "wall_s": 0} == {**first, "wall_s": 0}
+    shorter = answer(cli("run", tmp_path / "r", "--set", "duration=5s", "--json"))
+    assert (shorter["simulated_s"], shorter["seed"]) == (5, 3)
+
+
+def test_a_stored_result_of_an_own_controller_asks_for_it_again(cli, scenario_file, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(OWN)
+    assert cli("run", scenario_file, "--cc", f"{own}:Fixed", "--out", tmp_path / "r").exit_code == 0
+    ran = cli("run", tmp_path / "r")
+    assert (ran.exit_code, ran.stderr.count("\n")) == (2, 1)
+    assert (
+        "flow.0.cc: Fixed is a controller written in Python" in ran.stderr
+        and "--cc FILE.py:Fixed" in ran.stderr
+    )
+    assert cli("run", tmp_path / "r", "--cc", f"{own}:Fixed").exit_code == 0
+
+
+@pytest.mark.parametrize("form", ["toml", "json"])
+def test_a_scenario_comes_from_standard_input(scenario_file, form):
+    text = scenario_file.read_text()
+    if form == "json":
+        text = json.dumps(bp.Scenario.load(scenario_file).to_dict())
+    words = [*COMMAND, "run", "-", "--set", "duration=3s", "--json"]
+    ran = subprocess.run(words, input=text, text=True, capture_output=True, check=True)
+    assert json.loads(ran.stdout)["simulated_s"] == 3
+    text = text.replace("duration", "duratoin")
+    wrong = subprocess.run(words, input=text, text=True, capture_output=True, check=False)
+    assert wrong.returncode == 2 and wrong.stderr.startswith("bentpipe: standard input")
+
+
+def test_packets_go_to_standard_output_and_the_tables_do_not(scenario_file, tmp_path):
+    words = [*COMMAND, "run", str(scenario_file), "--set", "duration=2s", "--pcap"]
+    ran = subprocess.run([*words, "-"], capture_output=True, check=True)
+    subprocess.run([*words, str(tmp_path / "p.pcapng")], capture_output=True, check=True)
+    assert ran.stdout == (tmp_path / "p.pcapng").read_bytes()
+    assert b"2.000 s simulated" in ran.stderr
+    both = subprocess.run([*words, "-", "--json"], capture_output=True, check=False)
+    assert (both.returncode, both.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+@pytest.mark.parametrize("words", [["run", "geo", "--set", "duration=1s"], ["run", "nothing"]])
+def test_a_closed_stream_is_no_crash(words, closed):
+    ran = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *COMMAND, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == (2 if "nothing" in words else 0)
+    assert "Traceback" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("run ge", "geo"),
+        ("run --cc veg", "vegas"),
+        ("compare --cc reno,cub", "reno,cubic"),
+        ("queue show co", "codel"),
+    ],
+)
+def test_a_shell_completes_names(typed, offered):
+    asked = {"COMP_WORDS": f"bentpipe {typed}", "COMP_CWORD": str(len(typed.split()))}
+    asked["_BENTPIPE_COMPLETE"] = "complete_bash"
+    ran = subprocess.run(COMMAND, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+    assert offered in ran.stdout.split()
+
+
+def test_names_of_scenarios_ignore_case(cli):
+    assert cli("run", "GEO", "--set", "duration=1s").exit_code == 0
+
+
+def test_a_title_of_millions_of_characters_is_shortened(cli, scenario_file):
+    scenario_file.write_text(scenario_file.read_text().replace("a test", "x" * 5_000_000))
+    ran = cli("run", scenario_file, "--set", "duration=1s")
+    assert ran.exit_code == 0 and len(ran.stdout) < 5000
+
+
 def test_compare_json(cli, scenario_file):
     found = answer(cli("compare", "--link", scenario_file, "--cc", "reno, star", "--seeds", 2, "--json"))
     assert sorted(row["cc"] for row in found["rows"]) == ["reno", "star"]
@@ -180,8 +276,9 @@ def test_study_list(cli):
 @pytest.fixture
 def two_studies(monkeypatch):
     """Two studies that take no time, in place of the real ones; the calls are kept."""
-    from bentpipe.studies.job import Failure, Interrupted
+    from bentpipe.studies.job import Failure
     from bentpipe.studies.study import StudyResult
+    from bentpipe.sweeps.engine import Interrupted
 
     calls = []
     claim = {
@@ -471,6 +568,9 @@ def test_a_file_of_the_same_kind_is_replaced(cli, scenario_file, tmp_path, monke
         for _ in range(2):
             ran = cli(*words)
             assert (ran.exit_code, ran.stderr) == (0, "")
+    assert f"written to {tmp_path / 'r'}, in place of the result of 'a test', seed 1" in cli(
+        *run
+    ).stdout.replace("\n", "")
 
 
 def test_importing_loads_neither_polars_nor_matplotlib():

@@ -3,24 +3,30 @@
 import pytest
 
 import bentpipe as bp
-from bentpipe.comparison import compare_rows
+from bentpipe.comparison import ComparisonStopped, algorithms, run_comparison
 
 LINK = bp.Link(rate="2 Mbit/s", delay="100 ms")
 SHORT = {"duration": "10 s"}
+
+
+def compare_rows(*given, seeds=1, **options):
+    return bp.compare(*given, seeds=seeds, **options).to_dicts()
 
 
 def test_one_row_per_algorithm_fastest_first():
     frame = bp.compare(LINK, ["reno", "star"], per=0.02, buffer="20 bdp", seeds=2, duration="30 s")
     assert sorted(frame["cc"]) == ["reno", "star"]
     assert frame["goodput_bps"].is_sorted(descending=True)
-    assert (frame["goodput_ci95_bps"] > 0).all()
+    assert (frame["goodput_low_bps"] < frame["goodput_bps"]).all()
+    assert (frame["goodput_bps"] < frame["goodput_high_bps"]).all()
     shares = frame.select(c for c in frame.columns if c.startswith("limited_"))
     assert shares.sum_horizontal().to_list() == pytest.approx([1, 1], abs=1e-6)
     assert frame.filter(cc="reno")["loss"].item() == pytest.approx(0.02, abs=0.006)
 
 
 def test_one_run_has_no_interval():
-    assert bp.compare(LINK, ["reno"], **SHORT)["goodput_ci95_bps"].to_list() == [None]
+    (row,) = compare_rows(LINK, ["reno"], **SHORT)
+    assert [row[key] for key in ("goodput_low_bps", "goodput_high_bps", "group")] == [None] * 3
 
 
 def test_rate_and_rtt_replace_those_of_the_link():
@@ -84,6 +90,78 @@ def test_a_whole_scenario_keeps_its_other_flows():
     assert beside["goodput_bps"] < 0.8 * alone["goodput_bps"]
     with pytest.raises(bp.ScenarioError, match="buffer: a scenario is played as it stands"):
         compare_rows(both, ["cubic"], whole=True, buffer="1 bdp")
+
+
+def test_a_command_line_gives_five_runs_and_so_does_python():
+    assert bp.compare(LINK, ["reno"], **SHORT)["runs"].to_list() == [5]
+
+
+def test_what_cannot_be_told_apart_is_one_group_and_the_rest_comes_after():
+    rows = compare_rows(LINK, ["reno", "cubic", "star"], per=0.02, seeds=6, duration="30 s")
+    assert [row["cc"] for row in rows if row["group"] == 1] == ["star"]
+    assert {row["cc"]: row["group"] for row in rows}.keys() == {"reno", "cubic", "star"}
+    alike = compare_rows(
+        LINK, ["reno", {"name": "reno", "slow_start": "standard"}], per=0.02, seeds=3, **SHORT
+    )
+    assert [row["group"] for row in alike] == [1, 1]
+
+
+def test_an_interval_never_falls_below_zero():
+    rows = compare_rows(LINK, ["reno"], per=0.6, seeds=3, duration="20 s")
+    assert rows[0]["goodput_low_bps"] >= 0
+
+
+def test_an_algorithm_that_loses_much_is_marked(scenario_file):
+    text = scenario_file.read_text().replace("1 bdp", "8 packets")
+    scenario_file.write_text(text)
+    rows = {row["cc"]: row for row in compare_rows(scenario_file, ["vegas", "hybla"], per=0, duration="10 s")}
+    assert (rows["vegas"]["lossy"], rows["hybla"]["lossy"]) == (False, rows["hybla"]["loss"] > 0.05)
+    assert rows["hybla"]["loss"] > 0.05
+
+
+def test_flows_of_a_size_have_a_completion_time(scenario_file):
+    text = scenario_file.read_text() + 'traffic = { kind = "bulk", size = "200 kB" }\n'
+    scenario_file.write_text(text)
+    (row,) = compare_rows(scenario_file, ["reno"], per=0, duration="20 s")
+    alone = bp.run(bp.Scenario.load(scenario_file, {"link.sat.loss.rate": 0})).json["flows"][0]
+    assert (row["completion_s"], row["completed"]) == (alone["completion_s"], 1)
+    (short,) = compare_rows(scenario_file, ["reno"], per=0, duration="1 s")
+    assert (short["completion_s"], short["completed"]) == (None, None)
+
+
+def test_tables_with_parameters_stand_between_commas():
+    given = "cubic, vegas alpha=2,{ name = 'simd', beta = 0.0625 }, my.py:Mine"
+    assert algorithms(given) == ["cubic", "vegas alpha=2", {"name": "simd", "beta": 0.0625}, "my.py:Mine"]
+    with pytest.raises(bp.ScenarioError, match="write a table such as"):
+        algorithms("cubic,{name}")
+
+
+class Fails(bp.Controller):
+    def on_ack(self, flow, ack):
+        raise ValueError("on purpose")
+
+    def on_congestion(self, flow, why):
+        pass
+
+
+def test_a_controller_that_fails_does_not_take_the_others_along():
+    found = run_comparison(LINK, ["reno", Fails], seeds=2, **SHORT)
+    assert [row["label"] for row in found.rows] == ["Reno"]
+    assert list(found.failed) == ["Fails"] and "on purpose" in found.failed["Fails"]
+    with pytest.raises(bp.ControllerError, match="on purpose"):
+        bp.compare(LINK, ["reno", Fails], seeds=2, **SHORT)
+
+
+def test_runs_that_were_done_are_kept_when_the_user_stops():
+    def stop(state):
+        if state.done >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ComparisonStopped) as stopped:
+        run_comparison(LINK, ["reno", "star"], seeds=200, threads=1, progress=stop, **SHORT)
+    rows = stopped.value.found.rows
+    assert rows and 3 <= sum(row["runs"] for row in rows) < 400
+    assert stopped.value.found.stopped
 
 
 def test_parameters_may_stand_behind_a_name():

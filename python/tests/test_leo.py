@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.scenario import read_table
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -61,7 +60,7 @@ def test_on_the_shipped_path_a_reset_more_than_doubles_what_vegas_gets(scripts):
 
 
 def test_the_shipped_scenario_and_the_path_of_the_page_are_one(scripts, tmp_path):
-    shipped = bp.run(bp.Scenario.from_dict(read_table(scripts["leo_paths"].SCENARIO)))
+    shipped = bp.run(scripts["leo_paths"].SCENARIO)
     ours = scripts["leo_paths"].shipped().scenario("vegas", 1, tmp_path)
     ours.flows[0].start_jitter = None
     assert bp.run(ours).json["flows"][0]["goodput_bps"] == pytest.approx(

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import bentpipe as bp
-from bentpipe.scenario import SCENARIOS
+from bentpipe.source import SCENARIOS
 
 
 def two_links(**flow):

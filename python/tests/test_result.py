@@ -1,6 +1,7 @@
 """Results: frames, and keeping them."""
 
 import json
+import pickle
 
 import polars as pl
 import pytest
@@ -116,3 +117,11 @@ def test_what_is_no_result_is_not_loaded(tmp_path, content):
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(bp.ScenarioError, match="result directory|schema"):
         bp.Result.load(tmp_path)
+
+
+def test_a_result_can_be_pickled(traced):
+    copy = pickle.loads(pickle.dumps(traced))
+    assert copy.json == traced.json and copy.scenario == traced.scenario
+    for name in ("flows", "links", "trace", "link_trace", "segments"):
+        assert getattr(copy, name).equals(getattr(traced, name))
+    assert copy.trace.height > 0

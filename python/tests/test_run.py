@@ -98,3 +98,33 @@ def test_a_handshake_costs_a_round_trip_and_its_last_segment():
     waits = [flow["limited"]["app"] * flow["completion_s"] for flow in flows.values()]
     assert waits[1] - waits[0] == pytest.approx(trip, abs=1e-4)
     assert flows[True]["sent_packets"] == flows[False]["sent_packets"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "link: there is no link"),
+        ([], "not a value of type list"),
+        (None, "not a value of type NoneType"),
+        ({"link": []}, "link: a table of links by name is needed, not a value of type list"),
+        ({"link": {"a": 3}}, "link.a: a table is needed"),
+        ("no-such-scenario", "no-such-scenario"),
+        (bp.Scenario(links=[bp.Link()]), "links: a dict of links by name"),
+        (bp.Scenario(links={"a": "geo"}), "links['a']: a bp.Link is needed"),
+        (bp.Scenario(links={}, flows=["reno"]), "flows[0]: a bp.Flow is needed"),
+    ],
+)
+def test_what_is_no_scenario_gets_one_line(given, said):
+    with pytest.raises(bp.ScenarioError) as wrong:
+        bp.run(given)
+    assert said in str(wrong.value) and "\n" not in str(wrong.value)
+
+
+def test_a_file_a_name_and_a_dict_run_like_a_scenario(tmp_path):
+    scenario = bp.Scenario.load("geo", {"duration": "2 s"})
+    wanted = bp.run(scenario).json["flows"]
+    file = tmp_path / "geo.json"
+    file.write_text(json.dumps(scenario.to_dict()))
+    stored = bp.run(scenario).save(tmp_path / "r")
+    for given in (scenario.to_dict(), file, str(file), stored, bp.run(scenario).scenario):
+        assert bp.run(given).json["flows"] == wanted

@@ -7,7 +7,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.models import KINDS, from_plain, to_plain
-from bentpipe.scenario import SCENARIOS
+from bentpipe.source import SCENARIOS
 
 
 def one_link(**given):

@@ -20,10 +20,10 @@ from test_study_page import NASTY, synthetic
 from bentpipe import studies
 from bentpipe.studies import summary
 from bentpipe.studies.job import Failure, StudyFailed
-from bentpipe.studies.sources import modules
 from bentpipe.studies.store import BATCH, Store, gather
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import write
+from bentpipe.sweeps.sources import modules
 
 HERE = Path(__file__).parent
 RUNS = toy_study.RUNS
@@ -292,7 +292,7 @@ def test_what_measures_counts_as_code_and_what_draws_does_not():
         assert {f"{package}.measure", f"{package}.setup"} & set(found)
         assert not {f"{package}.figures", f"{package}.reasons", "bentpipe.cli"} & set(found)
     assert "bentpipe.analysis.traces" in modules("bentpipe.papers.spectrum.measure")
-    assert modules("bentpipe.studies.execute")["bentpipe._core"].suffix == ".so"
+    assert modules("bentpipe.sweeps.execution")["bentpipe._core"].suffix == ".so"
 
 
 def test_two_jobs_do_not_share_a_folder(tmp_path):

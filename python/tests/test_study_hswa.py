@@ -12,9 +12,9 @@ from bentpipe import _core, studies
 from bentpipe.papers import hswa
 from bentpipe.papers.hswa import claims, figures, setup
 from bentpipe.papers.hswa.measure import Growth, growths, increment, line, throughput
-from bentpipe.studies.execute import trace_frame
 from bentpipe.studies.judge import evaluate
 from bentpipe.studies.study import Case
+from bentpipe.sweeps.execution import trace_frame
 
 
 def checked(scenario: dict) -> dict:

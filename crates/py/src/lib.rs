@@ -3,18 +3,18 @@
 mod controller;
 mod failure;
 mod orbit;
+mod pool;
 mod reminder;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bentpipe_cc::registry::{self, Kind, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
+use bentpipe_sim::scenario::SWEEP_KEYS;
 use bentpipe_sim::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -91,11 +91,21 @@ fn to_json(scenario: &Scenario) -> PyResult<String> {
     serde_json::to_string(scenario).map_err(wrong)
 }
 
-/// Reads and checks a TOML file with overrides; returns the scenario as JSON.
+/// Reads and checks a TOML file with overrides; returns the scenario as JSON. Of the file of a sweep, what it varies is left out.
 #[pyfunction]
-#[pyo3(signature = (path, overrides = Vec::new()))]
-fn load(path: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let scenario = Scenario::load(path, &overrides).map_err(wrong)?;
+#[pyo3(signature = (path, overrides = Vec::new(), sweep = false))]
+fn load(path: &str, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
+    let others: &[&str] = if sweep { &SWEEP_KEYS } else { &[] };
+    let scenario = Scenario::load_except(path, others, &overrides).map_err(wrong)?;
+    scenario.resolve().map_err(wrong)?;
+    to_json(&scenario)
+}
+
+/// As `load`, from text, TOML or JSON; `name` is what messages call it. Files that it names are looked for from here.
+#[pyfunction]
+#[pyo3(signature = (text, name, overrides = Vec::new()))]
+fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = Scenario::from_toml(text, name, &overrides).map_err(wrong)?;
     scenario.resolve().map_err(wrong)?;
     to_json(&scenario)
 }
@@ -285,67 +295,6 @@ fn run_error(error: RunError) -> PyErr {
     }
 }
 
-/// Runs many scenarios on the machine's cores (or `threads` of them); results in the order of the scenarios.
-#[pyfunction]
-#[pyo3(signature = (scenarios, threads = 0, progress = None))]
-fn run_many(
-    py: Python<'_>,
-    scenarios: Vec<String>,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Vec<RawResult>> {
-    let checked = scenarios.iter().map(|s| py.check_signals().and_then(|()| plan(s)));
-    let checked = checked.collect::<PyResult<Vec<_>>>()?;
-    let (scenarios, plans): (Vec<Scenario>, Vec<Plan>) = checked.into_iter().unzip();
-    let total = plans.len();
-    let stop = Arc::new(AtomicBool::new(false));
-    let done = Arc::new(AtomicUsize::new(0));
-    let finished = Arc::new(AtomicBool::new(false));
-    let worker = {
-        let (stop, done, finished) = (stop.clone(), done.clone(), finished.clone());
-        let waiting = std::thread::current();
-        std::thread::spawn(move || {
-            let results = bentpipe_sim::run_many(plans.len(), threads, &stop, &|i| {
-                let began = clock();
-                let mut outcome = bentpipe_sim::run(&plans[i], &mut bentpipe_sim::no_supply, &mut |_| {
-                    !stop.load(Ordering::Relaxed)
-                })?;
-                outcome.report.wall_s = began.elapsed().as_secs_f64();
-                done.fetch_add(1, Ordering::Relaxed);
-                Ok(outcome)
-            });
-            finished.store(true, Ordering::Release);
-            waiting.unpark();
-            results
-        })
-    };
-    let mut told = 0;
-    let mut failure = None;
-    while !finished.load(Ordering::Acquire) && !worker.is_finished() {
-        // Wakes when all is done, and now and then to look for signals and to report.
-        py.detach(|| std::thread::park_timeout(Duration::from_millis(20)));
-        let now = done.load(Ordering::Relaxed);
-        let report = match &progress {
-            Some(p) if now != std::mem::replace(&mut told, now) => p.call1(py, (now,)).map(drop),
-            _ => Ok(()),
-        };
-        if let Err(error) = py.check_signals().and(report) {
-            failure.get_or_insert(error);
-            stop.store(true, Ordering::Relaxed);
-        }
-    }
-    let results = worker.join().map_err(|_| PyRuntimeError::new_err("a worker of run_many panicked"))?;
-    if let Some(error) = failure {
-        return Err(error);
-    }
-    if let Some(p) = progress.filter(|_| told != total) {
-        p.call1(py, (total,))?;
-    }
-    let outcomes = results.map_err(run_error)?;
-    let pairs = outcomes.into_iter().zip(scenarios);
-    Ok(pairs.map(|(outcome, scenario)| RawResult { outcome, scenario }).collect())
-}
-
 /// A Parquet file as CSV text, by `bentpipe.parquet`; `Err` is one line.
 fn parquet(path: &Path) -> Result<String, String> {
     Python::attach(|py| {
@@ -363,15 +312,16 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ControllerError", m.py().get_type::<ControllerError>())?;
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
+    m.add_class::<pool::Threads>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
+    m.add_function(wrap_pyfunction!(parse, m)?)?;
     m.add_function(wrap_pyfunction!(check, m)?)?;
     m.add_function(wrap_pyfunction!(schema, m)?)?;
     m.add_function(wrap_pyfunction!(random_scenario, m)?)?;
     m.add_function(wrap_pyfunction!(run, m)?)?;
-    m.add_function(wrap_pyfunction!(run_many, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;

@@ -13,7 +13,7 @@ mod resolve;
 pub mod scenario;
 
 pub use capture::pcap;
-pub use engine::many::run_many;
+pub use engine::many::{Finished, Job, RunPool};
 #[doc(hidden)]
 pub use engine::run_by_reference;
 pub use engine::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Supply, Watch, no_supply, run, run_captured};

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from bentpipe import _core
 from bentpipe.registry import unknown
-from bentpipe.scenario import SCENARIOS, Scenario
+from bentpipe.scenario import Scenario
+from bentpipe.source import SCENARIOS
 
 Pairs = tuple[tuple[str, str], ...]
 

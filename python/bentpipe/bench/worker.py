@@ -25,8 +25,23 @@ def delivered(raw: _core.RawResult) -> int:
     return int(payload // int(sizes.pop().removesuffix(" bytes")))
 
 
+def run_all(texts: list[str], threads: int) -> list[_core.RawResult]:
+    """Runs scenarios on so many threads."""
+    pool = _core.Threads(threads)
+    for number, text in enumerate(texts):
+        pool.start(number, text)
+    found: dict[int, _core.RawResult] = {}
+    while len(found) < len(texts):
+        for number, given in pool.finished(1.0):
+            if isinstance(given, Exception):
+                raise given
+            found[number] = given
+    pool.stop()
+    return [found[number] for number in range(len(texts))]
+
+
 def work(job: dict[str, Any]) -> dict[str, Any]:
-    """Runs the scenarios of a job: one by itself, several by `run_many` with so many threads."""
+    """Runs the scenarios of a job: one by itself, several with so many threads."""
     texts = [json.dumps(scenario) for scenario in job["scenarios"]]
     looks = 0
 
@@ -39,7 +54,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     if len(texts) == 1:
         raw = [_core.run(texts[0], None, look)]
     else:
-        raw = _core.run_many(texts, job["threads"], None)
+        raw = run_all(texts, job["threads"])
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     peak = peak_bytes()
     return {

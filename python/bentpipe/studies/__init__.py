@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from bentpipe.papers import PAPERS
 
 if TYPE_CHECKING:
-    from bentpipe.studies.job import Failure, State
+    from bentpipe.studies.job import Failure
     from bentpipe.studies.study import Plan, Study, StudyResult
+    from bentpipe.sweeps.engine import State
 
 MODES = ("quick", "full")
 

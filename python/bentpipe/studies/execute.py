@@ -6,15 +6,12 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from bentpipe import _core
 from bentpipe.studies.study import Case, Key, Study
-
-if TYPE_CHECKING:
-    from bentpipe._core import RawResult
+from bentpipe.sweeps.execution import trace_frame
 
 
 @dataclass
@@ -38,8 +35,9 @@ def measure(study: Study, cases: Sequence[Case], advance: Callable[[int], None])
     began = time.process_time()
     done = Measured([], [], [], None, 0.0)
     traces: list[pl.DataFrame] = []
-    scenarios = [json.dumps(case.scenario) for case in cases]
-    for case, raw in zip(cases, _core.run_many(scenarios, 1, advance), strict=True):
+    for number, case in enumerate(cases):
+        raw = _core.run(json.dumps(case.scenario))
+        advance(number)
         result = json.loads(raw.json)
         trace = trace_frame(raw) if case.scenario.get("record") else None
         done.rows.append({**case.keys, **study.measure(case, result, trace)})
@@ -50,11 +48,3 @@ def measure(study: Study, cases: Sequence[Case], advance: Callable[[int], None])
     done.traces = pl.concat(traces) if traces else None
     done.cpu_s = time.process_time() - began
     return done
-
-
-def trace_frame(raw: RawResult) -> pl.DataFrame:
-    """The trace of a run as a frame, with the flow's name in place of its index."""
-    columns = dict(raw.trace())
-    names = pl.Series(list(raw.flow_names), dtype=pl.String)
-    index = pl.Series(columns.pop("flow")).cast(pl.UInt32)
-    return pl.DataFrame(columns).with_columns(names.gather(index).alias("flow"))

@@ -15,12 +15,13 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.studies import page
 from bentpipe.studies.design import Size
-from bentpipe.studies.job import Interrupted, StudyFailed
+from bentpipe.studies.job import StudyFailed
 from bentpipe.studies.laboratory import Laboratory, Progress, assembly
 from bentpipe.studies.readings import choice
 from bentpipe.studies.search import Names, Search, Tried, search
 from bentpipe.studies.study import Section, Study, Table, Tally
 from bentpipe.studies.write import save_text
+from bentpipe.sweeps.engine import Interrupted
 
 #: The seed before the first of those that the search has not seen.
 OTHER_SEEDS = 1000

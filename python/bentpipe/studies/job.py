@@ -6,7 +6,6 @@ its last batch is done. What is on disk already (`bentpipe.studies.store`) is no
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -15,9 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bentpipe.studies.pool import News, Pool, said
 from bentpipe.studies.store import Batch, Store, gather
 from bentpipe.studies.study import Plan, Study, StudyResult
+from bentpipe.sweeps.engine import Interrupted, State
+from bentpipe.sweeps.execution import cores
+from bentpipe.sweeps.pool import News, Pool, said
 
 if TYPE_CHECKING:
     from bentpipe.studies.study import Outcome
@@ -44,27 +45,6 @@ class Failure:
 
 class StudyFailed(RuntimeError):
     """A study could not be finished; the message is one line."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """The user stopped a job; the message says what is kept."""
-
-
-@dataclass(frozen=True)
-class State:
-    """How far a job is: runs of all studies, what is being worked on, and the time."""
-
-    done: int
-    total: int
-    #: Runs of these that were there before the job.
-    taken_over: int
-    running: Sequence[str]
-    drawing: Sequence[str]
-    elapsed_s: float
-    #: How long the runs that are left will take, s; None before the first batch is done.
-    remaining_s: float | None
-    #: Files of earlier runs that were not as they had been written, so that their runs are repeated.
-    damaged: Sequence[Path]
 
 
 @dataclass
@@ -98,11 +78,6 @@ class _Work:
         self.waiting.clear()
         self.under_way.clear()
         self.result = Failure(self.job.study.name, why)
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def run_jobs(
@@ -228,6 +203,7 @@ def _state(works: Sequence[_Work], busy: Sequence[tuple[int, int | None]], size:
     return State(
         done=sum(work.done for work in works),
         total=sum(work.total for work in works),
+        failed=0,
         taken_over=sum(work.taken_over for work in works),
         running=[name for i, name in enumerate(names) if any(j == i and n is not None for j, n in busy)],
         drawing=[name for i, name in enumerate(names) if (i, None) in busy],

@@ -24,13 +24,14 @@ import polars as pl
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
-from bentpipe.studies.job import StudyFailed, Tell, cores, run_batch
+from bentpipe.studies.job import StudyFailed, Tell, run_batch
 from bentpipe.studies.judge import evaluate, judged
-from bentpipe.studies.pool import Pool
 from bentpipe.studies.search import Names, Tried
-from bentpipe.studies.sources import code_version
 from bentpipe.studies.store import BATCH, FOLDER, Batch, hold
 from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
+from bentpipe.sweeps.execution import cores
+from bentpipe.sweeps.pool import Pool
+from bentpipe.sweeps.sources import code_version
 
 Row = dict[str, Any]
 
@@ -84,7 +85,7 @@ class Laboratory:
         self._folder = place / FOLDER / "fit"
         self._workers = workers or cores()
         self._progress = progress
-        self._code = code_version(study)
+        self._code = code_version(study.measure)
         self._rows: dict[str, Row] = {}
         self._used: set[Path] = set()
         self._began = time.monotonic()

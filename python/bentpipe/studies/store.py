@@ -1,7 +1,7 @@
 """Finished batches of a study on disk, so that a run that was interrupted goes on where it was.
 
 A batch is a fixed number of consecutive cases. It is named by a hash of its cases and of the code that
-measures them (`bentpipe.studies.sources`), so a file is used for just the runs that would give its contents
+measures them (`bentpipe.sweeps.sources`), so a file is used for just the runs that would give its contents
 again. It appears complete or not at all: its files are written under other names and renamed, and the last
 one holds the sums of the others, because a changed byte may read as another number.
 """
@@ -22,8 +22,8 @@ import polars as pl
 
 from bentpipe.files import Changed, check_file, read_frame, replace, replace_frame
 from bentpipe.studies.execute import Measured
-from bentpipe.studies.sources import code_version
 from bentpipe.studies.study import Case, Outcome, Plan, Study
+from bentpipe.sweeps.sources import code_version
 
 #: Runs in a batch: what is lost at most, for each core, by an interruption.
 BATCH = 32
@@ -137,7 +137,7 @@ class Store:
     def __init__(self, study: Study, plan: Plan, place: Path) -> None:
         self.folder = place / FOLDER / plan.mode
         self._lock: IO[bytes] | None = None
-        code = code_version(study)
+        code = code_version(study.measure)
         self.batches = []
         for first in range(0, len(plan.cases), BATCH):
             cases = plan.cases[first : first + BATCH]

@@ -15,25 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.studies.claim import Claim, Verdict
+from bentpipe.sweeps.case import Case, Key
+
+__all__ = ["Case", "Key"]
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as MplFigure
 
-Key = str | int | float
 #: Scalars measured in one run.
 Measures = dict[str, Key]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One run: the keys that name it in the tables, and its scenario as plain data (seed included)."""
-
-    keys: Mapping[str, Key]
-    scenario: Mapping[str, Any]
-    keep_trace: bool = False
-    #: What the measure depends on beside the scenario.
-    settings: Mapping[str, Key] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

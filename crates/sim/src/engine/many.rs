@@ -1,27 +1,104 @@
 //! Many runs on the cores of one machine.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle, available_parallelism};
+use std::time::Duration;
 
-use rayon::prelude::*;
+/// A run to be made. It is given a flag, and ends early once that is true.
+pub type Job<T> = Box<dyn FnOnce(&AtomicBool) -> T + Send>;
 
-use crate::engine::RunError;
-use crate::record::outcome::Outcome;
+/// What a run gave, or the words of a panic.
+pub type Finished<T> = Result<T, String>;
 
-/// Calls `one` with 0 to `count` - 1 on `threads` threads (0: one a core). Results come in the order of the calls, whatever the number of
-/// threads. Once `stop` is true no further run is begun.
-///
-/// # Errors
-/// The first error in the order of the calls.
-pub fn run_many(
-    count: usize,
-    threads: usize,
-    stop: &AtomicBool,
-    one: &(dyn Fn(usize) -> Result<Outcome, RunError> + Sync),
-) -> Result<Vec<Outcome>, RunError> {
-    let guarded = |i| if stop.load(Ordering::Relaxed) { Err(RunError::Interrupted) } else { one(i) };
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(|| (0..count).into_par_iter().with_max_len(1).map(guarded).collect()),
-        // No further threads to be had: this one does all the work.
-        Err(_) => (0..count).map(guarded).collect(),
+/// Threads that take runs, one at a time each, and hand out what they give as it comes. So nothing holds more than the runs in hand.
+#[derive(Debug)]
+pub struct RunPool<T> {
+    given: Option<Sender<(u64, Job<T>)>>,
+    done: Receiver<(u64, Finished<T>)>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<T: Send + 'static> RunPool<T> {
+    /// A pool of so many threads; 0: one a core. There may be fewer if the system has no more to spare.
+    ///
+    /// # Errors
+    /// The system has not even one thread to spare.
+    pub fn new(threads: usize) -> std::io::Result<Self> {
+        let wanted = if threads == 0 { available_parallelism().map_or(1, usize::from) } else { threads };
+        let (given, waiting) = channel::<(u64, Job<T>)>();
+        let (finish, done) = channel();
+        let (waiting, stop) = (Arc::new(Mutex::new(waiting)), Arc::new(AtomicBool::new(false)));
+        let mut started = Vec::new();
+        while started.len() < wanted {
+            let (waiting, stop, finish) = (waiting.clone(), stop.clone(), finish.clone());
+            match Builder::new().name("run".to_owned()).spawn(move || serve(&waiting, &stop, &finish)) {
+                Ok(thread) => started.push(thread),
+                Err(error) if started.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(Self { given: Some(given), done, stop, threads: started })
     }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Gives a run to the next free thread; `number` is what its result is called by. Nothing happens after [`RunPool::stop`].
+    pub fn start(&self, number: u64, work: Job<T>) {
+        if let Some(given) = &self.given {
+            drop(given.send((number, work)));
+        }
+    }
+
+    /// The next result, whichever; `None` if none comes within `timeout`.
+    pub fn finished(&self, timeout: Duration) -> Option<(u64, Finished<T>)> {
+        self.done.recv_timeout(timeout).ok()
+    }
+
+    /// Ends the runs in hand early, forgets those that wait, and waits for the threads.
+    pub fn stop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.given = None;
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
+    }
+}
+
+impl<T> Drop for RunPool<T> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The life of a thread: until nobody can give it a run any more.
+fn serve<T>(
+    waiting: &Mutex<Receiver<(u64, Job<T>)>>,
+    stop: &AtomicBool,
+    finish: &Sender<(u64, Finished<T>)>,
+) {
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((number, work)) = next else { return };
+        if stop.load(Ordering::Relaxed) {
+            continue;
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| work(stop))).map_err(|panic| words(panic.as_ref()));
+        if finish.send((number, result)).is_err() {
+            return;
+        }
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }

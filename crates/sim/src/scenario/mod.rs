@@ -13,4 +13,5 @@ pub mod units;
 
 pub use keys::*;
 pub use link_layer::*;
+pub use read::SWEEP_KEYS;
 pub use schema::schema;

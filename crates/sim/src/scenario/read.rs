@@ -8,6 +8,9 @@ use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::keys::{Loss, Scenario, TimelineFile};
 use crate::scenario::{schema, text};
 
+/// The keys at the top of a file that say what a sweep varies. A scenario, which is one run, has none of them.
+pub const SWEEP_KEYS: [&str; 2] = ["vary", "seeds"];
+
 impl Scenario {
     /// Reads a TOML file and applies overrides. Each is a dotted key (`link.sat.rate`, `flow.0.cc`, `flow.*.cc`) and a TOML value; text
     /// that is not valid TOML is taken as a string.
@@ -15,9 +18,21 @@ impl Scenario {
     /// # Errors
     /// A file that cannot be read, text that is not TOML, and any invalid key or value, with its line.
     pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        Scenario::load_except(path, &[], overrides)
+    }
+
+    /// As [`Scenario::load`], of a file with keys that are somebody else's: those at its top that `others` names are left out.
+    ///
+    /// # Errors
+    /// As for [`Scenario::load`].
+    pub fn load_except(
+        path: impl AsRef<Path>,
+        others: &[&str],
+        overrides: &[(String, String)],
+    ) -> Result<Scenario, Error> {
         let path = path.as_ref();
         let text = text::read_scenario(path)?;
-        let mut scenario = Scenario::from_toml(&text, &path.display().to_string(), overrides)?;
+        let mut scenario = Scenario::read(&text, &path.display().to_string(), others, overrides)?;
         if let Some(directory) = path.parent() {
             scenario.anchor(directory);
         }
@@ -29,8 +44,20 @@ impl Scenario {
     /// # Errors
     /// As for [`Scenario::load`].
     pub fn from_toml(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Scenario, Error> {
+        Scenario::read(text, file_name, &[], overrides)
+    }
+
+    fn read(
+        text: &str,
+        file_name: &str,
+        others: &[&str],
+        overrides: &[(String, String)],
+    ) -> Result<Scenario, Error> {
         let mut origin = Origin { file: Some(file_name.to_owned()), ..Origin::default() };
         let mut tree = text::parse(text, &mut origin)?;
+        if let Value::Object(map) = &mut tree {
+            map.retain(|key, _| !others.contains(&key.as_str()));
+        }
         for (key, value) in overrides {
             text::set(&mut tree, &mut origin, key, value)?;
         }
@@ -49,6 +76,12 @@ impl Scenario {
     }
 
     fn from_tree(tree: Value, origin: Origin) -> Result<Scenario, Error> {
+        for key in SWEEP_KEYS {
+            if tree.get(key).is_some() {
+                let message = "this file describes many runs; use bentpipe sweep, or leave this out for one";
+                return Err(origin.error(&Key::of([key]), message));
+            }
+        }
         schema::check(&tree).map_err(|(key, message)| origin.error(&key, message))?;
         let read: Result<Scenario, _> = serde_path_to_error::deserialize(tree);
         match read {

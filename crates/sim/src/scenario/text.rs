@@ -71,7 +71,7 @@ impl Lines {
     }
 }
 
-/// Parses TOML, and notes in `origin` where each key stands.
+/// Parses TOML, and notes in `origin` where each key stands. Text that begins with a brace is JSON, where null means absent.
 pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Value, Error> {
     let lines = Lines::new(text);
     if text.len() as u64 > MAX_FILE {
@@ -80,6 +80,12 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Value, Error> {
     if let Some(at) = text.find('\0') {
         let message = "there is a NUL byte here; a scenario is a text file in TOML";
         return Err(origin.error_on_line(Some(lines.of(at)), message));
+    }
+    if text.trim_start().starts_with('{') {
+        let tree = serde_json::from_str(text);
+        return tree.map(without_nulls).map_err(|e| {
+            origin.error_on_line(Some(e.line()), format!("the scenario is not valid JSON: {e}"))
+        });
     }
     let table = DeTable::parse(text).map_err(|e| {
         let message = e.message().lines().collect::<Vec<_>>().join(", ");

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use bentpipe_cc::{PathChange, Span, Time, registry};
 use bentpipe_sim::pcap::{Capture, Place};
 use bentpipe_sim::plan::{DirectionPlan, Hint, Leg, LossPlan, Plan, RecordPlan, Step, TimeLine};
 use bentpipe_sim::record::{Outcome, Report};
 use bentpipe_sim::{
-    RunError, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured, run_many,
+    RunError, RunPool, Scenario, no_supply, random_scenario, run, run_by_reference, run_captured,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -126,8 +126,14 @@ proptest! {
             drop(std::fs::remove_file(&capture.path));
         }
         let alone = format!("{alone:?}");
-        let beside = run_many(3, 3, &AtomicBool::new(false), &|_| run(&plan, &mut no_supply, &mut |_| true));
-        for other in beside.map_err(|e| TestCaseError::fail(e.to_string()))? {
+        let (pool, plan) = (RunPool::new(3).expect("a thread"), Arc::new(plan));
+        for number in 0..3 {
+            let plan = plan.clone();
+            pool.start(number, Box::new(move |_| run(&plan, &mut no_supply, &mut |_| true)));
+        }
+        for _ in 0..3 {
+            let (_, other) = pool.finished(Duration::MAX).expect("a result");
+            let other = other.map_err(TestCaseError::fail)?.map_err(|e| TestCaseError::fail(e.to_string()))?;
             prop_assert!(format!("{other:?}") == alone, "two runs differ:\n{text}");
         }
     }

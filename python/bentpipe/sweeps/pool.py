@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 #: A function of a module that the worker can import; its first argument is what it reports its progress to.
 Task = Callable[..., Any]
 
-_START = "import sys; from bentpipe.studies.pool import serve; serve(int(sys.argv[1]))"
+_START = "import sys; from bentpipe.sweeps.pool import serve; serve(int(sys.argv[1]))"
 
 
 @dataclass(frozen=True)

@@ -13,23 +13,22 @@ import ast
 import hashlib
 import importlib.util
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-
-from bentpipe.studies.study import Study
+from typing import Any
 
 LIBRARIES = ("numpy", "polars", "scipy")
 
 
-def code_version(study: Study) -> str:
-    """The hash, in hexadecimal."""
+def code_version(measure: Callable[..., Any]) -> str:
+    """The hash of the code of a measure, in hexadecimal."""
     found = hashlib.sha256()
-    for name, path in modules(study.measure.__module__, "bentpipe.studies.execute").items():
+    for name, path in modules(measure.__module__, "bentpipe.sweeps.execution").items():
         code = path.read_bytes()
         code = ast.unparse(ast.parse(code)).encode() if path.suffix == ".py" else code
         found.update(f"{name} {hashlib.sha256(code).hexdigest()}\n".encode())
-    found.update(f"{study.measure.__qualname__} python {platform.python_version()}\n".encode())
+    found.update(f"{measure.__qualname__} python {platform.python_version()}\n".encode())
     for library in LIBRARIES:
         found.update(f"{library} {version(library)}\n".encode())
     return found.hexdigest()

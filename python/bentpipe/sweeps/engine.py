@@ -1,0 +1,243 @@
+"""The engine of many runs: every case of a list is run once, and what came out is one set of tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.execution import Batch, Executor, Here, Measure, Processes, Ran, Threads
+from bentpipe.sweeps.portable import portable
+from bentpipe.sweeps.rows import Tables, key_types
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Most runs that a worker is given at once.
+BATCH = 32
+#: How long the engine waits for a run before it looks after other things, s.
+WAIT_S = 0.1
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a job of many runs is."""
+
+    done: int
+    total: int
+    #: Of those that are done, the ones that failed.
+    failed: int
+    elapsed_s: float
+    #: How long the runs that are left will take, s; None before the first is over.
+    remaining_s: float | None
+    #: Of those that are done, the ones that were there before the job.
+    taken_over: int = 0
+    #: Names of the studies of a job that are being run, and of those that are being drawn.
+    running: Sequence[str] = ()
+    drawing: Sequence[str] = ()
+    #: Files of earlier runs that were not as they had been written, so that their runs are repeated.
+    damaged: Sequence[Path] = ()
+
+
+class Runs:
+    """What came out of many runs, in the order of the cases, whatever the workers.
+
+    Attributes:
+        results: the object of `bentpipe run --json` of each case, None for one that failed; None as a whole
+            if the runs are on disk.
+    """
+
+    def __init__(
+        self, load: Callable[[str], pl.DataFrame], results: list[dict[str, Any] | None] | None = None
+    ) -> None:
+        self._load = load
+        self.results = results
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """A row per flow and run.
+
+        Columns: the keys, `run` (the number of the case), `seed`, and those of `Result.flows`.
+        """
+        return self._load("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """A row per direction of a link and run, likewise."""
+        return self._load("links")
+
+    @cached_property
+    def traces(self) -> pl.DataFrame:
+        """The flows over time, as `Result.trace` has them, of cases whose traces are kept."""
+        return self._load("traces")
+
+    @cached_property
+    def failed(self) -> pl.DataFrame:
+        """A row per failed run: the keys, `run`, `seed`, and the error in one line."""
+        return self._load("failed")
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a job of many runs; the message says what is kept.
+
+    Attributes:
+        runs: what is finished, if it is nowhere else.
+    """
+
+    def __init__(self, message: str, runs: Runs | None = None) -> None:
+        super().__init__(message)
+        self.runs = runs
+
+
+class Clock:
+    """Tells how far a job is, and how long the rest will take."""
+
+    def __init__(self, total: int, taken_over: int, tell: Callable[[State], None] | None) -> None:
+        self.total, self.taken_over, self.done, self.failed = total, taken_over, taken_over, 0
+        self.damaged: Sequence[Path] = ()
+        self._tell = tell
+        self._began = time.monotonic()
+
+    def tell(self) -> None:
+        """Says how far it is."""
+        if self._tell is None:
+            return
+        elapsed, new = time.monotonic() - self._began, self.done - self.taken_over
+        left = elapsed / new * (self.total - self.done) if new else None
+        self._tell(
+            State(self.done, self.total, self.failed, elapsed, left, self.taken_over, damaged=self.damaged)
+        )
+
+    def count(self, over: Sequence[Ran]) -> None:
+        """So many runs more are over."""
+        self.done += len(over)
+        self.failed += sum(ran.error is not None for ran in over)
+        if over:
+            self.tell()
+
+
+def run_cases(
+    cases: Sequence[Case],
+    *,
+    place: Path | None = None,
+    workers: int = 0,
+    progress: Callable[[State], None] | None = None,
+    executor: Executor | None = None,
+) -> Runs:
+    """Runs every case on all cores. A run that fails is a row of `Runs.failed` and does not stop the others.
+
+    Controllers in Rust run in threads of this process, those in Python in worker processes. Those that other
+    processes cannot load (of a notebook, or of the script itself) run here, one after the other.
+
+    Args:
+        cases: the runs. It may build them as they are asked for.
+        place: a directory that becomes a dataset (docs/sweeps.md). What is there of these cases is not run
+            again. None: everything stays in memory.
+        workers: threads or processes; 0: one per processor. The results do not depend on it.
+        progress: told how far the job is, from the first moment on.
+        executor: what computes the runs, in place of this machine.
+
+    Raises:
+        Interrupted: the user stopped it.
+        ScenarioError: `place` holds something else.
+        OSError: nothing can be written there.
+    """
+    assert place is None
+    over: dict[int, tuple[Case, Ran]] = {}
+    clock = Clock(len(cases), 0, progress)
+    clock.tell()
+    try:
+        with closing(work_off(cases, range(len(cases)), workers=workers, executor=executor)) as runs:
+            for some in runs:
+                over.update((ran.number, (cases[ran.number], ran)) for ran in some)
+                clock.count(some)
+    except KeyboardInterrupt:
+        kept = _in_memory(cases, over)
+        raise Interrupted(f"{len(over):,} of {len(cases):,} runs were done", kept) from None
+    return _in_memory(cases, over)
+
+
+def work_off(
+    cases: Sequence[Case],
+    numbers: Iterable[int],
+    *,
+    workers: int = 0,
+    measure: Measure | None = None,
+    executor: Executor | None = None,
+    keep_raw: bool = False,
+) -> Generator[Sequence[Ran]]:
+    """Runs the cases of these numbers and gives runs as they are over, in any order; at times an empty list.
+
+    Only the runs in hand are in memory. Whoever does not take all must close it, which ends what is begun.
+    With `keep_raw` each has its result itself, so nothing is run in another process.
+    """
+    if executor is not None:
+        yield from _drive(lambda: executor, _batches(cases, numbers, executor.size, measure))
+        return
+    elsewhere: list[int] = []
+    here: list[int] = []
+
+    def native() -> Iterator[Batch]:
+        for number in numbers:
+            case = cases[number]
+            if measure is None and not case.controllers:
+                yield Batch([number], [case])
+            elif not keep_raw and all(map(portable, case.controllers.values())):
+                elsewhere.append(number)
+            else:
+                here.append(number)
+
+    yield from _drive(lambda: Threads(workers), native())
+    if elsewhere:
+        processes = Processes(min(workers, len(elsewhere)) if workers else 0)
+        yield from _drive(lambda: processes, _batches(cases, elsewhere, processes.size, measure))
+    yield from _drive(Here, (Batch([number], [cases[number]], measure) for number in here))
+
+
+def _batches(
+    cases: Sequence[Case], numbers: Iterable[int], size: int, measure: Measure | None
+) -> Iterator[Batch]:
+    """Batches so small that no worker is left alone with the last for long."""
+    left = len(numbers) if isinstance(numbers, Sequence) else len(cases)
+    ahead = iter(numbers)
+    while some := list(islice(ahead, max(1, min(BATCH, left // (4 * size))))):
+        left -= len(some)
+        yield Batch(some, [cases[number] for number in some], measure)
+
+
+def _drive(make: Callable[[], Executor], batches: Iterator[Batch]) -> Iterator[Sequence[Ran]]:
+    first = next(batches, None)
+    if first is None:
+        return
+    executor, in_hand = make(), 0
+    ahead = chain([first], batches)
+    more = True
+    try:
+        while more or in_hand:
+            while more and executor.free:
+                batch = next(ahead, None)
+                more = batch is not None
+                if batch is not None:
+                    executor.start(batch)
+                    in_hand += len(batch.numbers)
+            if in_hand:
+                over = executor.finished(WAIT_S)
+                in_hand -= len(over)
+                yield over
+    finally:
+        executor.stop()
+
+
+def _in_memory(cases: Sequence[Case], over: dict[int, tuple[Case, Ran]]) -> Runs:
+    ordered = [over[number] for number in sorted(over)]
+    made = Tables(key_types(cases)).frames(ordered)
+    results = [over[i][1] if i in over else None for i in range(len(cases))]
+    return Runs(
+        made.__getitem__, [ran.result if ran is not None and ran.error is None else None for ran in results]
+    )

@@ -1,0 +1,259 @@
+"""What computes runs: threads, worker processes, this process, or (in a file of its own) a cluster.
+
+All of them take batches of cases and hand out runs as they are done, in any order. What a run gives depends
+on its case alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from bentpipe import _core
+from bentpipe.sweeps.case import Case, Key
+from bentpipe.sweeps.pool import Pool, said
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Scalars that a study measures in one run, from its case, its result (the object of `bentpipe run --json`)
+#: and its trace (None if the scenario records none).
+Measure = Callable[[Case, Mapping[str, Any], "pl.DataFrame | None"], Mapping[str, Key]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some runs that are given to an executor together, each with the number by which it is called."""
+
+    numbers: Sequence[int]
+    cases: Sequence[Case]
+    measure: Measure | None = None
+
+
+@dataclass
+class Ran:
+    """A run that is over. All but `raw` and `failure` goes from process to process."""
+
+    number: int
+    #: The object of `bentpipe run --json`, as text; None if the run failed.
+    report: str | None = None
+    #: Why it failed, in one line.
+    error: str | None = None
+    #: The trace of the flows, if the case keeps it.
+    trace: pl.DataFrame | None = None
+    #: What `Batch.measure` gave.
+    measures: Mapping[str, Key] = field(default_factory=dict)
+    #: Processor time of the run and of what was measured, s; 0 if threads share a process.
+    cpu_s: float = 0.0
+    #: The result itself, and the exception: where the run was made in this process.
+    raw: _core.RawResult | None = None
+    failure: Exception | None = None
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The object of `bentpipe run --json`."""
+        return cast(dict[str, Any], json.loads(self.report or "{}"))
+
+
+class Executor(Protocol):
+    """What computes batches of runs."""
+
+    @property
+    def size(self) -> int:
+        """How many runs it works on at once."""
+
+    @property
+    def free(self) -> int:
+        """How many batches can be started now."""
+
+    def start(self, batch: Batch) -> None:
+        """Begins a batch; called only if `free` is not 0."""
+
+    def finished(self, timeout_s: float) -> Sequence[Ran]:
+        """Runs that are over and were not handed out before; waits for one, or as long as that.
+
+        Each run that was started comes exactly once, if need be as one that failed.
+        """
+
+    def stop(self) -> None:
+        """Ends everything within a second, with what is being worked on."""
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class Threads:
+    """Threads of the simulator, for controllers in Rust. A batch is best one run."""
+
+    def __init__(self, workers: int = 0) -> None:
+        self._threads = _core.Threads(workers or cores())
+        self._cases: dict[int, tuple[Case, Measure | None]] = {}
+
+    @property
+    def size(self) -> int:
+        """How many runs it works on at once."""
+        return self._threads.threads
+
+    @property
+    def free(self) -> int:
+        """How many batches can be started now."""
+        # Some wait, so that no thread does while this one writes to the disk.
+        return max(0, 4 * self.size - len(self._cases))
+
+    def start(self, batch: Batch) -> None:
+        """Begins a batch."""
+        for number, case in zip(batch.numbers, batch.cases, strict=True):
+            self._cases[number] = case, batch.measure
+            self._threads.start(number, json.dumps(case.scenario))
+
+    def finished(self, timeout_s: float) -> Sequence[Ran]:
+        """Runs that are over; waits for one, or as long as that."""
+        over = []
+        for number, given in self._threads.finished(timeout_s):
+            case, measure = self._cases.pop(number)
+            over.append(_told(number, case, measure, partial(_raised, given)))
+        return over
+
+    def stop(self) -> None:
+        """Ends everything."""
+        self._threads.stop()
+
+
+class Processes:
+    """Worker processes, for controllers and measures in Python."""
+
+    def __init__(self, workers: int = 0) -> None:
+        self._size = workers or cores()
+        self._pool = Pool(self._size)
+        self._started = 0
+        #: Of each batch that is being worked on, the runs that have not come yet.
+        self._left: dict[int, Batch] = {}
+        self._again: deque[Batch] = deque()
+
+    @property
+    def size(self) -> int:
+        """How many runs it works on at once."""
+        return self._size
+
+    @property
+    def free(self) -> int:
+        """How many batches can be started now."""
+        return max(0, self._pool.free - len(self._again))
+
+    def start(self, batch: Batch) -> None:
+        """Begins a batch."""
+        self._left[self._started] = batch
+        self._pool.start(self._started, run_batch, batch)
+        self._started += 1
+
+    def finished(self, timeout_s: float) -> Sequence[Ran]:
+        """Runs that are over; waits for one, or as long as that."""
+        over: list[Ran] = []
+        for news in self._pool.news(timeout_s):
+            batch = self._left.pop(news.task)
+            if news.kind == "progress":
+                over.append(news.value)
+                at = list(batch.numbers).index(news.value.number) + 1
+                self._left[news.task] = replace(batch, numbers=batch.numbers[at:], cases=batch.cases[at:])
+            elif news.kind == "failed" and batch.numbers:
+                # The run in hand is to blame, or the worker was killed. The others had not begun.
+                over.append(Ran(batch.numbers[0], error=news.value))
+                if len(batch.numbers) > 1:
+                    self._again.append(replace(batch, numbers=batch.numbers[1:], cases=batch.cases[1:]))
+        while self._again and self._pool.free:
+            self.start(self._again.popleft())
+        return over
+
+    def stop(self) -> None:
+        """Ends everything."""
+        self._pool.stop()
+
+
+class Here:
+    """This process, one run after the other: for controllers that other processes cannot load."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], Ran]] = deque()
+
+    @property
+    def size(self) -> int:
+        """How many runs it works on at once."""
+        return 1
+
+    @property
+    def free(self) -> int:
+        """How many batches can be started now."""
+        return 1 - len(self._waiting)
+
+    def start(self, batch: Batch) -> None:
+        """Begins a batch."""
+        for number, case in zip(batch.numbers, batch.cases, strict=True):
+            self._waiting.append(partial(run_case, number, case, batch.measure))
+
+    def finished(self, timeout_s: float) -> Sequence[Ran]:
+        """Runs that are over; waits for one, or as long as that."""
+        return [self._waiting.popleft()()] if self._waiting else []
+
+    def stop(self) -> None:
+        """Ends everything."""
+        self._waiting.clear()
+
+
+def run_batch(tell: Callable[[Ran], None], batch: Batch) -> None:
+    """A worker's task: runs a batch and tells of each run as it is over."""
+    for number, case in zip(batch.numbers, batch.cases, strict=True):
+        tell(replace(run_case(number, case, batch.measure), raw=None, failure=None))
+
+
+def run_case(number: int, case: Case, measure: Measure | None = None) -> Ran:
+    """Runs one case in this process."""
+    began = time.process_time()
+    text = json.dumps(case.scenario)
+    over = _told(number, case, measure, lambda: _core.run(text, dict(case.controllers) or None))
+    return replace(over, cpu_s=time.process_time() - began)
+
+
+def trace_frame(raw: _core.RawResult) -> pl.DataFrame:
+    """The trace of a run as a frame, with the flow's name in place of its index."""
+    import polars as pl
+
+    columns = dict(raw.trace())
+    names = pl.Series(list(raw.flow_names), dtype=pl.String)
+    index = pl.Series(columns.pop("flow")).cast(pl.UInt32)
+    return pl.DataFrame(columns).with_columns(names.gather(index).alias("flow"))
+
+
+def one_line(failure: Exception) -> str:
+    """A failure in one line; its kind as well, unless it is one of Bentpipe's, which say all."""
+    told = isinstance(failure, _core.ScenarioError | _core.ControllerError)
+    return " ".join((str(failure) if told else said(failure)).split())
+
+
+def _raised(given: _core.RawResult | Exception) -> _core.RawResult:
+    if isinstance(given, BaseException):
+        raise given
+    return given
+
+
+def _told(number: int, case: Case, measure: Measure | None, run: Callable[[], _core.RawResult]) -> Ran:
+    try:
+        raw = run()
+        trace = trace_frame(raw) if case.scenario.get("record") and (measure or case.keep_trace) else None
+        report = raw.json
+        result = json.loads(report) if measure is not None else {}
+        found = measure(case, result, trace) if measure is not None else {}
+    except Exception as failure:
+        if "BENTPIPE_TRACEBACK" in os.environ:
+            import traceback
+
+            traceback.print_exc()
+        return Ran(number, error=one_line(failure), failure=failure)
+    return Ran(number, report, trace=trace if case.keep_trace else None, measures=found, raw=raw)
