@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -80,12 +81,25 @@ def allowed(key: dict[str, Any]) -> str:
     return "; ".join(VALUES.get(word, numbers) for word in key["takes"])
 
 
+OWN_COLOURS = ("#c020a0", "#7a4a1e", "#8855ff", "#0033ff")
+"""Colours of controllers that are not registered. None is CUBIC's black, nor near a common algorithm's."""
+OWN_MARKERS = ("o", "s", "^", "D", "v", "P", "p", "h")
+"""Their markers, drawn hollow."""
+
+
 def style(cc: str) -> dict[str, str]:
-    """Label, colour and marker of an algorithm; black and its own name for one that is not registered."""
+    """Label, colour and marker of an algorithm; and fill, "full", or "none" for one that is not registered.
+
+    A controller of one's own, "python:Mine" or "Mine", has one of 32 looks, the same whenever it is drawn:
+    its name decides.
+    """
     for entry in _entries():
         if entry["id"] == cc:
-            return {key: entry[key] for key in ("label", "colour", "marker")}
-    return {"label": cc, "colour": "#000000", "marker": "."}
+            return {"fill": "full"} | {key: entry[key] for key in ("label", "colour", "marker")}
+    name = cc.removeprefix("python:")
+    at = zlib.crc32(name.encode())
+    marker = OWN_MARKERS[at // len(OWN_COLOURS) % len(OWN_MARKERS)]
+    return {"label": name, "colour": OWN_COLOURS[at % len(OWN_COLOURS)], "marker": marker, "fill": "none"}
 
 
 def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -377,9 +377,10 @@ def test_the_page_about_all_escapes_every_text(joined):
     html = joined.read_text(encoding="utf-8")
     assert "<script" not in html
     assert "& <b>" not in html
-    # Of each study: title (three times), citation, note, preview (twice), of its claim: title, what, note and
+    # Of each study: title (three times, and twice in the contents), citation, note, preview (twice), of its
+    # claim: title, what, note and
     # the unit of the paper's and the measured value. And the failure.
-    assert html.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;") == 2 * 12 + 1
+    assert html.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;") == 2 * 14 + 1
 
 
 def test_the_page_about_all_loads_nothing_and_leads_to_the_studies(joined):

@@ -4,10 +4,11 @@ import json
 import math
 import re
 
+import browser
 import polars as pl
 import pytest
 
-from bentpipe import studies
+from bentpipe import ScenarioError, pages, studies
 from bentpipe.stats import Mean
 from bentpipe.studies import claim, draw, page
 from bentpipe.studies.study import Figure, Outcome, Plan, Report, Section, Study, Table
@@ -142,3 +143,46 @@ def test_the_page_says_what_does_not_count_and_why(tmp_path):
     assert '<span class="badge plain">reference</span>' in html
     tally = re.findall(r'badge \w+">(\d) ([a-z ]+)</span>', html)
     assert tally == [("0", "reproduced"), ("0", "same order"), ("1", "not reproduced")]
+
+
+def test_the_page_says_what_not_reproduced_means(tmp_path):
+    study, plan, outcome, report = synthetic()
+    order = claim.above("order", [1.0, 1.1, 1.2], [2.0, 2.1, 2.2])
+    held = claim.number("rate", [1.0, 1.1], 1.0)
+    far = claim.number("far", [1.0, 1.1], 9.0)
+    report.claims[:] = [
+        claim.Claim("Z1", "t", "s", [order, held]),
+        claim.Claim("Z2", "t", "s", [far]),
+        claim.Claim("Z3", "t", "s", [held]),
+    ]
+    html = write(study, plan, outcome, report, tmp_path).page.read_text(encoding="utf-8")
+    assert "2 of 3 claims are not reproduced: 1 of them because an order or a trend" in html
+    assert "1 for a number alone" in html and "of the 3 checks in these claims 1 hold" in html
+    report.claims[:] = [claim.Claim("Z3", "t", "s", [held])]
+    html = write(study, plan, outcome, report, tmp_path).page.read_text(encoding="utf-8")
+    assert "are not reproduced" not in html
+
+
+def test_a_page_that_is_not_ours_is_not_replaced(tmp_path):
+    page = tmp_path / "index.html"
+    page.write_text("<title>my own</title>")
+    with pytest.raises(ScenarioError, match="index.html exists and is no page of Bentpipe"):
+        studies.run("vegas-l", out=tmp_path)
+    with pytest.raises(ScenarioError, match="no page of Bentpipe"):
+        studies.run_all(["vegas-l"], out=tmp_path)
+    assert page.read_text() == "<title>my own</title>"
+    page.unlink()
+    pages.check_page(write(*synthetic(), tmp_path).page)
+
+
+@pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
+def test_a_study_keeps_every_column_on_a_phone(tmp_path):
+    study, plan, outcome, report = synthetic()
+    written = write(study, plan, outcome, report, tmp_path).page
+    with browser.browser(tmp_path / "chromium") as window:
+        for width in (1280, 390):
+            window.open(written, width)
+            assert (window.overflowing(), window.errors, window.requests) == ([], [], [])
+            cells = "[...document.querySelector('table').querySelectorAll('tbody :is(th, td)')]"
+            seen = f"{cells}.filter(c => c.offsetWidth && c.getBoundingClientRect().right <= {width}).length"
+            assert window.run(seen) == 6

@@ -71,7 +71,10 @@ def run_plan(
     fresh: bool = False,
 ) -> StudyResult:
     """Run ``plan`` of ``study`` as `run` does, and write everything under ``out``."""
+    from bentpipe.pages import check_page
     from bentpipe.studies.job import Failure, Job, StudyFailed, run_jobs
+
+    check_page(out / "index.html")  # before the runs, which may be long
 
     def tell(state: State) -> None:
         if progress is not None:
@@ -96,8 +99,11 @@ def run_each(
     The results are in the order of the names; a study that fails does not stop the others. The rest is as
     with `run`; ``progress`` is told the state of the whole job.
     """
+    from bentpipe.pages import check_page
     from bentpipe.studies.job import Job, run_jobs
 
+    for place in places.values():
+        check_page(Path(place) / "index.html")
     jobs = [Job(get(name), _plan(name, mode), Path(place)) for name, place in places.items()]
     return run_jobs(jobs, workers=workers, fresh=fresh, progress=progress)
 
@@ -115,8 +121,10 @@ def run_all(
 
     ``out/claims.json`` has the claims of all.
     """
+    from bentpipe.pages import check_page
     from bentpipe.studies import summary
 
+    check_page(Path(out) / "index.html")
     began = time.monotonic()
     taken_over = 0
 

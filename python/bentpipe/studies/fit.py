@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.studies import page
+from bentpipe.pages import Page
 from bentpipe.studies.design import Size
 from bentpipe.studies.job import StudyFailed
 from bentpipe.studies.laboratory import Laboratory, Progress, assembly
+from bentpipe.studies.page import add_section
 from bentpipe.studies.readings import choice
 from bentpipe.studies.search import Names, Search, Tried, search
 from bentpipe.studies.study import Section, Study, Table, Tally
@@ -138,12 +139,17 @@ def write(found: Fit, out: Path, keep: Path | None = None) -> list[Path]:
     """Write ``OUT/fit.json`` and ``OUT/index.html``, and ``KEEP/NAME.json`` with the same as the first."""
     data = found.as_dict()
     text = _text(data)
-    html = (
-        page.environment()
-        .get_template("fit.html")
-        .render(study=found.study, sections=sections(data, found), version=_core.version())
+    page = Page(
+        f"Which choices fit: {found.study.title}",
+        source=found.study.citation,
+        lead="A search over the choices that the paper leaves open. What it finds is a fit: with enough "
+        "free choices some combination fits anything, so the table sets the one against the other. It is "
+        "never the base of the study.",
+        foot=f"bentpipe study fit {found.study.name}; bentpipe {_core.version()}",
     )
-    files = {out / "fit.json": text, out / "index.html": html}
+    for section in sections(data, found):
+        add_section(page, section)
+    files = {out / "fit.json": text, out / "index.html": page.html()}
     if keep is not None:
         files[keep / f"{found.study.name}.json"] = text
     for path, contents in files.items():

@@ -1,25 +1,28 @@
-"""The page of a study: one HTML file that holds everything it shows, figures included, and loads nothing."""
+"""The page of a study: its claims with their verdicts, its figures, and every check."""
 
 from __future__ import annotations
 
-import base64
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from bentpipe import _core
+from bentpipe.pages import Badge, Hyperlink, Page, Prose, Snippet, Tone
 from bentpipe.stats import Mean
 from bentpipe.studies.claim import COUNTED, RULE, Claim, Verdict
-from bentpipe.studies.study import Outcome, Plan, Report, Study
+from bentpipe.studies.study import Outcome, Plan, Report, Section, Study, Tally
 
-#: Class of the badge of each verdict.
-BADGE = {
+#: How the badge of each verdict is coloured.
+TONE: Mapping[str, Tone] = {
     str(Verdict.REPRODUCED): "good",
     str(Verdict.SAME_ORDER): "partly",
     str(Verdict.NOT_REPRODUCED): "bad",
     str(Verdict.REFERENCE): "plain",
 }
+
+#: The heads of a table of claims.
+CLAIMS = ("Claim", "Headline quantity", "Paper", "Measured [95\u00a0% interval]", "Verdict", "Note")
 
 
 def plain(value: float) -> str:
@@ -67,48 +70,153 @@ def _fixed(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def environment() -> Environment:
-    """The template environment; everything put into a page is escaped."""
-    env = Environment(
-        loader=PackageLoader("bentpipe.studies", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    env.filters.update(shown=shown, interval=interval)
-    env.globals["badge"] = BADGE
-    return env
+def meaning(claims: Sequence[Mapping[str, Any]], of: str) -> str:
+    """What it means that so many claims are not reproduced: by which rule, and how much of each holds.
 
-
-def embedded(path: Path) -> str:
-    """The SVG at ``path`` as a data URI."""
-    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
-
-
-def count(claims: list[Claim]) -> dict[str, int]:
-    """How many claims have each verdict."""
-    return {str(v): sum(c.verdict == v for c in claims) for v in COUNTED}
-
-
-def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> str:
-    """The HTML of the page. Reads the figures' SVG files from ``out``."""
-    from bentpipe import _core
-
-    figures: list[dict[str, Any]] = [
-        {"figure": f, "uri": embedded(out / "figures" / f"{f.name}.svg")} for f in report.figures
-    ]
+    Args:
+        claims: as ``claims.json`` has them.
+        of: what a reader finds about the choices, a sentence.
+    """
+    judged = [claim for claim in claims if claim["verdict"] != Verdict.REFERENCE]
+    failed = [claim for claim in judged if claim["verdict"] == Verdict.NOT_REPRODUCED]
+    if not failed:
+        return ""
+    checks = [check for claim in failed for check in claim["checks"] if check["counted"]]
+    trends = sum(any(c["kind"] == "trend" and c["counted"] for c in claim["checks"]) for claim in failed)
+    if trends == len(failed):
+        why = "an order or a trend that the paper states did not come out in any of them"
+    elif trends:
+        why = f"{trends} of them because an order or a trend that the paper states did not come out here"
+    else:
+        why = "all of them for their numbers"
+    rest = f", {len(failed) - trends} for a number alone" if 0 < trends < len(failed) else ""
     return (
-        environment()
-        .get_template("study.html")
-        .render(
-            study=study,
-            plan=plan,
-            outcome=outcome,
-            report=report,
-            figures=figures,
-            count=count(report.claims),
-            rule=RULE,
-            version=_core.version(),
-        )
+        f"{len(failed)} of {len(judged)} claims are not reproduced: {why}{rest}. One check "
+        f"decides about its whole claim: of the {len(checks)} checks in these claims "
+        f"{sum(c['holds'] for c in checks)} hold. It does not say that a paper is wrong. {of}"
     )
+
+
+def cell(text: str | Tally) -> Prose:
+    """A cell of a study's table: a tally and the name of a verdict are badges."""
+    if isinstance(text, Tally):
+        return Badge(str(text), TONE[str(text.claim.verdict)])
+    return Badge(text, TONE[text]) if text in TONE else text
+
+
+def add_section(page: Page, section: Section) -> None:
+    """A section of a study's report."""
+    page.section(section.title, section.paragraphs)
+    for table in section.tables:
+        rows = [[cell(text) for text in row] for row in table.rows]
+        page.table(table.header, rows, caption=table.caption)
+
+
+def render(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path) -> Page:
+    """The page of a study. Reads the figures' SVG files from ``out``."""
+    page = Page(study.title, source=study.citation, lead=study.summary)
+    if plan.mode == "quick":
+        page.banner(
+            Badge("Quick run.", "partly"),
+            f" {plan.settings['note']} The intervals are wider than in the full run, and a claim near its "
+            "limit may change its verdict; run with ",
+            Snippet("--full"),
+            " for the figures to quote.",
+        )
+    counts = {str(v): sum(claim.verdict == v for claim in report.claims) for v in COUNTED}
+    page.tally([Badge(f"{n} {name}", TONE[name]) for name, n in counts.items()])
+    free = next((section for section in report.sections if section.free), None)
+    choices = (
+        f"The paper leaves open {free.free} things that a run needs, which we chose (see {free.title}); "
+        "the note of a claim says which other choices were tried."
+        if free is not None
+        else "What the paper leaves open we chose; the note of a claim says what is known of the reason."
+    )
+    _claims(page, report.claims, meaning([claim.as_dict() for claim in report.claims], choices))
+    page.section("Figures")
+    for figure in report.figures:
+        stem = f"figures/{figure.name}"
+        kinds = [Hyperlink(kind.upper(), f"{stem}.{kind}") for kind in ("pdf", "svg", "png")]
+        page.figure(
+            out / f"{stem}.svg",
+            alt=figure.alt,
+            title=figure.title,
+            caption=figure.caption,
+            files=[*kinds, Hyperlink("data", f"{figure.name}.parquet")],
+            id=figure.name,
+        )
+    page.section("Each claim, check by check")
+    for claim in report.claims:
+        _checks(page, claim)
+    for section in report.sections:
+        add_section(page, section)
+    _reproducing(page, study, plan, outcome)
+    return page
+
+
+def _claims(page: Page, claims: Sequence[Claim], said: str) -> None:
+    page.section("Claims", [said] if said else [])
+    rows: list[list[Prose]] = []
+    for claim in claims:
+        head = claim.checks[0]
+        rows.append(
+            [
+                [Hyperlink(claim.id, f"#claim-{claim.id}"), f" {claim.title}"],
+                head.what,
+                _with_unit(shown(head.paper), "" if isinstance(head.paper, str) else head.unit),
+                _with_unit(interval(head.measured), head.unit),
+                Badge(str(claim.verdict), TONE[str(claim.verdict)]),
+                claim.note,
+            ]
+        )
+    page.table(CLAIMS, rows)
+    page.paragraphs(RULE, small=True)
+
+
+def _checks(page: Page, claim: Claim) -> None:
+    verdict = Badge(str(claim.verdict), TONE[str(claim.verdict)])
+    said = [f"The paper: {claim.statement}"]
+    page.section(f"{claim.id} {claim.title}", said, level=3, id=f"claim-{claim.id}", badge=verdict)
+    rows: list[list[Prose]] = []
+    for check in claim.checks:
+        holds: Prose = "yes" if check.holds else "no"
+        if check.counted and not claim.reference:
+            few = " (too few seeds)" if check.few_seeds else ""
+            holds = [Badge(str(holds), "good" if check.holds else "bad"), few]
+        else:
+            holds = f"{holds} ({'not counted' if claim.reference else 'not printed, not counted'})"
+        rows.append(
+            [
+                check.what + (f" ({check.remark})" if check.remark else ""),
+                _with_unit(shown(check.paper), "" if isinstance(check.paper, str) else check.unit),
+                _with_unit(interval(check.measured), check.unit),
+                check.rule,
+                holds,
+            ]
+        )
+    page.table(["Check", "Paper", "Measured [95\u00a0% interval]", "Rule", "Holds"], rows)
+    page.paragraphs(*claim.detail)
+
+
+def _reproducing(page: Page, study: Study, plan: Plan, outcome: Outcome) -> None:
+    page.section("Reproducing this page")
+    page.command(f"bentpipe study run {study.name} --{plan.mode}")
+    page.paragraphs(
+        [
+            f"{len(plan.cases)} runs, {outcome.packets:,} data packets delivered, {outcome.cpu_s:.0f} s of "
+            f"processor time; bentpipe {_core.version()}. {plan.settings['note']} Equal seeds "
+            "give equal runs. The measured values of every run are in ",
+            Hyperlink("runs.parquet", "runs.parquet"),
+            ", the verdicts in ",
+            Hyperlink("claims.json", "claims.json"),
+            ".",
+        ]
+    )
+    if outcome.warnings:
+        page.paragraphs("The simulator warned:")
+        more = len(outcome.warnings) - 3
+        page.bullets([*outcome.warnings[:3], *([f"and {more} more of this kind"] if more > 0 else [])])
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text} {unit}" if unit else text

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Snippet
 from bentpipe.stats import Mean
-from bentpipe.studies import page
 from bentpipe.studies.claim import COUNTED, RULE, Verdict
 from bentpipe.studies.job import Failure
+from bentpipe.studies.page import CLAIMS, TONE, interval, meaning, shown
 from bentpipe.studies.study import StudyResult
 from bentpipe.studies.write import save_text
 
@@ -41,8 +42,8 @@ def row(claim: Mapping[str, Any]) -> Row:
         id=claim["id"],
         title=claim["title"],
         what=head["what"],
-        paper=page.shown(head["paper"]) + (unit if not isinstance(head["paper"], str) else ""),
-        measured=page.interval(measured) + unit,
+        paper=shown(head["paper"]) + (unit if not isinstance(head["paper"], str) else ""),
+        measured=interval(measured) + unit,
         verdict=claim["verdict"],
         note=claim["note"],
     )
@@ -73,28 +74,100 @@ def write(results: Sequence[StudyResult | Failure], out: Path, wall_s: float, ta
     failures = [result for result in results if isinstance(result, Failure)]
     out.mkdir(parents=True, exist_ok=True)
     save_text(out / "claims.json", json.dumps(_data(done, failures), indent=1, ensure_ascii=False) + "\n")
-    studies = [_study(result, out) for result in done]
     mode = done[0].mode if done else ""
     names = " ".join(shlex.quote(result.name) for result in results)
-    html = (
-        page.environment()
-        .get_template("summary.html")
-        .render(
-            studies=studies,
-            claims=[claim for study in studies for claim in study["claims"]],
-            verdicts=COUNTED,
-            failures=failures,
-            count=count,
-            mode=mode,
-            command=f"bentpipe study run {names} --{mode}" if mode else f"bentpipe study run {names}",
-            rule=RULE,
-            wall_s=wall_s,
-            taken_over=taken_over,
-            version=_core.version(),
-        )
+    rows = {result.name: [row(claim) for claim in result.claims] for result in done}
+    claims = [claim for of in rows.values() for claim in of]
+    counts = count(claims)
+    page = Page(
+        "Studies of published papers",
+        lead=f"{sum(counts.values())} claims of {len(done)} papers on TCP over satellite links and its "
+        "rivals, each with what was measured when its experiment was repeated in simulation, and a "
+        "verdict that follows from stated rules.",
     )
-    save_text(out / "index.html", html)
-    return out / "index.html"
+    if mode == "quick":
+        page.banner(
+            Badge("Quick run.", "partly"),
+            " It has few seeds, so the intervals are wide, and a claim near its limit may change its "
+            "verdict; run with ",
+            Snippet("--full"),
+            " for the figures to quote.",
+        )
+    for failure in failures:
+        page.banner(
+            Badge(f"The study {failure.name} failed", "bad"), f" and is not part of this page: {failure.why}"
+        )
+    page.tally([Badge(f"{n} {name}", TONE[name]) for name, n in counts.items()])
+    _papers(page, done, rows, out)
+    _all_claims(page, done, rows, out)
+    _key_figures(page, done, out)
+    page.section("What was run")
+    page.command(f"bentpipe study run {names} --{mode}" if mode else f"bentpipe study run {names}")
+    page.table(
+        ["Study", "Runs", "Data packets delivered", "Processor time, s", "Seeds"],
+        [[of.name, of.runs, of.packets, f"{of.cpu_s:.0f}", of.note] for of in done],
+        total=[
+            "All",
+            sum(of.runs for of in done),
+            sum(of.packets for of in done),
+            f"{sum(of.cpu_s for of in done):.0f}",
+            "",
+        ],
+    )
+    before = f", for which {taken_over:,} of the runs were there from earlier" if taken_over else ""
+    page.paragraphs(
+        [
+            f"Mode {mode}; {wall_s:.0f} s of wall time{before}; bentpipe {_core.version()}. Equal seeds "
+            "give equal runs. All verdicts with their checks are in ",
+            Hyperlink("claims.json", "claims.json"),
+            ".",
+        ]
+    )
+    return page.write(out / "index.html")
+
+
+def _papers(page: Page, done: Sequence[StudyResult], rows: Mapping[str, list[Row]], out: Path) -> None:
+    said = meaning(
+        [claim for of in done for claim in of.claims],
+        "A paper leaves open much that a run needs, which we chose: the page of each study lists these "
+        "choices, says why a claim fails where the cause is known, and what other choices would change.",
+    )
+    page.section("Paper by paper", [said] if said else [])
+    table: list[list[Prose]] = []
+    for of in done:
+        holding, checks = held(of.claims)
+        counts = [str(n) for n in count(rows[of.name]).values()]
+        table.append([Hyperlink(of.title, _place(of, out)), *counts, f"{holding} of {checks}"])
+    page.table(["Study", *(str(v).capitalize() for v in COUNTED), "Checks that hold"], table)
+    page.paragraphs(RULE, small=True)
+
+
+def _all_claims(page: Page, done: Sequence[StudyResult], rows: Mapping[str, list[Row]], out: Path) -> None:
+    page.section("All claims")
+    table: list[Sequence[Prose] | Heading] = []
+    for of in done:
+        there = _place(of, out)
+        table.append(Heading(Hyperlink(of.title, there)))
+        for claim in rows[of.name]:
+            place: Prose = [Hyperlink(claim.id, f"{there}#claim-{claim.id}"), f" {claim.title}"]
+            verdict = Badge(claim.verdict, TONE[claim.verdict])
+            table.append([place, claim.what, claim.paper, claim.measured, verdict, claim.note])
+    page.table(CLAIMS, table)
+
+
+def _key_figures(page: Page, done: Sequence[StudyResult], out: Path) -> None:
+    page.section("Key figures")
+    for of in done:
+        there = _place(of, out)
+        page.section(of.title, level=3)
+        page.paragraphs(of.citation, small=True)
+        for title, alt, svg in of.previews:
+            page.figure(svg, alt=alt, title=title, href=f"{there}#{svg.stem}")
+
+
+def _place(of: StudyResult, out: Path) -> str:
+    """The page of a study, seen from the page of all."""
+    return of.page.relative_to(out).as_posix()
 
 
 def _data(done: Sequence[StudyResult], failures: Sequence[Failure]) -> dict[str, Any]:
@@ -117,25 +190,4 @@ def _data(done: Sequence[StudyResult], failures: Sequence[Failure]) -> dict[str,
             for result in done
         ],
         "failed": [{"name": failure.name, "why": failure.why} for failure in failures],
-    }
-
-
-def _study(result: StudyResult, out: Path) -> dict[str, Any]:
-    holding, checks = held(result.claims)
-    return {
-        "name": result.name,
-        "title": result.title,
-        "citation": result.citation,
-        "href": result.page.relative_to(out).as_posix(),
-        "note": result.note,
-        "runs": result.runs,
-        "packets": result.packets,
-        "cpu_s": result.cpu_s,
-        "claims": [row(claim) for claim in result.claims],
-        "held": holding,
-        "checks": checks,
-        "previews": [
-            {"name": svg.stem, "title": title, "alt": alt, "uri": page.embedded(svg)}
-            for title, alt, svg in result.previews
-        ],
     }

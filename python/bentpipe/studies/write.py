@@ -30,7 +30,7 @@ def write(study: Study, plan: Plan, outcome: Outcome, report: Report, out: Path)
     readings_path = out / "readings.json"
     save_text(readings_path, json.dumps(report.readings, indent=1, ensure_ascii=False) + "\n")
     index = out / "index.html"
-    save_text(index, page.render(study, plan, outcome, report, out))
+    page.render(study, plan, outcome, report, out).write(index)
     files += [claims_path, readings_path, index]
     return StudyResult(
         name=study.name,

@@ -75,7 +75,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("shortest time with half a BDP in flight"),
     ],
     sender: SenderOptions::NONE,
-    colour: "#d55e00",
+    colour: "#882255",
     marker: "o",
     build: |args, start| Box::new(Bbr3::new(args, start)),
 };

@@ -68,7 +68,7 @@ pub(crate) const IIAD: Entry = Entry {
     params: &[ALPHA, BETA, SS_BETA, HALVE_FIRST, WHOLE_CUTS],
     sender: SenderOptions::NONE,
     colour: "#cc6677",
-    marker: "h",
+    marker: "D",
     build: |args, start| hosted(1.0, 0.0, args, start),
 };
 

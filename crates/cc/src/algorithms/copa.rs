@@ -49,7 +49,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("RTTmin is the smallest RTT of this time"),
     ],
     sender: SenderOptions::NONE,
-    colour: "#009e73",
+    colour: "#117755",
     marker: "P",
     build: |args, start| Box::new(Copa::new(args, start)),
 };

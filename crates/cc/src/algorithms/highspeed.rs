@@ -30,7 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "a(w) and b(w) as continuous functions (section 5), the table of appendix B, or its row above the window (Linux)",
     )],
     sender: SenderOptions::NONE,
-    colour: "#332288",
+    colour: "#dd44bb",
     marker: "2",
     build: |args, start| {
         let coefficients = match () {

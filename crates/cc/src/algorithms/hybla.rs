@@ -57,7 +57,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("spread segments over the round trip, whatever the sender's pacing option says"),
     ],
     sender: SenderOptions::NONE,
-    colour: "#6699cc",
+    colour: "#332288",
     marker: "4",
     build: |args, start| {
         let host = Windowed::new(Hybla::new(args), start);

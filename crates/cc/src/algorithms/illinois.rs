@@ -47,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
         BASE_WINDOW,
     ],
     sender: SenderOptions::NONE,
-    colour: "#997700",
+    colour: "#665500",
     marker: "+",
     build: |args, start| Box::new(Windowed::new(Illinois::new(args), start)),
 };

@@ -84,7 +84,7 @@ pub(crate) const SIMD: Entry = Entry {
     params: &[beta(1.0 / 16.0), MODE, ALPHA, SS_BETA, HALVE_FIRST, WHOLE_CUTS],
     sender: SenderOptions::NONE,
     colour: "#117733",
-    marker: "d",
+    marker: "s",
     build: |args, start| hosted(-0.5, 1.0, args, start),
 };
 

@@ -64,7 +64,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("the first reconfiguration by the clock, from the start of the run"),
     ],
     sender: SenderOptions::NONE,
-    colour: "#ee3377",
+    colour: "#ee6677",
     marker: "o",
     build: |args, start| Box::new(Bbr::new(args, start, Leo::new(args))),
 };

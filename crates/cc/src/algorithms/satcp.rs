@@ -44,7 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("K, the time in which the window comes back to that of the loss, is divided by this"),
     ],
     sender: SenderOptions::NONE,
-    colour: "#000000",
+    colour: "#88cc66",
     marker: "*",
     build: |args, start| Box::new(Windowed::new(SaTcp::new(args), start)),
 };

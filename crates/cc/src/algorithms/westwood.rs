@@ -38,7 +38,7 @@ pub(crate) const ENTRY: Entry = Entry {
     grade: Grade::B,
     params: &[FILTER, TAU, MAX_SAMPLE, BASE_WINDOW],
     sender: SenderOptions::NONE,
-    colour: "#4477aa",
+    colour: "#336677",
     marker: "<",
     build: |args, start| Box::new(Windowed::new(Westwood::new(args), start)),
 };

@@ -7,59 +7,38 @@ fonts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import matplotlib as mpl
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from bentpipe import _core, terminal
+from bentpipe import _core
 from bentpipe.files import replace
-from bentpipe.registry import style, unknown
+from bentpipe.plot.looks import HEIGHT, RC, WIDTH, look, styled, text
+from bentpipe.registry import unknown
 from bentpipe.result import Result
 from bentpipe.units import seconds
 
-WIDTH = 3.5
-"""Width of a column in inches."""
-HEIGHT = 2.3
-"""Height of a figure of one panel in inches."""
-RC: dict[str, Any] = {
-    "axes.grid": True,
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 8,
-    "figure.dpi": 150,
-    "font.family": "sans-serif",
-    "font.size": 8,
-    "grid.alpha": 0.3,
-    "grid.linewidth": 0.4,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "lines.linewidth": 1.0,
-    "lines.markersize": 3.5,
-    "pdf.fonttype": 42,
-    "ps.fonttype": 42,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "bentpipe",
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-}
-"""Matplotlib settings of every figure here."""
-_DASHES = ("-", "--", ":", "-.")
+__all__ = [
+    "HEIGHT",
+    "RC",
+    "WIDTH",
+    "bdp_segments",
+    "cwnd",
+    "figure",
+    "goodput",
+    "look",
+    "over_path",
+    "rtt",
+    "save",
+    "sequence",
+    "styled",
+]
+
 _MARKS = 8
-
-
-@contextmanager
-def styled() -> Iterator[None]:
-    """The settings `RC`, for drawing or saving own figures in the same look."""
-    with mpl.rc_context(cast(Any, RC)):
-        yield
 
 
 def figure(width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, Axes]:
@@ -95,15 +74,15 @@ def cwnd(result: Result, *, ssthresh: bool = False) -> Figure:
     """
     fig, axes = figure()
     with styled():
-        for look, rows in _flows(result):
-            axes.plot(rows["t_s"], rows["cwnd"], drawstyle="steps-post", **look)
+        for drawn, rows in _flows(result):
+            axes.plot(rows["t_s"], rows["cwnd"], drawstyle="steps-post", **drawn)
             if ssthresh:
                 finite = rows.filter(pl.col("ssthresh").is_finite())
                 axes.plot(
                     finite["t_s"],
                     finite["ssthresh"],
                     drawstyle="steps-post",
-                    color=look["color"],
+                    color=drawn["color"],
                     linewidth=0.5,
                 )
         bdp = bdp_segments(result)
@@ -124,9 +103,9 @@ def rtt(result: Result) -> Figure:
     """
     fig, axes = figure()
     with styled():
-        for look, rows in _flows(result):
+        for drawn, rows in _flows(result):
             seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0))
-            axes.plot(seen["t_s"], seen["rtt_s"] * 1e3, **look)
+            axes.plot(seen["t_s"], seen["rtt_s"] * 1e3, **drawn)
         least = [f["rtt_min_s"] for f in result.json["flows"] if f["rtt_min_s"] is not None]
         if least:
             axes.axhline(min(least) * 1e3, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
@@ -146,9 +125,9 @@ def goodput(result: Result, *, window_s: float = 1.0) -> Figure:
     """
     fig, axes = figure()
     with styled():
-        for look, rows in _flows(result):
+        for drawn, rows in _flows(result):
             bins = _goodput(rows, window_s)
-            axes.plot(bins["t_s"], bins["rate"], **look)
+            axes.plot(bins["t_s"], bins["rate"], **drawn)
         rates = [k["rate_bps"] for k in result.json["links"] if k["direction"] == "forward"]
         if rates:
             axes.axhline(min(rates) / 1e6, color="0.4", linewidth=0.6, linestyle=(0, (6, 3)))
@@ -181,13 +160,12 @@ def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -
                 raise _core.ScenarioError(f'{label} has no trace; give the scenario record=Record("100 ms")')
             name = result.json["flows"][0]["name"]
             rows = result.trace.filter(pl.col("flow").cast(pl.String) == name)
-            known = style(result.json["flows"][0]["cc"])
-            look = {"color": known["colour"], "marker": known["marker"], "label": _text(label)}
+            drawn = look(result.json["flows"][0]["cc"], label)
             window = window_s or max(1.0, cast(float, rows["t_s"].max()) / 100)
             mean = _goodput(rows, window)
-            above.plot(mean["t_s"], mean["rate"], **look)
+            above.plot(mean["t_s"], mean["rate"], **drawn)
             seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0))
-            below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **look)
+            below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **drawn)
         _finish(above, "goodput / Mbit/s")
         _finish(below, "RTT / ms")
         above.set_xlabel("")
@@ -286,7 +264,7 @@ def sequence(
         _sequence(axes, {key: rows.filter(pl.col("event") == key) for key in _events(rows)})
         axes.set_xlabel("time / s")
         axes.set_ylabel(f"sequence number / {unit}")
-        axes.set_title(_text(name), loc="left")
+        axes.set_title(text(name), loc="left")
         axes.margins(x=0.01)
         axes.yaxis.set_major_formatter(EngFormatter())
         if between is not None and between[1] < float("inf"):
@@ -363,21 +341,9 @@ def _flows(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
         rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
         if rows.height == 0:
             continue
-        known = style(flow["cc"])
         nth = seen.setdefault(flow["cc"], 0)
         seen[flow["cc"]] += 1
-        look = {
-            "color": known["colour"],
-            "marker": known["marker"],
-            "linestyle": _DASHES[nth % len(_DASHES)],
-            "label": known["label"] if flow["name"] == flow["cc"] else _text(flow["name"]),
-        }
-        yield look, rows
-
-
-def _text(name: str) -> str:
-    """A name as a label: dollars are no mathematics, control characters are written out."""
-    return terminal.plain(name).replace("$", r"\$")
+        yield look(flow["cc"], None if flow["name"] == flow["cc"] else flow["name"], nth), rows
 
 
 def _finish(axes: Axes, label: str, *, zero: bool = True) -> None:

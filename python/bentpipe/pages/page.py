@@ -1,0 +1,345 @@
+"""A page that is built from top to bottom and written as one file."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from errno import EISDIR
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
+from os import strerror
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from bentpipe._core import ScenarioError
+from bentpipe.files import replace
+from bentpipe.pages import charts
+from bentpipe.pages.charts import Axis, Curve
+from bentpipe.pages.prose import Badge, Hyperlink, Prose, Tone, html, is_number, slug
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure as MplFigure
+
+#: From so many columns on a table is stacked on wider screens too.
+MANY = 7
+
+
+#: Stands in every page, so that nothing else is replaced by one.
+_OURS = '<meta name="generator" content="bentpipe">'
+
+
+def check_page(path: Path) -> None:
+    """Makes sure that a page written to `path` replaces nothing but a page of Bentpipe.
+
+    Raises:
+        ScenarioError: `path` is another file.
+        OSError: it is a directory, or cannot be read.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, strerror(EISDIR), str(path))
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        begins = stream.read(1000)
+    if begins and _OURS not in begins:
+        raise ScenarioError(
+            f"{path} exists and is no page of Bentpipe; a page would replace it; remove it or choose another"
+        )
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A row of a table that says what the rows below it belong to."""
+
+    prose: Prose
+
+
+class Page:
+    """One HTML file: title, contents, sections in the order in which they were added.
+
+    Everything that is added goes to the end of the page, so a table belongs to the section before it. The
+    file holds its figures, charts and scripts, and a policy in it forbids browsers to load anything else.
+    """
+
+    def __init__(self, title: str, *, lead: Prose = "", source: Prose = "", foot: Prose = "") -> None:
+        """An empty page.
+
+        Args:
+            title: its heading, and what the window is called.
+            lead: the paragraph under the title: what the page answers.
+            source: a line between the two, for example a citation.
+            foot: the last line: what wrote the page, from what.
+        """
+        self.title, self.lead, self.source, self.foot = title, lead, source, foot
+        self._head: list[Markup] = []
+        #: Whether it is a figure, which stands beside those before and after it, and its HTML.
+        self._body: list[tuple[bool, Markup]] = []
+        self._contents: list[tuple[int, str, str]] = []
+        self._ids: set[str] = set()
+        self._charts = 0
+
+    def banner(self, *prose: Prose, tone: Tone = "partly") -> None:
+        """A line in a box under the title, of what must be known before the rest is read."""
+        self._head.append(_blocks().banner([html(part) for part in prose], tone))
+
+    def tally(self, badges: Sequence[Badge]) -> None:
+        """Badges in a row under the title."""
+        self._head.append(_blocks().tally([html(badge) for badge in badges]))
+
+    def section(
+        self,
+        title: str,
+        paragraphs: Sequence[Prose] = (),
+        *,
+        level: int = 2,
+        id: str | None = None,
+        badge: Badge | None = None,
+    ) -> str:
+        """A heading, which is also listed in the contents, and paragraphs under it.
+
+        Args:
+            title: the heading.
+            paragraphs: what stands under it.
+            level: 2 for a section, 3 for a part of one.
+            id: the name of the place; from the title if there is none.
+            badge: stands behind the heading.
+
+        Returns:
+            The name of the place: ``Hyperlink("there", f"#{name}")`` leads to it.
+        """
+        name = self._name(id or slug(title))
+        self._contents.append((level, name, title))
+        self._add(_blocks().heading(level, name, title, html(badge) if badge else ""))
+        self.paragraphs(*paragraphs)
+        return name
+
+    def paragraphs(self, *prose: Prose, small: bool = False) -> None:
+        """Paragraphs, in small and soft type where they are an aside."""
+        for part in prose:
+            self._add(_blocks().paragraph(html(part), small))
+
+    def bullets(self, items: Sequence[Prose]) -> None:
+        """A list."""
+        self._add(_blocks().bullets([html(item) for item in items]))
+
+    def command(self, text: str) -> None:
+        """Lines of a terminal, to be copied."""
+        self._add(_blocks().command(text))
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Prose] | Heading],
+        *,
+        caption: Prose = "",
+        total: Sequence[Prose] | None = None,
+    ) -> None:
+        """A table. Where it is wider than its place, each row becomes a block of "column: cell" lines.
+
+        Args:
+            columns: the heads.
+            rows: a cell for each column, or a `Heading`. The first cell names the row.
+            caption: a line above.
+            total: the last row, set off.
+
+        Raises:
+            ValueError: a row has another number of cells than there are columns.
+        """
+        for row in [*rows, *([total] if total is not None else [])]:
+            if not isinstance(row, Heading) and len(row) != len(columns):
+                raise ValueError(f"the table has {len(columns)} columns, but a row has {len(row)} cells")
+        plain = [
+            html(row.prose) if isinstance(row, Heading) else [(html(cell), is_number(cell)) for cell in row]
+            for row in rows
+        ]
+        last = None if total is None else [(html(cell), is_number(cell)) for cell in total]
+        self._add(_blocks().table(columns, plain, html(caption), last, len(columns) >= MANY))
+
+    def figure(
+        self,
+        fig: MplFigure | Path,
+        *,
+        alt: str,
+        title: str = "",
+        caption: Prose = "",
+        data: pl.DataFrame | None = None,
+        files: Sequence[Hyperlink] = (),
+        href: str = "",
+        id: str | None = None,
+    ) -> None:
+        """A figure that does not move. Figures that follow each other stand side by side where there is room.
+
+        Args:
+            fig: of matplotlib, or an SVG file; it is put into the page, on white paper in the dark too.
+            alt: what it shows, for those who do not see it.
+            title: the first words of the caption, set off.
+            caption: what stands under it.
+            data: what it shows; it can be downloaded from the page as CSV.
+            files: files beside the page to name.
+            href: where a click on it leads.
+            id: the name of its place.
+        """
+        svg = fig.read_bytes() if isinstance(fig, Path) else _svg(fig)
+        links = [html(link) for link in files]
+        name = self._name(id or slug(title or "figure"))
+        if data is not None:
+            csv = _uri("text/csv", data.write_csv().encode())
+            links.append(Markup('<a download="{}.csv" href="{}">CSV</a>').format(name, csv))
+        uri = _uri("image/svg+xml", svg)
+        self._add(_blocks().figure(name, uri, alt, title, html(caption), links, href), figure=True)
+
+    def chart(
+        self,
+        curves: Sequence[Curve],
+        *,
+        x: Axis,
+        y: Axis,
+        alt: str,
+        title: str = "",
+        caption: Prose = "",
+    ) -> None:
+        """An interactive chart: values where it is pointed at, zoom, curves switched off by their legend.
+
+        The keyboard does the same, and the data can be read as a table and downloaded as CSV.
+
+        Args:
+            curves: what is drawn.
+            x: the horizontal axis.
+            y: the vertical axis.
+            alt: what it shows, for those who do not see it.
+            title: the first words of the caption, set off.
+            caption: what stands under it.
+
+        Raises:
+            ValueError: there is no curve, or the columns of one differ in length.
+        """
+        self._chart(charts.curves(curves, x, y), alt, title, caption)
+
+    def heat_map(
+        self,
+        values: Sequence[Sequence[float]],
+        *,
+        x: Axis,
+        y: Axis,
+        quantity: str,
+        alt: str,
+        title: str = "",
+        caption: Prose = "",
+    ) -> None:
+        """A heat map: ``values[j][i]`` belongs to ``y.names[j]`` and ``x.names[i]``.
+
+        Args:
+            values: what the colours stand for; NaN is left empty.
+            x: the horizontal axis, with names.
+            y: the vertical axis, with names.
+            quantity: what the values are, with their unit.
+            alt: as in `chart`, like all that follow.
+            title: the first words of the caption.
+            caption: what stands under it.
+
+        Raises:
+            ValueError: the shape is not that of the names, or no value is finite.
+        """
+        self._chart(charts.cells(values, x, y, quantity), alt, title, caption)
+
+    def html(self) -> str:
+        """The whole file."""
+        script = style = ""
+        if self._charts:
+            style = _own("uplot/uPlot.min.css")
+            script = _own("uplot/uPlot.iife.min.js") + "\n" + _own("templates/chart.js")
+        return (
+            _environment()
+            .get_template("page.html")
+            .render(
+                title=self.title,
+                source=html(self.source),
+                lead=html(self.lead),
+                head=self._head,
+                body=[
+                    (figures, [block for _, block in of])
+                    for figures, of in groupby(self._body, itemgetter(0))
+                ],
+                foot=html(self.foot),
+                contents=self._contents,
+                charts=self._charts,
+                # Both are ours and end no element of the page; a test makes sure.
+                style=Markup(_own("templates/page.css") + style),
+                script=Markup(script),
+            )
+        )
+
+    def write(self, path: Path | str) -> Path:
+        """Writes the file, which appears complete or not at all, and returns its path.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path, text = Path(path), self.html()
+        replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+        return path
+
+    def _chart(self, plain: dict[str, Any], alt: str, title: str, caption: Prose) -> None:
+        self._charts += 1
+        name = self._name(slug(title or "chart"))
+        # "<" ends no script element, whatever a label says.
+        data = json.dumps(plain, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        self._add(_blocks().chart(name, Markup(data), alt, title, html(caption)), figure=True)
+
+    def _add(self, block: Markup, *, figure: bool = False) -> None:
+        self._body.append((figure, block))
+
+    def _name(self, wanted: str) -> str:
+        """The name if it is free, or the name with the first free number behind it."""
+        name, number = wanted, 1
+        while name in self._ids:
+            number += 1
+            name = f"{wanted}-{number}"
+        self._ids.add(name)
+        return name
+
+
+@cache
+def _environment() -> Environment:
+    """The templates; everything put into a page is escaped."""
+    return Environment(
+        loader=PackageLoader("bentpipe.pages", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _blocks() -> Any:
+    return _environment().get_template("blocks.html").module
+
+
+@cache
+def _own(name: str) -> str:
+    """A file of this package."""
+    return files("bentpipe.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64," + base64.b64encode(content).decode("ascii")
+
+
+def _svg(fig: MplFigure) -> bytes:
+    """The figure without a date, so that equal figures give equal pages."""
+    import matplotlib as mpl
+
+    into = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "bentpipe", "svg.fonttype": "path"}):
+        fig.savefig(into, format="svg", metadata={"Date": None})
+    return into.getvalue()

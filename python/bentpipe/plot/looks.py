@@ -1,0 +1,124 @@
+"""The look of every figure: sizes, type, and one colour and marker for each algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, cast
+
+import matplotlib as mpl
+
+from bentpipe import _core, terminal
+from bentpipe.registry import style, unknown
+
+WIDTH = 3.5
+"""Width of a column in inches."""
+HEIGHT = 2.3
+"""Height of a figure of one panel in inches."""
+RC: dict[str, Any] = {
+    "axes.grid": True,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 8,
+    "figure.dpi": 150,
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.4,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.5,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bentpipe",
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+}
+"""Matplotlib settings of every figure here, in the type of a two-column paper."""
+DASHES = ("-", "--", ":", "-.")
+"""Dashes of flows of one algorithm, by turns."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a figure is, in inches, and its type in comparison with that of a paper."""
+
+    width: float
+    height: float
+    type: float = 1.0
+
+
+SIZES = {
+    "column": Size(WIDTH, HEIGHT),
+    "page": Size(2 * WIDTH + 0.16, 1.35 * HEIGHT),
+    "screen": Size(9.0, 5.0, 1.5),
+}
+"""Sizes by name: a column or the whole width of a two-column page, and a screen."""
+
+_size: ContextVar[str] = ContextVar("size", default="column")
+
+
+@contextmanager
+def sized(name: str) -> Iterator[Size]:
+    """Figures drawn inside have the size of this name.
+
+    Raises:
+        ScenarioError: there is no such size.
+    """
+    if name not in SIZES:
+        raise _core.ScenarioError(unknown("size of a figure", name, list(SIZES)))
+    token = _size.set(name)
+    try:
+        yield SIZES[name]
+    finally:
+        _size.reset(token)
+
+
+def size() -> Size:
+    """The size of figures drawn now."""
+    return SIZES[_size.get()]
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The settings `RC` at the size of now, for drawing or saving own figures in the same look."""
+    scale = size().type
+    larger = ("size", "width")
+    rc = {key: value * scale if key.endswith(larger) else value for key, value in RC.items()}
+    with mpl.rc_context(cast(Any, rc)):
+        yield
+
+
+def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
+    """How a line of an algorithm is drawn, as keyword arguments of matplotlib's `plot`.
+
+    The registry gives each algorithm its colour and marker. A controller of one's own has a hollow marker and
+    a colour by its name, the same in every figure, and never the black of CUBIC.
+
+    Args:
+        cc: an id ("cubic") or the name of an own controller ("python:Mine" or "Mine").
+        label: instead of the algorithm's own.
+        nth: 0 for the first flow of an algorithm in a figure, 1 for the next: the dashes tell them apart.
+
+    Returns:
+        color, marker, markerfacecolor, linestyle and label (in which a dollar is no mathematics).
+    """
+    known = style(cc)
+    return {
+        "color": known["colour"],
+        "marker": known["marker"],
+        "markerfacecolor": known["colour"] if known["fill"] == "full" else "white",
+        "linestyle": DASHES[nth % len(DASHES)],
+        "label": text(known["label"] if label is None else label),
+    }
+
+
+def text(name: str) -> str:
+    """A name as a label: dollars are no mathematics, control characters are written out."""
+    return terminal.plain(name).replace("$", r"\$")
