@@ -58,19 +58,21 @@ def segments():
 
 def test_a_sequence_plot_shows_every_segment(segments):
     flow = segments.json["flows"][0]
-    (axes,) = bp.plot.sequence(segments, flow="reno").axes
+    axes, strip = bp.plot.sequence(segments, flow="reno").axes
     bars = {c.get_label(): len(c.get_segments()) for c in axes.collections}
     assert bars["sent"] == flow["sent_packets"] - flow["retransmitted_packets"]
     assert bars["sent again"] == flow["retransmitted_packets"] > 0
     assert bars["SACK"] > 0
     lines = {line.get_label(): line for line in axes.lines}
-    assert len(lines["lost"].get_xdata()) == flow["dropped_packets"] > 0
+    ticks = {line.get_label(): len(line.get_xdata()) for line in strip.lines}
+    assert ticks["lost"] == flow["dropped_packets"] > 0
+    assert ticks["sent again"] == flow["retransmitted_packets"]
     assert lines["acknowledged"].get_ydata()[-1] <= flow["delivered_bytes"]
     assert "receive window" not in lines
 
 
 def test_a_sequence_plot_shows_the_window_in_its_unit(segments):
-    (axes,) = bp.plot.sequence(segments, flow="cubic", unit="segments", between=(5, 10)).axes
+    axes, _ = bp.plot.sequence(segments, flow="cubic", unit="segments", between=(5, 10)).axes
     lines = {line.get_label(): line for line in axes.lines}
     room = lines["receive window"].get_ydata() - lines["acknowledged"].get_ydata()
     assert set(room) == {30.0}
@@ -87,7 +89,7 @@ def test_a_wrong_sequence_plot_is_refused(segments, given, words):
 
 
 def test_a_sequence_plot_needs_segments(traced):
-    with pytest.raises(bp.ScenarioError, match="segments = true"):
+    with pytest.raises(bp.ScenarioError, match="record.segments=true"):
         bp.plot.sequence(traced)
 
 

@@ -1,0 +1,121 @@
+"""Lines over time: one for each flow, or for many flows one for each algorithm with a band."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from bentpipe.plot.looks import look
+from bentpipe.result import Result
+
+Measure = Callable[[Result, str, pl.DataFrame], pl.DataFrame]
+"""Gives columns t_s and y of a flow from its run, its name and the rows of its trace."""
+CROWD = 8
+"""More flows than these are drawn as the median and the middle 80 % of each algorithm's flows."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line over time.
+
+    Attributes:
+        look: how it is drawn.
+        rows: columns t_s and y; low and high too, if it is of many flows.
+        run: the name of its run.
+        flow: the name of its flow, or the algorithm's and how many.
+    """
+
+    look: dict[str, Any]
+    rows: pl.DataFrame
+    run: str
+    flow: str
+
+
+def curves(runs: Mapping[str, Result], measure: Measure) -> list[Curve]:
+    """The curve of each flow that was recorded; of each algorithm of a run if there are more than `CROWD`.
+
+    Args:
+        runs: the runs by name.
+        measure: what of them is drawn.
+    """
+    flows = [(name, result, flow, rows) for name, result in runs.items() for flow, rows in _traced(result)]
+    if len(flows) > CROWD:
+        return _bands(runs, flows, measure)
+    found: list[Curve] = []
+    seen: dict[str, int] = {}
+    for run, result, flow, rows in flows:
+        cc = flow["cc"]
+        nth = seen.setdefault(cc, 0)
+        seen[cc] += 1
+        alone = sum(1 for other in flows if other[0] == run) == 1
+        label = None if flow["name"] == cc else flow["name"]
+        if len(runs) > 1:
+            label = run if alone else f"{run}: {flow['name']}"
+        found.append(Curve(look(cc, label, nth), measure(result, flow["name"], rows), run, flow["name"]))
+    return found
+
+
+def draw(axes: Axes, found: list[Curve], *, scale: float = 1.0, **options: Any) -> None:
+    """Draws curves, and their bands where they have one."""
+    for curve in found:
+        rows = curve.rows
+        step: Any = "post" if options.get("drawstyle") else None
+        axes.plot(rows["t_s"], rows["y"] * scale, **(curve.look | options))
+        if "low" in rows.columns:
+            axes.fill_between(
+                rows["t_s"], rows["low"] * scale, rows["high"] * scale,
+                color=curve.look["color"], alpha=0.2, linewidth=0, step=step,
+            )  # fmt: skip
+
+
+def table(found: list[Curve], name: str) -> pl.DataFrame:
+    """The drawn points: run, flow, t_s, and y under this name; low and high of bands."""
+    parts = [
+        curve.rows.select(
+            pl.lit(curve.run).alias("run"), pl.lit(curve.flow).alias("flow"), "t_s", pl.all().exclude("t_s")
+        )
+        for curve in found
+    ]
+    return pl.concat(parts, how="diagonal").rename({"y": name}) if parts else pl.DataFrame()
+
+
+def _traced(result: Result) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    for flow in result.json["flows"]:
+        rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
+        if rows.height:
+            yield flow, rows
+
+
+def _bands(
+    runs: Mapping[str, Result],
+    flows: list[tuple[str, Result, dict[str, Any], pl.DataFrame]],
+    measure: Measure,
+) -> list[Curve]:
+    groups: dict[tuple[str, str], list[pl.DataFrame]] = {}
+    for run, result, flow, rows in flows:
+        groups.setdefault((run, flow["cc"]), []).append(measure(result, flow["name"], rows))
+    found = []
+    seen: dict[str, int] = {}
+    for (run, cc), parts in groups.items():
+        # The windows of flows can differ by their round trips: each row is of one instant of most flows.
+        together = pl.concat(parts).filter(pl.col("y").is_finite())
+        rows = (
+            together.group_by("t_s")
+            .agg(
+                pl.col("y").median(),
+                pl.col("y").quantile(0.1, "linear").alias("low"),
+                pl.col("y").quantile(0.9, "linear").alias("high"),
+            )
+            .sort("t_s")
+        )
+        nth = seen.setdefault(cc, 0)
+        seen[cc] += 1
+        drawn = look(cc, None, nth)
+        many = f"{drawn['label']}, {len(parts)} flows" if len(parts) > 1 else drawn["label"]
+        label = f"{run}: {many}" if len(runs) > 1 else many
+        found.append(Curve(drawn | {"label": label}, rows, run, f"{cc}, {len(parts)} flows"))
+    return found

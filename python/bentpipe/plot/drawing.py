@@ -1,0 +1,132 @@
+"""Figures that show themselves in a notebook and know their numbers, and what all of them share."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from bentpipe import _core
+from bentpipe.files import FIGURES, replace, replace_frame
+from bentpipe.plot import looks
+
+GREY: dict[str, Any] = {"color": "0.4", "linewidth": 0.6, "linestyle": (0, (6, 3))}
+"""The lines of what the path allows."""
+_MARKS = 8
+_NOTEBOOK_DPI = 110
+
+
+class Drawing(Figure):
+    """A matplotlib figure that a notebook shows by itself, with the numbers that it draws.
+
+    Attributes:
+        data: what is drawn, a row for each point, with units in the names of the columns; empty if the figure
+            has no such table.
+    """
+
+    data: pl.DataFrame = pl.DataFrame()
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """The picture for a notebook, at twice the pixels of its place."""
+        picture = io.BytesIO()
+        with looks.styled():
+            self.savefig(picture, format="png", dpi=2 * _NOTEBOOK_DPI)
+        width, height = (round(inches * _NOTEBOOK_DPI) for inches in self.get_size_inches())
+        return picture.getvalue(), {"width": width, "height": height}
+
+
+def blank(width: float | None = None, height: float | None = None) -> Drawing:
+    """An empty figure without a panel; by default of the size of now."""
+    size = looks.size()
+    fig = Drawing(figsize=(width or size.width, height or size.height), layout="constrained")
+    FigureCanvasAgg(fig)
+    return fig
+
+
+def figure(width: float | None = None, height: float | None = None) -> tuple[Drawing, Axes]:
+    """An empty figure of one panel; sizes in inches, by default those of a column of a paper."""
+    with looks.styled():
+        fig = blank(width, height)
+        return fig, fig.add_subplot()
+
+
+def save(fig: Figure, path: str | Path, *, data: bool = False) -> Path:
+    """Writes a figure; the ending of the name says the format (pdf, svg, png).
+
+    The same figure gives the same bytes: no dates are written. The file appears complete or not at all.
+
+    Args:
+        fig: what to write.
+        path: where.
+        data: write the numbers of the figure too, as CSV beside it: x.svg and x.csv.
+
+    Raises:
+        ScenarioError: the ending is none of these, or the figure has no table of its numbers.
+        OSError: a file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix not in FIGURES:
+        raise _core.ScenarioError(f"{target}: the name of a figure must end in .svg, .pdf or .png")
+    table = getattr(fig, "data", pl.DataFrame())
+    if data and table.width == 0:
+        raise _core.ScenarioError(f"{target}: this figure has no table of numbers; write it without data")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    kind = target.suffix.removeprefix(".")
+    with looks.styled():
+        replace(target, lambda work: fig.savefig(work, format=kind, metadata=dates.get(target.suffix, {})))
+    if data:
+        replace_frame(beside(target), table)
+    return target
+
+
+def beside(path: Path) -> Path:
+    """Where the numbers of a figure lie."""
+    return path.with_suffix(".csv")
+
+
+def note(fig: Figure, words: str) -> None:
+    """Small words at the foot of a figure: of how many runs it is, and what its intervals are."""
+    small = 6 * looks.size().type
+    fits = int(fig.get_figwidth() * 72 / (0.52 * small))
+    lines = "\n".join(textwrap.wrap(looks.text(words), fits))
+    fig.supxlabel(lines, fontsize=small, color="0.35", x=0.995, ha="right")
+
+
+def level(axes: Axes, at: float, words: str, **options: Any) -> None:
+    """A horizontal line of what the path allows, named at its right end."""
+    axes.axhline(at, **(GREY | options))
+    axes.annotate(
+        words, (1.01, at), xycoords=("axes fraction", "data"), ha="left", va="center", color="0.4",
+        fontsize=6.5 * looks.size().type, annotation_clip=False,
+    )  # fmt: skip
+
+
+def sparse(axes: Axes) -> None:
+    """Few markers on long lines, those of different lines beside each other."""
+    lines: list[Any] = [line for line in axes.get_lines() if line.get_marker() not in ("", "None", None)]
+    for place, line in enumerate(lines):
+        every = max(1, len(line.get_xdata()) // _MARKS)
+        line.set_markevery((place % 5 * every // 5, every))
+
+
+def legend(fig: Figure, axes: Axes) -> None:
+    """The names of the lines above the panel. A figure with many of them grows by the rows that they need."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return
+    fits = max(1, int(fig.get_size_inches()[0] / (0.075 * looks.size().type * (max(map(len, labels)) + 6))))
+    columns = 2 if len(labels) == 4 and fits < 4 else min(len(labels), fits)
+    rows = -(-len(labels) // columns)
+    if rows > 2:
+        fig.set_figheight(fig.get_figheight() + (rows - 2) * 0.145 * looks.size().type)
+    axes.legend(
+        cast(Any, handles), labels, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0),
+        borderaxespad=0.2, columnspacing=1.2, handlelength=2.2,
+    )  # fmt: skip

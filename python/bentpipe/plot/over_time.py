@@ -1,0 +1,291 @@
+"""Windows, rates, round trips and queues of runs over time."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from bentpipe import _core
+from bentpipe.plot import rates
+from bentpipe.plot.curves import CROWD, Curve, Measure, curves, draw, table
+from bentpipe.plot.drawing import Drawing, figure, legend, level, note, sparse
+from bentpipe.plot.given import Given, results
+from bentpipe.plot.looks import look, styled
+from bentpipe.plot.routes import Route, buffer_packets, route
+from bentpipe.registry import unknown
+from bentpipe.result import Result
+
+
+def cwnd(given: Given, *, in_flight: bool = True, ssthresh: bool = False) -> Drawing:
+    """Congestion window over time, one line per flow, with what the path holds.
+
+    The dashed lines are the bandwidth-delay product (BDP) of the first flow's path and, if the scenario says
+    a size, the BDP and the buffer of its slowest link. With up to three flows the data in flight is a pale
+    area.
+
+    Args:
+        given: a run that records its flows, or several.
+        in_flight: draw the data in flight too.
+        ssthresh: draw the slow-start thresholds too, thinner.
+
+    Raises:
+        ScenarioError: a result has no trace.
+    """
+    runs = results(given, "trace")
+    found = curves(runs, _column("cwnd"))
+    fig, axes = figure()
+    with styled():
+        draw(axes, found, drawstyle="steps-post")
+        data = table(found, "cwnd_segments")
+        few = not _crowded(found)
+        if in_flight and few and len(found) <= 3:
+            pale = curves(runs, _column("in_flight"))
+            for curve in pale:
+                axes.fill_between(
+                    curve.rows["t_s"], curve.rows["y"], step="post",
+                    color=curve.look["color"], alpha=0.15, linewidth=0,
+                )  # fmt: skip
+            data = data.join(table(pale, "in_flight_segments"), on=["run", "flow", "t_s"], how="left")
+        if ssthresh and few:
+            for curve in curves(runs, _column("ssthresh")):
+                finite = curve.rows.filter(pl.col("y").is_finite())
+                axes.plot(
+                    finite["t_s"], finite["y"],
+                    drawstyle="steps-post", color=curve.look["color"], linewidth=0.5,
+                )  # fmt: skip
+        first = next(iter(runs.values()))
+        for at, words in _held(first):
+            level(axes, at, words)
+        finish(fig, axes, "cwnd, in flight / segments" if "in_flight_segments" in data.columns else "")
+        if not axes.get_ylabel():
+            axes.set_ylabel("congestion window / segments")
+        axes.set_ylim(bottom=0)
+        note(fig, about(runs, found))
+    fig.data = data
+    return fig
+
+
+def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
+    """Delivered payload per second over time, one line per flow, over the capacity of the path.
+
+    Bytes count when they arrived at the latest if the path carried no more than its rate, not when a hole
+    before them was filled (`bentpipe.plot.rates`). So no line exceeds the path's rate.
+
+    Args:
+        given: a run that records its flows, or several.
+        window_s: each point is the mean over so many seconds; by default over a hundredth of the run, one
+            second and the usual round trip at least.
+
+    Raises:
+        ScenarioError: a result has no trace.
+    """
+    runs = results(given, "trace")
+    found = curves(runs, _goodput(runs, window_s))
+    fig, axes = figure()
+    with styled():
+        first = next(iter(runs.values()))
+        path = _route(first)
+        capacity(axes, path, _end(found))
+        draw(axes, found, scale=1e-6)
+        finish(fig, axes, "goodput / Mbit/s")
+        axes.set_ylim(0, 1.05 * max(path.rate_bps / 1e6, axes.get_ylim()[1] / 1.1))
+        unsure = "" if path.sure else "; the links were not recorded: bursts of late in-order data are shown"
+        note(fig, about(runs, found) + f"; means over {_window(runs, window_s):.3g} s{unsure}")
+    fig.data = table(found, "goodput_bps")
+    return fig
+
+
+def rtt(given: Given) -> Drawing:
+    """Round-trip time over time, one line per flow, above the round trip without queues.
+
+    That floor is by the delays of the links, which a run that records its links knows over time; else it is
+    the smallest that any flow saw. Handovers are vertical lines.
+
+    Raises:
+        ScenarioError: a result has no trace.
+    """
+    runs = results(given, "trace")
+    found = curves(runs, _round_trips)
+    fig, axes = figure()
+    with styled():
+        first = next(iter(runs.values()))
+        path = _route(first)
+        floor = path.over["floor_s"]
+        if path.moving and floor.null_count() == 0:
+            axes.fill_between(path.over["t_s"], floor * 1e3, color="0.88", linewidth=0, zorder=0)
+            handovers(axes, path)
+        else:
+            seen = [f["rtt_min_s"] for f in first.json["flows"] if f["rtt_min_s"] is not None]
+            least = path.floor_s if path.floor_s is not None else min(seen, default=None)
+            if least is not None:
+                axes.fill_between([0, _end(found)], [least * 1e3] * 2, color="0.88", linewidth=0, zorder=0)
+        draw(axes, found, scale=1e3)
+        finish(fig, axes, "round-trip time / ms")
+        axes.set_ylim(bottom=0)
+        note(fig, about(runs, found) + "; grey: the round trip without queues")
+    fig.data = table(found, "rtt_s")
+    return fig
+
+
+def queue(given: Given, *, link: str | None = None) -> Drawing:
+    """Packets that wait for a link over time, with the limit of its queue, and drops as ticks below.
+
+    Args:
+        given: a run that records its links, or several over the same links.
+        link: "sat" or "sat/reverse"; by default the slowest link of the first flow's path.
+
+    Raises:
+        ScenarioError: a result has no trace of links, or there is no such link.
+    """
+    runs = results(given, "link_trace")
+    fig, axes = figure()
+    parts = []
+    with styled():
+        first = next(iter(runs.values()))
+        known = first.link_trace["link"].cast(pl.String).unique(maintain_order=True).to_list()
+        wanted = _slowest(first) if link is None else link if "/" in link else f"{link}/forward"
+        if wanted not in known:
+            raise _core.ScenarioError(unknown("link", str(link), known))
+        path = _route(first)
+        for curve in _waiting(runs, wanted):
+            axes.plot(curve.rows["t_s"], curve.rows["queue_packets"], drawstyle="steps-post", **curve.look)
+            lost = curve.rows.filter(pl.col("dropped_packets").diff() > 0)
+            axes.plot(
+                lost["t_s"], [-0.03] * lost.height, linestyle="", marker="|", markersize=4,
+                color=curve.look["color"], transform=axes.get_xaxis_transform(), clip_on=False,
+            )  # fmt: skip
+            parts.append(
+                curve.rows.select(pl.lit(curve.run).alias("run"), pl.lit(wanted).alias("link"), pl.all())
+            )
+        limit = buffer_packets(first, *_direction(wanted), path.packet or 1500)
+        if limit is not None:
+            level(axes, limit, "limit")
+        finish(fig, axes, f"queue of {wanted.removesuffix('/forward')} / packets")
+        axes.set_ylim(bottom=0)
+        note(fig, about(runs, []) + "; ticks below: packets dropped")
+    fig.data = pl.concat(parts)
+    return fig
+
+
+def bdp_segments(result: Result) -> float | None:
+    """The bandwidth-delay product of the first flow, in full packets.
+
+    It is the rate of the slowest link of its path times its smallest round-trip time; None if the flow had no
+    sample of that.
+    """
+    if not result.json["flows"]:
+        return None
+    first = result.json["flows"][0]
+    path, least = route(result, first["name"]), first.get("rtt_min_s")
+    if not path.rate_bps or least is None or not path.packet:
+        return None
+    return float(path.rate_bps * least / (8 * path.packet))
+
+
+def capacity(axes: Axes, path: Route, end_s: float) -> None:
+    """Shades what the path can carry over time, as a step for each instant at which it is known."""
+    t, rate = path.over["t_s"].to_list(), (path.over["rate_bps"] / 1e6).to_list()
+    if end_s > t[-1]:
+        t, rate = [*t, end_s], [*rate, rate[-1]]
+    axes.fill_between(t, rate, step="post", color="0.88", linewidth=0, zorder=0)
+
+
+def handovers(axes: Axes, path: Route) -> None:
+    """Marks handovers by vertical lines."""
+    for now in path.over.filter(pl.col("handovers").cast(pl.Int64).diff() > 0)["t_s"]:
+        axes.axvline(now, color="0.55", linewidth=0.5, zorder=1)
+
+
+def _held(result: Result) -> list[tuple[float, str]]:
+    """BDP and BDP + buffer in segments of the first flow."""
+    bdp = bdp_segments(result)
+    if bdp is None:
+        return []
+    path = _route(result)
+    slow = _direction(_slowest(result))
+    room = buffer_packets(result, *slow, path.packet)
+    return [(bdp, "BDP")] + ([(bdp + room, "BDP\n+ buffer")] if room else [])
+
+
+def _route(result: Result) -> Route:
+    return route(result, result.json["flows"][0]["name"])
+
+
+def _slowest(result: Result) -> str:
+    """The direction of the first flow's path with the least nominal rate."""
+    ways = _route(result).there
+    rates = {f"{k['name']}/{k['direction']}": float(k["rate_bps"]) for k in result.json["links"]}
+    return min(("/".join(way) for way in ways), key=lambda way: rates.get(way, math.inf))
+
+
+def _direction(name: str) -> tuple[str, str]:
+    link, _, way = name.rpartition("/")
+    return link, way
+
+
+def _column(name: str) -> Measure:
+    return lambda _result, _flow, rows: rows.select("t_s", y=pl.col(name))
+
+
+def _round_trips(_result: Result, _flow: str, rows: pl.DataFrame) -> pl.DataFrame:
+    seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0))
+    return seen.select("t_s", y="rtt_s")
+
+
+def _goodput(runs: dict[str, Result], window_s: float | None) -> Measure:
+    width = _window(runs, window_s)
+    arrived = {id(result): rates.arrivals(result) for result in runs.values()}
+    return lambda result, flow, _: rates.means(arrived[id(result)][flow], width).rename({"goodput_bps": "y"})
+
+
+def _window(runs: dict[str, Result], window_s: float | None) -> float:
+    """One window for all lines of a figure."""
+    if window_s is None:
+        return max(rates.window(result) for result in runs.values())
+    if not window_s > 0:
+        raise _core.ScenarioError(f"window_s: a window must be longer than 0 s, not {window_s:g}")
+    return window_s
+
+
+def _waiting(runs: dict[str, Result], wanted: str) -> list[Curve]:
+    found: list[Curve] = []
+    seen: dict[str, int] = {}
+    for name, result in runs.items():
+        rows = result.link_trace.filter(pl.col("link").cast(pl.String) == wanted)
+        rows = rows.select("t_s", "queue_packets", "dropped_packets")
+        cc = result.json["flows"][0]["cc"]
+        nth = seen.setdefault(cc, 0)
+        seen[cc] += 1
+        drawn = look(cc, name, nth) if len(runs) > 1 else {"color": "0.2", "linewidth": 0.8}
+        found.append(Curve(drawn, rows, name, ""))
+    return found
+
+
+def _crowded(found: list[Curve]) -> bool:
+    return any("low" in curve.rows.columns for curve in found)
+
+
+def _end(found: list[Curve]) -> float:
+    ends = [curve.rows["t_s"].max() for curve in found if curve.rows.height]
+    return max((float(end) for end in ends if isinstance(end, int | float)), default=1.0)
+
+
+def about(runs: dict[str, Result], found: list[Curve]) -> str:
+    """Of how many runs the figure is."""
+    seeds = sorted({result.json["seed"] for result in runs.values()})
+    told = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    words = f"n = 1 ({told})" if len(runs) == 1 else f"n = 1 for each line ({told})"
+    if _crowded(found):
+        words += f"; more than {CROWD} flows: median and middle 80 % of an algorithm's flows"
+    return words
+
+
+def finish(fig: Drawing, axes: Axes, label: str) -> None:
+    """Markers, legend and names of the axes of a panel over time."""
+    sparse(axes)
+    axes.set_xlabel("time / s")
+    axes.set_ylabel(label)
+    axes.margins(x=0)
+    legend(fig, axes)

@@ -1,0 +1,70 @@
+"""Runs over a path that moves: goodput above, round trips below, and what the path allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from bentpipe.plot import rates
+from bentpipe.plot.drawing import Drawing, blank, legend, note, sparse
+from bentpipe.plot.given import need
+from bentpipe.plot.looks import HEIGHT, WIDTH, look, styled
+from bentpipe.plot.over_time import about, capacity, handovers
+from bentpipe.plot.routes import route
+from bentpipe.result import Result
+
+
+def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -> Drawing:
+    """Goodput and round-trip time of several runs over the path that they share, one line for each run.
+
+    Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
+    is the round trip without queues, by the delays of its links. Handovers are vertical lines.
+
+    Args:
+        results: runs of the same links by label. Each records its flows and links at an interval; its first
+            flow is drawn.
+        window_s: goodput is the mean over so many seconds; by default a hundredth of the run, one second at
+            least.
+
+    Raises:
+        ScenarioError: a result has no trace of flows or of links.
+    """
+    fig = blank(2 * WIDTH, 1.75 * HEIGHT)
+    parts = []
+    with styled():
+        above, below = fig.subplots(2, 1, sharex=True)
+        first = next(iter(results.values()))
+        need(first, "link_trace")
+        path = route(first, first.json["flows"][0]["name"])
+        last = path.over["t_s"].max()
+        end = float(last) if isinstance(last, int | float) else 0.0
+        capacity(above, path, end)
+        below.fill_between(path.over["t_s"], path.over["floor_s"] * 1e3, color="0.88", linewidth=0, zorder=0)
+        for axes in (above, below):
+            handovers(axes, path)
+        for label, result in results.items():
+            need(result, "trace", label)
+            name = result.json["flows"][0]["name"]
+            rows = result.trace.filter(pl.col("flow").cast(pl.String) == name)
+            drawn = look(result.json["flows"][0]["cc"], label)
+            mean = rates.means(rates.arrivals(result)[name], window_s or max(1.0, end / 100))
+            above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
+            seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0)).select("t_s", "rtt_s")
+            below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **drawn)
+            parts += [part.select(pl.lit(label).alias("run"), pl.all()) for part in (mean, seen)]
+        _axes(above, "goodput / Mbit/s")
+        _axes(below, "RTT / ms")
+        below.set_xlabel("time / s")
+        legend(fig, above)
+        note(fig, about(dict(results), []))
+    fig.data = pl.concat(parts, how="diagonal")
+    return fig
+
+
+def _axes(axes: Axes, label: str) -> None:
+    sparse(axes)
+    axes.set_ylabel(label)
+    axes.margins(x=0)
+    axes.set_ylim(bottom=0)

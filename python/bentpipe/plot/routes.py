@@ -1,0 +1,174 @@
+"""What the links of a flow's path allow: capacity, the round trip without queues, handovers, buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from bentpipe.result import Result
+from bentpipe.units import seconds
+
+_OPPOSITE = {"forward": "reverse", "reverse": "forward"}
+_BYTES = {"bytes": 1, "kB": 1000, "MB": 1_000_000, "GB": 1_000_000_000}
+
+
+@dataclass(frozen=True)
+class Route:
+    """The path of one flow.
+
+    Attributes:
+        there: link directions that data crosses, ("sat", "forward"), in order.
+        access_s: round trip of what lies outside the links.
+        payload: bytes of payload in a full packet.
+        packet: bytes of a full packet.
+        over: columns t_s; rate_bps of the slowest link, 0 in an outage; floor_s, the round trip without
+            queues, null if it is not known; handovers so far. Each row holds until the next.
+        sure: whether `over` has the rate at every instant. It has not where a link changes and the scenario
+            does not record its links.
+    """
+
+    there: tuple[tuple[str, str], ...]
+    access_s: float
+    payload: float
+    packet: float
+    over: pl.DataFrame
+    sure: bool
+
+    @property
+    def moving(self) -> bool:
+        """Whether the links were recorded over time."""
+        return self.over.height > 1
+
+    @property
+    def rate_bps(self) -> float:
+        """The largest rate that the path ever had."""
+        largest = self.over["rate_bps"].max()
+        return float(largest) if isinstance(largest, int | float) else 0.0
+
+    @property
+    def floor_s(self) -> float | None:
+        """The smallest round trip without queues, if it is known."""
+        least = self.over["floor_s"].min()
+        return float(least) if isinstance(least, int | float) else None
+
+
+def route(result: Result, flow: str) -> Route:
+    """The path of a flow by its name."""
+    given, half = _given(result, flow)
+    there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in given["path"]]
+    if half is not None:
+        at = given["relay"]["at"]
+        split = 1 + next((i for i, (link, _) in enumerate(there) if link == at), 0)
+        there = there[:split] if half == "first" else there[split:]
+    extra = str(given.get("extra_delay") or "0 s")
+    access = 0.0 if extra.startswith("0 ") or half == "second" else 2 * seconds(extra, "extra_delay")
+    payload = size(given.get("mss"))
+    over = _recorded(result, there, access) if result.link_trace.height else _nominal(result, there, access)
+    sure = result.link_trace.height > 0 or all(_steady(link_keys(result, *way)) for way in there)
+    return Route(tuple(there), access, payload, payload + size(given.get("header")), over, sure)
+
+
+def buffer_packets(result: Result, link: str, direction: str, packet: float) -> float | None:
+    """The limit of a queue in packets of this many bytes; None where the scenario does not say a size.
+
+    One bandwidth-delay product is that of the link alone, as the simulator has it.
+    """
+    keys = link_keys(result, link, direction)
+    limit = (keys.get("queue") or {}).get("limit")
+    if not isinstance(limit, str):
+        return None
+    number, _, unit = limit.partition(" ")
+    if unit == "packets":
+        return float(number)
+    if unit in _BYTES:
+        return float(number) * _BYTES[unit] / packet
+    round_trip = _round_trip(result, [(link, direction)])
+    rate = _rate(result, link, direction)
+    if unit != "bdp" or round_trip is None or rate is None:
+        return None
+    return float(number) * rate * round_trip / 8 / packet
+
+
+def link_keys(result: Result, link: str, direction: str) -> dict[str, Any]:
+    """The keys of a direction of a link in the resolved scenario."""
+    keys: dict[str, Any] = result.scenario["link"][link]
+    if direction == "forward":
+        return keys
+    shared = {key: keys[key] for key in ("rate", "delay", "timeline") if key in keys}
+    back: dict[str, Any] = keys.get("reverse", {})
+    return shared | back
+
+
+def size(value: Any) -> float:
+    """A size of a resolved scenario: a number of bytes, or text such as "1448 bytes"."""
+    if isinstance(value, int | float):
+        return float(value)
+    number, _, unit = str(value or "").partition(" ")
+    return float(number) * _BYTES[unit] if unit in _BYTES else 0.0
+
+
+def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None]:
+    """The keys of a flow in the scenario, and which half of it the name means."""
+    names = iter(result.json["flows"])
+    for given in result.scenario["flow"]:
+        for _ in range(given.get("count", 1) * (2 if given.get("relay") else 1)):
+            found = next(names, None)
+            if found is not None and found["name"] == flow:
+                return given, found["half"]
+    return result.scenario["flow"][0], None
+
+
+def _steady(keys: dict[str, Any]) -> bool:
+    """Whether a direction of a link has one rate from beginning to end."""
+    return isinstance(keys.get("rate"), str) and not {"timeline", "opportunities"} & keys.keys()
+
+
+def _recorded(result: Result, there: list[tuple[str, str]], access_s: float) -> pl.DataFrame:
+    known = result.link_trace.with_columns(pl.col("link").cast(pl.String))
+    ways = [f"{link}/{way}" for link, way in there]
+    back = [f"{link}/{_OPPOSITE[way]}" for link, way in there]
+    path = (
+        known.filter(pl.col("link").is_in(ways))
+        .group_by("t_s", maintain_order=True)
+        .agg(pl.col("rate_bps").min(), pl.col("delay_s").sum(), pl.col("handovers").sum())
+    )
+    returned = known.filter(pl.col("link").is_in(back)).group_by("t_s", maintain_order=True)
+    returns = returned.agg(pl.col("delay_s").sum())["delay_s"]
+    floor = (path["delay_s"] + returns + access_s).alias("floor_s")
+    return path.select("t_s", "rate_bps", floor, "handovers")
+
+
+def _nominal(result: Result, there: list[tuple[str, str]], access_s: float) -> pl.DataFrame:
+    """One row, by what the scenario and the result say of the links as a whole."""
+    rates = [rate for link, way in there if (rate := _rate(result, link, way)) is not None]
+    round_trip = _round_trip(result, there)
+    return pl.DataFrame(
+        {
+            "t_s": [0.0],
+            "rate_bps": [min(rates, default=0.0)],
+            "floor_s": [None if round_trip is None else round_trip + access_s],
+            "handovers": [0],
+        },
+        schema_overrides={"floor_s": pl.Float64},
+    )
+
+
+def _rate(result: Result, link: str, way: str) -> float | None:
+    for row in result.json["links"]:
+        if (row["name"], row["direction"]) == (link, way):
+            return float(row["rate_bps"])
+    return None
+
+
+def _round_trip(result: Result, there: list[tuple[str, str]]) -> float | None:
+    """The delays both ways, if the scenario names each as one number."""
+    total = 0.0
+    for link, way in there:
+        for direction in (way, _OPPOSITE[way]):
+            keys = link_keys(result, link, direction)
+            if not isinstance(keys.get("delay"), str) or "timeline" in result.scenario["link"][link]:
+                return None
+            total += seconds(keys["delay"], "delay") if not keys["delay"].startswith("0 ") else 0.0
+    return total
