@@ -1,0 +1,154 @@
+"""What an experiment of an evaluation is: set-ups, what is measured in each run, and what is drawn of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bentpipe.evaluation.observation import Observation
+from bentpipe.scenario import Scenario
+
+Setting = Mapping[str, str | int | float]
+"""What one set-up of an experiment differs in from the others: {"flows": 8, "buffer": 0.5}."""
+
+Numbers = Mapping[str, float]
+"""Metrics of one run in SI units, by name; NaN is a value that the run does not have."""
+
+Measured = Iterable[tuple[Setting, Numbers]]
+"""Rows of one run: what is added to its setting (often nothing), and the metrics."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that is measured in each run.
+
+    Args:
+        words: what it is, "packets lost at the queue".
+        unit: in which it is shown.
+        scale: from the SI unit to that unit.
+        least: the smallest possible value in the SI unit; an interval does not go below it.
+        most: the largest possible value, likewise.
+    """
+
+    words: str
+    unit: str = ""
+    scale: float = 1.0
+    least: float | None = 0.0
+    most: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The words with the unit, as at an axis."""
+        return f"{self.words}, {self.unit}" if self.unit else self.words
+
+
+UTILISATION = Metric("capacity used", "%", 100, most=1)
+"""Of the bottleneck: bits that left it, to bits that could have."""
+LOSS = Metric("packets lost", "%", 100, most=1)
+"""Of the data packets of the flows that are measured."""
+QUEUEING = Metric("mean wait in the queue", "ms", 1e3)
+"""Packets that waited on average, as the time that it takes to send them in full packets."""
+QUEUEING_P95 = Metric("95th percentile of the wait in the queue", "ms", 1e3)
+"""Of the round-trip times that the flows measured, less their propagation."""
+JAIN = Metric("Jain's index", most=1)
+"""R. Jain, D. Chiu, W. Hawe, 1984."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A chart of a metric against a part of the setting, a curve for each algorithm.
+
+    Args:
+        metric: what is drawn.
+        x: the part of the setting that runs along the axis; if it is text, the axis has names.
+        panel: the part of the setting of which each value has a chart of its own.
+        where: what other parts are in this chart.
+        log_x: a logarithmic horizontal axis.
+        log_y: a logarithmic vertical axis.
+    """
+
+    metric: str
+    x: str
+    panel: str | None = None
+    where: Setting = field(default_factory=dict)
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """A chart of one metric against another; along each curve a part of the setting changes.
+
+    Args:
+        x: the metric of the horizontal axis.
+        y: the metric of the vertical axis.
+        along: the part of the setting.
+        where: as for `Curves`.
+    """
+
+    x: str
+    y: str
+    along: str
+    where: Setting = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Course:
+    """A chart over time of each algorithm's first run.
+
+    Args:
+        label: the vertical axis.
+        panel: the part of the setting of which each value has a chart of its own.
+        where: as for `Curves`.
+    """
+
+    label: str
+    panel: str
+    where: Setting = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs that answer one question about an algorithm.
+
+    Args:
+        name: by which criteria refer to it.
+        title: the heading of its chapter.
+        question: what is asked, for the reader.
+        setup: links, flows and times, in words.
+        source: the documents and sections that it is made for.
+        deviation: in what it differs from them, and why; "" for nothing.
+        axes: each part of a setting, and its words for an axis.
+        metrics: what is measured, by name.
+        settings: the set-ups, of a quick evaluation (False) or a full one (True).
+        build: the scenario of a setting, an algorithm (as in `Flow.cc`) and a seed.
+        measure: the numbers of one run.
+        charts: what is drawn.
+        seeds: how many seeds, quick and full.
+        course: of a run, instants and values for its `Course` charts; the runs are traced then.
+        traced: whether `measure` needs the flows over time.
+        compare: adds metrics to the rows of a setting and a seed, which hold all algorithms.
+    """
+
+    name: str
+    title: str
+    question: str
+    setup: str
+    source: str
+    axes: Mapping[str, str]
+    metrics: Mapping[str, Metric]
+    settings: Callable[[bool], Iterable[Setting]]
+    build: Callable[[Setting, Any, int], Scenario]
+    measure: Callable[[Observation], Measured]
+    charts: Sequence[Curves | Tradeoff | Course]
+    deviation: str = ""
+    seeds: tuple[int, int] = (3, 10)
+    course: Callable[[Observation], tuple[Sequence[float], Sequence[float]]] | None = None
+    traced: bool = False
+    compare: Callable[[list[dict[str, Any]]], None] | None = None
+
+    @property
+    def keeps_trace(self) -> bool:
+        """Whether its runs are recorded over time."""
+        return self.traced or self.course is not None

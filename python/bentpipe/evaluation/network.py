@@ -1,0 +1,112 @@
+"""Links, flows and traffic of the experiments."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from bentpipe.models import Bulk, DropTail, Queue, Record
+from bentpipe.scenario import Flow, Link, Scenario
+
+FULL_PACKET = 1500
+"""Bytes of a full packet."""
+EDGE_RTTS = (4, 28, 54, 74, 98, 124, 150, 174, 200)
+"""Milliseconds of the nine pairs of hosts of a dumbbell (tcpeval section 4.1, table 1)."""
+RECORD = Record("100 ms", flows=True)
+"""What a traced run records: a row each `observation.ROW_S`."""
+
+SMALLEST, LARGEST, SHAPE = 20e3, 20e6, 1.1
+"""Sizes of transfers in bytes and the exponent of their distribution, a bounded Pareto: most are short and a
+few carry most bytes, as tcpeval's appendix A asks."""
+
+
+def bdp_packets(rate: float, rtt: float, times: float = 1.0) -> int:
+    """Full packets in so many bandwidth-delay products; rate in Mbit/s, rtt in ms; at least 2."""
+    return max(round(rate * 1e6 * rtt / 1e3 / 8 / FULL_PACKET * times), 2)
+
+
+def drop_tail(packets: int) -> DropTail:
+    """A first-in, first-out queue of so many packets."""
+    return DropTail(f"{packets} packets")
+
+
+def link(rate: float, rtt: float, queue: Queue, **more: Any) -> Link:
+    """A link of a rate in Mbit/s whose both ways take `rtt` ms."""
+    return Link(rate=f"{rate:g} Mbit/s", delay=_ms(rtt / 2), queue=queue, **more)
+
+
+def flow(cc: Any, name: str = "test", path: str | Sequence[str] = "link", *, rtt: float = 0, **more: Any) -> Flow:
+    """A flow whose own part of the round trip takes `rtt` ms."""
+    if rtt:
+        more["extra_delay"] = _ms(rtt / 2)
+    return Flow(cc, path=[path] if isinstance(path, str) else list(path), name=name, **more)
+
+
+def out_of_step(rate: float) -> dict[str, str]:
+    """Options of a flow by which it does not fall into step with others: its acknowledgements wait up to the
+    time of one full packet at `rate` Mbit/s (phase effects: Floyd and Jacobson, 1991)."""
+    return {"ack_jitter": f"{FULL_PACKET * 8 / rate * 1e3:.0f} ns"}
+
+
+def scenario(links: dict[str, Link], flows: list[Flow], seconds: float, seed: int, *, traced: bool = False) -> Scenario:
+    """A scenario of so many seconds."""
+    return Scenario(
+        links=links, flows=flows, duration=f"{seconds:g} s", seed=seed, record=RECORD if traced else None
+    )
+
+
+def bottleneck(
+    bottleneck_link: Link, flows: list[Flow], seconds: float, seed: int, *, traced: bool = False
+) -> Scenario:
+    """A scenario of one link, called "link"."""
+    return scenario({"link": bottleneck_link}, flows, seconds, seed, traced=traced)
+
+
+def mean_size() -> float:
+    """Mean size in bytes of the transfers of `transfers`."""
+    low, high, a = SMALLEST, LARGEST, SHAPE
+    return low**a / (1 - (low / high) ** a) * a / (a - 1) * (low ** (1 - a) - high ** (1 - a))
+
+
+def transfers(
+    cc: Any,
+    *,
+    name: str,
+    rate: float,
+    load: float,
+    seconds: float,
+    seed: int,
+    path: str | Sequence[str] = "link",
+    rtts: Sequence[float] = EDGE_RTTS,
+    stream: str = "",
+) -> list[Flow]:
+    """Transfers that arrive as a Poisson process and offer `load` times `rate` Mbit/s.
+
+    They are the same for every algorithm: seed and `stream` alone decide. Each takes one of the round trips
+    `rtts` (ms) of its own. tcpeval's appendix A models sessions so; its traces of a campus are not used.
+    """
+    drawn = random.Random(f"{seed}/{stream}/{name}")
+    per_second = load * rate * 1e6 / 8 / mean_size()
+    made: list[Flow] = []
+    at = drawn.expovariate(per_second)
+    while at < seconds:
+        u = drawn.random()
+        size = (SMALLEST**-SHAPE - u * (SMALLEST**-SHAPE - LARGEST**-SHAPE)) ** (-1 / SHAPE)
+        made.append(
+            flow(
+                cc,
+                f"{name}-{len(made) + 1}",
+                path,
+                rtt=drawn.choice(rtts),
+                start=f"{at * 1e6:.0f} us",
+                traffic=Bulk(f"{size:.0f} bytes"),
+            )
+        )
+        at += drawn.expovariate(per_second)
+    return made
+
+
+def _ms(value: float) -> str:
+    """Milliseconds in whole nanoseconds, as a scenario has it."""
+    return f"{value * 1e6:.0f} ns"

@@ -1,0 +1,101 @@
+"""One run as an experiment sees it, and the numbers that several experiments take from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.evaluation.network import FULL_PACKET
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ROW_S = 0.1
+"""Seconds between two rows of a trace."""
+SMOOTH_S = 1.0
+"""Seconds over which a goodput over time is averaged."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A run: its setting, the rows of its flows and links, and its flows over time if they were recorded.
+
+    Flows are called "test" or "test-3" if they use the algorithm, and otherwise what the experiment says.
+    """
+
+    setting: Mapping[str, Any]
+    seed: int
+    seconds: float
+    flows: Sequence[Mapping[str, Any]]
+    links: Sequence[Mapping[str, Any]]
+    trace: pl.DataFrame | None = None
+
+    def named(self, name: str = "test") -> list[Mapping[str, Any]]:
+        """The flows of this name, numbered or not."""
+        return [f for f in self.flows if f["name"] == name or f["name"].startswith(f"{name}-")]
+
+    def link(self, name: str = "link", direction: str = "forward") -> Mapping[str, Any]:
+        """A direction of a link."""
+        return next(k for k in self.links if (k["name"], k["direction"]) == (name, direction))
+
+    def goodput(self, name: str = "test") -> float:
+        """Of all flows of this name together, in bits per second of the run."""
+        return math.fsum(f["delivered_bytes"] for f in self.named(name)) * 8 / self.seconds
+
+    def loss(self, name: str = "test") -> float:
+        """Share of the packets that the flows of this name sent that were lost."""
+        flows = self.named(name)
+        sent = sum(f["sent_packets"] for f in flows)
+        return sum(f["dropped_packets"] for f in flows) / sent if sent else math.nan
+
+    def drops(self, name: str = "link", direction: str = "forward") -> float:
+        """Share of the packets offered to a direction that its queue dropped."""
+        link = self.link(name, direction)
+        dropped = link["dropped_queue"]
+        offered = link["delivered_packets"] + link["dropped_error"] + dropped
+        return dropped / offered if offered else math.nan
+
+    def queueing(self, name: str = "link", direction: str = "forward") -> float:
+        """The mean wait, in seconds, if all packets that wait are full ones."""
+        link = self.link(name, direction)
+        return float(link["queue_mean_packets"] * FULL_PACKET * 8 / link["rate_bps"])
+
+    def queueing_p95(self, rtt: float, name: str = "test") -> float:
+        """How much the 95th percentile of the round-trip time lies above `rtt`, in seconds, mean over flows."""
+        seen = [f["rtt_p95_s"] - rtt for f in self.named(name) if f["rtt_p95_s"] is not None]
+        return max(math.fsum(seen) / len(seen), 0.0) if seen else math.nan
+
+    def rates(self, name: str = "test", over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
+        """Goodput over time of a flow, in bits per second: instants, and the mean over the time before each."""
+        times, delivered = self.column("delivered_bytes", name)
+        back = max(round(over / ROW_S), 1)
+        instants = times[back:]
+        rates = [
+            (delivered[i] - delivered[i - back]) * 8 / (times[i] - times[i - back])
+            for i in range(back, len(times))
+        ]
+        return instants, rates
+
+    def column(self, column: str, name: str = "test") -> tuple[list[float], list[float]]:
+        """A column of a flow's trace with its instants; nothing if the run has no trace of the flow."""
+        if self.trace is None or not self.trace.height:
+            return [], []
+        import polars as pl
+
+        rows = self.trace.filter(pl.col("flow").cast(pl.String) == name)
+        return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
+
+    def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
+        """Seconds from `after` until a flow's goodput is `share` bits per second; NaN if it never is."""
+        times, rates = self.rates(name, over)
+        return next((t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share), math.nan)
+
+    def delivered_between(self, start: float, end: float, name: str = "test") -> float:
+        """Goodput of a flow between two instants, in bits per second."""
+        times, delivered = self.column("delivered_bytes", name)
+        within = [(t, d) for t, d in zip(times, delivered, strict=True) if start - 1e-9 <= t <= end + 1e-9]
+        if len(within) < 2:
+            return math.nan
+        return (within[-1][1] - within[0][1]) * 8 / (within[-1][0] - within[0][0])
