@@ -14,7 +14,7 @@ from bentpipe.advice.spans import Span, points
 from bentpipe.comparison import _base, _change, named_algorithm
 from bentpipe.models import Bulk, Record
 from bentpipe.registry import controllers, find, unknown
-from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
+from bentpipe.scenario import Flow, Link, Scenario
 
 GOALS = {
     "throughput": "the most goodput of all flows together",
@@ -78,7 +78,7 @@ class Question:
         """
         if not isinstance(self.link, str | Path):
             return self
-        return dataclasses.replace(self, link=Scenario.from_dict(read_table(find_file(self.link))))
+        return dataclasses.replace(self, link=Scenario.load(self.link))
 
     def check(self) -> None:
         """Makes sure that the question can be asked.

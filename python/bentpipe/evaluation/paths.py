@@ -34,7 +34,8 @@ from bentpipe.models import (
     Queue,
     Red,
 )
-from bentpipe.scenario import Flow, Link, Scenario, find_file, read_table
+from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.source import Source
 from bentpipe.stats import jain
 
 # Active queue management ------------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ HANDOVERS = "LEO handovers"
 def _change_build(s: Setting, cc: Any, seed: int) -> Scenario:
     what = str(s["change"])
     if what == HANDOVERS:
-        table = read_table(find_file("leo-handover"))
+        table = Source("leo-handover").load()
         shipped = Scenario.from_dict({"link": table["link"], "duration": "90 s", "seed": seed})
         shipped.flows = [flow(cc, path="leo", ack_jitter="1 ms")]
         shipped.record = RECORD
@@ -379,7 +380,7 @@ SATELLITE_S = 60.0
 
 def _satellite_build(s: Setting, cc: Any, seed: int) -> Scenario:
     name, _, errors = str(s["link"]).partition(", ")
-    table = read_table(find_file(name))
+    table = Source(name).load()
     shipped = Scenario.from_dict({key: table[key] for key in ("link", "station") if key in table})
     model = next(f for f in table["flow"] if f.get("traffic", {}).get("kind") != "cbr")
     place = {key: model[key] for key in ("path", "ack_path", "extra_delay") if key in model}
