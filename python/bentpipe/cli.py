@@ -373,6 +373,8 @@ def compare_verb(
         terminal.error(f"{label}: {error}")
     if found.stopped:
         kept = sum(row["runs"] for row in found.rows)
+        if not kept:
+            raise KeyboardInterrupt
         raise Stopped(f"the answer has the {kept} runs that were done, and no file was written")
     if found.failed:
         raise typer.Exit(FAILED)

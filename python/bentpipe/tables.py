@@ -124,7 +124,7 @@ def show_comparison(found: Comparison, link: str) -> None:
     heads = ["~algorithm", *(["group"] if repeated else []), "goodput\nMbit/s"]
     heads += ["95 %\n+-"] if repeated else []
     heads += ["done\ns"] if finite else []
-    heads += ["used\n%", "RTT p50\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
+    heads += ["used\n%", "RTT\nms", "p95\nms", "lost\n%", "retr.\n%", "RTOs"]
     heads += ["Jain"] if several else []
     got = [
         [
@@ -146,14 +146,20 @@ def show_comparison(found: Comparison, link: str) -> None:
     terminal.show_table(f"{terminal.named(link)}: {runs}{flows}", heads, got)
     for text in _remarks(found, repeated=repeated):
         terminal.console().print(text, style="dim")
+    held = [(what, head) for what, head in zip(LIMITS, _REASONS, strict=True) if _holds(rows, what)]
     terminal.show_table(
         "Why not faster: % of time that a sender was held back by",
-        ["~algorithm", *_REASONS],
+        ["~algorithm", *(head for _, head in held)],
         [
-            [terminal.named(r["label"]), *(units.percent(r[f"limited_{what}"]) for what in LIMITS)]
+            [terminal.named(r["label"]), *(units.percent(r[f"limited_{what}"]) for what, _ in held)]
             for r in rows
         ],
     )
+
+
+def _holds(rows: Sequence[dict[str, Any]], what: str) -> bool:
+    """Whether a limit held any flow back for so long that it is shown."""
+    return any(row[f"limited_{what}"] >= 0.0005 for row in rows)
 
 
 def _remarks(found: Comparison, *, repeated: bool) -> Iterator[str]:

@@ -215,7 +215,7 @@ def test_compare_fits_the_terminal(cli, scenario_file, monkeypatch, columns):
     lines = ran.stdout.splitlines()
     assert max(map(len, lines)) <= columns
     heads = " ".join(lines)
-    for word in ("goodput", "RTT p50", "retr.", "Jain", "congestion", "receive", "application", "pacing"):
+    for word in ("goodput", "RTT", "retr.", "Jain", "congestion", "application", "recovery"):
         assert word in heads
     assert sum(line.split()[:1] == ["Reno"] for line in lines) == 2
 
