@@ -236,7 +236,12 @@ def _series(flows: pl.DataFrame, choosers: list[str], by: str | None) -> pl.Data
 
 def _own(flows: pl.DataFrame, key: str) -> pl.Expr:
     """Whether the key chooses a flow's algorithm: those places whose algorithm follows it in all runs."""
-    same = pl.col(key).cast(pl.String).str.contains(pl.col("cc").str.replace("^python:", ""), literal=True)
+    # A value is "cubic", "simd beta=0.06", "my.py:Mine" or a table.
+    value, own = pl.col(key).cast(pl.String).str.to_lowercase(), pl.col("cc").str.to_lowercase()
+    own = own.str.replace("^python:", "")
+    first = value.str.split(" ").list.first().str.split(":").list.last()
+    table = value.str.starts_with("{") & value.str.contains(pl.concat_str(pl.lit('"'), own), literal=True)
+    same = (first == own) | table
     follows = flows.group_by(_POSITION).agg(same.all().alias("_same")).filter("_same")[_POSITION]
     if not follows.len():
         return pl.lit(value=True)

@@ -108,8 +108,6 @@ def lines(
         least: the smallest possible measure at values of the key, if it is known.
     """
     rows = per_run(found, y)
-    if x not in rows.columns:
-        rows = rows.join(found.flows.select("run", x).unique(), on="run", how="left", maintain_order="left")
     fig, drawn = panels(found, rows, [x, *(also or [])])
     across = words.scaled(x, found.flows[x])
     parts, seen = [], dict[str, Any]()
@@ -119,15 +117,15 @@ def lines(
         if y == "completion_s" and across.log:
             up = replace(up, log=True)
         for panel in drawn:
-            points = summary(panel.rows.sort(x), [x, SERIES], y, most)
+            ordered = panel.rows if across.names else panel.rows.sort(x)
+            points = summary(ordered, [x, SERIES], y, most)
             _draw(panel, points, found, x, across, up)
             if least is not None:
                 first, last = (float(str(end)) for end in (points[x].min(), points[x].max()))
                 ends = np.geomspace(first, last, 50)
                 low = least(ends) * up.factor
-                panel.axes.fill_between(
-                    ends * across.factor, low, low.min() / 2, color="0.9", linewidth=0, zorder=0
-                )
+                shade: dict[str, Any] = {"color": "0.9", "linewidth": 0, "zorder": 0}
+                panel.axes.fill_between(ends * across.factor, low, 0.7 * low.min(), **shade)
             for level in fair or []:
                 panel.axes.axhline(level, **GREY)
             parts.append(panel.named(points))
@@ -168,10 +166,10 @@ def _draw(
         part = points.filter(pl.col(SERIES) == name)
         if not part.height:
             continue
-        at, mean = part[x] * across.factor, part["mean"] * up.factor
+        at, mean = across.places(part[x]), part["mean"] * up.factor
         panel.axes.plot(at, mean, **look)
         sure = part.filter(pl.col("low").is_not_null())
-        at, low, high = sure[x] * across.factor, sure["low"] * up.factor, sure["high"] * up.factor
+        at, low, high = across.places(sure[x]), sure["low"] * up.factor, sure["high"] * up.factor
         if not sure.height:
             continue
         if len(found.looks) <= BANDS and sure.height > 1:
@@ -183,6 +181,8 @@ def _draw(
 def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str) -> None:
     if across.log:
         logarithmic(axes.xaxis)
+    if across.names:
+        axes.set_xticks(range(len(across.names)), [words.named(str(name)) for name in across.names])
     if up.log and not words.high_is_good(y):
         logarithmic(axes.yaxis)
         return

@@ -80,7 +80,9 @@ def completion(
     by: str | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Drawing:
-    """Completion time of transfers against their size, both logarithmic, above what the link's rate allows.
+    """Completion time of transfers against their size, both logarithmic, over what the link allows.
+
+    Nothing is faster than a round trip and the size at the rate of the slowest link: the grey surface.
 
     The size is the key of it that varies. If none does it is what the flows delivered, in steps of a factor
     of two if there are more than twenty sizes, as in a workload of many short flows. Transfers that did not
@@ -150,9 +152,9 @@ def _of_sizes(found: Many) -> Many:
 
 
 def _fastest(found: Many, key: str) -> Callable[[Any], Any] | None:
-    """The time in which the slowest link sends so many bytes, if its rate is the same in all runs."""
+    """A round trip and the time in which the slowest link sends so many bytes, if its rate never differs."""
     rates = capacity(found)
     if not rates.height or rates["rate_bps"].n_unique() > 1 or not key.endswith("_bytes"):
         return None
-    rate = float(rates["rate_bps"][0])
-    return lambda size: size * 8 / rate
+    rate, round_trip = float(rates["rate_bps"][0]), float(str(found.flows["rtt_min_s"].min() or 0))
+    return lambda size: round_trip + size * 8 / rate

@@ -96,7 +96,8 @@ def _cloud(axes: Axes, x: pl.Series, y: pl.Series, look: dict[str, Any], *, log:
     if len(xs) >= LEAST and (place.std() > 0 or ys.std() > 0):
         _ellipse(axes, np.column_stack([place, ys]), look, log=log)
     x_mean = math.exp(centre[0]) if log else centre[0]
-    axes.plot([x_mean], [centre[1]], **(look | {"linestyle": "", "markersize": 5 * scale}))
+    bold = {"linestyle": "", "markersize": 5.5 * scale, "markeredgewidth": 1.3 * scale}
+    axes.plot([x_mean], [centre[1]], **(look | bold))
 
 
 def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> None:

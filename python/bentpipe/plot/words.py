@@ -51,11 +51,21 @@ _SHARES = ("utilisation", "share", "jain", "lost", "resent")
 
 @dataclass(frozen=True)
 class Scaled:
-    """A quantity on an axis: its name with the unit, and by what values are multiplied."""
+    """A quantity on an axis: its name with the unit, and by what values are multiplied.
+
+    What is no number has `names`, and stands at 0, 1, 2 and so on.
+    """
 
     label: str
     factor: float
     log: bool
+    names: tuple[Any, ...] = ()
+
+    def places(self, values: pl.Series) -> pl.Series:
+        """Where values stand on the axis."""
+        if not self.names:
+            return values * self.factor
+        return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
 
     @property
     def bare(self) -> str:
@@ -102,7 +112,7 @@ def scaled(column: str, values: pl.Series) -> Scaled:
     """
     known = values.drop_nulls()
     if not known.dtype.is_numeric() or not known.len():
-        return Scaled(_name(column), 1.0, log=False)
+        return Scaled(_name(column), 1.0, log=False, names=tuple(known.unique(maintain_order=True)))
     low, high = (float(str(end)) for end in (known.min(), known.max()))
     log = low > 0 and high / low > 20 and not _base(column).startswith(_SHARES)
     log = log or ("." in column and low > 0 and _geometric(known))
@@ -129,10 +139,11 @@ def number(value: float) -> str:
 
 
 def named(algorithm: str) -> str:
-    """The label of an algorithm; one with parameters as it was written."""
-    if re.fullmatch(r"[\w+.-]+", algorithm):
-        return style(algorithm)["label"]
-    return algorithm
+    """The label of an algorithm, and its parameters as they were written: "SIMD beta=0.06"."""
+    first, space, rest = algorithm.partition(" ")
+    if not re.fullmatch(r"[\w+.:/-]+", first):
+        return algorithm
+    return style(first.rpartition(":")[2])["label"] + space + rest
 
 
 def high_is_good(column: str) -> bool:
