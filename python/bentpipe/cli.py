@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
 from bentpipe.orbit.commands import app as orbit_app
+from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
 from bentpipe.reports.commands import report_verb
 from bentpipe.studies.commands import app as study_app
@@ -94,7 +95,6 @@ app = typer.Typer(
 )
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
 queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
-plot_app = typer.Typer(help="Figures of results.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
@@ -416,27 +416,6 @@ def queue_show(
     from bentpipe.tables import show_queue
 
     show_queue(entry)
-
-
-@plot_app.command("sequence")
-def plot_sequence(
-    directory: Annotated[
-        Path, typer.Argument(metavar="RESULT_DIR", help="What run --out wrote, with record.segments=true.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Default: the first.")] = None,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help='"bytes" or "segments".')] = "bytes",
-    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
-    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
-) -> None:
-    """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
-    from bentpipe import plot
-    from bentpipe.files import check_figure
-    from bentpipe.result import Result
-
-    check_figure("-o", out)
-    drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
-    terminal.line(f"written to {terminal.plain(str(plot.save(drawn, out)))}")
 
 
 @app.command("bench")
