@@ -22,11 +22,13 @@ class Means:
         values: the values of each algorithm, in the order of the seeds.
         points: over so many combinations.
         paired: whether value i of all comes from the same seeds.
+        shared: whether all are over the same combinations. If not, they must not be compared.
     """
 
     values: Mapping[str, Sequence[float]]
     points: int
     paired: bool
+    shared: bool = True
 
     def interval(self, algorithm: str, measure: Measure) -> stats.Interval | None:
         """The mean of an algorithm with its 95 % interval, if it has one."""
@@ -35,7 +37,7 @@ class Means:
 
     def groups(self, measure: Measure) -> list[list[str]]:
         """The algorithms in groups that intervals cannot tell apart; empty for one or one run each."""
-        if len(self.values) < 2 or min(map(len, self.values.values())) < 2:
+        if not self.shared or len(self.values) < 2 or min(map(len, self.values.values())) < 2:
             return []
         return stats.groups(self.values, highest_first=measure.high_is_good, paired=self.paired)
 
@@ -52,7 +54,8 @@ def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
 def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> Means:
     """Means over the combinations at which every algorithm has all its runs, and each of them the measure.
 
-    An algorithm that has no such combination at all is left out.
+    An algorithm that has no such combination at all is left out. If the others have none in common, each mean
+    is over the algorithm's own. At one combination alone every run counts.
 
     Args:
         found: the runs.
@@ -65,13 +68,14 @@ def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> 
     counted = there.group_by("algorithm", "point").len()
     if not counted.height:
         return Means({}, 0, paired=False)
-    full = counted.filter(pl.col("len") == int(str(rows["nth"].max())) + 1)
+    full = counted
+    if counted["point"].n_unique() > 1:
+        full = counted.filter(pl.col("len") == int(str(rows["nth"].max())) + 1)
     many = full["algorithm"].n_unique()
-    shared = full.group_by("point").agg(n=pl.len()).filter(pl.col("n") == many)["point"]
-    kept = there.filter(
-        pl.col("point").is_in(shared.implode()),
-        pl.col("algorithm").is_in(full["algorithm"].unique().implode()),
-    )
+    common = full.group_by("point").agg(n=pl.len()).filter(pl.col("n") == many)["point"]
+    if len(common):
+        full = full.filter(pl.col("point").is_in(common.implode()))
+    kept = there.join(full, on=["algorithm", "point"], how="semi")
     if not kept.height:
         return Means({}, 0, paired=False)
     seeds = kept.group_by("point", "nth").agg(n=pl.col("seed").n_unique())["n"].max()
@@ -80,7 +84,12 @@ def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> 
         str(algorithm): part[name].to_list()
         for (algorithm,), part in of.partition_by("algorithm", as_dict=True).items()
     }
-    return Means({a: values[a] for a in found.algorithms if a in values}, len(shared), paired=seeds == 1)
+    return Means(
+        {name: values[name] for name in found.algorithms if name in values},
+        full["point"].n_unique(),
+        paired=seeds == 1 and len({len(some) for some in values.values()}) == 1,
+        shared=len(common) > 0,
+    )
 
 
 def leads(found: Sample, measure: Measure) -> dict[str, int]:

@@ -156,7 +156,7 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
         if name not in MEASURES:
             raise ScenarioError(registry.unknown("measure", name, list(MEASURES)))
     flows = labelled(stored)
-    choosing = [key for key in stored.keys if _chooses(key)]
+    choosing = [key for key in stored.keys if _chooses(key) or (stored.apart and key == "directory")]
     parameters = [
         found for key in stored.keys if key not in choosing and (found := _parameter(flows, key)) is not None
     ]
@@ -192,6 +192,9 @@ def labelled(stored: Stored) -> pl.DataFrame:
         flows = flows.filter(pl.col("half").cast(pl.String).fill_null("") != "first")
     own = "result_cc" if "result_cc" in flows.columns else "cc"
     cc = pl.col(own).cast(pl.String).fill_null("-")
+    if stored.apart:
+        named = pl.concat_str([_called(cc), pl.col("directory")], separator=" in ")
+        return flows.with_columns(algorithm=named, id=cc)
     choosing = [key for key in stored.keys if _chooses(key)]
     if not choosing:
         return flows.with_columns(algorithm=_called(cc), id=cc)

@@ -19,7 +19,7 @@ class Stored:
     """The tables of runs, each row with the keys of its run, `run` and `seed` in front.
 
     `about` is what the dataset says of itself, and `places` where it was read. `results` has the runs that
-    were stored one by one.
+    were stored one by one. If `apart`, their directories are different things to compare, like algorithms.
     """
 
     places: Sequence[Path]
@@ -29,6 +29,7 @@ class Stored:
     failed: pl.DataFrame
     about: dict[str, Any] = field(default_factory=dict)
     results: dict[int, Result] = field(default_factory=dict)
+    apart: bool = False
 
     @property
     def keys(self) -> list[str]:
@@ -191,4 +192,26 @@ def _joined(found: Sequence[Stored]) -> Stored:
     flows, links, traces, failed = (table(nth) for nth in range(4))
     places = [place for one in found for place in one.places]
     about = {"parts": [{**one.about, "first_run": n} for one, n in zip(found, firsts, strict=True)]}
-    return Stored(places, flows, links, traces, failed, about, results)
+    alone = all(one.results for one in found)
+    if alone and _alike([one.about["scenario"] for one in found]):
+        # The algorithms and the seeds say all that the names of the directories could.
+        flows, links, traces = (t.drop("directory", strict=False) for t in (flows, links, traces))
+        alone = False
+    return Stored(places, flows, links, traces, failed, about, results, alone)
+
+
+def _alike(scenarios: Sequence[dict[str, Any]]) -> bool:
+    """Do they differ in nothing but seeds and the algorithms of flows, each with the same parameters?"""
+    rest: set[str] = set()
+    parameters: dict[str, set[str]] = {}
+    for scenario in scenarios:
+        flows = scenario.get("flow", [])
+        # What an algorithm asks of its sender comes with it.
+        plain = [{key: flow.get(key) for key in ("path", "traffic", "count", "start")} for flow in flows]
+        others = {key: value for key, value in scenario.items() if key not in ("seed", "flow", "title")}
+        rest.add(json.dumps([plain, others], sort_keys=True))
+        for flow in flows:
+            cc = flow.get("cc")
+            name = cc.get("name") if isinstance(cc, dict) else cc
+            parameters.setdefault(str(name), set()).add(json.dumps(flow, sort_keys=True))
+    return len(rest) == 1 and all(len(found) == 1 for found in parameters.values())

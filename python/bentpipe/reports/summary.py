@@ -56,6 +56,11 @@ def _group(place: int | None, groups: list[list[str]]) -> Prose:
 
 def _said(found: Sample, first: Means) -> list[Prose]:
     """What the numbers of the table are."""
+    if not first.shared:
+        return [
+            "The mean of each algorithm over its own combinations of the parameters and the seeds. They have "
+            "none in common, so these means must not be compared; the charts show which is where."
+        ]
     if found.points == 1:
         over = "The mean over the seeds"
     elif first.points == found.points:
@@ -89,7 +94,7 @@ def _notes(page: Page, found: Sample, of: dict[str, Means], *, grouped: bool, le
     other = [m for m in found.measures[1:] if 0 < of[m.name].points != of[first.name].points]
     for measure in other:
         page.paragraphs(
-            f"{measure.title}: over the {of[measure.name].points:,} combinations at which every run has it.",
+            f"{measure.title}: over {of[measure.name].points:,} of the combinations, where every run has it.",
             small=True,
         )
     if any(m.name == "loss" for m in found.measures):
