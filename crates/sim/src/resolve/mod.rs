@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use bentpipe_cc::Span;
 
 use crate::scenario::Scenario;
-use crate::scenario::mistakes;
 use crate::scenario::error::{Error, Key};
+use crate::scenario::mistakes;
 use crate::scenario::units::Interval;
 use plan::{FlowPlan, Plan, RecordPlan};
 use work::Work;

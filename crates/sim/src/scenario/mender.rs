@@ -49,7 +49,8 @@ impl Mender {
         if name == "kind" {
             return self.remove(&above);
         }
-        let is_item = find(&mut self.tree, above.parts()).is_some_and(|v| v.is_array()) && name.parse::<usize>().is_ok();
+        let is_item = find(&mut self.tree, above.parts()).is_some_and(|v| v.is_array())
+            && name.parse::<usize>().is_ok();
         if is_item {
             if !matches!(above.last(), Some("path" | "ack_path")) {
                 return false;
@@ -88,9 +89,11 @@ impl Mender {
     fn replace_whole(&mut self, key: &Key) -> bool {
         let (link, flow) = (link(), self.flow());
         match (key.parts(), &mut self.tree) {
-            ([table, name, ..], Value::Object(map)) if table == "link" => {
-                map.get_mut("link").and_then(Value::as_object_mut).map(|links| links.insert(name.clone(), link)).is_some()
-            }
+            ([table, name, ..], Value::Object(map)) if table == "link" => map
+                .get_mut("link")
+                .and_then(Value::as_object_mut)
+                .map(|links| links.insert(name.clone(), link))
+                .is_some(),
             ([list, number, ..], Value::Object(map)) if list == "flow" => {
                 let item = number.parse().ok().and_then(|i: usize| map.get_mut("flow")?.get_mut(i));
                 item.map(|item| *item = flow).is_some()

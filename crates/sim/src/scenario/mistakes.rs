@@ -135,7 +135,8 @@ fn speaks_of(error: &Error, key: &Key) -> bool {
     let parts = key.parts();
     // Of an item, the list.
     let end = parts.iter().rposition(|part| part.parse::<usize>().is_err()).unwrap_or(0);
-    let (Some(name), true) = (parts.get(end), error.at.parts().starts_with(&parts[..end.min(parts.len())])) else {
+    let (Some(name), true) = (parts.get(end), error.at.parts().starts_with(&parts[..end.min(parts.len())]))
+    else {
         return false;
     };
     error.message.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name)

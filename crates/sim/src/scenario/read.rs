@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::keys::{Loss, Scenario, TimelineFile};
@@ -121,7 +122,10 @@ fn from_tree(
 pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> Result<Scenario, Error> {
     let read: Result<Scenario, _> = serde_path_to_error::deserialize(tree);
     let mut scenario = read.map_err(|e| {
-        let key = e.path().iter().fold(Key::default(), |key, part| key.with(part));
+        let key = e.path().iter().fold(Key::default(), |key, part| match part {
+            Segment::Seq { index } => key.with(index),
+            part => key.with(part),
+        });
         origin.error(&key, e.inner().to_string())
     })?;
     scenario.origin = origin.clone();

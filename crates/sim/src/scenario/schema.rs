@@ -56,7 +56,8 @@ pub(crate) fn is_required(key: &Key) -> bool {
 
 /// A value that the schema allows at a key.
 pub(crate) fn example_at(key: &Key) -> Option<Value> {
-    let all: Vec<&Value> = schemas_at(key).into_iter().flat_map(|s| [vec![s], alternatives(s)].concat()).collect();
+    let all: Vec<&Value> =
+        schemas_at(key).into_iter().flat_map(|s| [vec![s], alternatives(s)].concat()).collect();
     let of = |schema: &&Value| match schema {
         schema if !schema["examples"][0].is_null() => Some(schema["examples"][0].clone()),
         schema if !schema["minimum"].is_null() => Some(schema["minimum"].clone()),
@@ -219,7 +220,9 @@ fn pick<'a>(schemas: &[&'a Value], map: &Map<String, Value>, at: &Key) -> Result
                 None => format!("{} is not known; {}", quoted(kind), suggestion(kind, kinds)),
             }
         }
-        Some(other) => format!("{} is not allowed here; it must be one of {}", kind_of(other), kinds.join(", ")),
+        Some(other) => {
+            format!("{} is not allowed here; it must be one of {}", kind_of(other), kinds.join(", "))
+        }
     };
     Err(Mistake { key: at.with("kind"), message, meant: Vec::new() })
 }
@@ -262,7 +265,9 @@ fn nameless<'a>(each: &Value, map: &'a Map<String, Value>) -> Vec<&'a str> {
     let known = &follow(each)["properties"];
     let is_key = |(name, value): &(&String, &Value)| {
         let schema = &known[name.as_str()];
-        schema.is_object() && alternatives(schema).into_iter().any(|s| has_type(s, value)) && !value.is_object()
+        schema.is_object()
+            && alternatives(schema).into_iter().any(|s| has_type(s, value))
+            && !value.is_object()
     };
     map.iter().filter(is_key).map(|(name, _)| name.as_str()).collect()
 }

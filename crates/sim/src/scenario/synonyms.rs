@@ -36,8 +36,18 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 /// right.
 const ADVICE: &[(&str, &str, &str, &str)] = &[
     ("rtt", "", "delay", "a link has a delay, one way, half of the round-trip time: delay = \"250 ms\""),
-    ("leo", "satellite", "geo", "only a geostationary satellite stands still (geo); for LEO use timeline, or the scenario leo"),
-    ("meo", "satellite", "geo", "only a geostationary satellite stands still (geo); for MEO use timeline, or the scenario meo"),
+    (
+        "leo",
+        "satellite",
+        "geo",
+        "only a geostationary satellite stands still (geo); for LEO use timeline, or the scenario leo",
+    ),
+    (
+        "meo",
+        "satellite",
+        "geo",
+        "only a geostationary satellite stands still (geo); for MEO use timeline, or the scenario meo",
+    ),
 ];
 
 /// The message about a key in the table `at` that `known` does not have, and those of `known` that may be meant.

@@ -1,7 +1,7 @@
 //! Mistakes in TOML itself: all that can be told of a text, and what can be read in spite of them.
 
-use toml::de::{DeTable, Error as TomlError};
 use toml::Spanned;
+use toml::de::{DeTable, Error as TomlError};
 
 /// The table of a text, as far as it can be read, and what is wrong with the text.
 pub(super) struct Reading<'a> {
@@ -51,7 +51,15 @@ impl Reach {
     fn of(message: &str) -> Self {
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
         match () {
-            () if says(&["array elements", "in array", "unclosed array,", "inline table", "key-value pairs", "multi-line"]) => {
+            () if says(&[
+                "array elements",
+                "in array",
+                "unclosed array,",
+                "inline table",
+                "key-value pairs",
+                "multi-line",
+            ]) =>
+            {
                 Self::Rest
             }
             () if says(&["unclosed", "table"]) => Self::Table,

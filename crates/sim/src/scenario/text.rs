@@ -115,7 +115,8 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
 
 /// The key of a line that is no TOML, as far as it can be told.
 fn key_on(line: usize, text: &str, tree: &Value, origin: &Origin) -> Key {
-    let at = |number: usize| origin.lines.iter().filter(move |(_, at)| **at == Some(number)).map(|(key, _)| key);
+    let at =
+        |number: usize| origin.lines.iter().filter(move |(_, at)| **at == Some(number)).map(|(key, _)| key);
     let words = text.lines().nth(line - 1).unwrap_or_default().trim();
     // The head of a table names all tables around it, and a key all that stands in its value.
     let length = |key: &&Key| key.parts().len();
