@@ -78,7 +78,7 @@ def advise_verb(
 ) -> None:
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
     from bentpipe.advice.job import Unanswered, advise
-    from bentpipe.cli import INTERRUPTED, Stopped, _write_and_show
+    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
     from bentpipe.files import try_place
 
     if out is not None:
@@ -105,7 +105,7 @@ def advise_verb(
 
             show_advice(answer)
 
-    _write_and_show(lambda: None if out is None else answer.write(out), show)
+    write_and_show(lambda: None if out is None else answer.write(out), show)
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}")
     if answer.interrupted:
