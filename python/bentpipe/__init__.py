@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.advice import Advice, advise
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
+    from bentpipe.evaluation import Evaluation, evaluate
     from bentpipe.models import (
         AckThinning,
         Arq,
@@ -64,6 +65,7 @@ _HOME = {
     "Dama": "bentpipe.models",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
+    "Evaluation": "bentpipe.evaluation",
     "Flow": "bentpipe.scenario",
     "FlowState": "bentpipe.controller",
     "FqCodel": "bentpipe.models",
@@ -81,6 +83,7 @@ _HOME = {
     "Scenario": "bentpipe.scenario",
     "ScenarioError": "bentpipe._core",
     "compare": "bentpipe.comparison",
+    "evaluate": "bentpipe.evaluation",
     "controllers": "bentpipe.registry",
     "queues": "bentpipe.registry",
     "report": "bentpipe.reports",
@@ -105,6 +108,7 @@ __all__ = [
     "Dama",
     "DropTail",
     "DualPi2",
+    "Evaluation",
     "Flow",
     "FlowState",
     "FqCodel",
@@ -126,6 +130,7 @@ __all__ = [
     "analysis",
     "compare",
     "controllers",
+    "evaluate",
     "orbit",
     "plot",
     "queues",
