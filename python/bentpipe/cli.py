@@ -21,8 +21,9 @@ from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
 from bentpipe.reports.commands import report_verb
 from bentpipe.studies.commands import app as study_app
+from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
-from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, write_and_show
+from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, overrides, write_and_show
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
 app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
+app.command("sweep")(sweep_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
 app.command("advise")(advise_verb)
@@ -224,21 +226,14 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
         terminal.line(f"written to {terminal.plain(str(pcap))}")
 
 
-def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
+def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
-    from bentpipe import _core
     from bentpipe.comparison import named_algorithm
     from bentpipe.models import Cbr
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
-    pairs = []
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        if not (key.strip() and equals):
-            raise _core.ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
-        pairs.append((key.strip(), value.strip()))
-    scenario = Scenario.from_dict(Source(file).load(pairs))
+    scenario = Scenario.from_dict(Source(file).load(overrides(set_)))
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:
