@@ -120,7 +120,8 @@ def _steps(values: pl.Series) -> pl.DataFrame:
 
 
 def _told(rows: pl.DataFrame, what: str) -> str:
-    counts = rows.group_by(SERIES).agg(pl.len().alias("n"), pl.col("run").n_unique().alias("runs"))
+    line = [column for column in rows.columns if column not in ("run", "y")]
+    counts = rows.group_by(line).agg(pl.len().alias("n"), pl.col("run").n_unique().alias("runs"))
     n, runs = ((int(str(counts[c].min())), int(str(counts[c].max()))) for c in ("n", "runs"))
     said = f"n = {_span(n)} {what} of {_span(runs)} runs for each line"
     if runs[1] == 1:

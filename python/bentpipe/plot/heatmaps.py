@@ -14,10 +14,11 @@ from matplotlib.patches import Patch, Rectangle
 from bentpipe import _core
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
-from bentpipe.plot.looks import WIDTH, size, styled
+from bentpipe.plot.looks import size, styled
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
 from bentpipe.plot.measures import per_run, summary
 from bentpipe.plot.over_key import failures
+from bentpipe.plot.panels import grid_of
 from bentpipe.registry import unknown
 from bentpipe.stats import groups
 
@@ -86,8 +87,7 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
     points = summary(rows, [SERIES, across, up], value)
     how = words.scaled(value, points["mean"])
     names = [name for name in found.looks if (points[SERIES] == name).any()]
-    columns = min(len(names), 3)
-    fig, panels = _grid(len(names), columns)
+    fig, panels = grid_of(len(names))
     low, high = (float(str(end)) * how.factor for end in (points["mean"].min(), points["mean"].max()))
     norm = mpl.colors.LogNorm(low, high) if how.log else mpl.colors.Normalize(low, high)
     xs, ys = _values(found, across), _values(found, up)
@@ -100,7 +100,7 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
             _write(axes, grid, norm, len(panels))
             _cells(axes, found, across, up, xs, ys)
             axes.set_title(found.looks[name]["label"], loc="left")
-        _outer(panels, columns)
+        _outer(panels)
         fig.colorbar(image, ax=panels, label=how.label, fraction=0.08, pad=0.015)
         n = points["n"]
         said = _runs(int(str(n.min())), int(str(n.max())))
@@ -174,26 +174,13 @@ def _shared(axes: Axes, at: tuple[int, int], colours: list[str]) -> None:
     )
 
 
-def _grid(many_panels: int, columns: int) -> tuple[Drawing, list[Axes]]:
-    now = size()
-    rows = -(-many_panels // columns)
-    wide = max(now.width, 2 * WIDTH + 0.16) if columns > 1 else now.width
-    with styled():
-        fig = blank(wide, now.height * (1 if rows == 1 else 0.8 * rows))
-        grid = list(fig.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
-        for spare in grid[many_panels:]:
-            spare.remove()
-        for above in grid[max(0, many_panels - columns) : many_panels]:
-            above.tick_params(labelbottom=True)
-    return fig, grid[:many_panels]
-
-
-def _outer(panels: list[Axes], columns: int) -> None:
+def _outer(panels: list[Axes]) -> None:
     """Names of the axes at the outer maps only."""
+    columns = {axes.get_subplotspec().colspan.start for axes in panels}  # type: ignore[union-attr]
     for nth, axes in enumerate(panels):
-        if nth < len(panels) - columns:
+        if nth < len(panels) - len(columns):
             axes.set_xlabel("")
-        if nth % columns:
+        if nth % len(columns):
             axes.set_ylabel("")
 
 

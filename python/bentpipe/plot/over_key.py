@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot import words
-from bentpipe.plot.drawing import GREY, Drawing, legend, note
+from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
 from bentpipe.plot.looks import size, styled
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many
 from bentpipe.plot.measures import capacity, per_run, summary, told
@@ -146,11 +146,9 @@ def title(fig: Drawing, drawn: list[Panel], seen: Mapping[str, Any]) -> None:
     if len(drawn) == 1:
         legend(fig, drawn[0].axes)
         return
-    width = fig.get_figwidth()
-    fits = max(1, int(width / (0.075 * size().type * (max(map(len, seen), default=1) + 6))))
-    columns = min(len(seen), fits)
-    if columns:
+    if seen:
         handles: Any = list(seen.values())
+        columns = legend_columns(fig, list(seen))
         fig.legend(handles, list(seen), loc="outside upper center", ncols=columns)
 
 
