@@ -20,7 +20,8 @@ use crate::link::random::Stream;
 use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
-use crate::record::report::{LinkReport, Report, SCHEMA};
+use crate::record::report::{FlowReport, LinkReport, Report, SCHEMA};
+use crate::record::silence;
 use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
 
 /// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
@@ -166,7 +167,7 @@ impl Network {
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
         let flows =
             self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
-        let flows = flows.collect();
+        let flows: Vec<FlowReport> = flows.collect();
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
             name: plan.links[id.link()].name.clone(),
             direction: id.way(),
@@ -181,6 +182,8 @@ impl Network {
             queue_mean_packets: direction.queue_mean(end),
             queue_max_packets: direction.queue_max(),
         });
+        let links: Vec<LinkReport> = links.collect();
+        let silent = silence::warnings(plan, &flows, &links, |i| self.flows[i].is_connecting());
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -188,8 +191,8 @@ impl Network {
             wall_s: 0.0,
             packets: self.packets,
             flows,
-            links: links.collect(),
-            warnings: plan.warnings.clone(),
+            links,
+            warnings: plan.warnings.iter().cloned().chain(silent).collect(),
         };
         let (flows, links) = self.recorder.finish();
         Ok(Outcome { report, flows, links, segments })

@@ -4,10 +4,15 @@ pub mod error;
 mod keys;
 mod link_layer;
 mod loss;
+mod mender;
+pub(crate) mod mistakes;
 mod moving;
+pub(crate) mod names;
 pub(crate) mod random;
-mod read;
+pub(crate) mod read;
 pub(crate) mod schema;
+mod synonyms;
+mod syntax;
 pub(crate) mod text;
 pub mod units;
 
