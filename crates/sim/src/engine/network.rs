@@ -8,6 +8,7 @@ use crate::capture::pcap::Capture;
 use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::classes;
+use crate::engine::connections;
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
@@ -164,9 +165,7 @@ impl Network {
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
-        let flows =
-            self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
-        let flows = flows.collect();
+        let (flows, transfers) = connections::report(plan, &mut self.flows, end);
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
             name: plan.links[id.link()].name.clone(),
             direction: id.way(),
@@ -192,7 +191,8 @@ impl Network {
             warnings: plan.warnings.clone(),
         };
         let (flows, links) = self.recorder.finish();
-        Ok(Outcome { report, flows, links, segments })
+        let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();
+        Ok(Outcome { report, names, flows, links, segments, transfers })
     }
 }
 
@@ -208,7 +208,7 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
-    Ok(FlowState::new(flow, start, cc))
+    Ok(FlowState::new(flow, plan.seed, start, cc))
 }
 
 fn build(
@@ -225,13 +225,5 @@ fn build(
     match cc {
         CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
         CcPlan::Supplied { key } => supply(key, flow, start),
-    }
-}
-
-fn cc_name(plan: &FlowPlan) -> &str {
-    match &*plan.source {
-        Source::Cbr { .. } => "cbr",
-        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
-        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,
     }
 }

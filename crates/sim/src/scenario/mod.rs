@@ -10,8 +10,10 @@ mod read;
 pub(crate) mod schema;
 pub(crate) mod text;
 pub mod units;
+mod workload;
 
 pub use keys::*;
 pub use link_layer::*;
 pub use read::SWEEP_KEYS;
 pub use schema::schema;
+pub use workload::*;
