@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bentpipe.result import Result
     from bentpipe.runs import Capture, run, run_many
     from bentpipe.scenario import Flow, Link, Scenario
+    from bentpipe.sweeps.job import sweep
 
     __version__: str
 
@@ -85,6 +86,7 @@ _HOME = {
     "report": "bentpipe.reports",
     "run": "bentpipe.runs",
     "run_many": "bentpipe.runs",
+    "sweep": "bentpipe.sweeps.job",
 }
 _MODULES = ("analysis", "orbit", "plot", "stats", "studies", "timeline", "weather")
 
@@ -132,6 +134,7 @@ __all__ = [
     "run_many",
     "stats",
     "studies",
+    "sweep",
     "timeline",
     "weather",
 ]

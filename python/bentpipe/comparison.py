@@ -170,6 +170,8 @@ def run_comparison(
             raise _core.ScenarioError(f"{what}: at least 1 is needed")
     if seeds * len(cc) > MOST_RUNS:
         raise _core.ScenarioError(f"seeds: {seeds} for each of {len(cc)} is more than {MOST_RUNS} runs")
+    if seed + seeds > 2**64:
+        raise _core.ScenarioError(f"seed: too large; {seeds} seeds from {seed} on do not fit 64 bits")
     base, model = _base(link, whole=whole)
     given = {"rate": rate, "rtt": rtt, "ber": ber, "per": per, "buffer": buffer, "timeline": timeline}
     changed = [name for name, value in given.items() if value is not None]

@@ -12,8 +12,18 @@ use crate::record::trace::TransferTrace;
 use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, ShortFlows, Source};
 use crate::workload::transfers::{Summary, Transfer};
 
-/// The rows of a run that ends at `end`, and its transfers, if the plan asks for them.
-pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> (Vec<FlowReport>, TransferTrace) {
+/// The rows of a run.
+pub(super) struct Rows {
+    pub(super) reports: Vec<FlowReport>,
+    /// The number of each row's connection, of several the first.
+    pub(super) first: Vec<usize>,
+    /// The transfers, if the plan asks for them.
+    pub(super) transfers: TransferTrace,
+}
+
+/// The rows of a run that ends at `end`.
+pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> Rows {
+    let mut first = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut sources: BTreeMap<(*const ShortFlows, Option<&str>), usize> = BTreeMap::new();
     for f in 0..flows.len() {
@@ -22,11 +32,13 @@ pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> (Vec<Fl
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
             rows.push(Row::single(report, transfers_of(flows, f)));
+            first.push(f);
             continue;
         };
         let half = of.half.map(Half::name);
         let i = *sources.entry((Arc::as_ptr(source), half)).or_insert_with(|| {
             rows.push(Row::of_source(source, &report));
+            first.push(f);
             rows.len() - 1
         });
         if flows[f].start <= end {
@@ -34,15 +46,15 @@ pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> (Vec<Fl
         }
     }
     let wanted = plan.record.is_some_and(|record| record.transfers);
-    let mut trace = TransferTrace::default();
+    let mut transfers = TransferTrace::default();
     let mut reports = Vec::with_capacity(rows.len());
     for (i, row) in (0..).zip(rows) {
         for transfer in row.transfers.iter().flatten().filter(|_| wanted) {
-            trace.push(i, transfer);
+            transfers.push(i, transfer);
         }
         reports.push(row.finish(end));
     }
-    (reports, trace)
+    Rows { reports, first, transfers }
 }
 
 /// A row in the making.

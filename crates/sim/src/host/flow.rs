@@ -484,6 +484,16 @@ impl FlowState {
         }
     }
 
+    /// Is its handshake still going on?
+    pub(crate) fn is_connecting(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => {
+                tcp.ends.as_ref().and_then(|ends| ends.active()).is_some_and(|end| !end.is_open())
+            }
+            Kind::Cbr(_) => false,
+        }
+    }
+
     /// The usual sizes on the wire of its data packets and of its acknowledgements.
     pub(crate) fn usual_sizes(&self) -> [u16; 2] {
         match &self.kind {

@@ -8,6 +8,7 @@ pub(crate) mod recorder;
 pub(crate) mod report;
 mod rows;
 pub(crate) mod samples;
+pub(crate) mod silence;
 pub(crate) mod trace;
 
 pub use outcome::Outcome;

@@ -354,6 +354,12 @@ fn source(
         return Err(work.error(cc_key, message));
     };
     let mut options = options(work, flow, key)?;
+    if options.mss < options.header {
+        let (name, mss, header) = (name_of(flow), options.mss, options.header);
+        work.warnings.push(format!(
+            "flow {name}: its segments carry {mss} bytes behind a header of {header}; mss may be meant larger"
+        ));
+    }
     let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
     if options.ecn && !path.there.iter().any(marks) {
         let name = name_of(flow);

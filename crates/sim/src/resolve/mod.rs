@@ -20,6 +20,7 @@ use bentpipe_cc::Span;
 
 use crate::scenario::{Record, Scenario};
 use crate::scenario::error::{Error, Key};
+use crate::scenario::mistakes;
 use crate::scenario::units::Interval;
 use plan::{FlowPlan, Plan, RecordPlan};
 use work::Work;
@@ -33,14 +34,14 @@ impl Scenario {
     /// The plan: names resolved, defaults filled in, everything checked.
     ///
     /// # Errors
-    /// Values that do not fit together, with the line of the key at fault.
+    /// Values that do not fit together, all of them, each with the line of the key at fault.
     pub fn resolve(&self) -> Result<Plan, Error> {
-        make(self)
+        make(self).map_err(|first| mistakes::of_scenario(self, first))
     }
 }
 
-/// Makes the plan of a scenario.
-fn make(scenario: &Scenario) -> Result<Plan, Error> {
+/// Makes the plan of a scenario; an error is the first that shows.
+pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
     let mut work = Work { scenario, warnings: Vec::new(), opportunities: BTreeMap::new() };
     work.check_shape()?;
     let duration = scenario.duration.0;

@@ -13,6 +13,7 @@ pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
+use crate::scenario::names::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -500,11 +501,11 @@ impl JsonSchema for Cc {
         json_schema!({
             "description": "A congestion controller: its name, or a table of its name and its parameters.",
             "anyOf": [
-                { "type": "string", "examples": ["reno"] },
+                { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
                 {
                     "type": "object",
                     "properties": {
-                        "name": { "type": "string", "examples": ["reno"] },
+                        "name": { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
                         "slow_start": { "enum": ["standard", "hystart++"] },
                         "path_change": { "enum": ["standard", "reset"] },
                     },

@@ -105,6 +105,12 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(Number<'a>, &'a str), Stri
         }
     }
     let (number, unit) = text.split_at(end);
+    if let Some(right) = without_commas(text) {
+        return Err(format!(
+            "{} has a comma; a point is in front of the fraction: write {right}",
+            quoted(text)
+        ));
+    }
     let plain = number.replace('_', "");
     let not_a_number = || format!("{} is not a number with a unit; write e.g. {example:?}", quoted(text));
     let value: f64 = plain.parse().map_err(|_| not_a_number())?;
@@ -116,6 +122,33 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(Number<'a>, &'a str), Stri
     }
     let whole = if end == integer { plain.trim_start_matches(['+', '-']).parse().ok() } else { None };
     Ok((Number { text: number, value, whole }, unit.trim()))
+}
+
+/// What a number with a comma may mean: `"1.5 Mbit/s"` for "1,5 Mbit/s". `None` if it has none.
+fn without_commas(text: &str) -> Option<String> {
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.' | '_' | '+')))
+        .unwrap_or(text.len());
+    let (number, unit) = (text[..end].trim_end_matches([',', '.']), text[end..].trim());
+    let comma = number.rfind(',')?;
+    // Text that begins with a comma is no number at all.
+    if comma == 0 || !number[..comma].bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let spelt = |number: String| format!("\"{number} {unit}\"").replace(" \"", "\"");
+    let digits = |part: &str| part.replace([',', '.', '_'], "");
+    let (before, behind) = match number.rfind('.') {
+        Some(point) if point > comma => (&number[..point], &number[point + 1..]),
+        _ => (&number[..comma], &number[comma + 1..]),
+    };
+    let fraction = spelt(format!("{}.{}", digits(before), digits(behind)));
+    // "1,500" is a thousand and a half to some and 1.5 to others.
+    let thousands = behind.len() == 3 && !number.contains('.');
+    match (thousands, number.matches(',').count()) {
+        (true, 1) => Some(format!("{fraction} or {}", spelt(digits(number)))),
+        (_, 2..) if !number.contains('.') => Some(spelt(digits(number))),
+        _ => Some(fraction),
+    }
 }
 
 /// The factor of `unit`, or the message about it.
@@ -424,7 +457,7 @@ impl FromStr for Interval {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim() {
-            "change" => Ok(Interval::Change),
+            text if text.eq_ignore_ascii_case("change") => Ok(Interval::Change),
             text => {
                 Ok(Interval::Every(text.parse::<Duration>().map_err(|e| format!("{e} (or \"change\")"))?.0))
             }
