@@ -240,7 +240,8 @@ def _drive(make: Callable[[], Executor], batches: Iterator[Batch]) -> Iterator[S
                 if batch is not None:
                     executor.start(batch)
                     in_hand += len(batch.numbers)
-            if in_hand or more:  # a worker that has told of its last run is not free before it says so
+            # With nothing in hand, workers may still have to say that they are free.
+            if in_hand or more:
                 over = executor.finished(WAIT_S)
                 in_hand -= len(over)
                 yield over
