@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,21 +16,21 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
+from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.orbit.commands import app as orbit_app
-from bentpipe.reports.commands import report_verb
+from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
+from bentpipe.reports.commands import report_verb
+from bentpipe.schema import schema_verb
+from bentpipe.studies.commands import app as study_app
+from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
+from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, overrides, write_and_show
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
     from bentpipe.result import Result
     from bentpipe.scenario import Scenario
-
-DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
-
-
-class Stopped(Exception):
-    """The user interrupted work that can go on later; the message says how."""
 
 
 class Verbs(TyperGroup):
@@ -58,7 +58,8 @@ def _status(work: Callable[[], Any]) -> int:
         terminal.error(f"interrupted; {stop}")
         return INTERRUPTED
     except ScenarioError as wrong:
-        terminal.error(str(wrong))
+        for text in wrong.mistakes or [str(wrong)]:
+            terminal.error(text)
         return WRONG
     except typer.TyperException as wrong:  # the arguments do not parse
         if wrong.format_message():  # empty if a verb is missing and the help was shown
@@ -78,26 +79,17 @@ def _status(work: Callable[[], Any]) -> int:
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
-        told = isinstance(failure, ControllerError)
-        kind = "" if told else f"{type(failure).__name__}: "
-        more = "" if told and failure.__cause__ is None else " (set BENTPIPE_TRACEBACK=1 for details)"
+        if isinstance(failure, ControllerError) and failure.lines:
+            cause = failure.__cause__ is not None
+            terminal.error_lines([*failure.lines, *["set BENTPIPE_TRACEBACK=1 for the traceback"] * cause])
+            return FAILED
+        kind = "" if isinstance(failure, ControllerError) else f"{type(failure).__name__}: "
+        more = "" if not kind and failure.__cause__ is None else " (set BENTPIPE_TRACEBACK=1 for details)"
         terminal.error(f"{kind}{failure}{more}")
         return FAILED
     if said == INTERRUPTED:
         terminal.error("interrupted")
     return said if isinstance(said, int) else DONE
-
-
-def _write_and_show(write: Callable[[], object], show: Callable[[], None]) -> None:
-    """Does both: a file is not lost with the reader of a table, nor a table with the disk."""
-    try:
-        write()
-    except Exception:
-        with suppress(terminal.OutputFailed):
-            show()
-            sys.stdout.flush()
-        raise
-    show()
 
 
 app = typer.Typer(
@@ -107,23 +99,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-study_app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
 queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
-plot_app = typer.Typer(help="Figures of results.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
 app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
+app.command("sweep")(sweep_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
+app.command("schema")(schema_verb)
 app.command("advise")(advise_verb)
+app.command("evaluate")(evaluate_verb)
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
-
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001
@@ -233,7 +224,7 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
 
             show_run(result)
 
-    _write_and_show(lambda: None if out is None else result.save(out), show)
+    write_and_show(lambda: None if out is None else result.save(out), show)
     if json:
         return
     if out is not None:
@@ -243,21 +234,14 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
         terminal.line(f"written to {terminal.plain(str(pcap))}")
 
 
-def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
+def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
-    from bentpipe import _core
     from bentpipe.comparison import named_algorithm
     from bentpipe.models import Cbr
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
-    pairs = []
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        if not (key.strip() and equals):
-            raise _core.ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
-        pairs.append((key.strip(), value.strip()))
-    scenario = Scenario.from_dict(Source(file).load(pairs))
+    scenario = Scenario.from_dict(Source(file).load(overrides(set_)))
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:
@@ -368,7 +352,7 @@ def compare_verb(
         else:
             show_comparison(found, where)
 
-    _write_and_show(write, show)
+    write_and_show(write, show)
     for label, error in found.failed.items():
         terminal.error(f"{label}: {error}")
     if found.stopped:
@@ -378,132 +362,6 @@ def compare_verb(
         raise Stopped(f"the answer has the {kept} runs that were done, and no file was written")
     if found.failed:
         raise typer.Exit(FAILED)
-
-
-@study_app.command("list")
-def study_list(json: Json = False) -> None:
-    """The studies that can be run."""
-    from bentpipe import studies
-
-    known = studies.available()
-    if json:
-        terminal.answer([{"name": name, "title": title} for name, title in known.items()])
-        return
-    shown = terminal.table("", ["<name", "~title"])
-    for name, title in known.items():
-        shown.add_row(name, title)
-    terminal.console().print(shown)
-
-
-@study_app.command("run")
-def study_run(
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="NAME...", autocompletion=completion.studies, help='Studies, or "all".'),
-    ],
-    quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
-    full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where to write; several studies get a directory each in it, and one page about all.",
-        ),
-    ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
-    json: Json = False,
-) -> None:
-    """Repeat published experiments: figures, claims and a page for each, and a page about all.
-
-    An interrupted job goes on where it was when the same command is given again.
-    """
-    from bentpipe import _core, studies
-    from bentpipe.registry import unknown
-    from bentpipe.studies.study import StudyResult
-    from bentpipe.sweeps.engine import Interrupted, State
-    from bentpipe.tables import show_claims, show_counts
-
-    if quick and full:
-        raise _core.ScenarioError("--quick and --full exclude each other")
-    known = studies.available()
-    wanted = list(known) if names == ["all"] else list(dict.fromkeys(names))
-    for name in wanted:
-        if name not in known:
-            raise _core.ScenarioError(unknown("study", name, list(known)))
-    mode = "full" if full else "quick"
-    root = out or Path("out/studies")
-    page = None
-    damaged: list[Path] = []
-    try:
-        with terminal.RunsBar() as bar:
-
-            def tell(state: State) -> None:
-                damaged[:] = state.damaged
-                bar.at(state)
-
-            if len(wanted) == 1:
-                place = out or root / wanted[0]
-                results = studies.run_each({wanted[0]: place}, mode, tell, workers=workers, fresh=fresh)
-            else:
-                results, page = studies.run_all(wanted, mode, root, tell, workers=workers, fresh=fresh)
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
-    finally:
-        terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
-    done = [result for result in results if isinstance(result, StudyResult)]
-    if json:
-        terminal.answer([{"name": r.name, "page": str(r.page), "claims": r.claims} for r in done])
-    else:
-        for result in done:
-            show_claims(result.title, result.claims, result.page)
-        if page is not None:
-            show_counts(done, page)
-    for failure in (result for result in results if not isinstance(result, StudyResult)):
-        terminal.error(f"study {failure.name} failed: {failure.why}; what is finished of it is kept")
-    if len(done) < len(results):
-        raise typer.Exit(FAILED)
-
-
-@study_app.command("fit")
-def study_fit(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],
-    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
-    minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.")] = None,
-    keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Search which of a paper's open choices, taken together, make most of its checks hold.
-
-    Tries the base, each choice, each pair, and goes on from the best; then confirms the best over all seeds
-    and over others. An interrupted search goes on where it was when the same command is given again.
-    """
-    from bentpipe import _core, studies
-    from bentpipe.registry import unknown
-    from bentpipe.studies import fit
-    from bentpipe.sweeps.engine import Interrupted
-    from bentpipe.tables import show_fit
-
-    known = studies.available()
-    if name not in known:
-        raise _core.ScenarioError(unknown("study", name, list(known)))
-    place = out or Path("out/fits") / name
-    try:
-        with terminal.FitBar() as bar:
-            limits = fit.Limits(seeds, most, minutes)
-            found = fit.fit(studies.get(name), place, limits, workers=workers, progress=bar.at)
-    except Interrupted as stop:
-        raise Stopped(str(stop)) from None
-    files = fit.write(found, place, keep)
-    if json:
-        terminal.answer(found.as_dict())
-    else:
-        show_fit(found, files)
 
 
 @cc_app.command("list")
@@ -568,27 +426,6 @@ def queue_show(
     show_queue(entry)
 
 
-@plot_app.command("sequence")
-def plot_sequence(
-    directory: Annotated[
-        Path, typer.Argument(metavar="RESULT_DIR", help="What run --out wrote, with record.segments=true.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Default: the first.")] = None,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help='"bytes" or "segments".')] = "bytes",
-    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
-    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
-) -> None:
-    """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
-    from bentpipe import plot
-    from bentpipe.files import check_figure
-    from bentpipe.result import Result
-
-    check_figure("-o", out)
-    drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
-    terminal.line(f"written to {terminal.plain(str(plot.save(drawn, out)))}")
-
-
 @app.command("bench")
 def bench_verb(
     only: Annotated[
@@ -621,7 +458,7 @@ def bench_verb(
         if out is not None:
             out.write_text(dumps(found, indent=1) + "\n", encoding="utf-8")
 
-    _write_and_show(write, lambda: terminal.answer(found) if json else bench.show(found))
+    write_and_show(write, lambda: terminal.answer(found) if json else bench.show(found))
 
 
 @app.command("doctor")

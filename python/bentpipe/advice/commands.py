@@ -81,8 +81,8 @@ def advise_verb(
     begun = time.monotonic()  # before the modules that take long to load
     from bentpipe.advice.job import advise
     from bentpipe.advice.work import Unanswered
-    from bentpipe.cli import INTERRUPTED, Stopped, _write_and_show
     from bentpipe.files import try_place
+    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
 
     if out is not None:
         try_place(out / "advice.json")  # before the runs, which may be long
@@ -108,7 +108,7 @@ def advise_verb(
 
             show_advice(answer)
 
-    _write_and_show(lambda: None if out is None else answer.write(out), show)
+    write_and_show(lambda: None if out is None else answer.write(out), show)
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}")
     if answer.interrupted:

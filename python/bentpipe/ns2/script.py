@@ -167,8 +167,8 @@ def _directions(scenario: Mapping[str, Any]) -> tuple[list[_Direction], dict[tup
     for flow in scenario["flow"]:
         path, back = _paths(flow, scenario["link"])
         ring = [*path, *back, path[0]]
-        for a, b in zip(ring, ring[1:], strict=False):
-            topology.join(a.end(far=True), b.end(far=False))
+        for hop, following in zip(ring, ring[1:], strict=False):
+            topology.join(hop.end(far=True), following.end(far=False))
         # In the order of the path, which the streams of losses follow.
         returning = back if flow.get("ack_path") else reversed(back)
         crossed.update(dict.fromkeys([*path, *returning]))

@@ -85,8 +85,8 @@ def path_verb(
 ) -> None:
     """The path between two places over time: handovers, reach, round-trip time, and pictures."""
     from bentpipe import _core, units
-    from bentpipe.cli import _write_and_show
     from bentpipe.orbit.paths import solve
+    from bentpipe.verbs import write_and_show
 
     mode = None if lasers is None else "lasers" if lasers else "bent-pipe"
     if mode == "lasers" and gateway:
@@ -116,7 +116,7 @@ def path_verb(
         else:
             tables.show_path(found, units.seconds(step, "step"))
 
-    _write_and_show(write, show)
+    write_and_show(write, show)
     if not json:
         for place in out or []:
             terminal.line(f"written to {terminal.plain(str(place))}")

@@ -1,0 +1,139 @@
+"""The verbs of `study`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe import completion, terminal
+from bentpipe.verbs import FAILED, Json, Stopped
+
+app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
+
+
+@app.command("list")
+def study_list(json: Json = False) -> None:
+    """The studies that can be run."""
+    from bentpipe import studies
+
+    known = studies.available()
+    if json:
+        terminal.answer([{"name": name, "title": title} for name, title in known.items()])
+        return
+    shown = terminal.table("", ["<name", "~title"])
+    for name, title in known.items():
+        shown.add_row(name, title)
+    terminal.console().print(shown)
+
+
+@app.command("run")
+def study_run(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", autocompletion=completion.studies, help='Studies, or "all".'),
+    ],
+    quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short runs (the default).")] = False,
+    full: Annotated[bool, typer.Option("--full", help="As published.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where to write; several studies get a directory each in it, and one page about all.",
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
+    json: Json = False,
+) -> None:
+    """Repeat published experiments: figures, claims and a page for each, and a page about all.
+
+    An interrupted job goes on where it was when the same command is given again.
+    """
+    from bentpipe import _core, studies
+    from bentpipe.registry import unknown
+    from bentpipe.studies.study import StudyResult
+    from bentpipe.sweeps.engine import Interrupted, State
+    from bentpipe.tables import show_claims, show_counts
+
+    if quick and full:
+        raise _core.ScenarioError("--quick and --full exclude each other")
+    known = studies.available()
+    wanted = list(known) if names == ["all"] else list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in known:
+            raise _core.ScenarioError(unknown("study", name, list(known)))
+    mode = "full" if full else "quick"
+    root = out or Path("out/studies")
+    page = None
+    damaged: list[Path] = []
+    try:
+        with terminal.RunsBar() as bar:
+
+            def tell(state: State) -> None:
+                damaged[:] = state.damaged
+                bar.at(state)
+
+            if len(wanted) == 1:
+                place = out or root / wanted[0]
+                results = studies.run_each({wanted[0]: place}, mode, tell, workers=workers, fresh=fresh)
+            else:
+                results, page = studies.run_all(wanted, mode, root, tell, workers=workers, fresh=fresh)
+    except Interrupted as stop:
+        raise Stopped(str(stop)) from None
+    finally:
+        terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
+    done = [result for result in results if isinstance(result, StudyResult)]
+    if json:
+        terminal.answer([{"name": r.name, "page": str(r.page), "claims": r.claims} for r in done])
+    else:
+        for result in done:
+            show_claims(result.title, result.claims, result.page)
+        if page is not None:
+            show_counts(done, page)
+    for failure in (result for result in results if not isinstance(result, StudyResult)):
+        terminal.error(f"study {failure.name} failed: {failure.why}; what is finished of it is kept")
+    if len(done) < len(results):
+        raise typer.Exit(FAILED)
+
+
+@app.command("fit")
+def study_fit(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study.")],
+    seeds: Annotated[int, typer.Option(metavar="N", min=2, help="Seeds of each combination.")] = 3,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
+    minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Search which of a paper's open choices, taken together, make most of its checks hold.
+
+    Tries the base, each choice, each pair, and goes on from the best; then confirms the best over all seeds
+    and over others. An interrupted search goes on where it was when the same command is given again.
+    """
+    from bentpipe import _core, studies
+    from bentpipe.registry import unknown
+    from bentpipe.studies import fit
+    from bentpipe.sweeps.engine import Interrupted
+    from bentpipe.tables import show_fit
+
+    known = studies.available()
+    if name not in known:
+        raise _core.ScenarioError(unknown("study", name, list(known)))
+    place = out or Path("out/fits") / name
+    try:
+        with terminal.FitBar() as bar:
+            limits = fit.Limits(seeds, most, minutes)
+            found = fit.fit(studies.get(name), place, limits, workers=workers, progress=bar.at)
+    except Interrupted as stop:
+        raise Stopped(str(stop)) from None
+    files = fit.write(found, place, keep)
+    if json:
+        terminal.answer(found.as_dict())
+    else:
+        show_fit(found, files)

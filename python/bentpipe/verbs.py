@@ -1,0 +1,50 @@
+"""What the verbs of the command line share: how they end, and how they answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from bentpipe import terminal
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+"""Exit statuses: done, the work failed, the request was wrong, interrupted."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+class Stopped(Exception):
+    """The user interrupted work; the message says what is kept, or how it goes on."""
+
+
+def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """The pairs of `--set KEY=VALUE`.
+
+    Raises:
+        ScenarioError: a text is none.
+    """
+    from bentpipe._core import ScenarioError
+
+    pairs = []
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals):
+            raise ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
+        pairs.append((key.strip(), value.strip()))
+    return pairs
+
+
+def write_and_show(write: Callable[[], object], show: Callable[[], None]) -> None:
+    """Does both: a file is not lost with the reader of a table, nor a table with the disk."""
+    try:
+        write()
+    except Exception:
+        with suppress(terminal.OutputFailed):
+            show()
+            sys.stdout.flush()
+        raise
+    show()
