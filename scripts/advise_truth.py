@@ -1,7 +1,7 @@
 """Is the best algorithm in the group that `bentpipe advise` puts first? Prints a row for docs/advise.md.
 
-    python scripts/advise_truth.py vsat            # one of LINKS
-    python scripts/advise_truth.py vsat --runs 60
+    python scripts/advise_truth.py shared               # one of LINKS
+    python scripts/advise_truth.py shared --runs 60
 
 The truth comes from runs of their own: every algorithm, other seeds, `bp.run_many`, and the mean of what the
 flows report. Nothing of them has passed through the code that ranks.
@@ -22,7 +22,7 @@ from bentpipe.advice.trials import Trials
 
 LINKS: dict[str, dict[str, Any]] = {
     "geo": {"rate": "10 Mbit/s", "rtt": "600 ms", "per": "1e-4"},
-    "vsat": {"link": "vsat", "flows": 20},
+    "shared": {"rate": "5 Mbit/s", "rtt": "560 ms", "flows": 5},
     "leo": {"rate": "20 Mbit/s", "rtt": "40 ms", "per": "1e-3", "goal": "delay"},
 }
 FAR = 100_000
