@@ -13,7 +13,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import plot, stats
-from bentpipe.registry import style
+from bentpipe.registry import OWN_COLOURS, style
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Runs, run_cases
 
@@ -243,6 +243,7 @@ def test_completion_times_lie_above_what_the_rate_allows() -> None:
         (lambda runs: plot.utilisation(runs, x="nix"), "no key that varies is called 'nix'"),
         (lambda runs: plot.against(runs, y="godput_bps"), "did you mean goodput_bps"),
         (lambda runs: plot.friendliness(runs), "friendliness is of several flows"),
+        (lambda runs: plot.completion(runs.flows.drop("completion_s")), "lacks completion_s"),
         (lambda runs: plot.fairness(runs), "Jain's index is of several flows"),
         (lambda runs: plot.heatmap(runs), r"under \[vary\], for example \"link.sat.delay\""),
         (lambda runs: plot.completion(runs), '"flow.0.traffic.size" = '),
@@ -267,6 +268,73 @@ def test_the_message_has_the_line_that_a_sweep_needs(beside: Runs) -> None:
         plot.utilisation(beside)
     with pytest.raises(bp.ScenarioError, match="choose one with --x"):
         plot.against(sweep(CC | LOSS | BUFFER, seeds=1))
+
+
+def test_own_controllers_parameters_and_words_have_looks_and_names(losses: Runs) -> None:
+    words = {"cubic": "my.py:Mine", "reno": "simd beta=0.06", "bbr": "bbr"}
+    ids = {"cubic": "python:Mine", "reno": "simd", "bbr": "bbr"}
+    flows = losses.flows.with_columns(pl.col("flow.0.cc").replace(words), pl.col("cc").replace(ids))
+    figure = plot.against(flows)
+    lines = drawn(figure)
+    assert list(lines) == ["Mine", "SIMD beta=0.06", "BBR"]
+    assert lines["Mine"].get_color() in OWN_COLOURS and lines["Mine"].get_markerfacecolor() == "white"
+    assert lines["SIMD beta=0.06"].get_color() == style("simd")["colour"]
+    by_rate = plot.against(losses, x="flow.0.cc", by="link.sat.loss.rate")
+    assert [text.get_text() for text in by_rate.axes[0].get_xticklabels()] == ["CUBIC", "Reno", "BBR"]
+    assert len(drawn(by_rate)) == 3
+
+
+def test_a_key_called_cc_is_told_from_the_column(losses: Runs) -> None:
+    cases = [
+        Case({"cc": cc}, copy.deepcopy(BASE) | {"flow": [{"cc": cc, "path": ["sat"]}]})
+        for cc in ("reno", "bbr")
+    ]
+    figure = plot.cdf(run_cases(cases), "goodput_bps")
+    assert list(drawn(figure)) == ["Reno", "BBR"]
+    assert list(drawn(plot.cdf(run_cases(cases), "goodput_bps", by="cc", where={"cc": "bbr"}))) == ["BBR"]
+
+
+def test_results_are_pooled_by_algorithm_or_told_apart_by_directory(tmp_path: Path) -> None:
+    places = []
+    for cc, seed in (("reno", 1), ("reno", 2), ("bbr", 1)):
+        link = bp.Link(rate="4 Mbit/s", delay="40 ms", loss=bp.PacketError(1e-3))
+        result = bp.run(
+            bp.Scenario(links={"sat": link}, flows=[bp.Flow(cc, path=["sat"])], duration="3 s", seed=seed)
+        )
+        places.append(result.save(tmp_path / f"{cc}{seed}"))
+    pooled = plot.throughput_delay(places)
+    assert pooled.data.group_by("algorithm").len().sort("algorithm").rows() == [("bbr", 1), ("reno", 2)]
+    assert len(pooled.axes) == 1
+    apart = plot.cdf(places, "goodput_bps", by="directory")
+    assert list(drawn(apart)) == ["reno1", "reno2", "bbr1"]
+    assert plot.throughput_delay([bp.Result.load(place) for place in places]).data.height == 3
+
+
+def test_what_failed_and_what_is_missing_is_said(losses: Runs, on_disk: Path, tmp_path: Path) -> None:
+    for name in ("flows", "links"):
+        (tmp_path / name).mkdir()
+        getattr(losses, name).filter(pl.col("run") > 3).write_parquet(tmp_path / name / "0.parquet")
+    (tmp_path / "failed").mkdir()
+    losses.flows.select(pl.col("flow.0.cc"), "link.sat.loss.rate", "run", "seed").head(1).write_parquet(
+        tmp_path / "failed" / "0.parquet"
+    )
+    (tmp_path / "sweep.json").write_text(json.dumps({"version": 1, "runs": 18}))
+    said = note(plot.utilisation(tmp_path))
+    assert "1 runs failed" in said and "3 runs of the sweep are not there yet" in said
+    assert "fail" not in note(plot.utilisation(on_disk))
+
+
+def test_keys_that_go_together_are_one_axis(losses: Runs) -> None:
+    """As in [[vary.zip]]: the second follows from the first."""
+    zipped = losses.flows.with_columns((pl.col("link.sat.loss.rate") * 2).alias("other")).select(
+        "other", pl.all().exclude("other")
+    )
+    assert len(plot.against(zipped, x="link.sat.loss.rate").axes) == 1
+
+
+def test_a_notebook_shows_the_figure(losses: Runs) -> None:
+    picture, about = plot.utilisation(losses)._repr_png_()
+    assert picture.startswith(b"\x89PNG") and about["width"] == 385
 
 
 def test_twenty_algorithms_stay_readable() -> None:

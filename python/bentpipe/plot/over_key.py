@@ -154,7 +154,8 @@ def title(fig: Drawing, drawn: list[Panel], seen: Mapping[str, Any]) -> None:
 
 def failures(found: Many) -> str:
     """How many runs are missing, for the foot of a figure."""
-    return f"; {found.failed} runs failed and are not shown" if found.failed else ""
+    words = f"; {found.failed} runs failed and are not shown" if found.failed else ""
+    return words + (f"; {found.missing:,} runs of the sweep are not there yet" if found.missing else "")
 
 
 def _draw(

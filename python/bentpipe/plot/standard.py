@@ -92,6 +92,7 @@ def completion(
         ScenarioError: no transfer finished, or all have one size.
     """
     found = many(given, by=by, where=where)
+    found.need("completion_s", "delivered_bytes", "rtt_min_s")
     flows = found.flows.filter(pl.col(SERIES).is_not_null())
     sizes = [key for key in found.keys if words.about_size(key)]
     if x is None and not sizes:
@@ -135,10 +136,17 @@ def friendliness(
             f"{found.by} chooses the algorithm of every flow, so none is a competitor: "
             'add a second [[flow]], for example cc = "cubic"'
         )
-    places = found.flows.filter(pl.col("cc") != "cbr").group_by("run", maintain_order=True)
-    fair = places.agg(fair=pl.col(SERIES).is_not_null().mean())["fair"].unique()
-    named = " and ".join(words.named(cc) for cc in rivals) or "the others"
-    return lines(found, key, "share", y_label=f"share of the goodput\nbeside {named}", fair=fair.to_list())
+    tcp = found.flows.filter(pl.col("cc") != "cbr")
+    if tcp[SERIES].n_unique() == 1 and not rivals.len():
+        raise _core.ScenarioError(
+            f"every flow is {tcp[SERIES][0]}, so none is a competitor: give one another cc, "
+            'or vary the first: "flow.0.cc" = ["bbr", "hybla"]'
+        )
+    shares = tcp.with_columns(_n=pl.len().over("run")).group_by("run", SERIES, "_n").len()
+    shares = shares.filter(pl.col(SERIES).is_not_null())
+    fair_shares = (shares["len"] / shares["_n"]).unique().sort().to_list()
+    beside = f"\nbeside {' and '.join(words.named(cc) for cc in rivals)}" if rivals.len() else ""
+    return lines(found, key, "share", y_label=f"share of the goodput{beside}", fair=fair_shares)
 
 
 def _of_sizes(found: Many) -> Many:
