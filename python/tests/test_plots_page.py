@@ -26,13 +26,14 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def verbs() -> set[str]:
-    return {str(command.name) for command in app.registered_commands}
+    """Those of the package; `timeline` has a page of its own."""
+    return {str(command.name) for command in app.registered_commands} - {"timeline"}
 
 
 def test_every_verb_has_its_figure_and_its_function(script: ModuleType) -> None:
     figures = (*script.OF_SWEEPS, *script.OF_RESULTS)
     drawn = {shlex.split(figure.commands[-1])[2] for figure in figures}
-    assert drawn | {"timeline"} == verbs() | {"timeline"}
+    assert drawn == verbs()
     text = PAGE.read_text(encoding="utf-8")
     for figure in figures:
         assert f"\n### {figure.name}\n" in text and figure.about in text
