@@ -177,7 +177,7 @@ def test_keys_that_no_axis_shows_are_panels_and_where_chooses(losses: Runs) -> N
     ]
     one = plot.utilisation(runs, where={"link.sat.delay_s": "0.08"})
     assert one.data.equals(figure.data.filter(pl.col("link.sat.delay_s") == 0.08).drop("link.sat.delay_s"))
-    by_delay = plot.utilisation(runs, by="link.sat.delay_s", where={"flow.0.cc": "bbr"})
+    by_delay = plot.utilisation(runs, x="link.sat.loss.rate", by="link.sat.delay", where={"flow.0.cc": "bbr"})
     assert list(drawn(by_delay)) == ["one-way delay of sat: 20 ms", "one-way delay of sat: 80 ms"]
 
 
@@ -263,9 +263,26 @@ def test_a_sweep_that_lacks_what_a_figure_needs_is_told_what_to_add(
         draw(losses)
 
 
+def losses_of(runs: Runs, many: int) -> pl.DataFrame:
+    """The flows with one key more, of so many values."""
+    return (
+        runs.flows.join(pl.DataFrame({"more": list(range(many))}), how="cross")
+        .select("more", pl.col("run") * many + pl.col("more"), pl.all().exclude("more", "run"))
+        .select(
+            "more",
+            *[name for name in runs.flows.columns if name != "run"][:2],
+            "run",
+            pl.all().exclude("more", "run", *runs.flows.columns[:2]),
+        )
+    )
+
+
 def test_the_message_has_the_line_that_a_sweep_needs(beside: Runs) -> None:
     with pytest.raises(bp.ScenarioError, match=r'"link\.sat\.loss\.rate" = \{ log'):
         plot.utilisation(beside)
+    ten = losses_of(beside, 10)
+    with pytest.raises(bp.ScenarioError, match="10 panels, more than 9: choose with --where"):
+        plot.friendliness(ten)
     with pytest.raises(bp.ScenarioError, match="choose one with --x"):
         plot.against(sweep(CC | LOSS | BUFFER, seeds=1))
 
@@ -320,8 +337,8 @@ def test_what_failed_and_what_is_missing_is_said(losses: Runs, on_disk: Path, tm
     )
     (tmp_path / "sweep.json").write_text(json.dumps({"version": 1, "runs": 18}))
     said = note(plot.utilisation(tmp_path))
-    assert "1 runs failed" in said and "3 runs of the sweep are not there yet" in said
-    assert "fail" not in note(plot.utilisation(on_disk))
+    assert "failed and are not shown: 1" in said and "not there yet: 3" in said
+    assert "failed" not in note(plot.utilisation(on_disk))
 
 
 def test_keys_that_go_together_are_one_axis(losses: Runs) -> None:

@@ -122,12 +122,20 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
         read = _kept(read, key, value)
     several = [key for key in read.keys if read.flows[key].n_unique() > 1]
     choosers = [key for key in several if chooses(key)]
-    by = _CLASH.get(by, by) if by is not None and _CLASH.get(by) in read.keys else by
+    by = by if by is None else column_of(by, read.keys)
     if by is not None and by not in read.flows.columns:
         raise _core.ScenarioError(unknown("key of the sweep", by, read.keys))
     by = by or next(iter(choosers), None)
     named_flows = _series(_placed(read.flows), choosers, by)
     return replace(read, flows=named_flows, keys=[key for key in several if key != by], by=by)
+
+
+def column_of(key: str, keys: Sequence[str]) -> str:
+    """The column that is meant by a key without its unit: link.sat.delay is link.sat.delay_s."""
+    if key not in keys and _CLASH.get(key) in keys:
+        return _CLASH[key]
+    found = [known for known in keys if known.startswith(f"{key}_") and "." not in known[len(key) :]]
+    return found[0] if key not in keys and len(found) == 1 else key
 
 
 def rest(found: Many, used: Sequence[str | None]) -> list[str]:
@@ -220,7 +228,7 @@ def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed
 
 def _kept(read: Many, key: str, value: Any) -> Many:
     """The runs in which a key has this value."""
-    key = _CLASH[key] if _CLASH.get(key) in read.keys else key
+    key = column_of(key, read.keys)
     if key not in read.keys:
         raise _core.ScenarioError(unknown("key of the sweep", key, read.keys))
     column = read.flows[key]

@@ -13,7 +13,7 @@ from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many
 from bentpipe.plot.measures import capacity, per_run, several
-from bentpipe.plot.over_key import axis_key, lacks, lines, no_key, others
+from bentpipe.plot.over_key import axis_key, known_key, lacks, lines, others
 
 SIZES = 20
 """More sizes of transfers than these are drawn in steps of a factor of two."""
@@ -60,7 +60,7 @@ def fairness(
     """
     found = many(given, by=by, where=where)
     if x is not None:
-        return lines(found, x if x in found.keys else no_key(found, x), "jain")
+        return lines(found, known_key(found, x), "jain")
     keys = [key for key in found.keys if words.about_round_trip(key)]
     several(found, "Jain's index")
     if not keys:
