@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -44,8 +45,7 @@ def named_files(scenario: Any) -> Iterator[str]:
 
 def pack(batch: Batch, files: Sequence[str]) -> bytes:
     """A batch, and the names of the files that go with it, as bytes."""
-    from ray import cloudpickle
-
+    cloudpickle: Any = import_module("ray.cloudpickle")
     cases = [replace(case, controllers={}) for case in batch.cases]
     controllers = [dict(case.controllers) for case in batch.cases]
     measure = getattr(batch.measure, "__self__", batch.measure)

@@ -26,9 +26,13 @@ pub(crate) struct Mistake {
 pub(crate) static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| schemars::schema_for!(crate::scenario::keys::Scenario).to_value());
 
-/// The same as text (draft 2020-12).
+/// The same as text (draft 2020-12), with its name and version, for editors and other programs.
 pub fn schema() -> String {
-    format!("{:#}", *SCHEMA)
+    let mut published = SCHEMA.clone();
+    published["$id"] = format!("urn:bentpipe:scenario:{}", env!("CARGO_PKG_VERSION")).into();
+    published["title"] = "Bentpipe scenario".into();
+    published["$comment"] = concat!("Bentpipe ", env!("CARGO_PKG_VERSION")).into();
+    format!("{published:#}")
 }
 
 /// Checks a whole scenario; all its mistakes, in the order of the schema and of the tree.
