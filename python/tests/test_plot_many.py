@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,11 @@ def beside() -> Runs:
 
 
 @pytest.fixture(scope="module")
-def on_disk(losses: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same as a dataset, in the format of docs/sweeps.md."""
+def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as `bentpipe sweep --out` writes it."""
     place = tmp_path_factory.mktemp("sweep") / "losses"
-    for name in ("flows", "links"):
-        (place / name).mkdir(parents=True)
-        getattr(losses, name).write_parquet(place / name / "0.parquet")
-    (place / "sweep.json").write_text(json.dumps({"version": 1}))
+    grid = {"flow.0.cc": list(CC["flow.0.cc"]), "link.sat.loss.rate": list(LOSS["link.sat.loss.rate"])}
+    bp.sweep(BASE, grid, seeds=2, out=place)
     return place
 
 
@@ -118,6 +117,9 @@ def test_directory_runs_and_frame_give_the_same_figure(losses: Runs, on_disk: Pa
     assert whole["goodput_bps_mean"].equals(frames[2]["goodput_bps_mean"])
     assert float(str(whole["goodput_bps_high"].max())) <= 4e6
     assert plot.utilisation(on_disk).data.equals(plot.utilisation(losses).data)
+    # What bp.sweep returns has no links either.
+    instead = plot.utilisation(losses.flows)
+    assert instead.axes[0].get_ylabel().startswith("goodput") and "links are not known" in note(instead)
 
 
 def test_one_run_and_runs_that_are_alike_say_so() -> None:
@@ -247,7 +249,7 @@ def test_completion_times_lie_above_what_the_rate_allows() -> None:
         (lambda runs: plot.fairness(runs), "Jain's index is of several flows"),
         (lambda runs: plot.heatmap(runs), r"under \[vary\], for example \"link.sat.delay\""),
         (lambda runs: plot.completion(runs), '"flow.0.traffic.size" = '),
-        (lambda runs: plot.utilisation(runs.flows), "give the directory of the sweep"),
+        (lambda runs: plot.utilisation(runs.flows, y="utilisation"), "give the directory of the sweep"),
         (lambda runs: plot.cdf(runs, "rtt_s"), "record.interval"),
         (lambda runs: plot.cdf(runs, where={"link.sat.loss.rate": 5}), "there are 0.0001"),
         (lambda runs: plot.cdf(runs, where={"link.sat.loss.rate": "x"}), "write a number"),
@@ -263,24 +265,10 @@ def test_a_sweep_that_lacks_what_a_figure_needs_is_told_what_to_add(
         draw(losses)
 
 
-def losses_of(runs: Runs, many: int) -> pl.DataFrame:
-    """The flows with one key more, of so many values."""
-    return (
-        runs.flows.join(pl.DataFrame({"more": list(range(many))}), how="cross")
-        .select("more", pl.col("run") * many + pl.col("more"), pl.all().exclude("more", "run"))
-        .select(
-            "more",
-            *[name for name in runs.flows.columns if name != "run"][:2],
-            "run",
-            pl.all().exclude("more", "run", *runs.flows.columns[:2]),
-        )
-    )
-
-
 def test_the_message_has_the_line_that_a_sweep_needs(beside: Runs) -> None:
     with pytest.raises(bp.ScenarioError, match=r'"link\.sat\.loss\.rate" = \{ log'):
         plot.utilisation(beside)
-    ten = losses_of(beside, 10)
+    ten = pl.DataFrame({"more": list(range(10))}).join(beside.flows, how="cross")
     with pytest.raises(bp.ScenarioError, match="10 panels, more than 9: choose with --where"):
         plot.friendliness(ten)
     with pytest.raises(bp.ScenarioError, match="choose one with --x"):
@@ -328,17 +316,14 @@ def test_results_are_pooled_by_algorithm_or_told_apart_by_directory(tmp_path: Pa
 
 
 def test_what_failed_and_what_is_missing_is_said(losses: Runs, on_disk: Path, tmp_path: Path) -> None:
-    for name in ("flows", "links"):
-        (tmp_path / name).mkdir()
-        getattr(losses, name).filter(pl.col("run") > 3).write_parquet(tmp_path / name / "0.parquet")
-    (tmp_path / "failed").mkdir()
-    losses.flows.select(pl.col("flow.0.cc"), "link.sat.loss.rate", "run", "seed").head(1).write_parquet(
-        tmp_path / "failed" / "0.parquet"
-    )
-    (tmp_path / "sweep.json").write_text(json.dumps({"version": 1, "runs": 18}))
-    said = note(plot.utilisation(tmp_path))
-    assert "failed and are not shown: 1" in said and "not there yet: 3" in said
-    assert "failed" not in note(plot.utilisation(on_disk))
+    failed = losses.flows.select("flow.0.cc", "link.sat.loss.rate", "run", "seed").head(2)
+    tables = {"flows": losses.flows, "links": losses.links, "traces": losses.traces, "failed": failed}
+    assert "failed and are not shown: 2" in note(plot.utilisation(Runs(tables.__getitem__)))
+    assert not {"failed", "not there yet"} & set(note(plot.utilisation(on_disk)).split("; "))
+    shutil.copytree(on_disk, tmp_path / "half")
+    about = json.loads((on_disk / "sweep.json").read_text())
+    (tmp_path / "half" / "sweep.json").write_text(json.dumps(about | {"runs": about["runs"] + 3}))
+    assert "not there yet: 3" in note(plot.utilisation(tmp_path / "half"))
 
 
 def test_keys_that_go_together_are_one_axis(losses: Runs) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class Many:
         by: the key that tells lines apart; None where that is the flow's own algorithm.
         failed: how many runs failed.
         missing: how many runs of a sweep that is not finished are not there yet.
+        transfers: run, seed, and the columns of `Result.transfers`; empty unless results recorded them.
     """
 
     flows: pl.DataFrame
@@ -52,6 +53,7 @@ class Many:
     by: str | None
     failed: int
     missing: int = 0
+    transfers: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @cached_property
     def looks(self) -> dict[str, dict[str, Any]]:
@@ -83,6 +85,21 @@ class Many:
         lacking = [column for column in columns if column not in self.flows.columns]
         if lacking:
             raise _core.ScenarioError(f"the frame lacks {' and '.join(lacking)}, which this figure needs")
+
+    @property
+    def by_transfer(self) -> Many:
+        """The same with a row for each transfer in place of a flow whose application sends in pieces."""
+        if not self.transfers.height:
+            return self
+        own = "result_name" if "result_name" in self.flows.columns else "name"
+        pieces = self.transfers.select(
+            "run", pl.col("flow").alias(own), "completion_s", delivered_bytes=pl.col("bytes")
+        )
+        whole = self.flows.join(pieces, on=["run", own], how="anti", maintain_order="left")
+        parts = self.flows.drop("completion_s", "delivered_bytes").join(
+            pieces, on=["run", own], maintain_order="left_right"
+        )
+        return replace(self, flows=pl.concat([whole, parts], how="diagonal_relaxed"))
 
     @property
     def link(self) -> str:
@@ -200,7 +217,8 @@ def _of_results(results: list[Result], places: list[str] | None = None) -> Many:
                 parts.append(frame.with_columns(pl.col(texts).cast(pl.String)))
         return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
-    return _made(table("flows"), table("links"), table("trace"), 0)
+    made = _made(table("flows"), table("links"), table("trace"), 0)
+    return replace(made, transfers=table("transfers"))
 
 
 def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed: int) -> Many:
@@ -253,7 +271,9 @@ def _kept(read: Many, key: str, value: Any) -> Many:
     def part(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.filter(pl.col("run").is_in(runs)) if frame.height else frame
 
-    return replace(read, flows=flows, links=part(read.links), traces=part(read.traces))
+    return replace(
+        read, flows=flows, links=part(read.links), traces=part(read.traces), transfers=part(read.transfers)
+    )
 
 
 def _placed(flows: pl.DataFrame) -> pl.DataFrame:

@@ -23,14 +23,15 @@ def utilisation(
     given: ManyGiven,
     *,
     x: str | None = None,
-    y: str = "utilisation",
+    y: str | None = None,
     by: str | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Drawing:
     """Utilisation of the slowest link against the loss rate, one line per algorithm, with 95 % intervals.
 
     The utilisation is the share of the run in which the link sends (RFC 5166, section 2.1). The arguments
-    are those of `against`; `x` is by default the key of a loss rate that varies.
+    are those of `against`; `x` is by default the key of a loss rate that varies. Of a frame, which has no
+    links, the goodput is drawn unless `y` says something else.
 
     Raises:
         ScenarioError: no loss rate varies, or several do.
@@ -39,7 +40,9 @@ def utilisation(
     key = axis_key(
         found, x, "a loss rate", words.about_loss, "link.{}.loss.rate", "{ log = [1e-6, 1e-2], points = 5 }"
     )
-    return lines(found, key, y)
+    if y is None and not found.links.height:
+        return lines(found, key, "goodput_bps", said="; goodput, as the links are not known")
+    return lines(found, key, y or "utilisation")
 
 
 def fairness(
@@ -91,7 +94,7 @@ def completion(
     Raises:
         ScenarioError: no transfer finished, or all have one size.
     """
-    found = many(given, by=by, where=where)
+    found = many(given, by=by, where=where).by_transfer
     found.need("completion_s", "delivered_bytes", "rtt_min_s")
     flows = found.flows.filter(pl.col(SERIES).is_not_null())
     sizes = [key for key in found.keys if words.about_size(key)]
