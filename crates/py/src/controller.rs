@@ -34,13 +34,14 @@ impl fmt::Debug for PyController {
 }
 
 impl PyController {
+    /// The controller of a flow, and the object behind it.
     pub(crate) fn build(
         py: Python<'_>,
         factory: &Py<PyAny>,
         flow: &str,
         start: Start,
         failure: Failure,
-    ) -> PyResult<Box<dyn Controller>> {
+    ) -> PyResult<(Box<dyn Controller>, Py<PyAny>)> {
         let class = factory.bind(py).clone();
         let call = Call { class, method: "__init__", flow, now: Time(0) };
         let made = factory.call1(py, (start.mss, start.initial_window)).and_then(|object| {
@@ -53,7 +54,8 @@ impl PyController {
         let mss = f64::from(start.mss);
         let decision = read(object.bind(py), mss, &call)?;
         let hinted = object.bind(py).hasattr("on_path_change")?;
-        Ok(Box::new(Self { object, flow: flow.to_owned(), mss, decision, hinted, failure }))
+        let kept = object.clone_ref(py);
+        Ok((Box::new(Self { object, flow: flow.to_owned(), mss, decision, hinted, failure }), kept))
     }
 
     fn told<'py>(&'py self, py: Python<'py>, method: &'static str, flow: &Flow) -> Call<'py> {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bentpipe_cc::Time;
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyTuple};
 
 pyo3::create_exception!(
     _core,
@@ -54,20 +54,23 @@ impl Call<'_> {
         if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<ControllerError>(py) {
             return error;
         }
-        let place = self
-            .place(&error)
-            .map_or_else(|_| String::new(), |(file, line)| format!(" ({file}, line {line})"));
-        let told = self.error(&format!("{} raised {error}{place}", self.method), "");
+        let place = self.place(Some(&error)).ok();
+        let within = place.as_ref().map(|place| format!(" ({}, line {})", place.file, place.line));
+        // A method that did not even begin has other parameters than it is called with.
+        let begun =
+            place.as_ref().is_none_or(|place| place.begun) || !error.is_instance_of::<PyTypeError>(py);
+        let called = if begun { None } else { parameters(self.method) };
+        let more = called.map_or_else(String::new, |call| format!("it is called as {}({call})", self.method));
+        let what = format!("{} raised {error}", self.method);
+        let told = self.error(&what, &within.unwrap_or_default(), &more, place.as_ref());
         told.set_cause(py, Some(error));
         told
     }
 
     /// `attribute` has a value that it must not have; `right` says which it may have.
     pub(crate) fn wrong(&self, attribute: &str, value: &Bound<'_, PyAny>, right: &str) -> PyErr {
-        self.error(
-            &format!("{attribute} is {} after {}", shown(value), self.method),
-            &format!("; it must be {right}"),
-        )
+        let what = format!("{attribute} is {} after {}", shown(value), self.method);
+        self.error(&what, "", &format!("it must be {right}"), self.place(None).ok().as_ref())
     }
 
     /// Refuses the answer of a method whose body has not run because it holds a `yield` or is an `async def`.
@@ -81,32 +84,76 @@ impl Call<'_> {
         }
         answer.call_method0("close").ok(); // or Python warns of it
         let what = format!("{} gave a {kind}, so its body did not run,", self.method);
-        Err(self.error(&what, "; write it without yield and async"))
+        Err(self.error(&what, "", "write it without yield and async", self.place(None).ok().as_ref()))
     }
 
-    fn error(&self, what: &str, more: &str) -> PyErr {
+    /// The exception: its text is one line, and its `lines` are the same in a few short ones, with the line of the source.
+    fn error(&self, what: &str, within: &str, more: &str, place: Option<&Place>) -> PyErr {
         let class =
             self.class.getattr("__name__").map_or_else(|_| shown(&self.class), |name| name.to_string());
         let (now, flow) = (self.now.secs(), self.flow);
-        ControllerError::new_err(format!("{class}.{what} at {now} s in flow {flow}{more}"))
+        let mut lines = vec![format!("{class}.{what}")];
+        lines.extend(place.map(|Place { file, line, text, .. }| format!("{file}, line {line}: {text}")));
+        lines.push(format!("at {now} s of simulated time, in flow {flow}"));
+        lines.extend((!more.is_empty()).then(|| more.to_owned()));
+        let more = if more.is_empty() { String::new() } else { format!("; {more}") };
+        let error =
+            ControllerError::new_err(format!("{class}.{what}{within} at {now} s in flow {flow}{more}"));
+        with_lines(self.class.py(), &error, "lines", lines);
+        error
     }
 
-    /// File and line: where the deepest frame stands in the method's own file, or where the method is defined.
-    fn place(&self, error: &PyErr) -> PyResult<(String, u64)> {
+    /// Where the deepest frame stands in the method's own file, or where the method is defined.
+    fn place(&self, error: Option<&PyErr>) -> PyResult<Place> {
         let py = self.class.py();
         let method = py.import("inspect")?.call_method1("unwrap", (self.class.getattr(self.method)?,))?;
         let code = method.getattr("__code__")?;
         let file: String = code.getattr("co_filename")?.extract()?;
-        let mut line = code.getattr("co_firstlineno")?.extract()?;
-        let mut next = error.traceback(py).map(Bound::into_any);
+        let mut line: u64 = code.getattr("co_firstlineno")?.extract()?;
+        let mut begun = false;
+        let mut next = error.and_then(|error| error.traceback(py)).map(Bound::into_any);
         while let Some(at) = next {
             if at.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract::<String>()? == file
             {
                 line = at.getattr("tb_lineno")?.extract()?;
+                begun = true;
             }
             next = Some(at.getattr("tb_next")?).filter(|tb| !tb.is_none());
         }
-        Ok((file, line))
+        let text: String = py.import("linecache")?.call_method1("getline", (&file, line))?.extract()?;
+        Ok(Place { text: text.trim().to_owned(), file, line, begun })
+    }
+}
+
+/// A line of a user's source.
+struct Place {
+    file: String,
+    line: u64,
+    /// What stands there.
+    text: String,
+    /// Did the method begin before it raised?
+    begun: bool,
+}
+
+/// What a method is called with, besides itself.
+fn parameters(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "__init__" => "mss, initial_window",
+        "on_ack" => "flow, ack",
+        "on_congestion" | "backoff" => "flow, why",
+        "on_life" => "flow, what",
+        "on_undo" => "flow",
+        "on_path_change" => "flow, change",
+        _ => return None,
+    })
+}
+
+/// Gives an exception its lines, each of which is one.
+pub(crate) fn with_lines(py: Python<'_>, error: &PyErr, name: &str, lines: Vec<String>) {
+    let each = lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    // Without them it still has its text.
+    if let Ok(lines) = PyTuple::new(py, each.collect::<Vec<_>>()) {
+        error.value(py).setattr(name, lines).ok();
     }
 }
 

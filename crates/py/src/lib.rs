@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use bentpipe_cc::registry::{self, Kind, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
+use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace, TransferTrace};
 use bentpipe_sim::scenario::SWEEP_KEYS;
 use bentpipe_sim::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use serde_json::json;
 
 use controller::PyController;
@@ -87,6 +87,13 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
+/// All mistakes of a scenario as one exception; its `mistakes` are the lines of its text.
+fn mistaken(error: bentpipe_sim::Error) -> PyErr {
+    let told = wrong(&error);
+    Python::attach(|py| failure::with_lines(py, &told, "mistakes", error.lines()));
+    told
+}
+
 fn to_json(scenario: &Scenario) -> PyResult<String> {
     serde_json::to_string(scenario).map_err(wrong)
 }
@@ -96,8 +103,8 @@ fn to_json(scenario: &Scenario) -> PyResult<String> {
 #[pyo3(signature = (path, overrides = Vec::new(), sweep = false))]
 fn load(path: &str, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<String> {
     let others: &[&str] = if sweep { &SWEEP_KEYS } else { &[] };
-    let scenario = Scenario::load_except(path, others, &overrides).map_err(wrong)?;
-    scenario.resolve().map_err(wrong)?;
+    let scenario = Scenario::load_except(path, others, &overrides).map_err(mistaken)?;
+    scenario.resolve().map_err(mistaken)?;
     to_json(&scenario)
 }
 
@@ -105,16 +112,16 @@ fn load(path: &str, overrides: Vec<(String, String)>, sweep: bool) -> PyResult<S
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new()))]
 fn parse(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let scenario = Scenario::from_toml(text, name, &overrides).map_err(wrong)?;
-    scenario.resolve().map_err(wrong)?;
+    let scenario = Scenario::from_toml(text, name, &overrides).map_err(mistaken)?;
+    scenario.resolve().map_err(mistaken)?;
     to_json(&scenario)
 }
 
 /// Checks a scenario given as JSON; returns it with its defaults.
 #[pyfunction]
 fn check(scenario_json: &str) -> PyResult<String> {
-    let scenario = Scenario::from_json(scenario_json).map_err(wrong)?;
-    scenario.resolve().map_err(wrong)?;
+    let scenario = Scenario::from_json(scenario_json).map_err(mistaken)?;
+    scenario.resolve().map_err(mistaken)?;
     to_json(&scenario.with_defaults().map_err(wrong)?)
 }
 
@@ -173,6 +180,15 @@ fn segment_columns<'py>(py: Python<'py>, trace: &SegmentTrace) -> PyResult<Bound
     Ok(out)
 }
 
+fn transfer_columns<'py>(py: Python<'py>, trace: &TransferTrace) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
+    out.set_item("start_s", PyArray1::from_slice(py, &trace.start_s))?;
+    out.set_item("bytes", PyArray1::from_slice(py, &trace.bytes))?;
+    out.set_item("completion_s", PyArray1::from_slice(py, &trace.completion_s))?;
+    Ok(out)
+}
+
 #[pymethods]
 impl RawResult {
     /// The summary as one JSON object.
@@ -202,16 +218,21 @@ impl RawResult {
         segment_columns(py, &self.outcome.segments)
     }
 
+    /// Transfers of applications, a column a name.
+    fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        transfer_columns(py, &self.outcome.transfers)
+    }
+
     /// Names behind the numbers of the column `event`.
     #[getter]
     fn event_names(&self) -> [&'static str; 5] {
         SegmentEvent::NAMES
     }
 
-    /// Names behind the indices of the column `flow`.
+    /// Names behind the indices of the column `flow` of traces: each connection of a source of short flows has one.
     #[getter]
     fn flow_names(&self) -> Vec<String> {
-        self.outcome.report.flows.iter().map(|f| f.name.clone()).collect()
+        self.outcome.names.clone()
     }
 
     /// Names behind the indices of the column `link`.
@@ -222,8 +243,8 @@ impl RawResult {
 }
 
 fn plan(scenario_json: &str) -> PyResult<(Scenario, Plan)> {
-    let scenario = Scenario::from_json(scenario_json).map_err(wrong)?;
-    let plan = scenario.resolve().map_err(wrong)?;
+    let scenario = Scenario::from_json(scenario_json).map_err(mistaken)?;
+    let plan = scenario.resolve().map_err(mistaken)?;
     Ok((scenario, plan))
 }
 
@@ -252,12 +273,15 @@ fn run(
     let began = clock();
     let reminder = Reminder::every(Duration::from_millis(50));
     let mut looks = 0_u64;
+    let mut made: Vec<Py<PyAny>> = Vec::new();
     let result = py.detach(|| {
         let mut supply = |key: &str, flow: &str, start: bentpipe_cc::Start| {
             let factory =
                 controllers.get(key).ok_or_else(|| format!("no controller was supplied under {key:?}"))?;
-            Python::attach(|py| PyController::build(py, factory, flow, start, failure.clone()))
-                .map_err(|e| failure.set_and_say(e))
+            let built = Python::attach(|py| PyController::build(py, factory, flow, start, failure.clone()));
+            let (controller, object) = built.map_err(|e| failure.set_and_say(e))?;
+            made.push(object);
+            Ok(controller)
         };
         bentpipe_sim::run_captured(&plan, capture.as_ref(), &mut supply, &mut |share| {
             if failure.is_set() {
@@ -279,6 +303,10 @@ fn run(
     }
     let mut outcome = result.map_err(run_error)?;
     outcome.report.wall_s = began.elapsed().as_secs_f64();
+    if !made.is_empty() {
+        let look = py.import("bentpipe.controller")?.getattr("misspelt")?;
+        outcome.report.warnings.extend(look.call1((made,))?.extract::<Vec<String>>()?);
+    }
     Ok(RawResult { outcome, scenario })
 }
 
@@ -308,8 +336,12 @@ fn parquet(path: &Path) -> Result<String, String> {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     bentpipe_sim::read_tables_by(Box::new(parquet));
-    m.add("ScenarioError", m.py().get_type::<ScenarioError>())?;
-    m.add("ControllerError", m.py().get_type::<ControllerError>())?;
+    for (kind, name) in
+        [(m.py().get_type::<ScenarioError>(), "mistakes"), (m.py().get_type::<ControllerError>(), "lines")]
+    {
+        kind.setattr(name, PyTuple::empty(m.py()))?;
+        m.add(kind.name()?, kind)?;
+    }
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_class::<pool::Threads>()?;

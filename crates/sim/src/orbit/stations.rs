@@ -38,7 +38,8 @@ const fn at(lat: f64, lon: f64) -> Station {
     Station { lat, lon }
 }
 
-/// The built-in station of this name.
+/// The built-in station of this name, in any case: "new-york", "New York".
 pub fn find(name: &str) -> Option<&'static Station> {
+    let name = name.to_ascii_lowercase().replace([' ', '_'], "-");
     STATIONS.iter().find(|(known, _)| *known == name).map(|(_, station)| station)
 }

@@ -71,7 +71,14 @@ impl Context<'_> {
     pub(crate) fn limit(&mut self, size: QueueSize) -> QueueLimit {
         let Self { link, wire, .. } = *self;
         match size {
-            QueueSize::Packets(n) => QueueLimit::Packets(n),
+            QueueSize::Packets(n) => {
+                if n == 0 {
+                    self.warnings.push(format!(
+                        "link {link}: its queue has no room; what comes while a packet is sent is dropped"
+                    ));
+                }
+                QueueLimit::Packets(n)
+            }
             QueueSize::Bytes(n) => {
                 if n < u64::from(wire) {
                     self.warnings

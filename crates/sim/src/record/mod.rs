@@ -8,9 +8,10 @@ pub(crate) mod recorder;
 pub(crate) mod report;
 mod rows;
 pub(crate) mod samples;
+pub(crate) mod silence;
 pub(crate) mod trace;
 
 pub use outcome::Outcome;
 pub use report::{FlowReport, LimitShares, LinkReport, Report, SCHEMA};
 pub use samples::{FlowSamples, LinkSamples};
-pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace};
+pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace, TransferTrace};

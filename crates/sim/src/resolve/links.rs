@@ -172,6 +172,16 @@ impl Work<'_> {
                 &keys,
                 &Surroundings { link: &name_back, round_trip, key: &key },
             )?;
+            for (name, direction) in [(name, &forward), (&name_back, &reverse)] {
+                let packets =
+                    direction.loss.iter().any(|l| matches!(l, LossPlan::PacketError { rate } if *rate > 0.0));
+                let bits =
+                    direction.loss.iter().any(|l| matches!(l, LossPlan::BitError { rate } if *rate > 0.0));
+                if packets && bits {
+                    let text = "it has both bit errors and packet errors, and they add up; leave one out if they are the same losses";
+                    self.warnings.push(format!("link {name}: {text}"));
+                }
+            }
             links.push(LinkPlan { name: name.clone(), forward, reverse });
         }
         Ok(links)

@@ -12,13 +12,15 @@ mod relay;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;
+mod workload;
 
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Record, Scenario};
 use crate::scenario::error::{Error, Key};
+use crate::scenario::mistakes;
 use crate::scenario::units::Interval;
 use plan::{FlowPlan, Plan, RecordPlan};
 use work::Work;
@@ -32,14 +34,14 @@ impl Scenario {
     /// The plan: names resolved, defaults filled in, everything checked.
     ///
     /// # Errors
-    /// Values that do not fit together, with the line of the key at fault.
+    /// Values that do not fit together, all of them, each with the line of the key at fault.
     pub fn resolve(&self) -> Result<Plan, Error> {
-        make(self)
+        make(self).map_err(|first| mistakes::of_scenario(self, first))
     }
 }
 
-/// Makes the plan of a scenario.
-fn make(scenario: &Scenario) -> Result<Plan, Error> {
+/// Makes the plan of a scenario; an error is the first that shows.
+pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {
     let mut work = Work { scenario, warnings: Vec::new(), opportunities: BTreeMap::new() };
     work.check_shape()?;
     let duration = scenario.duration.0;
@@ -81,8 +83,10 @@ impl Work<'_> {
             return Err(self.error(&key.with("links"), message));
         }
         if let Some(interval) = interval {
+            // Short flows are sampled only while they last.
+            let long = flows.iter().filter(|flow| flow.opened_by.is_none()).count();
             let each =
-                u64::from(record.flows) * flows.len() as u64 + u64::from(record.links) * 2 * links as u64;
+                u64::from(record.flows) * long as u64 + u64::from(record.links) * 2 * links as u64;
             let rows = self.scenario.duration.0.0.checked_div(interval.0).map(|n| n.saturating_mul(each));
             match rows {
                 None => {
@@ -97,7 +101,7 @@ impl Work<'_> {
                 Some(_) => {}
             }
         }
-        let (flows, links) = (record.flows, record.links);
-        Ok(Some(RecordPlan { interval, flows, links, segments: record.segments }))
+        let &Record { flows, links, segments, transfers, .. } = record;
+        Ok(Some(RecordPlan { interval, flows, links, segments, transfers }))
     }
 }

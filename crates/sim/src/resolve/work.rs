@@ -48,7 +48,10 @@ impl Work<'_> {
     pub(super) fn check_shape(&self) -> Result<(), Error> {
         let tree = serde_json::to_value(self.scenario)
             .map_err(|e| self.error(&Key::default(), format!("the scenario cannot be written: {e}")))?;
-        schema::check(&text::without_nulls(tree)).map_err(|(key, message)| self.error(&key, message))
+        match schema::check(&text::without_nulls(tree)).into_iter().next() {
+            None => Ok(()),
+            Some(wrong) => Err(self.error(&wrong.key, wrong.message)),
+        }
     }
 
     pub(crate) fn check_delay(&self, delay: Span, key: &Key) -> Result<(), Error> {

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A mistake in a scenario. Shown as `FILE:LINE: KEY: what is wrong; what would be right`, without the parts
-/// that are not known.
+/// How many mistakes of a scenario are shown.
+pub const MOST_SHOWN: usize = 20;
+
+/// A mistake in a scenario, and the others that it has. Each is shown as `FILE:LINE: KEY: what is wrong; what would be right`, without the
+/// parts that are not known, on a line of its own; at most [`MOST_SHOWN`], and how many more there are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
     /// Name of the file, unless the scenario came from JSON or Python.
@@ -18,23 +21,54 @@ pub struct Error {
     pub key: String,
     /// What is wrong, and what would be right.
     pub message: String,
+    /// The other mistakes of the scenario that do not follow from this one, in the order of the file. They have no others.
+    pub others: Vec<Error>,
+    /// The path of the key.
+    pub(crate) at: Key,
+}
+
+impl Error {
+    /// What is shown: a line for each mistake.
+    pub fn lines(&self) -> Vec<String> {
+        let all = std::iter::once(self).chain(&self.others);
+        let mut lines: Vec<String> = all.take(MOST_SHOWN).map(Error::line).collect();
+        if let more @ 1.. = (self.others.len() + 1).saturating_sub(MOST_SHOWN) {
+            lines.push(format!("and {more} more"));
+        }
+        lines
+    }
+
+    /// The line of this mistake alone.
+    fn line(&self) -> String {
+        let mut line = String::new();
+        if let Some(file) = &self.file {
+            // A name may break lines; a message does not.
+            line.extend(file.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
+            match (self.overridden, self.line) {
+                (true, _) => line += " (override)",
+                (false, Some(number)) => line += &format!(":{number}"),
+                (false, None) => {}
+            }
+            line += ": ";
+        }
+        if !self.key.is_empty() {
+            line = line + &self.key + ": ";
+        }
+        line + &self.message
+    }
+
+    /// All of these as one, in the order of the file; `None` if there are none.
+    pub(crate) fn all(mut mistakes: Vec<Error>) -> Option<Error> {
+        mistakes.sort_by_key(|mistake| (mistake.overridden, mistake.line.unwrap_or(usize::MAX)));
+        let mut mistakes = mistakes.into_iter();
+        let first = mistakes.next()?;
+        Some(Error { others: mistakes.collect(), ..first })
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
-            write!(f, "{file}")?;
-            match (self.overridden, self.line) {
-                (true, _) => write!(f, " (override)")?,
-                (false, Some(line)) => write!(f, ":{line}")?,
-                (false, None) => {}
-            }
-            write!(f, ": ")?;
-        }
-        if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
-        }
-        write!(f, "{}", self.message)
+        write!(f, "{}", self.lines().join("\n"))
     }
 }
 
@@ -57,9 +91,24 @@ impl Key {
     }
 
     /// The path one step up; `None` at the top.
-    fn parent(&self) -> Option<Key> {
+    pub(crate) fn parent(&self) -> Option<Key> {
         let (_, above) = self.0.split_last()?;
         Some(Key(above.to_vec()))
+    }
+
+    /// The steps from the top.
+    pub(crate) fn parts(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The name of the key in its table.
+    pub(crate) fn last(&self) -> Option<&str> {
+        self.0.last().map(String::as_str)
+    }
+
+    /// Is this `other`, or something in it?
+    pub(crate) fn is_in(&self, other: &Key) -> bool {
+        self.0.starts_with(&other.0)
     }
 }
 
@@ -110,13 +159,15 @@ impl Origin {
             overridden: place == Some(None),
             key: key.to_string(),
             message: message.into(),
+            others: Vec::new(),
+            at: key.clone(),
         }
     }
 
     /// A mistake on a line of the file that belongs to no key.
     pub(crate) fn error_on_line(&self, line: Option<usize>, message: impl Into<String>) -> Error {
         let message = message.into();
-        Error { file: self.file.clone(), line, overridden: false, key: String::new(), message }
+        Error { file: self.file.clone(), line, overridden: false, message, ..self.error(&Key::default(), "") }
     }
 }
 

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use crate::scenario::error::{Error, Key, Origin};
 use crate::scenario::keys::{Loss, Scenario, TimelineFile};
-use crate::scenario::{schema, text};
+use crate::scenario::text::Parsed;
+use crate::scenario::{mistakes, names, text};
 
 /// The keys at the top of a file that say what a sweep varies. A scenario, which is one run, has none of them.
 pub const SWEEP_KEYS: [&str; 2] = ["vary", "seeds"];
@@ -32,11 +34,7 @@ impl Scenario {
     ) -> Result<Scenario, Error> {
         let path = path.as_ref();
         let text = text::read_scenario(path)?;
-        let mut scenario = Scenario::read(&text, &path.display().to_string(), others, overrides)?;
-        if let Some(directory) = path.parent() {
-            scenario.anchor(directory);
-        }
-        Ok(scenario)
+        Scenario::read(&text, &path.display().to_string(), others, overrides, path.parent())
     }
 
     /// As [`Scenario::load`], from text; `file_name` is used in messages only.
@@ -44,7 +42,7 @@ impl Scenario {
     /// # Errors
     /// As for [`Scenario::load`].
     pub fn from_toml(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Scenario, Error> {
-        Scenario::read(text, file_name, &[], overrides)
+        Scenario::read(text, file_name, &[], overrides, None)
     }
 
     fn read(
@@ -52,16 +50,20 @@ impl Scenario {
         file_name: &str,
         others: &[&str],
         overrides: &[(String, String)],
+        directory: Option<&Path>,
     ) -> Result<Scenario, Error> {
         let mut origin = Origin { file: Some(file_name.to_owned()), ..Origin::default() };
-        let mut tree = text::parse(text, &mut origin)?;
+        let Parsed { mut tree, mut mistakes, is_whole } = text::parse(text, &mut origin)?;
+        if !is_whole && let Some(error) = Error::all(mistakes.clone()) {
+            return Err(error);
+        }
         if let Value::Object(map) = &mut tree {
             map.retain(|key, _| !others.contains(&key.as_str()));
         }
         for (key, value) in overrides {
-            text::set(&mut tree, &mut origin, key, value)?;
+            mistakes.extend(text::set(&mut tree, &mut origin, key, value).err());
         }
-        Scenario::from_tree(tree, origin)
+        from_tree(tree, origin, mistakes, directory)
     }
 
     /// Reads a scenario from JSON: the same keys, with `link` an object and `flow` a list. Null means absent.
@@ -72,29 +74,14 @@ impl Scenario {
         let origin = Origin::default();
         let tree = serde_json::from_str(text)
             .map_err(|e| origin.error_on_line(None, format!("the scenario is not valid JSON: {e}")))?;
-        Scenario::from_tree(text::without_nulls(tree), origin)
-    }
-
-    fn from_tree(tree: Value, origin: Origin) -> Result<Scenario, Error> {
-        for key in SWEEP_KEYS {
-            if tree.get(key).is_some() {
-                let message = "this file describes many runs; use bentpipe sweep, or leave this out for one";
-                return Err(origin.error(&Key::of([key]), message));
-            }
-        }
-        schema::check(&tree).map_err(|(key, message)| origin.error(&key, message))?;
-        let read: Result<Scenario, _> = serde_path_to_error::deserialize(tree);
-        match read {
-            Ok(scenario) => Ok(Scenario { origin, ..scenario }),
-            Err(e) => {
-                let key = e.path().iter().fold(Key::default(), |key, part| key.with(part));
-                Err(origin.error(&key, e.inner().to_string()))
-            }
-        }
+        from_tree(text::without_nulls(tree), origin, Vec::new(), None)
     }
 
     /// Makes the names of files relative to the working directory instead of to `directory`.
     fn anchor(&mut self, directory: &Path) {
+        for file in self.flow.iter_mut().filter_map(|flow| flow.traffic.as_mut()?.file_mut()) {
+            *file = directory.join(&*file).display().to_string();
+        }
         for link in self.link.values_mut() {
             let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.opportunities);
             for file in link.opportunities.iter_mut().chain(reverse) {
@@ -112,4 +99,41 @@ impl Scenario {
             }
         }
     }
+}
+
+/// The scenario of a tree whose text has these mistakes. `directory`: where the files are that it names; `None` for here.
+fn from_tree(
+    mut tree: Value,
+    mut origin: Origin,
+    mut mistakes: Vec<Error>,
+    directory: Option<&Path>,
+) -> Result<Scenario, Error> {
+    for name in SWEEP_KEYS {
+        if tree.as_object_mut().and_then(|map| map.remove(name)).is_some() {
+            let message = "this file describes many runs; use bentpipe sweep, or leave this out for one";
+            mistakes.push(origin.error(&Key::of([name]), message));
+        }
+    }
+    names::canonical(&mut tree);
+    if let Some(error) = mistakes::of_tree(&tree, &mut origin, mistakes, directory) {
+        return Err(error);
+    }
+    build(tree, &origin, directory)
+}
+
+/// The scenario of a tree that the schema allows.
+pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> Result<Scenario, Error> {
+    let read: Result<Scenario, _> = serde_path_to_error::deserialize(tree);
+    let mut scenario = read.map_err(|e| {
+        let key = e.path().iter().fold(Key::default(), |key, part| match part {
+            Segment::Seq { index } => key.with(index),
+            part => key.with(part),
+        });
+        origin.error(&key, e.inner().to_string())
+    })?;
+    scenario.origin = origin.clone();
+    if let Some(directory) = directory {
+        scenario.anchor(directory);
+    }
+    Ok(scenario)
 }

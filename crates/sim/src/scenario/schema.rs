@@ -6,27 +6,76 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, nearest, quoted, suggestion};
-use crate::scenario::units;
+use crate::scenario::error::{Key, quoted, suggestion};
+use crate::scenario::{synonyms, units};
 
 /// Schema member with a hint for a key that is missing.
 pub(crate) const HINT_KEYWORD: &str = "x-hint";
 
-/// A mistake and the key where it stands.
-pub(crate) type Mistake = (Key, String);
+/// A mistake in a tree.
+#[derive(Debug)]
+pub(crate) struct Mistake {
+    /// The key where it stands.
+    pub(crate) key: Key,
+    pub(crate) message: String,
+    /// Of an unknown key: those that may be meant. That they are missing follows from it.
+    pub(crate) meant: Vec<Key>,
+}
 
 /// The JSON Schema of a scenario.
 pub(crate) static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| schemars::schema_for!(crate::scenario::keys::Scenario).to_value());
 
-/// The same as text (draft 2020-12).
+/// The same as text (draft 2020-12), with its name and version, for editors and other programs.
 pub fn schema() -> String {
-    format!("{:#}", *SCHEMA)
+    let mut published = SCHEMA.clone();
+    published["$id"] = format!("urn:bentpipe:scenario:{}", env!("CARGO_PKG_VERSION")).into();
+    published["title"] = "Bentpipe scenario".into();
+    published["$comment"] = concat!("Bentpipe ", env!("CARGO_PKG_VERSION")).into();
+    format!("{published:#}")
 }
 
-/// Checks a whole scenario.
-pub(crate) fn check(value: &Value) -> Result<(), Mistake> {
-    walk(&SCHEMA, value, &Key::default())
+/// Checks a whole scenario; all its mistakes, in the order of the schema and of the tree.
+pub(crate) fn check(value: &Value) -> Vec<Mistake> {
+    let mut found = Vec::new();
+    walk(&SCHEMA, value, &Key::default(), &mut found);
+    found
+}
+
+/// What the schema says of the values at a key: several, where `kind` chooses.
+pub(crate) fn schemas_at(key: &Key) -> Vec<&'static Value> {
+    key.parts().iter().fold(vec![&*SCHEMA], |above, part| {
+        above.into_iter().flat_map(alternatives).filter_map(|schema| member(schema, part)).collect()
+    })
+}
+
+/// Must the key be there?
+pub(crate) fn is_required(key: &Key) -> bool {
+    let (Some(above), Some(name)) = (key.parent(), key.last()) else { return true };
+    let required = |schema: &Value| {
+        schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    schemas_at(&above).into_iter().flat_map(alternatives).any(required)
+}
+
+/// A value that the schema allows at a key.
+pub(crate) fn example_at(key: &Key) -> Option<Value> {
+    let all: Vec<&Value> =
+        schemas_at(key).into_iter().flat_map(|s| [vec![s], alternatives(s)].concat()).collect();
+    let of = |schema: &&Value| match schema {
+        schema if !schema["examples"][0].is_null() => Some(schema["examples"][0].clone()),
+        schema if !schema["minimum"].is_null() => Some(schema["minimum"].clone()),
+        schema if schema["type"] == "array" => Some(Value::Array(Vec::new())),
+        _ => None,
+    };
+    all.iter().find_map(of)
+}
+
+/// The schema of what stands under `part` in a table or a list.
+pub(super) fn member<'a>(schema: &'a Value, part: &str) -> Option<&'a Value> {
+    let places = [&schema["properties"][part], &schema["additionalProperties"], &schema["items"]];
+    let pair = part.parse().ok().map_or(&Value::Null, |i: usize| &schema["prefixItems"][i]);
+    places.into_iter().chain([pair]).find(|schema| schema.is_object())
 }
 
 /// The type of a value, in words.
@@ -48,7 +97,7 @@ fn follow(schema: &Value) -> &Value {
 }
 
 /// The alternatives of a schema; itself if it has none. Null is no alternative: a key is absent instead.
-fn alternatives(schema: &Value) -> Vec<&Value> {
+pub(super) fn alternatives(schema: &Value) -> Vec<&Value> {
     let schema = follow(schema);
     match schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
         Some(list) => list.iter().filter(|s| s["type"] != "null").flat_map(alternatives).collect(),
@@ -77,32 +126,38 @@ fn has_type(schema: &Value, value: &Value) -> bool {
     })
 }
 
-fn walk(schema: &Value, value: &Value, at: &Key) -> Result<(), Mistake> {
+fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
+    let mut wrong = |message: String| found.push(Mistake { key: at.clone(), message, meant: Vec::new() });
     let all = alternatives(schema);
     let fitting: Vec<&Value> = all.iter().copied().filter(|s| has_type(s, value)).collect();
     let Some(first) = fitting.first() else {
         let hint = schema[HINT_KEYWORD].as_str().map(|hint| format!("; {hint}")).unwrap_or_default();
-        return Err((at.clone(), wrong_type(&all, value) + &hint));
+        return wrong(wrong_type(&all, value) + &hint);
     };
     match value {
         Value::Object(map) => {
             let tagged = fitting.iter().any(|s| s["properties"]["kind"]["const"].is_string());
-            let schema = if tagged { pick(&fitting, map, at)? } else { first };
-            walk_object(schema, map, at)
+            match if tagged { pick(&fitting, map, at) } else { Ok(*first) } {
+                Ok(schema) => walk_object(schema, map, at, found),
+                Err(mistake) => found.push(mistake),
+            }
         }
-        Value::Array(items) if first["prefixItems"].is_array() => walk_pair(&first["prefixItems"], items, at),
+        Value::Array(items) if first["prefixItems"].is_array() => {
+            walk_pair(&first["prefixItems"], items, at, found);
+        }
         Value::Array(items) => {
-            let mut each = items.iter().enumerate();
-            each.try_for_each(|(i, item)| walk(&first["items"], item, &at.with(i)))
+            for (i, item) in items.iter().enumerate() {
+                walk(&first["items"], item, &at.with(i), found);
+            }
         }
-        Value::String(text) => walk_string(&fitting, text).map_err(|message| (at.clone(), message)),
-        Value::Number(number) => walk_number(first, number).map_err(|message| (at.clone(), message)),
-        Value::Bool(_) | Value::Null => Ok(()),
+        Value::String(text) => walk_string(&fitting, text).unwrap_or_else(wrong),
+        Value::Number(number) => walk_number(first, number).unwrap_or_else(wrong),
+        Value::Bool(_) | Value::Null => {}
     }
 }
 
 /// A list of so many items, each of its own kind.
-fn walk_pair(schemas: &Value, items: &[Value], at: &Key) -> Result<(), Mistake> {
+fn walk_pair(schemas: &Value, items: &[Value], at: &Key, found: &mut Vec<Mistake>) {
     let schemas = schemas.as_array().map_or(&[][..], Vec::as_slice);
     if items.len() != schemas.len() {
         let example = |schema: &Value| match &alternatives(schema)[0]["examples"][0] {
@@ -115,10 +170,12 @@ fn walk_pair(schemas: &Value, items: &[Value], at: &Key) -> Result<(), Mistake> 
             items.len(),
             example.join(", ")
         );
-        return Err((at.clone(), message));
+        found.push(Mistake { key: at.clone(), message, meant: Vec::new() });
+        return;
     }
-    let mut each = schemas.iter().zip(items).enumerate();
-    each.try_for_each(|(i, (schema, item))| walk(schema, item, &at.with(i)))
+    for (i, (schema, item)) in schemas.iter().zip(items).enumerate() {
+        walk(schema, item, &at.with(i), found);
+    }
 }
 
 fn wrong_type(allowed: &[&Value], value: &Value) -> String {
@@ -158,49 +215,65 @@ fn wrong_type(allowed: &[&Value], value: &Value) -> String {
 /// Among tables that `kind` distinguishes, the one that `map` names.
 fn pick<'a>(schemas: &[&'a Value], map: &Map<String, Value>, at: &Key) -> Result<&'a Value, Mistake> {
     let kinds: Vec<&str> = schemas.iter().filter_map(|s| s["properties"]["kind"]["const"].as_str()).collect();
-    match map.get("kind") {
-        None => Err((at.with("kind"), format!("is missing; it must be one of {}", kinds.join(", ")))),
+    let message = match map.get("kind") {
+        None => format!("is missing; it must be one of {}", kinds.join(", ")),
         Some(Value::String(kind)) => {
             let found = schemas.iter().find(|s| s["properties"]["kind"]["const"].as_str() == Some(kind));
-            let wrong =
-                || (at.with("kind"), format!("{} is not known; {}", quoted(kind), suggestion(kind, kinds)));
-            found.copied().ok_or_else(wrong)
+            match found {
+                Some(schema) => return Ok(schema),
+                None => format!("{} is not known; {}", quoted(kind), suggestion(kind, kinds)),
+            }
         }
-        Some(other) => Err((
-            at.with("kind"),
-            format!("{} is not allowed here; it must be one of {}", kind_of(other), kinds.join(", ")),
-        )),
-    }
+        Some(other) => {
+            format!("{} is not allowed here; it must be one of {}", kind_of(other), kinds.join(", "))
+        }
+    };
+    Err(Mistake { key: at.with("kind"), message, meant: Vec::new() })
 }
 
-fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key) -> Result<(), Mistake> {
+fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key, found: &mut Vec<Mistake>) {
     let none = Map::new();
     let known = schema["properties"].as_object().unwrap_or(&none);
     let others = &schema["additionalProperties"];
+    let mut meant: Vec<Key> = Vec::new();
+    let nameless = nameless(others, map);
+    if let Some(name) = nameless.first() {
+        let last = at.last().unwrap_or_default();
+        let message = format!("each {last} has a name; write [{last}.NAME] above {}", nameless.join(", "));
+        found.push(Mistake { key: at.with(name), message, meant: Vec::new() });
+    }
     for (name, member) in map {
+        let key = at.with(name);
         match known.get(name) {
-            Some(schema) => walk(schema, member, &at.with(name))?,
-            None if others.is_object() => walk(others, member, &at.with(name))?,
-            None => return Err((at.with(name), unknown_key(name, known))),
+            _ if nameless.contains(&name.as_str()) => {}
+            Some(schema) => walk(schema, member, &key, found),
+            None if others.is_object() => walk(others, member, &key, found),
+            None => {
+                let (message, names) = synonyms::unknown_key(name, at, known);
+                let names: Vec<Key> = names.iter().map(|name| at.with(name)).collect();
+                meant.extend(names.iter().cloned());
+                found.push(Mistake { key, message, meant: names });
+            }
         }
     }
     for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if !map.contains_key(name) {
-            return Err((at.with(name), missing_key(name, &known[name])));
+        let key = at.with(name);
+        if !map.contains_key(name) && !meant.contains(&key) {
+            found.push(Mistake { key, message: missing_key(name, &known[name]), meant: Vec::new() });
         }
     }
-    Ok(())
 }
 
-fn unknown_key(name: &str, known: &Map<String, Value>) -> String {
-    let near = nearest(name, known.keys().map(String::as_str));
-    match near.is_empty() {
-        false => format!("unknown key; did you mean {}?", near.join(" or ")),
-        true => {
-            let all: Vec<&str> = known.keys().map(String::as_str).collect();
-            format!("unknown key; the keys here are {}", all.join(", "))
-        }
-    }
+/// The members of a table of named tables that are keys of one of those: its name is forgotten.
+fn nameless<'a>(each: &Value, map: &'a Map<String, Value>) -> Vec<&'a str> {
+    let known = &follow(each)["properties"];
+    let is_key = |(name, value): &(&String, &Value)| {
+        let schema = &known[name.as_str()];
+        schema.is_object()
+            && alternatives(schema).into_iter().any(|s| has_type(s, value))
+            && !value.is_object()
+    };
+    map.iter().filter(is_key).map(|(name, _)| name.as_str()).collect()
 }
 
 fn missing_key(name: &str, schema: &Value) -> String {
@@ -225,7 +298,7 @@ fn kind_words(schemas: &[&Value]) -> &'static str {
 }
 
 /// The names that a string may be one of; none if it is free text.
-fn names<'a>(schemas: &[&'a Value]) -> Vec<&'a str> {
+pub(super) fn names<'a>(schemas: &[&'a Value]) -> Vec<&'a str> {
     let listed = |s: &'a Value| s["enum"].as_array().into_iter().flatten().chain([&s["const"]]);
     schemas.iter().copied().flat_map(listed).filter_map(Value::as_str).collect()
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
 use crate::scenario::error::{Error, Key, Origin, quoted};
+use crate::scenario::syntax;
 
 /// Largest scenario file that is read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
@@ -71,8 +72,18 @@ impl Lines {
     }
 }
 
+/// A tree of values, and the mistakes of its text.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// A value that cannot be one of a scenario is null; the mistakes say why.
+    pub(crate) tree: Value,
+    pub(crate) mistakes: Vec<Error>,
+    /// May the tree be looked at for more mistakes?
+    pub(crate) is_whole: bool,
+}
+
 /// Parses TOML, and notes in `origin` where each key stands. Text that begins with a brace is JSON, where null means absent.
-pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Value, Error> {
+pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     let lines = Lines::new(text);
     if text.len() as u64 > MAX_FILE {
         return Err(origin.error_on_line(None, format!("the scenario is larger than {} MiB", MAX_FILE >> 20)));
@@ -82,67 +93,109 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Value, Error> {
         return Err(origin.error_on_line(Some(lines.of(at)), message));
     }
     if text.trim_start().starts_with('{') {
-        let tree = serde_json::from_str(text);
-        return tree.map(without_nulls).map_err(|e| {
+        let tree = serde_json::from_str(text).map(without_nulls);
+        let tree = tree.map_err(|e| {
             origin.error_on_line(Some(e.line()), format!("the scenario is not valid JSON: {e}"))
-        });
+        })?;
+        return Ok(Parsed { tree, mistakes: Vec::new(), is_whole: true });
     }
-    let table = DeTable::parse(text).map_err(|e| {
-        let message = e.message().lines().collect::<Vec<_>>().join(", ");
-        origin.error_on_line(e.span().map(|span| lines.of(span.start)), format!("not valid TOML: {message}"))
-    })?;
-    from_table(table.get_ref(), &Key::default(), &lines, origin)
+    let reading = syntax::read(text);
+    let mut reader = Reader { lines, origin: &mut *origin, mistakes: Vec::new() };
+    let tree = reader.table(reading.table.get_ref(), &Key::default());
+    let Reader { lines, mut mistakes, .. } = reader;
+    // A line that is no TOML is not looked at for more.
+    let wrong: Vec<usize> = reading.mistakes.iter().map(|(at, _)| lines.of(*at)).collect();
+    mistakes.retain(|mistake| mistake.line.is_none_or(|line| !wrong.contains(&line)));
+    for (line, (_, message)) in wrong.iter().zip(reading.mistakes) {
+        let at = key_on(*line, text, &tree, origin);
+        mistakes.push(Error { at, ..origin.error_on_line(Some(*line), message) });
+    }
+    Ok(Parsed { tree, mistakes, is_whole: reading.is_whole })
 }
 
-fn from_table(table: &DeTable<'_>, at: &Key, lines: &Lines, origin: &mut Origin) -> Result<Value, Error> {
-    let mut map = Map::new();
-    for (name, value) in table {
-        let key = at.with(name.get_ref());
-        origin.lines.insert(key.clone(), Some(lines.of(name.span().start)));
-        map.insert(name.get_ref().to_string(), from_value(value.get_ref(), &key, lines, origin)?);
+/// The key of a line that is no TOML, as far as it can be told.
+fn key_on(line: usize, text: &str, tree: &Value, origin: &Origin) -> Key {
+    let at =
+        |number: usize| origin.lines.iter().filter(move |(_, at)| **at == Some(number)).map(|(key, _)| key);
+    let words = text.lines().nth(line - 1).unwrap_or_default().trim();
+    // The head of a table names all tables around it, and a key all that stands in its value.
+    let length = |key: &&Key| key.parts().len();
+    let read = if words.starts_with('[') { at(line).max_by_key(length) } else { at(line).min_by_key(length) };
+    if let Some(read) = read {
+        return read.clone();
     }
-    Ok(Value::Object(map))
+    let word: String = words.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    if word.is_empty() {
+        return Key::default();
+    }
+    // It stands in the table of the key before.
+    let before = (1..line).rev().find_map(|number| at(number).max_by_key(|key| key.parts().len()));
+    let before = before.cloned().unwrap_or_default();
+    let value = before.parts().iter().try_fold(tree, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        other => other.get(part),
+    });
+    match value.is_some_and(Value::is_object) {
+        true => before.with(word),
+        false => before.parent().unwrap_or_default().with(word),
+    }
 }
 
-fn from_value(value: &DeValue<'_>, key: &Key, lines: &Lines, origin: &mut Origin) -> Result<Value, Error> {
-    match value {
-        DeValue::String(s) => Ok(Value::String(s.to_string())),
-        DeValue::Boolean(b) => Ok(Value::Bool(*b)),
-        DeValue::Integer(i) => {
-            let (digits, radix) = (i.as_str(), i.radix());
-            let number = u64::from_str_radix(digits, radix).map(Number::from);
-            let number = number.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from));
-            number.map(Value::Number).map_err(|_| {
-                origin.error(
-                    key,
-                    format!("{} is too large; whole numbers go up to {}", quoted(digits), u64::MAX),
-                )
-            })
+/// Turns TOML into a tree, and collects its mistakes.
+struct Reader<'a> {
+    lines: Lines,
+    origin: &'a mut Origin,
+    mistakes: Vec<Error>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, table: &DeTable<'_>, at: &Key) -> Value {
+        let mut map = Map::new();
+        for (name, value) in table {
+            let key = at.with(name.get_ref());
+            self.origin.lines.insert(key.clone(), Some(self.lines.of(name.span().start)));
+            map.insert(name.get_ref().to_string(), self.value(value.get_ref(), &key));
         }
-        DeValue::Float(f) => {
-            let number = f.as_str().parse().ok().and_then(Number::from_f64);
-            number.map(Value::Number).ok_or_else(|| {
-                let text = quoted(f.as_str());
-                origin.error(
-                    key,
-                    format!("{text} is not a finite number; write a number, or leave the key out"),
-                )
-            })
-        }
-        DeValue::Datetime(_) => {
-            Err(origin
-                .error(key, "a date or a time of day has no meaning here; write e.g. \"30 s\" in quotes"))
-        }
-        DeValue::Array(items) => {
-            let mut list = Vec::with_capacity(items.len());
-            for (i, item) in items.iter().enumerate() {
-                let key = key.with(i);
-                origin.lines.insert(key.clone(), Some(lines.of(item.span().start)));
-                list.push(from_value(item.get_ref(), &key, lines, origin)?);
+        Value::Object(map)
+    }
+
+    fn value(&mut self, value: &DeValue<'_>, key: &Key) -> Value {
+        let message = match value {
+            DeValue::String(s) => return Value::String(s.to_string()),
+            DeValue::Boolean(b) => return Value::Bool(*b),
+            DeValue::Integer(i) => {
+                let (digits, radix) = (i.as_str(), i.radix());
+                let number = u64::from_str_radix(digits, radix).map(Number::from);
+                match number.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from)) {
+                    Ok(number) => return Value::Number(number),
+                    Err(_) => {
+                        format!("{} is too large; whole numbers go up to {}", quoted(digits), u64::MAX)
+                    }
+                }
             }
-            Ok(Value::Array(list))
-        }
-        DeValue::Table(table) => from_table(table, key, lines, origin),
+            DeValue::Float(f) => match f.as_str().parse().ok().and_then(Number::from_f64) {
+                Some(number) => return Value::Number(number),
+                None => {
+                    let text = quoted(f.as_str());
+                    format!("{text} is not a finite number; write a number, or leave the key out")
+                }
+            },
+            DeValue::Datetime(_) => {
+                "a date or a time of day has no meaning here; write e.g. \"30 s\" in quotes".to_owned()
+            }
+            DeValue::Array(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (i, item) in items.iter().enumerate() {
+                    let key = key.with(i);
+                    self.origin.lines.insert(key.clone(), Some(self.lines.of(item.span().start)));
+                    list.push(self.value(item.get_ref(), &key));
+                }
+                return Value::Array(list);
+            }
+            DeValue::Table(table) => return self.table(table, key),
+        };
+        self.mistakes.push(self.origin.error(key, message));
+        Value::Null
     }
 }
 
@@ -162,12 +215,14 @@ pub(crate) fn without_nulls(value: Value) -> Value {
 /// members of a table. Missing tables on the way are made. Text that is not TOML is a string.
 pub(crate) fn set(tree: &mut Value, origin: &mut Origin, key: &str, text: &str) -> Result<(), Error> {
     let wrong = |message: String| Error {
-        file: origin.file.clone(),
-        line: None,
         overridden: true,
         key: key.to_owned(),
-        message,
+        ..origin.error_on_line(None, message)
     };
+    if let Some((name, number)) = subscript(key) {
+        let right = key.replacen(&format!("[{number}]"), &format!(".{number}"), 1);
+        return Err(wrong(format!("items of {name} are counted behind a point; write {right}")));
+    }
     let parts: Vec<&str> = key.split('.').map(|part| part.trim().trim_matches('"')).collect();
     if parts.iter().any(|part| part.is_empty()) || parts.len() > MAX_DEPTH {
         return Err(wrong("this is not a key; write e.g. link.sat.rate or flow.0.cc".to_owned()));
@@ -193,11 +248,20 @@ fn override_value(text: &str, parts: &[&str], file: Option<&str>) -> Result<Valu
     let key = parts.iter().fold(Key::default(), |key, part| key.with(part));
     // Lines inside an override have no meaning.
     let mut inner = Origin { file: file.map(str::to_owned), ..Origin::default() };
-    from_value(value.get_ref(), &key, &Lines::new(""), &mut inner).map_err(|e| Error {
-        line: None,
-        overridden: true,
-        ..e
-    })
+    let mut reader = Reader { lines: Lines::new(""), origin: &mut inner, mistakes: Vec::new() };
+    let tree = reader.value(value.get_ref(), &key);
+    match reader.mistakes.into_iter().next() {
+        None => Ok(tree),
+        Some(mistake) => Err(Error { line: None, overridden: true, ..mistake }),
+    }
+}
+
+/// Name and number of a key such as "flow[0].cc".
+fn subscript(key: &str) -> Option<(&str, &str)> {
+    let (name, rest) = key.split_once('[')?;
+    let (number, _) = rest.split_once(']')?;
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (is_number && !name.is_empty()).then_some((name, number))
 }
 
 fn place(
@@ -257,7 +321,7 @@ mod tests {
 
     fn tree(text: &str) -> (Value, Origin) {
         let mut origin = Origin::default();
-        let value = parse(text, &mut origin).unwrap();
+        let value = parse(text, &mut origin).unwrap().tree;
         (value, origin)
     }
 

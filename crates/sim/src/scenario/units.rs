@@ -105,6 +105,12 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(Number<'a>, &'a str), Stri
         }
     }
     let (number, unit) = text.split_at(end);
+    if let Some(right) = without_commas(text) {
+        return Err(format!(
+            "{} has a comma; a point is in front of the fraction: write {right}",
+            quoted(text)
+        ));
+    }
     let plain = number.replace('_', "");
     let not_a_number = || format!("{} is not a number with a unit; write e.g. {example:?}", quoted(text));
     let value: f64 = plain.parse().map_err(|_| not_a_number())?;
@@ -116,6 +122,33 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(Number<'a>, &'a str), Stri
     }
     let whole = if end == integer { plain.trim_start_matches(['+', '-']).parse().ok() } else { None };
     Ok((Number { text: number, value, whole }, unit.trim()))
+}
+
+/// What a number with a comma may mean: `"1.5 Mbit/s"` for "1,5 Mbit/s". `None` if it has none.
+fn without_commas(text: &str) -> Option<String> {
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.' | '_' | '+')))
+        .unwrap_or(text.len());
+    let (number, unit) = (text[..end].trim_end_matches([',', '.']), text[end..].trim());
+    let comma = number.rfind(',')?;
+    // Text that begins with a comma is no number at all.
+    if comma == 0 || !number[..comma].bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let spelt = |number: String| format!("\"{number} {unit}\"").replace(" \"", "\"");
+    let digits = |part: &str| part.replace([',', '.', '_'], "");
+    let (before, behind) = match number.rfind('.') {
+        Some(point) if point > comma => (&number[..point], &number[point + 1..]),
+        _ => (&number[..comma], &number[comma + 1..]),
+    };
+    let fraction = spelt(format!("{}.{}", digits(before), digits(behind)));
+    // "1,500" is a thousand and a half to some and 1.5 to others.
+    let thousands = behind.len() == 3 && !number.contains('.');
+    match (thousands, number.matches(',').count()) {
+        (true, 1) => Some(format!("{fraction} or {}", spelt(digits(number)))),
+        (_, 2..) if !number.contains('.') => Some(spelt(digits(number))),
+        _ => Some(fraction),
+    }
 }
 
 /// The factor of `unit`, or the message about it.
@@ -194,14 +227,26 @@ trait Quantity: FromStr<Err = String> + fmt::Display {
     const ABOUT: &'static str;
     /// A valid value.
     const EXAMPLE: &'static str;
+    /// Its units, by their factors.
+    const UNITS: Table;
+    /// Its other units.
+    const WORDS: &'static [&'static str];
+}
+
+/// The texts that are a number and one of these units, as a regular expression for editors.
+fn pattern(units: Table, words: &[&str]) -> String {
+    let units: Vec<&str> = units.iter().map(|(name, _)| *name).chain(words.iter().copied()).collect();
+    format!(r"^\s*\+?[0-9_]*\.?[0-9_]*([eE][+-]?[0-9]+)?\s*({})\s*$", units.join("|"))
 }
 
 macro_rules! quantity {
-    ($type:ident, $name:literal, $example:literal, $about:literal) => {
+    ($type:ident, $name:literal, $example:literal, $units:ident $(, or $word:literal)*; $about:literal) => {
         impl Quantity for $type {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
             const EXAMPLE: &'static str = $example;
+            const UNITS: Table = $units;
+            const WORDS: &'static [&'static str] = &[$($word),*];
         }
 
         impl Serialize for $type {
@@ -231,6 +276,7 @@ macro_rules! quantity {
                     "examples": [Self::EXAMPLE],
                 });
                 schema.insert(UNIT_KEYWORD.to_owned(), Self::NAME.into());
+                schema.insert("pattern".to_owned(), pattern(Self::UNITS, Self::WORDS).into());
                 schema
             }
         }
@@ -258,7 +304,7 @@ pub(crate) fn check(name: &str, text: &str) -> Result<(), String> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Duration(pub Span);
 
-quantity!(Duration, "duration", "250 ms", "A length of time, in ns, us, ms, s, min, h or d.");
+quantity!(Duration, "duration", "250 ms", TIMES; "A length of time, in ns, us, ms, s, min, h or d.");
 
 impl FromStr for Duration {
     type Err = String;
@@ -284,7 +330,7 @@ impl fmt::Display for Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BitRate(pub u64);
 
-quantity!(BitRate, "rate", "10 Mbit/s", "A rate, in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s.");
+quantity!(BitRate, "rate", "10 Mbit/s", RATES; "A rate, in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s.");
 
 impl FromStr for BitRate {
     type Err = String;
@@ -307,7 +353,7 @@ impl fmt::Display for BitRate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
-quantity!(Size, "size", "1448 bytes", "A size, in bytes, kB, MB, GB, KiB, MiB or GiB.");
+quantity!(Size, "size", "1448 bytes", SIZES; "A size, in bytes, kB, MB, GB, KiB, MiB or GiB.");
 
 impl FromStr for Size {
     type Err = String;
@@ -336,7 +382,7 @@ pub enum QueueSize {
     Bdp(f64),
 }
 
-quantity!(QueueSize, "queue-size", "432 packets", "Room in a queue, in packets, bytes, kB, MB, or bdp.");
+quantity!(QueueSize, "queue-size", "432 packets", SIZES, or "packets", or "packet", or "bdp", or "BDP"; "Room in a queue, in packets, bytes, kB, MB, or bdp.");
 
 impl FromStr for QueueSize {
     type Err = String;
@@ -379,7 +425,7 @@ pub enum WindowSize {
     Bytes(u64),
 }
 
-quantity!(WindowSize, "window-size", "432 segments", "A window, in segments, bytes, kB or MB.");
+quantity!(WindowSize, "window-size", "432 segments", SIZES, or "segments", or "segment"; "A window, in segments, bytes, kB or MB.");
 
 impl FromStr for WindowSize {
     type Err = String;
@@ -418,13 +464,13 @@ pub enum Interval {
     Every(Span),
 }
 
-quantity!(Interval, "interval", "100 ms", "The time between two rows of a trace, or \"change\".");
+quantity!(Interval, "interval", "100 ms", TIMES, or "change"; "The time between two rows of a trace, or \"change\".");
 
 impl FromStr for Interval {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim() {
-            "change" => Ok(Interval::Change),
+            text if text.eq_ignore_ascii_case("change") => Ok(Interval::Change),
             text => {
                 Ok(Interval::Every(text.parse::<Duration>().map_err(|e| format!("{e} (or \"change\")"))?.0))
             }

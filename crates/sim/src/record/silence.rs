@@ -1,0 +1,116 @@
+//! Why a flow delivers nothing: what a user ought to check before trusting a row of zeros.
+
+use bentpipe_cc::{Span, Time};
+
+use crate::record::report::{FlowReport, LinkReport};
+use crate::resolve::plan::{DirectionId, FlowPlan, Half, Plan, Source};
+use crate::scenario::units::Duration;
+
+/// A warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's connection, of several the first.
+/// `connects`: is the handshake of the connection of this number still going on?
+pub(crate) fn warnings(
+    plan: &Plan,
+    (flows, of): (&[FlowReport], &[usize]),
+    links: &[LinkReport],
+    connects: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let end = Time(plan.duration.0);
+    let mut reasons: Vec<(String, &str, usize)> = Vec::new();
+    for (i, (report, &number)) in flows.iter().zip(of).enumerate() {
+        let flow = &plan.flows[number];
+        let starts = Time((report.start_s * 1e9) as u64);
+        // What the relay has not got it cannot send.
+        let hungry = flow.half == Some(Half::Second) && i > 0 && flows[i - 1].delivered_bytes == 0;
+        // A source that opens no connection has a warning of its own.
+        let opens_none = flow.opened_by.is_some() && report.transfers == Some(0);
+        if report.delivered_bytes > 0 || starts >= end || hungry || opens_none {
+            continue;
+        }
+        let silence = Silence { plan, flow, report, links, life: end.since(starts), connects: connects(number) };
+        let why = silence.why(starts, end);
+        match reasons.iter_mut().find(|(known, ..)| *known == why) {
+            Some((.., others)) => *others += 1,
+            None => reasons.push((why, &report.name, 0)),
+        }
+    }
+    let line = |(why, name, others): (String, &str, usize)| match others {
+        0 => format!("flow {name}: {why}"),
+        _ => format!("flow {name}, and {others} more: {why}"),
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+/// A flow that delivers nothing.
+struct Silence<'a> {
+    plan: &'a Plan,
+    flow: &'a FlowPlan,
+    report: &'a FlowReport,
+    links: &'a [LinkReport],
+    life: Span,
+    connects: bool,
+}
+
+impl Silence<'_> {
+    fn why(&self, starts: Time, end: Time) -> String {
+        let what = if self.connects { "it never connects" } else { "it delivers nothing" };
+        if self.report.sent_packets == 0 && !self.connects {
+            return format!("{what}: it has nothing to send in the run");
+        }
+        let back: &[DirectionId] = match &*self.flow.source {
+            Source::Tcp { .. } => &self.flow.ack_path,
+            Source::Cbr { .. } => &[],
+        };
+        let crossed = self.flow.path.iter().chain(back);
+        if let Some(wall) = crossed.clone().find_map(|&direction| self.wall(direction, starts, end)) {
+            return format!("{what}: {wall}");
+        }
+        let there = self.delay(&self.flow.path);
+        let round_trip = Span(there.0.saturating_add(self.delay(&self.flow.ack_path).0));
+        let took = if self.connects { round_trip } else { there };
+        if took >= self.life {
+            let way = if self.connects { "a round trip" } else { "the way there" };
+            let (took, life) = (Duration(took), Duration(self.life));
+            return format!("{what}: {way} takes {took}, and the run ends {life} after its start");
+        }
+        let lossy: Vec<String> = crossed
+            .filter(|direction| {
+                self.links[direction.index()].dropped_error + self.links[direction.index()].dropped_queue > 0
+            })
+            .map(|direction| self.plan.name_of(*direction))
+            .collect();
+        match (self.connects, lossy.is_empty()) {
+            (true, false) => {
+                format!("{what}: its handshake is lost again and again (at link {})", lossy.join(", "))
+            }
+            (true, true) => format!("{what}: its handshake is still going on when the run ends"),
+            (false, false) => format!(
+                "{what}: what it sends is lost, or still under way when the run ends (link {})",
+                lossy.join(", ")
+            ),
+            (false, true) => format!("{what}: what it sends is still under way when the run ends"),
+        }
+    }
+
+    /// What lets nothing pass in a direction.
+    fn wall(&self, direction: DirectionId, starts: Time, end: Time) -> Option<String> {
+        let (plan, name) = (direction.of(&self.plan.links), self.plan.name_of(direction));
+        let did = &self.links[direction.index()];
+        match () {
+            () if plan.line.is_some() && plan.bits(starts, end) == 0 => {
+                Some(format!("link {name} is never up"))
+            }
+            () if did.delivered_packets > 0 => None,
+            () if did.dropped_error > 0 => Some(format!("link {name} loses every packet to errors")),
+            () if did.dropped_queue > 0 => {
+                Some(format!("the queue of link {name} drops every packet; it is too small"))
+            }
+            () => None,
+        }
+    }
+
+    /// Propagation along directions, and the access delay.
+    fn delay(&self, path: &[DirectionId]) -> Span {
+        let links = path.iter().map(|direction| direction.of(&self.plan.links).delay.0);
+        Span(links.fold(self.flow.extra_delay.0, u64::saturating_add))
+    }
+}

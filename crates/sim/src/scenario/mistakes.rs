@@ -1,0 +1,143 @@
+//! All mistakes of a scenario in one answer.
+//!
+//! A mistake hides others: a text that is against the schema is no scenario whose names could be looked up. So each mistake is mended in a
+//! copy, as well as it can be, and the copy is looked at again. What may follow from a mistake, or from how it was mended, is not told.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::resolve;
+use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin};
+use crate::scenario::mender::Mender;
+use crate::scenario::schema::{self, Mistake};
+use crate::scenario::{Scenario, read};
+
+/// Most times that a copy is looked at.
+const MOST_LOOKS: usize = 64;
+
+/// Everything that is wrong with a scenario.
+struct Mistakes<'a> {
+    origin: &'a Origin,
+    found: Vec<Error>,
+    /// Keys of which enough was said.
+    settled: Vec<Key>,
+}
+
+/// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its plan shows. `None` if it
+/// has none of the first two kinds. `directory`: where the files are that it names.
+pub(crate) fn of_tree(
+    tree: &Value,
+    origin: &mut Origin,
+    known: Vec<Error>,
+    directory: Option<&Path>,
+) -> Option<Error> {
+    let mut wrong = schema::check(tree);
+    if known.is_empty() && wrong.is_empty() {
+        return None;
+    }
+    let mut tree = tree.clone();
+    let single = single_flow(&mut tree, origin);
+    if single.is_some() {
+        wrong = schema::check(&tree);
+    }
+    let origin = &*origin;
+    let mut mistakes = Mistakes { origin, found: Vec::new(), settled: Vec::new() };
+    let mut mender = Mender::new(tree);
+    for error in known {
+        mender.mend(&error.at);
+        mistakes.tell(error);
+    }
+    mistakes.found.extend(single.map(|mistake| origin.error(&mistake.key, mistake.message)));
+    let mut settled = Vec::new();
+    for Mistake { key, message, meant } in wrong {
+        let error = origin.error(&key, message);
+        if !mistakes.follows(&error) {
+            mistakes.found.push(error);
+        }
+        mender.mend(&key);
+        settled.push(key);
+        settled.extend(meant);
+    }
+    mistakes.settled.extend(settled);
+    mistakes.of_plan(mender, directory);
+    Error::all(mistakes.found)
+}
+
+/// All mistakes of a scenario that cannot be resolved because of `first`.
+pub(crate) fn of_scenario(scenario: &Scenario, first: Error) -> Error {
+    let Ok(tree) = serde_json::to_value(scenario) else { return first };
+    let mut mistakes = Mistakes { origin: &scenario.origin, found: Vec::new(), settled: Vec::new() };
+    let mut mender = Mender::new(tree);
+    let goes_on = mender.mend(&first.at);
+    mistakes.tell(first.clone());
+    if goes_on {
+        mistakes.of_plan(mender, None);
+    }
+    Error::all(mistakes.found).unwrap_or(first)
+}
+
+/// `[flow]` for `[[flow]]`: it is told, and then taken for the only one.
+fn single_flow(tree: &mut Value, origin: &mut Origin) -> Option<Mistake> {
+    let table = tree.get_mut("flow").filter(|flow| flow.is_object())?;
+    let only = table.take();
+    *table = json!([only]);
+    let wrong = schema::check(&json!({ "flow": {} })).into_iter().find(|m| m.key == Key::of(["flow"]));
+    let lines = std::mem::take(&mut origin.lines);
+    let moved = lines.into_iter().map(|(key, line)| match key.parts() {
+        [flow, rest @ ..] if flow == "flow" && !rest.is_empty() => {
+            (rest.iter().fold(Key::of(["flow", "0"]), |key, part| key.with(part)), line)
+        }
+        _ => (key, line),
+    });
+    origin.lines = moved.collect();
+    wrong
+}
+
+impl Mistakes<'_> {
+    /// Looks at the mended copy until nothing more is wrong with it.
+    fn of_plan(&mut self, mut mender: Mender, directory: Option<&Path>) {
+        for _ in 0..MOST_LOOKS {
+            if self.found.len() >= MOST_SHOWN {
+                break;
+            }
+            let scenario = read::build(mender.tree().clone(), self.origin, directory);
+            let told = scenario.and_then(|scenario| resolve::make(&scenario).map(drop));
+            let Err(error) = told else { break };
+            let at = error.at.clone();
+            self.tell(error);
+            if !mender.mend(&at) {
+                break;
+            }
+        }
+    }
+
+    fn tell(&mut self, error: Error) {
+        let at = error.at.clone();
+        if !self.follows(&error) {
+            self.found.push(error);
+        }
+        if at != Key::default() {
+            self.settled.push(at);
+        }
+    }
+
+    /// Does this follow from what was told?
+    fn follows(&self, error: &Error) -> bool {
+        let at = &error.at;
+        let around = |key: &Key| at.parts().len() > 1 && key.is_in(at);
+        self.settled.iter().any(|key| at.is_in(key) || around(key) || speaks_of(error, key))
+    }
+}
+
+/// Does the message speak of a key beside its own, or beside a table around it?
+fn speaks_of(error: &Error, key: &Key) -> bool {
+    let parts = key.parts();
+    // Of an item, the list.
+    let end = parts.iter().rposition(|part| part.parse::<usize>().is_err()).unwrap_or(0);
+    let (Some(name), true) = (parts.get(end), error.at.parts().starts_with(&parts[..end.min(parts.len())]))
+    else {
+        return false;
+    };
+    error.message.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name)
+}

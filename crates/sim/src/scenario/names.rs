@@ -1,0 +1,51 @@
+//! Names ignore case: algorithms, kinds of queues, losses and traffic, profiles and other words that stand for a choice.
+
+use bentpipe_cc::registry;
+use serde_json::Value;
+
+use crate::scenario::schema::{self, SCHEMA};
+
+/// Schema member that says whose names a string may be.
+pub(crate) const NAMES_KEYWORD: &str = "x-names";
+/// Its value where these are the congestion controllers.
+pub(crate) const CONTROLLERS: &str = "controllers";
+
+/// Writes every name as it is registered. What is not known in any case is left as it is.
+pub(crate) fn canonical(tree: &mut Value) {
+    walk(&[&SCHEMA], tree);
+}
+
+fn walk(schemas: &[&Value], value: &mut Value) {
+    let all: Vec<&Value> = schemas.iter().flat_map(|schema| schema::alternatives(schema)).collect();
+    match value {
+        Value::String(text) => {
+            let mut names = schema::names(&all);
+            if all.iter().any(|schema| schema[NAMES_KEYWORD] == CONTROLLERS) {
+                names.extend(registry::all().iter().map(|entry| entry.id));
+            }
+            if let (false, Some(name)) = (names.contains(&text.as_str()), same(text, names)) {
+                name.clone_into(text);
+            }
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter_mut().enumerate() {
+                walk(&members(&all, &i.to_string()), item);
+            }
+        }
+        Value::Object(map) => {
+            for (name, member) in map {
+                walk(&members(&all, name), member);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// That of `names` which differs in case at most.
+fn same<'a>(text: &str, names: Vec<&'a str>) -> Option<&'a str> {
+    names.into_iter().find(|name| name.eq_ignore_ascii_case(text.trim()))
+}
+
+fn members<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
+    schemas.iter().filter_map(|schema| schema::member(schema, name)).collect()
+}

@@ -1,0 +1,81 @@
+//! What somebody may mean who writes a key that there is not.
+
+use serde_json::{Map, Value};
+
+use crate::scenario::error::{Key, nearest};
+
+/// Keys as other programs and papers call them, and what they are called here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("algorithm", "cc"),
+    ("bandwidth", "rate"),
+    ("bitrate", "rate"),
+    ("buffer", "queue"),
+    ("bw", "rate"),
+    ("capacity", "rate"),
+    ("congestion_control", "cc"),
+    ("controller", "cc"),
+    ("iw", "initial_window"),
+    ("latency", "delay"),
+    ("losses", "loss"),
+    ("one_way_delay", "delay"),
+    ("packet_size", "packet"),
+    ("per", "rate"),
+    ("probability", "rate"),
+    ("propagation", "delay"),
+    ("return", "reverse"),
+    ("route", "path"),
+    ("rwnd", "receive_window"),
+    ("segment_size", "mss"),
+    ("tcp", "cc"),
+    ("time", "duration"),
+    ("trace", "record"),
+    ("type", "kind"),
+];
+
+/// Keys for which there is more to say than a name: the table in which somebody looks for it ("" for any), what is meant there, and what is
+/// right.
+const ADVICE: &[(&str, &str, &str, &str)] = &[
+    ("rtt", "", "delay", "a link has a delay, one way, half of the round-trip time: delay = \"250 ms\""),
+    (
+        "leo",
+        "satellite",
+        "geo",
+        "only a geostationary satellite stands still (geo); for LEO use timeline, or the scenario leo",
+    ),
+    (
+        "meo",
+        "satellite",
+        "geo",
+        "only a geostationary satellite stands still (geo); for MEO use timeline, or the scenario meo",
+    ),
+];
+
+/// The message about a key in the table `at` that `known` does not have, and those of `known` that may be meant.
+pub(crate) fn unknown_key(name: &str, at: &Key, known: &Map<String, Value>) -> (String, Vec<String>) {
+    let lower = name.to_lowercase();
+    if let Some(index) = name.find('[') {
+        let (list, rest) = name.split_at(index);
+        let number: String = rest.chars().filter(char::is_ascii_digit).collect();
+        return (format!("unknown key; items of {list} are counted behind a point: {list}.{number}"), vec![]);
+    }
+    let table = at.last().unwrap_or_default();
+    let advice = ADVICE.iter().find(|(key, place, meant, _)| {
+        *key == lower && (place.is_empty() || *place == table) && known.contains_key(*meant)
+    });
+    if let Some((_, _, meant, advice)) = advice {
+        return (format!("unknown key; {advice}"), vec![(*meant).to_owned()]);
+    }
+    let other = OTHER_NAMES.iter().filter(|(other, key)| *other == lower && known.contains_key(*key));
+    let mut near: Vec<&str> = other.map(|(_, key)| *key).collect();
+    if near.is_empty() {
+        near = nearest(name, known.keys().map(String::as_str));
+    }
+    let message = match near.is_empty() {
+        false => format!("unknown key; did you mean {}?", near.join(" or ")),
+        true => {
+            let all: Vec<&str> = known.keys().map(String::as_str).collect();
+            format!("unknown key; the keys here are {}", all.join(", "))
+        }
+    };
+    (message, near.into_iter().map(str::to_owned).collect())
+}
