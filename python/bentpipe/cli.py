@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
 from bentpipe.evaluation.commands import evaluate_verb
+from bentpipe.explore.commands import explore_verb
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
@@ -111,6 +112,7 @@ app.command("sweep")(sweep_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
 app.command("schema")(schema_verb)
+app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
 app.add_typer(orbit_app, name="orbit")
