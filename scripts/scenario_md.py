@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "scenario.md"
 SCHEMA = scenario_schema()
 
 HEAD = """\
-<!-- Written from the JSON Schema (crates/sim/src/scenario/keys.rs) by scripts/scenario_md.py. Use `make docs`. -->
+<!-- Written from crates/sim/src/scenario/keys.rs by scripts/scenario_md.py. Use `make docs`. -->
 
 # Scenarios
 
@@ -77,9 +77,10 @@ path = "./scenario.schema.json"
 enabled = true
 ```
 
-Taplo wants the path of a schema in such a rule as it sees it from the folder in which it is started. For a
-scenario in JSON, Visual Studio Code needs no extension: `"json.schemas": [{ "fileMatch": ["*.scenario.json"],
-"url": "./scenario.schema.json" }]` in its settings. The schema checks keys, types, ranges and units.
+For a scenario in JSON, Visual Studio Code needs no extension: `"json.schemas": [{ "fileMatch":
+["*.scenario.json"], "url": "./scenario.schema.json" }]` in its settings.
+
+The schema checks keys, types, ranges and units.
 `bentpipe run` also checks what depends on other values: names of links, algorithms and their parameters,
 files. `$id` and `$comment` in it name the version of Bentpipe.
 
@@ -89,7 +90,12 @@ files. `$id` and `$comment` in it name the version of Bentpipe.
 TABLES = [
     ("", "The top of the file", "", ""),
     ("Record", "`record`", "[record]", ""),
-    ("Station", "`station`", "[station.NAME]", "`from` and `to` of a link name it, or one of the built-in cities."),
+    (
+        "Station",
+        "`station`",
+        "[station.NAME]",
+        "`from` and `to` of a link name it, or one of the built-in cities.",
+    ),
     ("Link", "`link`", "[link.NAME]", ""),
     ("Reverse", "`reverse` of a link", "[link.NAME.reverse]", ""),
     ("Satellite", "`satellite` of a link", "", ""),
@@ -233,7 +239,9 @@ def _words(each: dict[str, Any]) -> list[str]:
             case "number" | "integer":
                 whole = "whole number" if kind == "integer" else "number"
                 low, high = each.get("minimum"), each.get("maximum")
-                ends = f" {low:.10g} to {high:.10g}" if high is not None else f" from {low:.10g}" if low else ""
+                ends = (
+                    f" {low:.10g} to {high:.10g}" if high is not None else f" from {low:.10g}" if low else ""
+                )
                 found.append(f"{whole}{ends}")
             case "array":
                 pair = each.get("items", {}).get("prefixItems")
@@ -333,7 +341,8 @@ def section(name: str, heading: str, written: str, more: str) -> list[str]:
     for each in tables:
         kind = each["properties"].get("kind", {}).get("const")
         if kind is not None:
-            lines += [f"### `kind = {json.dumps(kind)}`", "", " ".join(each.get("description", "").split()), ""]
+            what = " ".join(each.get("description", "").split())
+            lines += [f"### `kind = {json.dumps(kind)}`", "", what, ""]
         lines += rows(name, each)
     return lines
 
@@ -361,8 +370,8 @@ def units() -> list[str]:
             shown = ", ".join(f"`{unit}`" for unit in spelt[1].split("|"))
         lines.append(row(word, shown, f"`{json.dumps(found[name]['examples'][0])}`"))
     notes = [
-        "`bdp` is the rate times the longest round-trip time of the flows that cross the link, in their largest",
-        "packets. Prefixes are powers of 1000, those with an i (KiB, MiB, GiB) of 1024. Rates are in bits.",
+        "`bdp` is the rate times the longest round-trip time of the flows that cross the link, in packets of",
+        "their largest size. Prefixes are powers of 1000, those with an i (KiB, MiB, GiB) of 1024.",
     ]
     return [*lines, "", *notes, ""]
 

@@ -14,6 +14,7 @@ use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, default_name, name_of};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
+use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
@@ -75,7 +76,8 @@ fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>
             _ => None,
         });
         let Some(direction) = direction else {
-            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, known));
+            let own = known.into_iter().filter(|link| !is_added(link));
+            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, own));
             return Err(work.error(&key, message));
         };
         if path.iter().any(|before| before.link() == direction.link()) {

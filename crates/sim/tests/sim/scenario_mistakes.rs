@@ -13,7 +13,10 @@ fn expect(text: &str, mistakes: &[(&str, &str)]) {
     let lines = error(text).lines();
     assert_eq!(lines.len(), mistakes.len(), "{lines:#?}");
     for (line, (start, words)) in lines.iter().zip(mistakes) {
-        assert!(line.starts_with(&format!("my.toml{start}: ")), "{line:?} is not about {start:?}: {lines:#?}");
+        assert!(
+            line.starts_with(&format!("my.toml{start}: ")),
+            "{line:?} is not about {start:?}: {lines:#?}"
+        );
         assert!(line.contains(words), "{line:?} does not say {words:?}");
     }
 }
@@ -87,7 +90,8 @@ fn a_forgotten_quotation_mark_hides_nothing_behind_it() {
 
 #[test]
 fn an_open_bracket_is_one_mistake() {
-    let text = "duration = \"1 s\"\n[[flow]]\npath = [\"sat\"\ncc = \"reno\"\n[link.sat]\nrate = \"1 Mbit/s\"\n";
+    let text =
+        "duration = \"1 s\"\n[[flow]]\npath = [\"sat\"\ncc = \"reno\"\n[link.sat]\nrate = \"1 Mbit/s\"\n";
     expect(text, &[(":4", "not valid TOML: missing comma between array elements")]);
     let heads = "duration = \"1 s\"\n[link.sat\nrate = \"1 Mbit/s\"\n[[flow]\ncc = \"reno\"\n";
     expect(heads, &[(":2", "unclosed table"), (":4", "unclosed array table")]);
@@ -112,9 +116,8 @@ fn a_link_without_a_name_is_one_mistake() {
 
 #[test]
 fn what_cannot_be_looked_up_because_of_a_mistake_is_not_missing_too() {
-    let with = |link: &str| {
-        format!("duration = \"1 s\"\n{link}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n")
-    };
+    let with =
+        |link: &str| format!("duration = \"1 s\"\n{link}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
     // A file that is not there might have given the delay.
     let file = with("[link.sat]\nrate = \"1 Mbit/s\"\ntimeline = \"none.csv\"");
     expect(&file, &[(":4: link.sat.timeline", "no such file")]);
@@ -124,11 +127,10 @@ fn what_cannot_be_looked_up_because_of_a_mistake_is_not_missing_too() {
     let path = "duration = \"1 s\"\n[link.a]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"b\", \"a\"]\n\
                 relay = { at = \"b\", buffer = \"1 MB\" }\n";
     expect(path, &[(":7: flow.0.path.0", "no link is called \"b\"")]);
-    let lists = with("[link.sat]\ndelay = \"1 ms\"\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"2 s\", \"1 Mbit\"], [\"1 s\", 5]]");
-    expect(
-        &lists,
-        &[(":4: link.sat.rate.1.1", "unit"), (":4: link.sat.rate.2.1", "5 has no unit")],
+    let lists = with(
+        "[link.sat]\ndelay = \"1 ms\"\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"2 s\", \"1 Mbit\"], [\"1 s\", 5]]",
     );
+    expect(&lists, &[(":4: link.sat.rate.1.1", "unit"), (":4: link.sat.rate.2.1", "5 has no unit")]);
 }
 
 #[test]
@@ -192,7 +194,9 @@ path = ["sat"]
 #[test]
 fn a_comma_is_told_with_what_it_may_mean() {
     let rate = |text: &str| {
-        let text = format!("duration = \"1 s\"\n[link.sat]\nrate = \"{text}\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        let text = format!(
+            "duration = \"1 s\"\n[link.sat]\nrate = \"{text}\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+        );
         error(&text).to_string()
     };
     for (given, right) in [
@@ -211,7 +215,9 @@ fn a_comma_is_told_with_what_it_may_mean() {
 #[test]
 fn keys_that_others_use_are_known_by_what_they_mean() {
     let link = |key: &str| {
-        let text = format!("duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\n{key}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        let text = format!(
+            "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\n{key}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+        );
         error(&text).to_string()
     };
     let leo = link("from = \"beijing\"\nsatellite = { leo = \"550 km\" }");
