@@ -146,7 +146,10 @@ fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
             walk_pair(&first["prefixItems"], items, at, found);
         }
         Value::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
+            // A list of pairs that was written without the inner brackets is one mistake.
+            let flat = first["items"]["type"] == "array" && items.iter().all(|item| !item.is_array());
+            let most = if flat { 1 } else { usize::MAX };
+            for (i, item) in items.iter().enumerate().take(most) {
                 walk(&first["items"], item, &at.with(i), found);
             }
         }
@@ -237,10 +240,10 @@ fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key, found: &mut V
     let others = &schema["additionalProperties"];
     let mut meant: Vec<Key> = Vec::new();
     let nameless = nameless(others, map);
-    if let Some(name) = nameless.first() {
+    if !nameless.is_empty() {
         let last = at.last().unwrap_or_default();
         let message = format!("each {last} has a name; write [{last}.NAME] above {}", nameless.join(", "));
-        found.push(Mistake { key: at.with(name), message, meant: Vec::new() });
+        found.push(Mistake { key: at.clone(), message, meant: Vec::new() });
     }
     for (name, member) in map {
         let key = at.with(name);

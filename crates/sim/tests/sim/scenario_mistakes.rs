@@ -57,7 +57,7 @@ fn a_first_try_is_told_all_at_once() {
         (":8: link.sat.loss.rate", "2 is out of range"),
         (":11: link.lan.rate", "greater than zero"),
         (":12: link.lan.delay", "write \"1.5 ms\""),
-        (":15: flow.0.cc", "did you mean reno?"),
+        (":15: flow.0.cc", "did you mean reno or veno?"),
         (":16: flow.0.path.1", "no link is called \"moon\""),
         (":17: flow.0.mss", "1000 has no unit"),
         (":20: flow.1.algorithm", "did you mean cc?"),
@@ -69,7 +69,7 @@ fn a_first_try_is_told_all_at_once() {
 
 #[test]
 fn a_scenario_without_anything_lacks_three_keys() {
-    expect("", &[(": duration", "is missing"), (": flow", "is missing"), (": link", "is missing")]);
+    expect("", &[(": duration", "is missing"), (": link", "is missing"), (": flow", "is missing")]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn one_table_for_a_list_is_taken_for_the_only_flow() {
     let text = "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow]\ncc = \"renno\"\npath = [\"sta\"]\n";
     let expected = [
         (":5: flow", "[[flow]]"),
-        (":6: flow.0.cc", "did you mean reno?"),
+        (":6: flow.0.cc", "did you mean reno or veno?"),
         (":7: flow.0.path.0", "did you mean sat?"),
     ];
     expect(text, &expected);
@@ -111,7 +111,7 @@ fn one_table_for_a_list_is_taken_for_the_only_flow() {
 #[test]
 fn a_link_without_a_name_is_one_mistake() {
     let text = "duration = \"1 s\"\n[link]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n";
-    expect(text, &[(":3: link.rate", "each link has a name; write [link.NAME] above rate, delay")]);
+    expect(text, &[(":2: link", "each link has a name; write [link.NAME] above delay, rate")]);
 }
 
 #[test]
