@@ -16,13 +16,16 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
+from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.orbit.commands import app as orbit_app
+from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
 from bentpipe.reports.commands import report_verb
 from bentpipe.schema import schema_verb
 from bentpipe.studies.commands import app as study_app
+from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
-from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, write_and_show
+from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, overrides, write_and_show
 from bentpipe.weather.commands import weather_verb
 
 if TYPE_CHECKING:
@@ -98,17 +101,18 @@ app = typer.Typer(
 )
 cc_app = typer.Typer(help="The congestion-control algorithms.", no_args_is_help=True)
 queue_app = typer.Typer(help="The kinds of queues.", no_args_is_help=True)
-plot_app = typer.Typer(help="Figures of results.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cc_app, name="cc")
 app.add_typer(queue_app, name="queue")
 app.add_typer(plot_app, name="plot")
 app.add_typer(timeline.app, name="timeline")
 plot_app.command("timeline")(timeline.plot_verb)
+app.command("sweep")(sweep_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
 app.command("schema")(schema_verb)
 app.command("advise")(advise_verb)
+app.command("evaluate")(evaluate_verb)
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
 
@@ -230,21 +234,14 @@ def _show_run(result: Result, out: Path | None, pcap: Path | None, old: str | No
         terminal.line(f"written to {terminal.plain(str(pcap))}")
 
 
-def _scenario(file: str, overrides: list[str], cc: str | None) -> Scenario:
+def _scenario(file: str, set_: list[str], cc: str | None) -> Scenario:
     """The scenario that the options of `run` describe."""
-    from bentpipe import _core
     from bentpipe.comparison import named_algorithm
     from bentpipe.models import Cbr
     from bentpipe.scenario import Scenario
     from bentpipe.source import Source
 
-    pairs = []
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        if not (key.strip() and equals):
-            raise _core.ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
-        pairs.append((key.strip(), value.strip()))
-    scenario = Scenario.from_dict(Source(file).load(pairs))
+    scenario = Scenario.from_dict(Source(file).load(overrides(set_)))
     if cc is not None:
         algorithm = named_algorithm(cc)
         for flow in scenario.flows:
@@ -427,27 +424,6 @@ def queue_show(
     from bentpipe.tables import show_queue
 
     show_queue(entry)
-
-
-@plot_app.command("sequence")
-def plot_sequence(
-    directory: Annotated[
-        Path, typer.Argument(metavar="RESULT_DIR", help="What run --out wrote, with record.segments=true.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The figure: .svg, .pdf or .png.")],
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="Default: the first.")] = None,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help='"bytes" or "segments".')] = "bytes",
-    begin: Annotated[float, typer.Option("--from", metavar="SECONDS", help="Show no earlier.")] = 0.0,
-    end: Annotated[float, typer.Option("--to", metavar="SECONDS", help="Show no later.")] = float("inf"),
-) -> None:
-    """Draw when each segment of a flow was sent, lost and acknowledged (time against sequence number)."""
-    from bentpipe import plot
-    from bentpipe.files import check_figure
-    from bentpipe.result import Result
-
-    check_figure("-o", out)
-    drawn = plot.sequence(Result.load(directory), flow=flow, unit=unit, between=(begin, end))
-    terminal.line(f"written to {terminal.plain(str(plot.save(drawn, out)))}")
 
 
 @app.command("bench")

@@ -7,6 +7,7 @@ checked here: a scenario is checked as a whole by the core, which names the key 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -319,6 +320,121 @@ class Cbr(Model):
 
 
 @dataclass(frozen=True)
+class Exponential(Model):
+    """Sizes or lengths of time of an exponential law with this mean, "100 kB" or "5 s"."""
+
+    kind = "exponential"
+    mean: str
+
+
+@dataclass(frozen=True)
+class Pareto(Model):
+    """Sizes of a Pareto law: many small ones, and few that hold most of the bytes.
+
+    Args:
+        least: the smallest size, "10 kB".
+        shape: tail index; the mean is least * shape / (shape - 1) if that is above 1 and there is no bound.
+        most: the largest size, for a bounded law.
+    """
+
+    kind = "pareto"
+    least: str
+    shape: float
+    most: str | None = None
+
+
+@dataclass(frozen=True)
+class LogNormal(Model):
+    """Sizes whose natural logarithm is normal, with this median, "10 kB", and standard deviation `sigma`."""
+
+    kind = "log-normal"
+    median: str
+    sigma: float
+
+
+@dataclass(frozen=True)
+class SizeList(Model):
+    """One of these sizes, drawn in proportion to its weight, or all equally often."""
+
+    kind = "list"
+    sizes: Sequence[str]
+    weights: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class SizeFile(Model):
+    """One of the sizes in a text file, one number of bytes per line, all equally often."""
+
+    kind = "file"
+    file: str | Path
+
+
+Size = str | Exponential | Pareto | LogNormal | SizeList | SizeFile | dict[str, Any]
+"""The payload of transfers: one size, or a law by which each is drawn."""
+
+Length = str | Exponential | dict[str, Any]
+"""Lengths of time: one, or a law by which each is drawn."""
+
+
+@dataclass(frozen=True)
+class ShortFlows(Model):
+    """A new connection for each transfer, at the instants of a Poisson process; the result has one row for all.
+
+    Args:
+        size: payload of each connection, "100 kB" or a law such as `Exponential("100 kB")`.
+        per_second: connections a second on average. Either this or `load`.
+        load: payload offered, as a part of the rate of the slowest link of the path.
+    """
+
+    kind = "short-flows"
+    size: Size
+    per_second: float | None = None
+    load: float | None = None
+
+
+@dataclass(frozen=True)
+class OnOff(Model):
+    """One connection on which an application sends, is silent, and so on.
+
+    Args:
+        off: how long it is silent, "5 s" or `Exponential("5 s")`.
+        on: how long it sends as much as TCP carries. Either this or `size`.
+        size: how much it sends at once, rounded up to whole segments; it is silent from the last
+            acknowledgement on.
+    """
+
+    kind = "on-off"
+    off: Length
+    on: Length | None = None
+    size: Size | None = None
+
+
+@dataclass(frozen=True)
+class Requests(Model):
+    """One connection on which a client asks and a server answers, one request at a time.
+
+    The path of the flow is that of the responses. Requests take the way of acknowledgements. The result has
+    a row for each way, NAME/requests and NAME/responses.
+
+    Args:
+        response: payload of a response, "10 kB" or a law; several segments are all full ones.
+        request: payload of a request, default "100 bytes".
+        think: from the end of a response to the next request, "5 s" or a law. Either this or `every`.
+        every: from one request to the next, which waits for the response before.
+    """
+
+    kind = "requests"
+    response: Size
+    request: str | None = None
+    think: Length | None = None
+    every: str | None = None
+
+
+Traffic = Bulk | Cbr | ShortFlows | OnOff | Requests
+"""Any kind of traffic."""
+
+
+@dataclass(frozen=True)
 class Record(Model):
     """What a run records over time.
 
@@ -328,12 +444,14 @@ class Record(Model):
         flows: record each flow (`Result.trace`).
         links: record each link (`Result.link_trace`); needs an interval of time.
         segments: record each segment sent, lost and acknowledged (`Result.segments`), about 30 bytes each.
+        transfers: record each short flow, burst and response (`Result.transfers`).
     """
 
     interval: str | None = None
     flows: bool | None = None
     links: bool | None = None
     segments: bool | None = None
+    transfers: bool | None = None
 
 
 KINDS: dict[str, type[Model]] = {
@@ -354,6 +472,14 @@ KINDS: dict[str, type[Model]] = {
         Dama,
         Bulk,
         Cbr,
+        ShortFlows,
+        OnOff,
+        Requests,
+        Exponential,
+        Pareto,
+        LogNormal,
+        SizeList,
+        SizeFile,
     )
 }
 """Every model with a kind, by the kind's name in a scenario."""
@@ -386,4 +512,4 @@ def from_plain(value: Any) -> Any:
     names = {field.name.rstrip("_"): field.name for field in dataclasses.fields(model)}
     if not set(value) <= {"kind", *names}:
         return value
-    return model(**{names[key]: item for key, item in value.items() if key != "kind"})
+    return model(**{names[key]: from_plain(item) for key, item in value.items() if key != "kind"})

@@ -15,9 +15,9 @@ from bentpipe.files import Changed, read_frame, replaced_directory, try_place, w
 if TYPE_CHECKING:
     import polars as pl
 
-LIMITS = ("cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
-"""What can hold a flow back, as in its `limited` object: the congestion window, the receive window, the
-application, pacing, loss recovery, waiting for the retransmission timer."""
+LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
+"""What can hold a flow back, as in its `limited` object: opening the connection, the congestion
+window, the receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
 _FLOW_TYPES = {
     "name": "String",
@@ -37,6 +37,12 @@ _FLOW_TYPES = {
     "rtt_p95_s": "Float64",
     "cwnd_mean_segments": "Float64",
     "completion_s": "Float64",
+    "transfers": "UInt64",
+    "completed": "UInt64",
+    "completion_mean_s": "Float64",
+    "completion_p50_s": "Float64",
+    "completion_p95_s": "Float64",
+    "completion_p99_s": "Float64",
     **{f"limited_{what}": "Float64" for what in LIMITS},
 }
 _LINK_TYPES = {
@@ -53,7 +59,7 @@ _LINK_TYPES = {
     "queue_mean_packets": "Float64",
     "queue_max_packets": "Float64",
 }
-_TRACES = ("trace", "link_trace", "segments")
+_TRACES = ("trace", "link_trace", "segments", "transfers")
 _FILES = {"run.json", "flows.parquet", "links.parquet", *(f"{name}.parquet" for name in _TRACES)}
 
 
@@ -89,7 +95,11 @@ class Result:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on."""
+        """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on.
+
+        A source of short flows is one row. Applications that send in pieces have transfers, completed (how
+        many), and of the times that these took completion_mean_s, completion_p50_s, _p95_s and _p99_s.
+        """
         return flow_frame(self.json["flows"])
 
     @cached_property
@@ -101,10 +111,10 @@ class Result:
     def trace(self) -> pl.DataFrame:
         """The flows over time.
 
-        Columns t_s; flow, its name; cwnd, ssthresh and in_flight in segments; srtt_s; rtt_s; delivered_bytes.
+        Columns t_s; flow, its name, of short flows "NAME/1" and so on; cwnd, ssthresh and in_flight in segments; srtt_s; rtt_s; delivered_bytes.
         Empty unless the scenario records flows.
         """
-        return self._columns("trace", "flow", [f["name"] for f in self.json["flows"]])
+        return self._columns("trace", "flow")
 
     @cached_property
     def link_trace(self) -> pl.DataFrame:
@@ -113,8 +123,25 @@ class Result:
         And what their time lines say: rate_bps (0 in an outage), delay_s (one way), handovers (so far).
         Empty unless the scenario records links.
         """
-        return self._columns(
-            "link_trace", "link", [f"{k['name']}/{k['direction']}" for k in self.json["links"]]
+        return self._columns("link_trace", "link")
+
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """Every short flow, burst of an on-off application and response, flow by flow.
+
+        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, of a response,
+        from the request until all of it was received; null if the run ended before. Empty unless the scenario
+        records transfers.
+        """
+        import polars as pl
+
+        if self._raw is None:
+            return pl.DataFrame()
+        names = [f["name"] for f in self.json["flows"]]
+        frame = pl.DataFrame(self._raw.transfers())
+        return frame.with_columns(
+            pl.Series("flow", names, dtype=pl.Enum(names)).gather(frame["flow"]),
+            pl.col("completion_s").fill_nan(None),
         )
 
     @cached_property
@@ -132,20 +159,19 @@ class Result:
         if self._raw is None:
             return pl.DataFrame()
         frame = pl.DataFrame(self._raw.segments())
-        names, events = [f["name"] for f in self.json["flows"]], self._raw.event_names
+        names, events = self._raw.flow_names, self._raw.event_names
         return frame.with_columns(
             pl.Series("flow", names, dtype=pl.Enum(names)).gather(frame["flow"]),
             pl.Series("event", events, dtype=pl.Enum(events)).gather(frame["event"]),
         )
 
-    def _columns(self, table: str, key: str, names: list[str]) -> pl.DataFrame:
+    def _columns(self, table: str, key: str) -> pl.DataFrame:
         import polars as pl
 
         if self._raw is None:
             return pl.DataFrame()
         given = self._raw.trace() if table == "trace" else self._raw.link_trace()
-        if key == "link":
-            names = self._raw.link_names
+        names = self._raw.link_names if key == "link" else self._raw.flow_names
         frame = pl.DataFrame(given)
         if key not in frame.columns:
             return frame

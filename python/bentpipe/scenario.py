@@ -15,8 +15,6 @@ from bentpipe.controller import Controller, check_controller
 from bentpipe.models import (
     AckThinning,
     Arq,
-    Bulk,
-    Cbr,
     Dama,
     Model,
     Queue,
@@ -118,7 +116,7 @@ class Flow:
     stop: str | None = None
     start_jitter: str | None = None
     count: int | None = None
-    traffic: Bulk | Cbr | dict[str, Any] | None = None
+    traffic: Traffic | dict[str, Any] | None = None
     profile: str | None = None
     ack_path: Sequence[str] | None = None
     extra_delay: str | None = None
@@ -152,6 +150,7 @@ class Flow:
     max_rto: str | None = None
     granularity: str | None = None
     spurious: str | None = None
+    idle_restart: bool | None = None
     pacing: bool | None = None
     aen: bool | None = None
     bulk_repeat: bool | None = None

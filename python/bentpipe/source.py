@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,36 +16,68 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 """The scenarios that come with the package, one TOML file each."""
 STDIN = "-"
 """Stands for standard input."""
+SWEEP_KEYS = ("vary", "seeds")
+"""The keys at the top of a file that say what a sweep varies."""
 
 
 class Source:
     """The text of a scenario, read once, and the name that messages call it by.
 
     Args:
-        given: a TOML or JSON file; the name of a scenario that comes with the package ("geo", in any case); a
-            directory that `bentpipe run --out` wrote, or the run.json in it; or "-", standard input.
+        given: a TOML or JSON file; a name of a scenario that comes with the package ("geo", in any case); a
+            directory that `bentpipe run --out` wrote, or the run.json in it; "-", standard input; or what
+            such a file holds, as a dict.
 
     Raises:
         ScenarioError: there is no such scenario, or the text is not what it should be.
     """
 
-    def __init__(self, given: str | Path) -> None:
+    def __init__(self, given: str | Path | Mapping[str, Any]) -> None:
         self._path: Path | None = None
         self._text = ""
-        if str(given) == STDIN:
-            self._name = "standard input"
+        #: What messages call it.
+        self.name = "scenario"
+        if isinstance(given, Mapping):
+            self._text = json.dumps(given)
+        elif str(given) == STDIN:
+            self.name = "standard input"
             self._text = _standard_input()
         elif (stored := _stored(Path(given))) is not None:
-            self._name = str(given)
+            self.name = str(given)
             self._text = json.dumps(stored)
         else:
             self._path = find_file(given)
+            self.name = str(self._path)
 
-    def load(self, overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    @property
+    def folder(self) -> Path:
+        """Where the files are that it names."""
+        return Path() if self._path is None else self._path.parent
+
+    def raw(self) -> dict[str, Any]:
+        """The table as it is written, not checked.
+
+        Raises:
+            ScenarioError: it is neither TOML nor JSON, or cannot be read.
+        """
+        try:
+            text = self._text if self._path is None else self._path.read_text(encoding="utf-8")
+            table = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        except (OSError, ValueError, RecursionError) as error:
+            self.load()  # says it better
+            raise _core.ScenarioError(f"{self.name}: {error}") from None
+        if not isinstance(table, dict):
+            raise _core.ScenarioError(f"{self.name}: a scenario is a table")
+        return table
+
+    def load(
+        self, overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (), *, sweep: bool = False
+    ) -> dict[str, Any]:
         """The table of the scenario, checked; files that it names can be found from the working directory.
 
         Args:
             overrides: values by dotted key, or pairs of a key and its value as TOML.
+            sweep: leave out the keys that say what a sweep varies, `vary` and `seeds`.
 
         Raises:
             ScenarioError: it is not correct; the message names file, line and key.
@@ -53,9 +86,12 @@ class Source:
             overrides = [(key, json.dumps(value)) for key, value in overrides.items()]
         pairs = list(overrides)
         if self._path is not None:
-            text = _core.load(str(self._path), pairs)
+            text = _core.load(str(self._path), pairs, sweep)
         else:
-            text = _core.parse(self._text, self._name, pairs)
+            if sweep:
+                left = {key: value for key, value in self.raw().items() if key not in SWEEP_KEYS}
+                self._text = json.dumps(left, default=str)
+            text = _core.parse(self._text, self.name, pairs)
         table: dict[str, Any] = json.loads(text)
         return table
 

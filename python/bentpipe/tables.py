@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.studies.study import StudyResult
 
 _WORDS = {
+    "handshake": "handshake",
     "cwnd": "cwnd",
     "rwnd": "rwnd",
     "app": "app",
@@ -36,6 +37,7 @@ _LINK_HEADS = [
     "queue\nmax",
 ]
 _REASONS = (
+    "handshake",
     "congestion\nwindow",
     "receive\nwindow",
     "application",
@@ -95,6 +97,7 @@ def show_run(result: Result) -> None:
         )
     terminal.show_table("", [*heads, *(["done\ns"] if finite else []), "<limited by\n% of time"], flows)
     terminal.rest(terminal.MOST_ROWS, len(data["flows"]), "flows")
+    _show_transfers(data["flows"][: terminal.MOST_ROWS])
     links = [
         [
             f"{terminal.named(link['name'])} {'->' if link['direction'] == 'forward' else '<-'}",
@@ -110,6 +113,26 @@ def show_run(result: Result) -> None:
     ]
     terminal.show_table("", _LINK_HEADS, links)
     terminal.rest(terminal.MOST_ROWS, len(data["links"]), "rows of links")
+
+
+def _show_transfers(flows: Sequence[dict[str, Any]]) -> None:
+    """What applications sent in pieces, and how long the pieces took."""
+    rows = [
+        [
+            terminal.named(flow["name"]),
+            f"{flow['transfers']:,}",
+            f"{flow['completed']:,}",
+            *(
+                "-" if flow[f"completion_{key}_s"] is None else units.digits(flow[f"completion_{key}_s"])
+                for key in ("mean", "p50", "p95", "p99")
+            ),
+        ]
+        for flow in flows
+        if flow["transfers"] is not None
+    ]
+    if rows:
+        heads = ["<transfers of", "begun", "complete", "mean\ns", "p50\ns", "p95\ns", "p99\ns"]
+        terminal.show_table("", heads, rows)
 
 
 def show_comparison(found: Comparison, link: str) -> None:

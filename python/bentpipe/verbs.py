@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -19,6 +19,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 class Stopped(Exception):
     """The user interrupted work; the message says what is kept, or how it goes on."""
+
+
+def overrides(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """The pairs of `--set KEY=VALUE`.
+
+    Raises:
+        ScenarioError: a text is none.
+    """
+    from bentpipe._core import ScenarioError
+
+    pairs = []
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals):
+            raise ScenarioError(f"--set {text}: write KEY=VALUE, for example link.sat.rate=5Mbit/s")
+        pairs.append((key.strip(), value.strip()))
+    return pairs
 
 
 def write_and_show(write: Callable[[], object], show: Callable[[], None]) -> None:

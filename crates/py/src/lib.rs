@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bentpipe_cc::registry::{self, Kind, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
-use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace};
+use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace, TransferTrace};
 use bentpipe_sim::scenario::SWEEP_KEYS;
 use bentpipe_sim::{EVENTS_PER_LOOK, LOOKS_PER_COUNT, RunError, Scenario};
 use numpy::PyArray1;
@@ -180,6 +180,15 @@ fn segment_columns<'py>(py: Python<'py>, trace: &SegmentTrace) -> PyResult<Bound
     Ok(out)
 }
 
+fn transfer_columns<'py>(py: Python<'py>, trace: &TransferTrace) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("flow", PyArray1::from_slice(py, &trace.flow))?;
+    out.set_item("start_s", PyArray1::from_slice(py, &trace.start_s))?;
+    out.set_item("bytes", PyArray1::from_slice(py, &trace.bytes))?;
+    out.set_item("completion_s", PyArray1::from_slice(py, &trace.completion_s))?;
+    Ok(out)
+}
+
 #[pymethods]
 impl RawResult {
     /// The summary as one JSON object.
@@ -209,16 +218,21 @@ impl RawResult {
         segment_columns(py, &self.outcome.segments)
     }
 
+    /// Transfers of applications, a column a name.
+    fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        transfer_columns(py, &self.outcome.transfers)
+    }
+
     /// Names behind the numbers of the column `event`.
     #[getter]
     fn event_names(&self) -> [&'static str; 5] {
         SegmentEvent::NAMES
     }
 
-    /// Names behind the indices of the column `flow`.
+    /// Names behind the indices of the column `flow` of traces: each connection of a source of short flows has one.
     #[getter]
     fn flow_names(&self) -> Vec<String> {
-        self.outcome.report.flows.iter().map(|f| f.name.clone()).collect()
+        self.outcome.names.clone()
     }
 
     /// Names behind the indices of the column `link`.

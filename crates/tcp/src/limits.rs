@@ -56,6 +56,11 @@ impl Limits {
         self.since = now;
     }
 
+    /// Until when time has been counted.
+    pub(crate) fn since(&self) -> Time {
+        self.since
+    }
+
     pub(crate) fn set(&mut self, limit: Limit) {
         self.now = limit;
     }

@@ -117,6 +117,8 @@ pub struct Options {
     pub granularity: Span,
     /// Detection of spurious timeouts.
     pub spurious: SpuriousTimeout,
+    /// Begin again with the initial window after a pause of more than a retransmission timeout (RFC 5681 section 4.1).
+    pub idle_restart: bool,
     /// Spread segments at a rate derived from cwnd / srtt when the controller leaves it to the sender.
     pub pacing: bool,
     /// TCP-STAR's AEN: probe after a timeout instead of retransmitting at once.
@@ -159,6 +161,7 @@ impl Options {
             max_rto: Span::from_millis(60_000),
             granularity: Span::from_millis(10),
             spurious: SpuriousTimeout::Off,
+            idle_restart: false,
             pacing: false,
             aen: false,
             bulk_repeat: false,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -77,9 +78,11 @@ def advise_verb(
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Say which algorithm to use on a link, what each costs, and what is fast and reckless."""
-    from bentpipe.advice.job import Unanswered, advise
-    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
+    begun = time.monotonic()  # before the modules that take long to load
+    from bentpipe.advice.job import advise
+    from bentpipe.advice.work import Unanswered
     from bentpipe.files import try_place
+    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
 
     if out is not None:
         try_place(out / "advice.json")  # before the runs, which may be long
@@ -90,7 +93,7 @@ def advise_verb(
             link, scenario=scenario, measured=measured or (), rate=rate, rtt=rtt, per=per, ber=ber,
             buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
             shared=not not_shared, cc=names, duration=for_, seed=seed, budget=budget, thorough=thorough,
-            plan=plan, progress=bar,
+            plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
     except Unanswered as stop:
         raise Stopped(str(stop)) from None

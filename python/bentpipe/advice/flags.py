@@ -17,7 +17,8 @@ LOSS_TIMES = 3.0
 LOSS_LEAST = 0.02
 """... and from this share of the packets sent on, which is where BBRv3 stops probing (its LossThresh)."""
 HARM_MOST = 0.5
-"""The most that a CUBIC flow may lose against what it has beside another CUBIC flow."""
+"""The most that a CUBIC flow may lose against what it has beside another CUBIC flow, if the one beside it
+then has more than it: one that leaves the link to nobody takes nothing."""
 HARM_LEAST_SHARE = 0.05
 """A rival that has less than this share of the link beside its own kind cannot use it: nothing is taken."""
 QUEUE_TIMES = 2.0
@@ -50,10 +51,11 @@ def flags(one: Trials, all_trials: Mapping[str, Trials], *, shared: bool) -> lis
             Flag("loss", f"it drops {_percent(lost)} of its packets at the queue, CUBIC {_percent(usual)}")
         )
     damage = one.mean("harm_cubic")
+    takes = one.mean("beside_cubic_bps") > one.mean("cubic_bps")
     room = cubic.mean("cubic_bps") >= HARM_LEAST_SHARE * max(
         (t.mean("goodput_bps") for t in all_trials.values()), default=math.nan
     )
-    if shared and room and damage > HARM_MOST:
+    if shared and room and takes and damage > HARM_MOST:
         found.append(Flag("harm", f"a CUBIC flow beside it loses {_percent(damage)} of its goodput"))
     waits, cubic_waits = one.mean("queue_p50_s"), cubic.mean("queue_p50_s")
     if waits >= QUEUE_LEAST_S and waits > QUEUE_TIMES * cubic_waits:

@@ -22,7 +22,9 @@ MODULES = {
     "illinois": "tcp_illinois",
     "bbr": "tcp_bbr",
 }
-"""By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others."""
+"""By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others of ours."""
+_OPTIONS = {"highspeed": "HSTCP"}
+"""Where the name of an option is not that of the module."""
 
 
 def module(cc: str) -> str | None:
@@ -30,10 +32,22 @@ def module(cc: str) -> str | None:
     return MODULES.get(cc)
 
 
-def sysctl(cc: str) -> str | None:
-    """The command that makes it the default of a machine; None if Linux does not have it."""
+def commands(cc: str) -> list[str]:
+    """What root types to make it the default of a machine; empty if Linux does not have it."""
     found = MODULES.get(cc)
     if found is None:
-        return None
+        return []
     name = cc if found == "built in" else found.removeprefix("tcp_")
-    return f"sysctl -w net.ipv4.tcp_congestion_control={name}"
+    load = [] if found == "built in" else [f"modprobe {found}"]
+    return [*load, f"sysctl -w net.ipv4.tcp_congestion_control={name}"]
+
+
+def where(cc: str) -> str:
+    """Where it is in the kernel's source, and its option; empty if Linux does not have it."""
+    found = MODULES.get(cc)
+    if found is None:
+        return ""
+    if cc == "reno":
+        return "net/ipv4/tcp_cong.c"
+    name = "cubic" if cc == "cubic" else found.removeprefix("tcp_")
+    return f"net/ipv4/tcp_{name}.c, option TCP_CONG_{_OPTIONS.get(name, name.upper())}"

@@ -56,6 +56,7 @@ class Question:
         goal: one of `GOALS`.
         shared: do flows of others use the link?
         seed: of the first run.
+        name: of the link, for people.
         notes: more assumptions to state, such as where estimates come from.
     """
 
@@ -68,6 +69,7 @@ class Question:
     goal: str = "throughput"
     shared: bool = True
     seed: int = 1
+    name: str = ""
     notes: Sequence[str] = ()
 
     def loaded(self) -> Question:
@@ -78,7 +80,7 @@ class Question:
         """
         if not isinstance(self.link, str | Path):
             return self
-        return dataclasses.replace(self, link=Scenario.load(self.link))
+        return dataclasses.replace(self, link=Scenario.load(self.link), name=Path(self.link).name)
 
     def check(self) -> None:
         """Makes sure that the question can be asked.
@@ -103,6 +105,16 @@ class Question:
                 "competing belong to --link"
             )
         self.alone(Candidate("cubic", "CUBIC", "cubic"), 0, 1.0).check()
+
+    @property
+    def title(self) -> str:
+        """What is asked about in a few words: "vsat, 20 flows", "20 Mbit/s, 600 ms, per 1e-4"."""
+        said = [str(v) if name in ("rate", "rtt") else f"{name} {v}" for name, v in self.spans.items()]
+        parts = [self.name, *said]
+        parts += [f"time line {Path(self.timeline).name}"] if self.timeline is not None else []
+        parts += [f"{self.flows} flows"] if self.flows > 1 else []
+        parts += [f"beside {count} of {cc}" for cc, count in self.competing]
+        return ", ".join(part for part in parts if part) or "a link"
 
     @property
     def handovers(self) -> bool:
@@ -137,7 +149,7 @@ class Question:
             for name, like in _FOR_HANDOVERS.items():
                 known.remove(name)
                 left.append(
-                    f"{find(name)['label']} is {like} on a path that never changes hands, as this one"
+                    f"{find(name)['label']} is {like} on a path that never changes hands, as this one."
                 )
         ordered = [name for name in MODULES if name in known]
         return [_candidate(name) for name in ordered + [n for n in known if n not in MODULES]], left

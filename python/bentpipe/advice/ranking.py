@@ -39,6 +39,13 @@ def order(trials: Mapping[str, Trials], goal: str) -> list[str]:
     return sorted(trials, key=place)
 
 
+def as_good(one: Trials, best: Trials, goal: str) -> bool:
+    """Is its mean no more than `SAME` behind that of the best?"""
+    name, highest = QUANTITIES[goal]
+    ours, theirs = one.mean(name), best.mean(name)
+    return ours >= theirs * (1 - SAME) if highest else ours <= theirs * (1 + SAME) + _least(name)
+
+
 def fast_enough(trials: Mapping[str, Trials]) -> set[str]:
     """Those whose goodput is at least `ENOUGH` of the most."""
     means = {name: one.mean("goodput_bps") for name, one in trials.items()}
@@ -77,9 +84,13 @@ def _joined(given: list[list[str]], trials: Mapping[str, Trials], name: str) -> 
         best = trials[group[0]].mean(name)
         if found:
             first = trials[found[-1][0]].mean(name)
-            least = _DUST_S if name == "queue_p95_s" else 0.0
-            if abs(best - first) <= max(SAME * max(abs(best), abs(first)), least):
+            if abs(best - first) <= max(SAME * max(abs(best), abs(first)), _least(name)):
                 found[-1] += group
                 continue
         found.append(list(group))
     return found
+
+
+def _least(name: str) -> float:
+    """What is the same to anybody, in the unit of the quantity."""
+    return _DUST_S if name == "queue_p95_s" else 0.0

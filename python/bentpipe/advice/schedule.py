@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 
 from bentpipe import _core
@@ -14,8 +15,12 @@ MOST_SEEDS = 20
 """Seeds beyond which intervals shrink little: by a tenth for each further five."""
 BEST = 8
 """Algorithms that go on to the second stage, if the budget allows it."""
+SUSPECTS = 3
+"""Reckless ones that look as good as the best, and go on as well, so that enough seeds condemn them."""
 ROLES = 4
 """Runs of an algorithm and seed: alone, beside CUBIC, beside Reno, one file."""
+SCREENING = 0.5
+"""The share of the budget after which screening begins no further seed."""
 _TEXT = re.compile(r"(\d+)x(\d+)x([0-9.]+s)(?:\+(\d+)x(\d+)x([0-9.]+s))?")
 _SLOWER = 1.5
 """What a run costs beside one of CUBIC, on average over all algorithms: some send more than they deliver."""
@@ -30,7 +35,7 @@ class Stage:
     run_s: float
 
     def __str__(self) -> str:
-        return f"{self.algorithms}x{self.seeds}x{self.run_s:g}s"
+        return f"{self.algorithms}x{self.seeds}x{self.run_s:.9g}s"
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,37 @@ class Schedule:
 
     def __str__(self) -> str:
         return f"{self.screen}" + ("" if self.final is None else f"+{self.final}")
+
+
+class Budget:
+    """The wall-clock time that an answer may take, from the first moment on.
+
+    Args:
+        limit_s: seconds for all; None for no limit.
+        begun: when it began, by `time.monotonic`.
+    """
+
+    def __init__(self, limit_s: float | None, begun: float) -> None:
+        self._limit_s = limit_s
+        self._begun = begun
+        # For judging, writing and the end of the interpreter.
+        self._kept_s = 0.0 if limit_s is None else min(max(1.0, 0.05 * limit_s), limit_s / 4)
+
+    @property
+    def ends(self) -> float | None:
+        """When the last run must be over, by `time.monotonic`."""
+        return None if self._limit_s is None else self._begun + self._limit_s - self._kept_s
+
+    def left_s(self) -> float:
+        """Seconds until then."""
+        return float("inf") if self.ends is None else self.ends - time.monotonic()
+
+    def room(self, each_s: float, share: float = 1.0) -> bool:
+        """Can something that takes so long still be over by this share of the budget?"""
+        if self._limit_s is None or self.ends is None:
+            return True
+        end = min(self._begun + share * self._limit_s, self.ends)
+        return time.monotonic() + each_s <= end
 
 
 def read(text: str) -> Schedule:
@@ -77,37 +113,44 @@ def run_time(rtt_s: float) -> float:
 
 
 def screening(algorithms: int, run_s: float, cost: float, budget_s: float, workers: int) -> Stage:
-    """The largest first stage that takes at most half of the budget.
+    """The largest first stage that takes at most half of the budget; the smallest if none does.
 
     Args:
         algorithms: how many there are.
         run_s: full simulated time of a run.
-        cost: seconds that one of CUBIC's runs takes a simulated second, as measured.
+        cost: seconds of a processor that a simulated second takes, mean over the algorithms.
         budget_s: seconds for all.
         workers: runs at once.
     """
-    for seeds, share in ((3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3)):
+    for seeds, share in ((3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3), (1, 1 / 6)):
         stage = Stage(algorithms, seeds, max(float(round(run_s * share)), 1.0))
-        if _wall(stage, _SLOWER * cost, workers) <= budget_s / 2:
-            return stage
-    stage = Stage(1, 1, max(float(round(run_s / 3)), 1.0))
-    fit = int(budget_s / 2 / _wall(stage, _SLOWER * cost, workers))
-    return Stage(min(max(fit, 2), algorithms), 1, stage.run_s)
+        if _SLOWER * seconds_of(stage, cost, workers) <= SCREENING * budget_s:
+            break
+    return stage
 
 
-def finals(screen: Stage, run_s: float, took_s: float, left_s: float) -> Stage | None:
-    """The largest second stage for what is left of the budget, from what the first one took."""
-    each = took_s / (screen.algorithms * screen.seeds * screen.run_s)
+def finals(screen: Stage, run_s: float, seed_s: float, left_s: float) -> Stage | None:
+    """The largest second stage for what is left of the budget.
+
+    Args:
+        screen: what was screened.
+        run_s: full simulated time of a run.
+        seed_s: seconds that one seed of all algorithms took.
+        left_s: seconds that are left.
+    """
+    each = seed_s / (screen.algorithms * screen.run_s)
+    more = 2 + SUSPECTS / 2  # CUBIC and Reno are run as well, wherever they came in
     for best in (BEST, 5, 3):
-        for length in (run_s, screen.run_s):
-            # CUBIC and Reno are run as well, wherever they came in.
-            seeds = int(0.9 * left_s / ((best + 2) * length * each)) if each > 0 else MOST_SEEDS
+        for share in (1, 1 / 2, 1 / 3, 1 / 6):
+            length = max(float(round(run_s * share)), screen.run_s)
+            seeds = int(0.9 * left_s / ((best + more) * length * each)) if each > 0 else MOST_SEEDS
             if seeds >= LEAST_SEEDS:
                 return Stage(best, min(seeds, MOST_SEEDS), length)
     return None
 
 
-def _wall(stage: Stage, cost: float, workers: int) -> float:
+def seconds_of(stage: Stage, cost: float, workers: int) -> float:
+    """How long a stage takes if a simulated second costs so much."""
     return stage.algorithms * stage.seeds * stage.run_s * ROLES * cost / workers
 
 

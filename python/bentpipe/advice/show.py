@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bentpipe import stats, terminal
-from bentpipe.advice import ranking
+from bentpipe.advice import linux, ranking
 from bentpipe.advice.question import FILE, GOALS
 from bentpipe.advice.verdict import Advice
 from bentpipe.units import milliseconds, percent
@@ -16,30 +16,40 @@ _HEADS = {
     "fair": ("worse-off\nMbit/s", 1e-6),
     "completion": (f"{FILE}\ns", 1.0),
 }
+_RECKLESS = {
+    "loss": "drops at the queue, several times CUBIC's",
+    "harm": "a CUBIC flow beside it loses most",
+    "queue": "a standing queue, much longer than CUBIC's",
+}
+_COSTS = [
+    "<algorithm",
+    "queue\np95 ms",
+    "lost\n%",
+    "resent\n%",
+    "start\ns",
+    f"{FILE}\ns",
+    "CUBIC\nloses",
+    "Reno\nloses",
+]
 
 
 def show(advice: Advice) -> None:
     """The advice in sentences, who was how good, what it costs, what it rests on, and how to repeat it."""
     console = terminal.console()
     for sentence in advice.sentences():
-        console.print(sentence)
+        console.print(terminal.plain(sentence))
+    known = advice.recommended_in_linux
+    if known is not None and known != "cubic":
+        terminal.line("To turn it on, as root on the machine that sends the data:")
+        for command in linux.commands(known):
+            terminal.line(f"  {command}")
     goal = advice.question.goal
     head, scale = _HEADS[goal]
     rows = advice.rows()
-    best = terminal.table(f"Goal: {goal}, {GOALS[goal]}", ["", "~algorithm", head, "~in Linux", "~judgement"])
-    costs = terminal.table(
-        "What each costs (means)",
-        [
-            "~algorithm",
-            "queue\np95 ms",
-            "lost\n%",
-            "resent\n%",
-            "start\ns",
-            f"{FILE}\ns",
-            "CUBIC\nloses",
-            "Reno\nloses",
-        ],
+    best = terminal.table(
+        f"Goal: {goal}, {GOALS[goal]}", ["", "~algorithm", head, "~in Linux", "~reckless by"]
     )
+    costs = []
     name, _ = ranking.QUANTITIES[goal]
     for row in rows:
         values = [value * scale for value in advice.trials[row["cc"]].of(name)]
@@ -48,24 +58,27 @@ def show(advice: Advice) -> None:
             terminal.plain(row["label"]),
             _number(values),
             row["linux"] or "-",
-            "reckless: " + ", ".join(flag["kind"] for flag in row["flags"]) if row["flags"] else "",
+            ", ".join(flag["kind"] for flag in row["flags"]),
         )
-        costs.add_row(
-            terminal.plain(row["label"]),
-            milliseconds(_centre(row, "queue_p95_s")),
-            percent(_centre(row, "loss"), 2),
-            percent(_centre(row, "resent"), 2),
-            _seconds(row, "startup_s"),
-            _seconds(row, "file_s"),
-            _share(row, "harm_cubic"),
-            _share(row, "harm_reno"),
+        costs.append(
+            [
+                terminal.plain(row["label"]),
+                milliseconds(_centre(row, "queue_p95_s")),
+                _percent(row, "loss"),
+                _percent(row, "resent"),
+                _seconds(row, "startup_s"),
+                _seconds(row, "file_s"),
+                _share(row, "harm_cubic"),
+                _share(row, "harm_reno"),
+            ]
         )
+    terminal.line()
     console.print(best)
-    console.print(costs)
-    terminal.line("=: tied with others of that number. Reckless by")
-    terminal.line("  loss: drops at the queue, several times CUBIC's;")
-    terminal.line("  harm: what a CUBIC flow beside it loses;")
-    terminal.line("  queue: a standing queue, much longer than CUBIC's.")
+    terminal.show_table("What each costs (means)", _COSTS, costs)
+    terminal.line("=: tied with others of that number.")
+    kinds = {flag["kind"] for row in rows for flag in row["flags"]}
+    for kind in (kind for kind in _RECKLESS if kind in kinds):
+        terminal.line(f"Reckless by {kind}: {_RECKLESS[kind]}.")
     terminal.line()
     for kind, said in (("Assumed:", advice.assumptions), ("Left out:", advice.cut)):
         if said:
@@ -91,6 +104,11 @@ def _centre(row: dict[str, Any], name: str) -> float | None:
 def _seconds(row: dict[str, Any], name: str) -> str:
     value = _centre(row, name)
     return "-" if value is None else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def _percent(row: dict[str, Any], name: str) -> str:
+    value = _centre(row, name)
+    return percent(value, 2 if value is not None and value < 0.01 else 1)
 
 
 def _share(row: dict[str, Any], name: str) -> str:

@@ -1,4 +1,4 @@
-"""Values of a link that are known, and those of which only a range is: "600 ms", "550 ms..650 ms"."""
+"""Values of a link that are known, and those of which only a range is: "600 ms", "550-650 ms"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from bentpipe import _core
-from bentpipe.units import digits, spaced
+from bentpipe.units import digits
 
 FACTORS: Mapping[str, Mapping[str, float]] = {
     "rate": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
@@ -20,6 +20,10 @@ FACTORS: Mapping[str, Mapping[str, float]] = {
 }
 """The units of each quantity that may be a range; an error rate has none."""
 _EXAMPLES = {"rate": "20 Mbit/s", "rtt": "600 ms", "buffer": "1 bdp", "per": "1e-4", "ber": "1e-7"}
+_NUMBER = r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_UNIT = r"\s*([A-Za-zµ%/]*)\s*"
+_TEXT = re.compile(rf"\s*{_NUMBER}{_UNIT}(?:(?:\.\.|-|–|\bto\b)\s*{_NUMBER}{_UNIT})?")
+"""A value, or two with "..", "-" or "to" between them."""
 _FAR = 10.0
 """Ends whose ratio is at least this are a range of magnitudes: it is drawn from on a logarithmic scale."""
 
@@ -58,33 +62,33 @@ class Span:
         return f"{value:.9g} {self.unit}".rstrip()
 
     def __str__(self) -> str:
-        ends = [digits(value).rstrip("0").rstrip(".") if "." in digits(value) else digits(value)
-                for value in (self.low, self.high)]  # fmt: skip
-        shown = ends[0] if self.known else f"{ends[0]} to {ends[1]}"
+        shown = _shown(self.low) if self.known else f"{_shown(self.low)} to {_shown(self.high)}"
         return f"{shown} {self.unit}".rstrip()
 
 
 def span(name: str, text: str | float) -> Span:
-    """Reads "600 ms", "550 ms..650 ms" or "550..650 ms"; of error rates 1e-4, "1e-5..1e-4".
+    """Reads "600 ms", "550-650 ms", "550 ms..650 ms" or "550 to 650 ms"; of error rates 1e-4, "1e-5..1e-4".
 
     Raises:
         ScenarioError: it is neither, or the ends are in the wrong order.
     """
-    ends = str(text).split("..")
-    if len(ends) > 2 or not all(end.strip() for end in ends):
-        _refuse(name, str(text))
-    parts = [_end(name, end, str(text)) for end in ends]
-    unit = parts[-1][1]
-    first = parts[0] if parts[0][1] or name in ("per", "ber") else (parts[0][0], unit)
-    if not unit and name not in ("per", "ber"):
-        _refuse(name, str(text))
-    scale = FACTORS[name]
+    whole = str(text)
+    found = _TEXT.fullmatch(whole)
+    if found is None:
+        _refuse(name, whole)
+    first, low_unit, second, high_unit = (part or "" for part in found.groups())
+    if second:
+        ends = [_end(name, first, low_unit or high_unit, whole), _end(name, second, high_unit, whole)]
+    else:
+        ends = [_end(name, first, low_unit, whole)]
+    unit = ends[-1][1]
     counted = ("packets", "bytes", "bdp")
-    if first[1] != unit and (first[1] in counted or unit in counted):
-        raise _core.ScenarioError(f"{name}: {text!r} has two kinds of unit; write both ends in one")
-    low, high = first[0] * scale[first[1]] / scale[unit], parts[-1][0]
+    if ends[0][1] != unit and (ends[0][1] in counted or unit in counted):
+        raise _core.ScenarioError(f"{name}: {whole!r} has two kinds of unit; write both ends in one")
+    scale = FACTORS[name]
+    low, high = ends[0][0] * scale[ends[0][1]] / scale[unit], ends[-1][0]
     if low > high:
-        raise _core.ScenarioError(f"{name}: {text!r} ends below where it begins; write the lower end first")
+        raise _core.ScenarioError(f"{name}: {whole!r} ends below where it begins; write the lower end first")
     return Span(name, low, high, unit)
 
 
@@ -107,27 +111,32 @@ def _radical_inverse(n: int, base: int) -> float:
     return value
 
 
-def _end(name: str, text: str, whole: str) -> tuple[float, str]:
+def _end(name: str, number: str, unit: str, whole: str) -> tuple[float, str]:
     """Number and unit of one end."""
-    found = re.fullmatch(r"([0-9.]+(?:[eE][-+]?[0-9]+)?) ?(\S*)", spaced(text.strip()))
-    try:
-        value = float(found[1]) if found else math.nan
-    except ValueError:
-        value = math.nan
-    least = 0.0 if name in ("per", "ber") else 5e-324
-    most = 1.0 if name in ("per", "ber") else math.inf
-    if found is None or not (least <= value <= most and math.isfinite(value)):
+    value = float(number)
+    shares = name in ("per", "ber")
+    if shares and unit == "%":
+        value, unit = value / 100, ""
+    units = {known.lower(): known for known in FACTORS[name]}
+    if unit.lower() not in units or not math.isfinite(value) or value < 0 or (value == 0 and not shares):
         _refuse(name, whole)
-    units = {unit.lower(): unit for unit in FACTORS[name]}
-    if found[2] and found[2].lower() not in units:
-        _refuse(name, whole)
-    return value, units.get(found[2].lower(), "")
+    if shares and value > 1:
+        raise _core.ScenarioError(f"{name}: {whole!r} is beyond what a probability can be, 0 to 1")
+    return value, units[unit.lower()]
+
+
+def _shown(value: float) -> str:
+    """Up to four digits, without zeros that say nothing: "0.005", "1e-5"."""
+    if 0 < value < 1e-3:
+        return re.sub("e-0+", "e-", f"{value:.4g}")
+    text = digits(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _refuse(name: str, text: str) -> NoReturn:
     example = _EXAMPLES[name]
     number, _, unit = example.partition(" ")
-    other = f"{float(number) * 1.5:g} {unit}".rstrip() if unit else f"{float(number) * 10:.0e}"
+    other = f"{float(number) * 1.5:g} {unit}" if unit else f"1e{int(number[2:]) + 1}"
     raise _core.ScenarioError(
         f'{name}: {text!r} is no value and no range; write for example "{example}" or "{example}..{other}"'
     )

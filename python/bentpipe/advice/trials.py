@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 from bentpipe import _core, stats
 from bentpipe.advice.question import RIVALS, Candidate, Question
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.engine import run_cases
+from bentpipe.sweeps.engine import work_off
+from bentpipe.sweeps.execution import Ran
 
 Floats = NDArray[np.float64]
 
@@ -57,39 +60,78 @@ class Trials:
         return math.fsum(known) / len(known) if known else math.nan
 
 
+@dataclass
+class Seed:
+    """What one seed gave.
+
+    Attributes:
+        candidates: the algorithms that were run, by id.
+        values: by id, what `Trials.add` takes; without those at the end that were not run in all roles.
+        interrupted: whether the user stopped it.
+    """
+
+    candidates: Mapping[str, Candidate]
+    values: dict[str, dict[str, float]]
+    interrupted: bool
+
+
 def run_seed(
     question: Question,
     candidates: Sequence[Candidate],
     n: int,
     run_s: float,
+    *,
+    until: float | None = None,
     progress: Callable[[int], None] | None = None,
-) -> dict[str, dict[str, float]]:
+) -> Seed:
     """Runs seed `n` of all these algorithms in all roles, and measures.
 
-    Returns, by the algorithm's id, what `Trials.add` takes.
+    Args:
+        question: what is asked.
+        candidates: CUBIC and Reno first; they are run to the end, whatever the time.
+        n: the number of the seed.
+        run_s: simulated seconds of a run; the file has more if it needs them.
+        until: when to stop, by `time.monotonic`.
+        progress: called with the number of runs that are done.
+
+    Raises:
+        ControllerError: an algorithm failed.
     """
-    roles = list(product(candidates, ROLES))
-    cases = [_case(question, one, role, n, run_s) for one, role in roles]
-    tell = None if progress is None else lambda state: progress(state.done)
-    runs = run_cases(cases, progress=tell)
-    assert runs.results is not None
-    results = {(one.id, role): result for (one, role), result in zip(roles, runs.results, strict=True)}
-    traces = {
-        roles[run][0].id: trace
-        for (run,), trace in (runs.traces.group_by(["run"]) if runs.traces.height else ())
-    }
+    cases = [_case(question, one, role, n, run_s) for one, role in product(candidates, ROLES)]
+    needed = range(len(RIVALS) * len(ROLES))
+    over: dict[int, Ran] = {}
+    interrupted = False
+    if progress is not None:
+        progress(0)
+    try:
+        with closing(work_off(cases, range(len(cases)))) as runs:
+            for some in runs:
+                over.update((ran.number, ran) for ran in some)
+                if progress is not None and some:
+                    progress(len(over))
+                late = until is not None and time.monotonic() > until
+                if late and all(number in over for number in needed):
+                    break
+    except KeyboardInterrupt:
+        interrupted = True
+    whole = []
+    for i, one in enumerate(candidates):
+        runs_of = [over.get(len(ROLES) * i + j) for j in range(len(ROLES))]
+        if None in runs_of:
+            break
+        whole.append([_checked(one, ran) for ran in runs_of if ran is not None])
+    if len(whole) < len(RIVALS):
+        whole = []  # nothing to measure harm against
+    results = [{role: ran.result for role, ran in zip(ROLES, of, strict=True)} for of in whole]
     floor = min(
-        (flow["rtt_min_s"] for run in results.values() if run for flow in run["flows"] if flow["rtt_min_s"]),
+        (f["rtt_min_s"] for of in results for run in of.values() for f in run["flows"] if f["rtt_min_s"]),
         default=math.nan,
     )
-    found = {}
-    for one in candidates:
-        whole = [results[one.id, role] for role in ROLES]
-        if None in whole:
-            failed = runs.failed.filter(pl.col("algorithm") == one.id)["error"].to_list()
-            raise _core.ScenarioError(f"{one.label} failed: {failed[0] if failed else 'no reason given'}")
-        found[one.id] = _measured(question, results, one, traces.get(one.id), floor)
-    return found
+    values = {
+        one.id: _measured(question, of, ran[0].trace, floor)
+        for one, of, ran in zip(candidates, results, whole, strict=False)
+    }
+    return Seed({one.id: one for one in candidates}, values, interrupted)
 
 
 def harm(trials: dict[str, Trials]) -> None:
@@ -145,15 +187,16 @@ def _case(question: Question, one: Candidate, role: str, n: int, run_s: float) -
     return Case(keys, scenario.to_dict(), keep_trace=role == "alone", controllers=controllers)
 
 
+def _checked(one: Candidate, ran: Ran) -> Ran:
+    if ran.error is not None:
+        raise _core.ControllerError(f"{one.label} failed: {ran.error}")
+    return ran
+
+
 def _measured(
-    question: Question,
-    results: Mapping[tuple[str, str], dict[str, Any] | None],
-    one: Candidate,
-    trace: pl.DataFrame | None,
-    floor: float,
+    question: Question, runs: Mapping[str, dict[str, Any]], trace: pl.DataFrame | None, floor: float
 ) -> dict[str, float]:
     """All quantities of one seed of one algorithm."""
-    runs = {role: result for role in ROLES if (result := results[one.id, role]) is not None}
     found = _alone(question, runs["alone"], trace, floor)
     lower = []
     for rival in RIVALS:

@@ -48,25 +48,27 @@ class Advice:
     Attributes:
         question: what was asked.
         schedule: what was run.
-        trials: what was measured, by the algorithm's id; of those of the last stage the last stage only.
-        last: the ids of the algorithms of the last stage.
+        trials: what the last stage measured, by the algorithm's id.
+        screened: how many algorithms were screened.
         groups: groups of ids, the best first, tied inside; without those that are flagged.
         flagged: why an algorithm is fast and reckless, by its id.
         assumptions: what the answer rests on, sentences.
         cut: what was left out, and why, sentences.
         command: what repeats it.
+        rtt_s: the least round-trip time seen, seconds.
         interrupted: whether it was stopped before all runs were done.
     """
 
     question: Question
     schedule: Schedule
     trials: Mapping[str, Trials]
-    last: Sequence[str]
+    screened: int
     groups: Sequence[Sequence[str]]
     flagged: Mapping[str, Sequence[Flag]]
     assumptions: Sequence[str]
     cut: Sequence[str]
     command: str
+    rtt_s: float
     interrupted: bool = False
 
     @property
@@ -79,9 +81,7 @@ class Advice:
         if not self.groups:
             return None
         best = self.groups[0]
-        if "cubic" in best and self._close("cubic", best[0]):
-            return "cubic"
-        return next((one for one in best if linux.module(one) and self._close(one, best[0])), best[0])
+        return self._in_linux(best, best[0]) or best[0]
 
     @property
     def recommended_in_linux(self) -> str | None:
@@ -89,7 +89,21 @@ class Advice:
         chosen = self.recommended
         if chosen is not None and linux.module(chosen):
             return chosen
-        return next((one for group in self.groups for one in group if linux.module(one)), None)
+        for group in self.groups:
+            known = [one for one in group if linux.module(one)]
+            if known:
+                return self._in_linux(known, known[0])
+        return None
+
+    def group_of(self, one: str) -> Sequence[str]:
+        """The algorithms that are tied with this one, itself included; itself alone if it is flagged."""
+        return next((group for group in self.groups if one in group), [one])
+
+    def _in_linux(self, some: Sequence[str], best: str) -> str | None:
+        """CUBIC if it is as good as the best; else the first that Linux has and that is as good."""
+        if "cubic" in some and self._close("cubic", best):
+            return "cubic"
+        return next((one for one in some if linux.module(one) and self._close(one, best)), None)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -111,7 +125,7 @@ class Advice:
         return pl.DataFrame(flat, infer_schema_length=None)
 
     def rows(self) -> list[dict[str, Any]]:
-        """For each algorithm of the last stage and each flagged one: rank, flags, and its quantities.
+        """For each algorithm of the last stage: rank, flags, and its quantities.
 
         The unflagged come first, by group. A quantity is an object with centre, low, high (null for one run),
         runs and alike, or null if it was never measured.
@@ -138,6 +152,7 @@ class Advice:
             "advice": self.sentences(),
             "recommended": chosen,
             "recommended_in_linux": self.recommended_in_linux,
+            "question": self.question.title,
             "goal": self.question.goal,
             "goal_means": GOALS[self.question.goal],
             "plan": str(self.schedule),
@@ -182,7 +197,7 @@ class Advice:
             "rank": rank,
             "tied": size > 1,
             "linux": linux.module(one),
-            "screened_only": one not in self.last,
+            "linux_commands": linux.commands(one),
             "flags": [{"kind": flag.kind, "text": flag.text} for flag in self.flagged.get(one, ())],
             **{name: _object(trials.of(name), *bounds) for name, bounds in BOUNDS.items()},
         }

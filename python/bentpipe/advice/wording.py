@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import stats
@@ -11,20 +10,25 @@ from bentpipe.advice.question import FILE, Question
 from bentpipe.units import digits
 
 if TYPE_CHECKING:
+    from bentpipe.advice.schedule import Schedule
     from bentpipe.advice.verdict import Advice
 
 GOAL_WORDS = {
-    "throughput": "goodput in all",
+    "throughput": "goodput",
     "delay": "queueing delay (95th percentile)",
     "fair": "for the worse-off of two flows",
     "completion": f"for a file of {FILE}",
 }
+_FEW_TRIPS = 40
+"""Round trips below which slow start, which takes ten to fifteen of them, is a large part of a run."""
+_FEW_SEEDS = 3
+"""With fewer, an interval says next to nothing."""
 _NAMED = 3
 """Ties and reckless algorithms that are named in the sentences; the table has all."""
 
 
 def amount(goal: str, values: list[float]) -> str:
-    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput in all"."""
+    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput"."""
     name, _ = ranking.QUANTITIES[goal]
     scale, unit = (
         (1e6, "Mbit/s") if name.endswith("_bps") else (1e-3, "ms") if goal == "delay" else (1.0, "s")
@@ -34,62 +38,95 @@ def amount(goal: str, values: list[float]) -> str:
 
 
 def sentences(advice: Advice) -> list[str]:
-    """What to do, what is as good, and what to keep away from."""
-    goal = advice.question.goal
-    name, highest = ranking.QUANTITIES[goal]
-    chosen = advice.recommended
+    """What to do, what is as good, what to keep away from, and how sure it is."""
+    chosen, known = advice.recommended, advice.recommended_in_linux
     if chosen is None:
         return ["Nothing can be recommended: each algorithm takes what it has from others or from the link."]
-
-    def label(one: str) -> str:
-        return advice.trials[one].candidate.label
-
-    def got(one: str) -> str:
-        values = advice.trials[one].of(name)
-        return amount(goal, values) if values else "no file was finished"
-
     said = []
-    in_linux = advice.recommended_in_linux
-    if chosen == "cubic":
-        said.append(
-            f"Keep CUBIC, the default of Linux: {got(chosen)}, "
-            "and nothing that is fit to share a link does better."
-        )
-    elif linux.module(chosen):
-        how = linux.module(chosen)
-        how = "built into Linux" if how == "built in" else f"Linux module {how}"
-        said.append(f"Use {label(chosen)} ({how}): {got(chosen)}; CUBIC has {got('cubic')}.")
+    if known is None:
+        said.append(f"{_label(advice, chosen)} is best, but Linux does not have it: {_got(advice, chosen)}.")
     else:
-        said.append(f"{label(chosen)} is best, but Linux does not have it: {got(chosen)}.")
-        if in_linux is not None:
-            said.append(
-                f"Of those that Linux has use {label(in_linux)}: {got(in_linux)}; CUBIC has {got('cubic')}."
-            )
-    ties = [one for one in advice.groups[0] if one != chosen]
-    if ties:
-        shown = ", ".join(map(label, ties[:_NAMED])) + (
-            f" and {len(ties) - _NAMED} more" if len(ties) > _NAMED else ""
+        said.append(_use(advice, known))
+    if known is not None and known != chosen:
+        said.append(
+            f"{_label(advice, chosen)} is better, but Linux does not have it: {_got(advice, chosen)}."
         )
-        said.append(f"Tied with it: {shown}.")
-    mean = advice.trials[chosen].mean(name)
+    leader = chosen if known is None else known
+    ties = [one for one in advice.group_of(leader) if one not in (leader, chosen)]
+    if ties:
+        said.append(f"Tied with it: {_some([_label(advice, one) for one in ties], 'and')}.")
+    return [*said, *_reckless(advice, chosen), *_doubt(advice)]
+
+
+def _use(advice: Advice, one: str) -> str:
+    """The sentence that says what to do on Linux."""
+    if one == "cubic":
+        fit = "fit to share a link " if advice.question.shared else ""
+        rest = (
+            f"and nothing {fit}is clearly better" if one == advice.recommended else "the best that Linux has"
+        )
+        return f"Keep CUBIC, the default of Linux: {_got(advice, one)}, {rest}."
+    module = linux.module(one)
+    how = "built into Linux" if module == "built in" else f"Linux module {module}"
+    flagged = ", and is reckless" if "cubic" in advice.flagged else ""
+    return (
+        f"Use {_label(advice, one)} ({how}): {_got(advice, one)}; CUBIC has {_got(advice, 'cubic')}{flagged}."
+    )
+
+
+def _reckless(advice: Advice, chosen: str) -> list[str]:
+    """What is as good as the best, and must not be used."""
+    goal = advice.question.goal
     faster = [
         one
         for one in ranking.order({n: advice.trials[n] for n in advice.flagged}, goal)
-        if not math.isnan(value := advice.trials[one].mean(name))
-        and (value >= mean * (1 - ranking.SAME) if highest else value <= mean * (1 + ranking.SAME))
+        if ranking.as_good(advice.trials[one], advice.trials[chosen], goal)
     ]
-    if faster:
-        worst = faster[:_NAMED]
-        rest = f" (and {len(faster) - _NAMED} more)" if len(faster) > _NAMED else ""
-        said.append(
-            f"Do not use {' or '.join(map(label, worst))}{rest}, as fast as "
-            f"{'they are' if len(faster) > 1 else 'it is'}: of {label(worst[0])}, "
-            f"{advice.flagged[worst[0]][0].text}."
-        )
-    return said
+    if not faster:
+        return []
+    names = [_label(advice, one) for one in faster]
+    why = advice.flagged[faster[0]][0].text
+    if len(faster) == 1:
+        return [f"Do not use {names[0]}, good as it looks: {why}."]
+    return [f"Do not use {_some(names, 'or')}, good as they look. {names[0]}: {why}."]
 
 
-def assumptions(question: Question, rtt_s: float) -> list[str]:
+def _doubt(advice: Advice) -> list[str]:
+    """What makes the answer provisional."""
+    why = []
+    plan = advice.schedule
+    trips = round(plan.screen.run_s / advice.rtt_s)
+    last = plan.final or plan.screen
+    if trips < _FEW_TRIPS:
+        why.append(f"{advice.screened} algorithms were screened by runs of {trips} round trips")
+    if last.seeds < _FEW_SEEDS:
+        why.append(f"the last stage had {_seeds(last.seeds)}")
+    if advice.interrupted:
+        why.append("it was interrupted")
+    return [f"This is provisional: {', and '.join(why)}. --thorough tells more."] if why else []
+
+
+def _got(advice: Advice, one: str) -> str:
+    values = advice.trials[one].of(ranking.QUANTITIES[advice.question.goal][0])
+    return amount(advice.question.goal, values) if values else "no file was finished"
+
+
+def _label(advice: Advice, one: str) -> str:
+    return advice.trials[one].candidate.label
+
+
+def _some(names: list[str], word: str) -> str:
+    """A few of the names: "A, B and C", "A, B, C and 5 more"."""
+    if len(names) > _NAMED + 1:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _seeds(count: int) -> str:
+    return "one seed" if count == 1 else f"{count} seeds"
+
+
+def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     """What the answer rests on."""
     base, model = question.link_of(0)
     said = [*question.notes]
@@ -109,6 +146,12 @@ def assumptions(question: Question, rtt_s: float) -> list[str]:
         said.append("The scenario is played as it stands; its first flow takes each algorithm.")
     else:
         said.append(f"Goodput is that of {flows} with data to send all the time.")
+    stage = made.final or made.screen
+    trips = round(stage.run_s / rtt_s)
+    said.append(
+        f"A run lasts {digits(stage.run_s)} s of simulated time, {trips:,} round trips, start-up included"
+        + (", which weighs much in so few." if trips < _FEW_TRIPS else ".")
+    )
     for cc, count in question.competing:
         said.append(f"Beside them are {count} flows of {cc} all the time.")
     said.append(

@@ -63,12 +63,12 @@ class Observation:
         return float(link["queue_mean_packets"] * FULL_PACKET * 8 / link["rate_bps"])
 
     def queueing_p95(self, rtt: float, name: str = "test") -> float:
-        """How much the 95th percentile of the round-trip time lies above `rtt`, in seconds, mean over flows."""
+        """How far the 95th percentile of the round-trip time is above `rtt`, in seconds, mean over flows."""
         seen = [f["rtt_p95_s"] - rtt for f in self.named(name) if f["rtt_p95_s"] is not None]
         return max(math.fsum(seen) / len(seen), 0.0) if seen else math.nan
 
     def rates(self, name: str = "test", over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
-        """Goodput over time of a flow, in bits per second: instants, and the mean over the time before each."""
+        """Goodput over time of a flow, in bits per second: instants, and means over the time before each."""
         times, delivered = self.column("delivered_bytes", name)
         back = max(round(over / ROW_S), 1)
         instants = times[back:]
@@ -88,9 +88,10 @@ class Observation:
         return rows["t_s"].to_list(), [float(v) for v in rows[column].to_list()]
 
     def reached(self, share: float, after: float, name: str = "test", over: float = SMOOTH_S) -> float:
-        """Seconds from `after` until a flow's goodput is `share` bits per second; NaN if it never is."""
+        """Seconds from `after` until a flow's goodput is `share` bits per second; if never, what was left."""
         times, rates = self.rates(name, over)
-        return next((t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share), math.nan)
+        reached = (t - after for t, rate in zip(times, rates, strict=True) if t > after and rate >= share)
+        return next(reached, self.seconds - after)
 
     def delivered_between(self, start: float, end: float, name: str = "test") -> float:
         """Goodput of a flow between two instants, in bits per second."""

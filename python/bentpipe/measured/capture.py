@@ -25,7 +25,7 @@ _FIELDS = (
 )  # fmt: skip
 _IPV6 = 40
 FULL = 0.7
-"""A queue whose delay is more than this share of the longest one may be dropping packets; below it, does not."""
+"""A queue whose delay is more than this share of the longest one may be dropping packets; others do not."""
 _BUSY_S, _BUSY = 0.002, 0.02
 """A round trip this much above the least one has waited in a queue, so the transmitter was busy."""
 _LEAST_BIN_S = 0.05

@@ -56,7 +56,7 @@ def estimates(path: Path) -> list[Estimate]:
     if sent and not udp:
         packets = max(round(sent / mss), 1)
         _, _, most_loss = share(min(resent, packets), packets)
-        how = f"at most the {resent} of {packets} segments that were retransmitted; queues may have dropped them"
+        how = f"at most the {resent} of {packets} segments that were sent again; queues may have dropped them"
         found.append(Estimate("loss", 0.0, 0.0, most_loss, how, path, weight=0))
     if filled:
         room = swell * high / 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bentpipe.measured.quantities import Bursts
 
@@ -26,15 +27,15 @@ def share(lost: int, sent: int) -> tuple[float, float, float]:
     return lost / sent, float(found.low), float(found.high)
 
 
-def bursts(lost: Sequence[bool]) -> Bursts | None:
+def bursts(lost: Sequence[bool] | NDArray[np.bool_]) -> Bursts | None:
     """The parameters of bursts, from the packets in the order of sending; None if losses look independent.
 
-    A chain of two states (E. N. Gilbert, Capacity of a Burst-Noise Channel, Bell System Technical Journal 39,
-    1960): no losses in the good one, a share of losses in the bad one. Its parameters follow from three counts,
-    by Gilbert's equations in section IV: how many packets are lost (a), how many of those after a lost one (b),
-    and of three in a row whose outer ones are lost, how many have lost the middle one too (c).
-    Where they are no probabilities, as with few losses, each run of losses is taken for a burst in which all is
-    lost.
+    A chain of two states (E. N. Gilbert, Capacity of a Burst-Noise Channel, Bell System Technical Journal
+    39, 1960): no losses in the good one, a share of losses in the bad one. Its parameters follow from three
+    counts, by Gilbert's equations in section IV: how many packets are lost (a), how many of those after a
+    lost one (b), and of three in a row whose outer ones are lost, how many have lost the middle one too (c).
+    Where they are no probabilities, as with few losses, each run of losses is taken for a burst in which all
+    is lost.
     """
     from scipy.stats import binom
 

@@ -97,8 +97,26 @@ def curves(given: Sequence[Curve], x: Axis, y: Axis) -> dict[str, Any]:
     return {"x": x.as_dict(), "y": y.as_dict(), "curves": drawn}
 
 
-def cells(values: Sequence[Sequence[float]], x: Axis, y: Axis, quantity: str) -> dict[str, Any]:
+def choices(given: Mapping[str, Sequence[Curve]], x: Axis, y: Axis, choose: str) -> dict[str, Any]:
+    """A chart of which the reader chooses the curves by name, the first at the beginning.
+
+    Raises:
+        ValueError: there are no curves under a name, or the columns of one differ in length.
+    """
+    drawn = [[name, curves(of, x, y)["curves"]] for name, of in given.items()]
+    return {"x": x.as_dict(), "y": y.as_dict(), "choose": choose, "choices": drawn, "curves": []}
+
+
+def cells(
+    values: Sequence[Sequence[float]],
+    x: Axis,
+    y: Axis,
+    quantity: str,
+    ends: tuple[float, float] | None = None,
+) -> dict[str, Any]:
     """A heat map: ``values[j][i]`` belongs to ``y.names[j]`` and ``x.names[i]``; NaN is left empty.
+
+    ``ends`` are the values of the first and the last colour, if not the least and the greatest value.
 
     Raises:
         ValueError: the shape is not that of the names, or no value is finite.
@@ -121,6 +139,7 @@ def cells(values: Sequence[Sequence[float]], x: Axis, y: Axis, quantity: str) ->
         "y": y.as_dict(),
         "quantity": quantity,
         "scale": scale,
+        "ends": ends,
         "curves": [{"label": quantity, "kind": "cells", "colour": "", "value": flat, **at}],
     }
 

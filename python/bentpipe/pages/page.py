@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from errno import EISDIR
 from functools import cache
@@ -131,9 +131,9 @@ class Page:
         """A list."""
         self._add(_blocks().bullets([html(item) for item in items]))
 
-    def command(self, text: str) -> None:
-        """Lines of a terminal, to be copied."""
-        self._add(_blocks().command(text))
+    def command(self, text: str, *, fold: str = "") -> None:
+        """Lines of a terminal or of a file, to be copied; a click on ``fold`` unfolds them."""
+        self._add(_blocks().command(text, fold))
 
     def table(
         self,
@@ -142,6 +142,7 @@ class Page:
         *,
         caption: Prose = "",
         total: Sequence[Prose] | None = None,
+        fold: str = "",
     ) -> None:
         """A table. Where it is wider than its place, each row becomes a block of "column: cell" lines.
 
@@ -150,6 +151,7 @@ class Page:
             rows: a cell for each column, or a `Heading`. The first cell names the row.
             caption: a line above.
             total: the last row, set off.
+            fold: words that unfold the table when they are clicked; without them it is open.
 
         Raises:
             ValueError: a row has another number of cells than there are columns.
@@ -162,7 +164,7 @@ class Page:
             for row in rows
         ]
         last = None if total is None else [(html(cell), is_number(cell)) for cell in total]
-        self._add(_blocks().table(columns, plain, html(caption), last, len(columns) >= MANY))
+        self._add(_blocks().table(columns, plain, html(caption), last, len(columns) >= MANY, fold))
 
     def figure(
         self,
@@ -199,20 +201,24 @@ class Page:
 
     def chart(
         self,
-        curves: Sequence[Curve],
+        curves: Sequence[Curve] | Mapping[str, Sequence[Curve]],
         *,
         x: Axis,
         y: Axis,
         alt: str,
         title: str = "",
         caption: Prose = "",
+        choose: str = "",
     ) -> None:
         """An interactive chart: values where it is pointed at, zoom, curves switched off by their legend.
 
-        The keyboard does the same, and the data can be read as a table and downloaded as CSV.
+        The keyboard does the same, and the data can be read as a table and downloaded as CSV. A name in a
+        legend is switched off in every chart of the page. A mapping gives the reader a choice of what is
+        drawn; charts with the same choice change together.
 
         Args:
-            curves: what is drawn.
+            curves: what is drawn; by name where the reader chooses.
+            choose: the words before the choice: "Delay".
             x: the horizontal axis.
             y: the vertical axis.
             alt: what it shows, for those who do not see it.
@@ -222,7 +228,11 @@ class Page:
         Raises:
             ValueError: there is no curve, or the columns of one differ in length.
         """
-        self._chart(charts.curves(curves, x, y), alt, title, caption)
+        if isinstance(curves, Mapping):
+            plain = charts.choices(curves, x, y, choose)
+        else:
+            plain = charts.curves(curves, x, y)
+        self._chart(plain, alt, title, caption)
 
     def heat_map(
         self,
@@ -234,6 +244,7 @@ class Page:
         alt: str,
         title: str = "",
         caption: Prose = "",
+        ends: tuple[float, float] | None = None,
     ) -> None:
         """A heat map: ``values[j][i]`` belongs to ``y.names[j]`` and ``x.names[i]``.
 
@@ -245,11 +256,12 @@ class Page:
             alt: as in `chart`, like all that follow.
             title: the first words of the caption.
             caption: what stands under it.
+            ends: the values of the first and the last colour, for maps that are compared.
 
         Raises:
             ValueError: the shape is not that of the names, or no value is finite.
         """
-        self._chart(charts.cells(values, x, y, quantity), alt, title, caption)
+        self._chart(charts.cells(values, x, y, quantity, ends), alt, title, caption)
 
     def html(self) -> str:
         """The whole file."""
@@ -293,7 +305,9 @@ class Page:
         name = self._name(slug(title or "chart"))
         # "<" ends no script element, whatever a label says.
         data = json.dumps(plain, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-        self._add(_blocks().chart(name, Markup(data), alt, title, html(caption)), figure=True)
+        self._add(
+            _blocks().chart(name, Markup(data), alt, title, html(caption), "choices" in plain), figure=True
+        )
 
     def _add(self, block: Markup, *, figure: bool = False) -> None:
         self._body.append((figure, block))

@@ -101,6 +101,13 @@ def _bands(
     found = []
     seen: dict[str, int] = {}
     for (run, cc), parts in groups.items():
+        if len(parts) == 1:
+            alone = parts[0].filter(pl.col("y").is_finite())
+            label = f"{run}: {look(cc)['label']}" if len(runs) > 1 else None
+            nth = seen.setdefault(cc, 0)
+            seen[cc] += 1
+            found.append(Curve(look(cc, label, nth), alone, run, cc))
+            continue
         # The windows of flows can differ by their round trips: each row is of one instant of most flows.
         together = pl.concat(parts).filter(pl.col("y").is_finite())
         rows = (

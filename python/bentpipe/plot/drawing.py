@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from matplotlib.figure import Figure
 from bentpipe import _core
 from bentpipe.files import FIGURES, replace, replace_frame
 from bentpipe.plot import looks
+from bentpipe.plot.places import beside, check_numbers
 
 GREY: dict[str, Any] = {"color": "0.4", "linewidth": 0.6, "linestyle": (0, (6, 3))}
 """The lines of what the path allows."""
@@ -56,7 +58,7 @@ def figure(width: float | None = None, height: float | None = None) -> tuple[Dra
         return fig, fig.add_subplot()
 
 
-def save(fig: Figure, path: str | Path, *, data: bool = False) -> Path:
+def save(fig: Figure, path: str | Path, *, data: bool | str | Path = False) -> Path:
     """Writes a figure; the ending of the name says the format (pdf, svg, png).
 
     The same figure gives the same bytes: no dates are written. The file appears complete or not at all.
@@ -64,31 +66,31 @@ def save(fig: Figure, path: str | Path, *, data: bool = False) -> Path:
     Args:
         fig: what to write.
         path: where.
-        data: write the numbers of the figure too, as CSV beside it: x.svg and x.csv.
+        data: write the numbers of the figure too: as CSV beside it (x.svg and x.csv), or as the CSV or
+            Parquet file of this name. Their first column, `figure`, has the name of the figure.
 
     Raises:
-        ScenarioError: the ending is none of these, or the figure has no table of its numbers.
+        ScenarioError: the ending is none of these, the figure has no table of its numbers, or a file of
+            another kind is where they would be written.
         OSError: a file cannot be written.
     """
     target = Path(path)
     if target.suffix not in FIGURES:
         raise _core.ScenarioError(f"{target}: the name of a figure must end in .svg, .pdf or .png")
+    numbers = None if data is False else beside(target) if data is True else Path(data)
     table = getattr(fig, "data", pl.DataFrame())
-    if data and table.width == 0:
-        raise _core.ScenarioError(f"{target}: this figure has no table of numbers; write it without data")
+    if numbers is not None:
+        if table.width == 0:
+            raise _core.ScenarioError(f"{target}: this figure has no table of numbers; write it without data")
+        check_numbers(numbers)
     target.parent.mkdir(parents=True, exist_ok=True)
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     kind = target.suffix.removeprefix(".")
     with looks.styled():
         replace(target, lambda work: fig.savefig(work, format=kind, metadata=dates.get(target.suffix, {})))
-    if data:
-        replace_frame(beside(target), table)
+    if numbers is not None:
+        replace_frame(numbers, table.select(pl.lit(target.stem).alias("figure"), pl.all().exclude("figure")))
     return target
-
-
-def beside(path: Path) -> Path:
-    """Where the numbers of a figure lie."""
-    return path.with_suffix(".csv")
 
 
 def note(fig: Figure, words: str) -> None:
@@ -116,13 +118,20 @@ def sparse(axes: Axes) -> None:
         line.set_markevery((place % 5 * every // 5, every))
 
 
+def legend_columns(fig: Figure, labels: Sequence[str]) -> int:
+    """Into how many columns these names go above a figure."""
+    one = looks.size().type * (0.06 * max(map(len, labels)) + 0.42)
+    fits = max(1, int(fig.get_figwidth() / one))
+    rows = -(-len(labels) // fits)
+    return -(-len(labels) // rows)
+
+
 def legend(fig: Figure, axes: Axes) -> None:
     """The names of the lines above the panel. A figure with many of them grows by the rows that they need."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    fits = max(1, int(fig.get_size_inches()[0] / (0.075 * looks.size().type * (max(map(len, labels)) + 6))))
-    columns = 2 if len(labels) == 4 and fits < 4 else min(len(labels), fits)
+    columns = legend_columns(fig, labels)
     rows = -(-len(labels) // columns)
     if rows > 2:
         fig.set_figheight(fig.get_figheight() + (rows - 2) * 0.145 * looks.size().type)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import matplotlib as mpl
 
 from bentpipe import _core, terminal
-from bentpipe.registry import style, unknown
+from bentpipe.registry import style
 
 WIDTH = 3.5
 """Width of a column in inches."""
@@ -55,34 +55,34 @@ class Size:
 
 
 SIZES = {
-    "column": Size(WIDTH, HEIGHT),
+    "paper": Size(WIDTH, HEIGHT),
     "page": Size(2 * WIDTH + 0.16, 1.35 * HEIGHT),
     "screen": Size(9.0, 5.0, 1.5),
+    "slide": Size(12.0, 6.75, 2.2),
 }
-"""Sizes by name: a column or the whole width of a two-column page, and a screen."""
+"""Sizes by name: a column or the whole width of a two-column page, a screen, and a slide of 16:9."""
 
-_size: ContextVar[str] = ContextVar("size", default="column")
+_WIDTHS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_size: ContextVar[Size] = ContextVar("size", default=SIZES["paper"])
 
 
 @contextmanager
 def sized(name: str) -> Iterator[Size]:
-    """Figures drawn inside have the size of this name.
+    """Figures drawn inside have the size of this name, or this width with the type of a paper: "12 cm".
 
     Raises:
         ScenarioError: there is no such size.
     """
-    if name not in SIZES:
-        raise _core.ScenarioError(unknown("size of a figure", name, list(SIZES)))
-    token = _size.set(name)
+    token = _size.set(_named(name))
     try:
-        yield SIZES[name]
+        yield _size.get()
     finally:
         _size.reset(token)
 
 
 def size() -> Size:
     """The size of figures drawn now."""
-    return SIZES[_size.get()]
+    return _size.get()
 
 
 @contextmanager
@@ -122,3 +122,19 @@ def look(cc: str, label: str | None = None, nth: int = 0) -> dict[str, Any]:
 def text(name: str) -> str:
     """A name as a label: dollars are no mathematics, control characters are written out."""
     return terminal.plain(name).replace("$", r"\$")
+
+
+def _named(name: str) -> Size:
+    if name in SIZES:
+        return SIZES[name]
+    number, unit = name.strip()[:-2], name.strip()[-2:]
+    try:
+        width = float(number) * _WIDTHS[unit]
+    except (KeyError, ValueError):
+        raise _core.ScenarioError(
+            f"no size of a figure is called {name!r}; there are {', '.join(SIZES)}, "
+            'and widths in in, cm or mm, for example "12 cm"'
+        ) from None
+    if not 1.5 <= width <= 40:
+        raise _core.ScenarioError(f"a figure of {name} is not 1.5 to 40 in wide")
+    return Size(width, width * HEIGHT / WIDTH)

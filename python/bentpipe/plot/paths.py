@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 from matplotlib.axes import Axes
 
 from bentpipe.plot import rates
 from bentpipe.plot.drawing import Drawing, blank, legend, note, sparse
-from bentpipe.plot.given import need
-from bentpipe.plot.looks import HEIGHT, WIDTH, look, styled
+from bentpipe.plot.given import Given, need, results
+from bentpipe.plot.looks import HEIGHT, WIDTH, look, size, styled
 from bentpipe.plot.over_time import about, capacity, handovers
 from bentpipe.plot.routes import route
-from bentpipe.result import Result
 
 
-def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -> Drawing:
+def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     """Goodput and round-trip time of several runs over the path that they share, one line for each run.
 
     Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
     is the round trip without queues, by the delays of its links. Handovers are vertical lines.
 
     Args:
-        results: runs of the same links by label. Each records its flows and links at an interval; its first
-            flow is drawn.
+        given: runs of the same links; a mapping names them. Each records its flows and links at an interval;
+            its first flow is drawn.
         window_s: goodput is the mean over so many seconds; by default a hundredth of the run, one second at
             least.
 
     Raises:
         ScenarioError: a result has no trace of flows or of links.
     """
-    fig = blank(2 * WIDTH, 1.75 * HEIGHT)
+    runs = results(given, "link_trace")
+    now = size()
+    fig = blank(max(now.width, 2 * WIDTH), max(now.height, 1.75 * HEIGHT))
     parts = []
     with styled():
         above, below = fig.subplots(2, 1, sharex=True)
-        first = next(iter(results.values()))
-        need(first, "link_trace")
+        first = next(iter(runs.values()))
         path = route(first, first.json["flows"][0]["name"])
         last = path.over["t_s"].max()
         end = float(last) if isinstance(last, int | float) else 0.0
@@ -44,7 +42,7 @@ def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -
         below.fill_between(path.over["t_s"], path.over["floor_s"] * 1e3, color="0.88", linewidth=0, zorder=0)
         for axes in (above, below):
             handovers(axes, path)
-        for label, result in results.items():
+        for label, result in runs.items():
             need(result, "trace", label)
             name = result.json["flows"][0]["name"]
             rows = result.trace.filter(pl.col("flow").cast(pl.String) == name)
@@ -58,7 +56,7 @@ def over_path(results: Mapping[str, Result], *, window_s: float | None = None) -
         _axes(below, "RTT / ms")
         below.set_xlabel("time / s")
         legend(fig, above)
-        note(fig, about(dict(results), []))
+        note(fig, about(runs, []))
     fig.data = pl.concat(parts, how="diagonal")
     return fig
 

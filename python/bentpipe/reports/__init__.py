@@ -12,18 +12,26 @@ from pathlib import Path
 __all__ = ["place_of", "report"]
 
 
-def report(places: str | Path | Sequence[str | Path], out: str | Path | None = None) -> Path:
+def report(
+    places: str | Path | Sequence[str | Path],
+    out: str | Path | None = None,
+    measures: Sequence[str] = (),
+) -> Path:
     """Writes one page about stored runs: what was run, tables, charts, what failed.
 
     Args:
         places: datasets of sweeps and directories of results; several are shown together.
         out: the page; if None, it stands beside the directory and is named after it (`place_of`).
+        measures: what is shown of each run, names of `bentpipe.reports.measures.MEASURES`; the first orders
+            the algorithms. None: goodput, the 95th percentile of the RTT, lost packets, and completion time
+            and Jain's index where there are any.
 
     Returns:
         The path of the page.
 
     Raises:
-        ScenarioError: a place is neither, or `out` is a file that Bentpipe did not write.
+        ScenarioError: a place is neither, a measure does not exist, or `out` is a file that Bentpipe did not
+            write.
         OSError: something cannot be read or written.
     """
     from bentpipe.pages import check_page
@@ -33,7 +41,7 @@ def report(places: str | Path | Sequence[str | Path], out: str | Path | None = N
     given = [Path(places)] if isinstance(places, str | Path) else [Path(place) for place in places]
     target = place_of(given) if out is None else Path(out)
     check_page(target)
-    return build(read(given)).write(target)
+    return build(read(given), measures).write(target)
 
 
 def place_of(places: Sequence[Path]) -> Path:

@@ -19,11 +19,20 @@ def report_verb(
         Path | None,
         typer.Option(metavar="FILE", help="The page; otherwise it stands beside DIR and is named after it."),
     ] = None,
+    measures: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="What is shown of each run, with commas between: goodput, rtt_p95, rtt_p50, loss, "
+            "retransmitted, completion, jain, utilisation, timeouts. The first orders the algorithms.",
+        ),
+    ] = "",
 ) -> None:
     """Write one page about stored runs, to look around in and to hand on: tables, charts, what failed."""
     from bentpipe.reports import place_of, report
 
+    wanted = [name.strip() for name in measures.split(",")] if measures else []
     target = place_of(places) if out is None else out
     again = target.is_file()
-    written = report(places, target)
+    written = report(places, target, wanted)
     terminal.line(f"{'replaced' if again else 'written to'} {terminal.plain(str(written))}")

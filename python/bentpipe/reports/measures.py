@@ -1,36 +1,61 @@
-"""What a report shows of each run: an algorithm, the varied parameters, and a few measures."""
+"""What a report shows of each run: an algorithm, the varied parameters, and the chosen measures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from bentpipe import registry
+from bentpipe._core import ScenarioError
 from bentpipe.pages import Axis
 from bentpipe.reports.reading import Stored
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A measure of a run: its column, its label with the unit, and which values are the better ones."""
+class Measure:
+    """A number of each run: its name, its label with the unit, and which values are the better ones."""
 
-    column: str
+    name: str
     label: str
     high_is_good: bool
+    #: What it can be at least and at most, in the unit of the label.
     least: float = 0.0
+    most: float | None = None
+
+    @property
+    def quantity(self) -> str:
+        """The label without its unit."""
+        return self.label.rpartition(", ")[0] or self.label
+
+    @property
+    def title(self) -> str:
+        """The quantity at the beginning of a sentence."""
+        return self.quantity[0].upper() + self.quantity[1:]
 
 
-METRICS = (
-    Metric("goodput", "goodput, Mbit/s", high_is_good=True),
-    Metric("rtt_p95", "95th percentile of the RTT, ms", high_is_good=False),
-    Metric("loss", "packets lost, %", high_is_good=False),
-    Metric("completion", "completion time, s", high_is_good=False),
+_MEASURES = (
+    Measure("goodput", "goodput, Mbit/s", high_is_good=True),
+    Measure("rtt_p95", "95th percentile of the RTT, ms", high_is_good=False),
+    Measure("rtt_p50", "median RTT, ms", high_is_good=False),
+    Measure("loss", "packets lost, %", high_is_good=False),
+    Measure("retransmitted", "packets retransmitted, %", high_is_good=False),
+    Measure("completion", "completion time, s", high_is_good=False),
+    Measure("jain", "Jain's index", high_is_good=True, most=1.0),
+    Measure("utilisation", "utilisation of the busiest link, %", high_is_good=True),
+    Measure("timeouts", "timeouts per flow", high_is_good=False),
 )
+MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _MEASURES}
+"""Every measure by its name."""
+USUAL = ("goodput", "rtt_p95", "loss", "completion", "jain")
+"""Those that are shown if nobody chooses, as far as the runs have them."""
 
 #: The unit behind a column's name, as it is shown, and by which it is multiplied.
 _UNITS = {"bps": ("Mbit/s", 1e-6), "s": ("s", 1.0), "bytes": ("bytes", 1.0), "packets": ("packets", 1.0)}
+#: A logarithmic axis, or names at equal distances if one value is 0, from this ratio of its ends on.
+_WIDE = 30
 
 
 @dataclass(frozen=True)
@@ -44,21 +69,43 @@ class Parameter:
     values: Sequence[float | str]
 
     @property
+    def name(self) -> str:
+        """The key of the scenario, without a unit."""
+        return self.label.rpartition(", ")[0] or self.label
+
+    @property
+    def unit(self) -> str:
+        """The unit of the values, or nothing."""
+        return self.label.rpartition(", ")[2] if ", " in self.label else ""
+
+    @property
     def numeric(self) -> bool:
         """Is it a number?"""
         return not isinstance(self.values[0], str)
 
+    @property
+    def spaced(self) -> bool:
+        """Do its values stand at equal distances? Words do, and 0 beside values of several decades."""
+        if not self.numeric:
+            return True
+        numbers = [float(value) for value in self.values]
+        return numbers[0] == 0 and len(numbers) > 2 and numbers[-1] > _WIDE * numbers[1]
+
     def axis(self) -> Axis:
         """Its axis: logarithmic where the values span more than a factor of 30."""
-        if not self.numeric:
-            return Axis(self.label, names=[str(value) for value in self.values])
+        if self.spaced:
+            return self.named_axis()
         numbers = [float(value) for value in self.values]
-        wide = numbers[0] > 0 and len(numbers) > 2 and numbers[-1] > 30 * numbers[0]
+        wide = numbers[0] > 0 and len(numbers) > 2 and numbers[-1] > _WIDE * numbers[0]
         return Axis(self.label, log=wide)
 
     def named_axis(self) -> Axis:
         """Its values as categories, for a heat map."""
         return Axis(self.label, names=[self.said(value) for value in self.values])
+
+    def phrase(self, value: float | str) -> str:
+        """Key, value and unit in words: "link.a.delay 250 ms"."""
+        return f"{self.name} {self.said(value)} {self.unit}".rstrip()
 
     @staticmethod
     def said(value: float | str) -> str:
@@ -70,9 +117,10 @@ class Parameter:
 class Sample:
     """The runs as a report sees them.
 
-    `rows` has a row for each run and algorithm in it: `algorithm`, `run`, `seed`, a column for each of
-    `parameters` (by key, scaled) and for each of `metrics`. Flows of one algorithm in one run are one row,
-    their mean, because they are not independent.
+    `rows` has a row for each run and algorithm in it: `algorithm`, `run`, `seed`; `point`, the number of its
+    combination of parameters; `nth`, which of its combination's runs it is in the order of the seeds; a
+    column for each of `parameters` (by key, scaled) and for each of `measures`. Flows of one algorithm in one
+    run are one row, their mean, because they are not independent.
     """
 
     rows: pl.DataFrame
@@ -80,61 +128,112 @@ class Sample:
     #: The id of each algorithm in the registry, which gives its colour.
     ids: dict[str, str]
     parameters: Sequence[Parameter]
-    metrics: Sequence[Metric]
+    measures: Sequence[Measure]
 
     @property
     def points(self) -> int:
         """How many combinations of parameters there are."""
-        keys = [parameter.key for parameter in self.parameters]
-        return self.rows.select(keys).n_unique() if keys else 1
+        return self.rows["point"].n_unique()
+
+    @property
+    def least_runs(self) -> int:
+        """The fewest runs that an algorithm has at one combination."""
+        found = self.rows.group_by("algorithm", "point").len()["len"].min()
+        return int(str(found))
 
 
-def sample(stored: Stored) -> Sample:
-    """The measures of stored runs, of which one at least must have succeeded."""
+def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
+    """The measures of stored runs, of which one at least must have succeeded.
+
+    Args:
+        stored: the runs.
+        wanted: names of `MEASURES`; none: `USUAL`.
+
+    Raises:
+        ScenarioError: there is no such measure, or these runs have it nowhere.
+    """
+    for name in wanted:
+        if name not in MEASURES:
+            raise ScenarioError(registry.unknown("measure", name, list(MEASURES)))
     flows = labelled(stored)
-    choosing = [key for key in stored.keys if _chooses(key)]
+    choosing = [key for key in stored.keys if _chooses(key) or (stored.apart and key == "directory")]
     parameters = [
         found for key in stored.keys if key not in choosing and (found := _parameter(flows, key)) is not None
     ]
-    lost = pl.col("dropped_packets") / pl.col("sent_packets").clip(lower_bound=1)
-    done = pl.col("completion_s")
-    rows = (
-        flows.with_columns(
-            *(pl.col(p.key) * p.factor for p in parameters if p.numeric),
-            *(pl.col(p.key).cast(pl.String).fill_null("-") for p in parameters if not p.numeric),
-        )
-        .group_by("algorithm", "run", "seed", *(p.key for p in parameters), maintain_order=True)
-        .agg(
-            goodput=pl.col("goodput_bps").mean() * 1e-6,
-            rtt_p95=pl.col("rtt_p95_s").mean() * 1e3,
-            loss=lost.mean() * 100,
-            completion=pl.when(done.is_null().any()).then(None).otherwise(done.mean()),
-        )
+    keys = [p.key for p in parameters]
+    scaled = flows.with_columns(
+        *(pl.col(p.key) * p.factor for p in parameters if p.numeric),
+        *(pl.col(p.key).cast(pl.String).fill_null("-") for p in parameters if not p.numeric),
     )
-    there = [metric for metric in METRICS if rows[metric.column].drop_nulls().drop_nans().len()]
+    rows = scaled.group_by("algorithm", "run", "seed", *keys, maintain_order=True).agg(*_columns())
+    if stored.links.height and "utilisation" in stored.links.columns:
+        busiest = stored.links.group_by("run").agg(utilisation=pl.col("utilisation").max() * 100)
+        rows = rows.join(busiest, on="run", how="left")
+    point = pl.struct(keys).rank("dense") - 1 if keys else pl.lit(0)
+    rows = rows.with_columns(point=point.cast(pl.Int64)).with_columns(
+        nth=pl.struct("seed", "run").rank("ordinal").over("algorithm", "point") - 1
+    )
+    there = [name for name in wanted or USUAL if name in rows.columns and _finite(rows, name)]
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        raise ScenarioError(f"measures: no run has {missing[0]!r}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
-    return Sample(rows, list(ids), ids, parameters, there)
+    return Sample(rows, list(ids), ids, parameters, [MEASURES[name] for name in there])
 
 
 def labelled(stored: Stored) -> pl.DataFrame:
     """The flows with `algorithm`, what a legend calls them, and `id`, the algorithm's name.
 
     A flow whose algorithm a parameter chooses has the value of the parameter. Another beside it is called
-    "reno beside cubic".
+    "Reno beside CUBIC". Of a relayed flow its second half counts: what it delivers is what the whole does.
     """
     flows = stored.flows
+    if "half" in flows.columns:
+        flows = flows.filter(pl.col("half").cast(pl.String).fill_null("") != "first")
     own = "result_cc" if "result_cc" in flows.columns else "cc"
     cc = pl.col(own).cast(pl.String).fill_null("-")
+    if stored.apart:
+        named = pl.concat_str([_called(cc), pl.col("directory")], separator=" in ")
+        return flows.with_columns(algorithm=named, id=cc)
     choosing = [key for key in stored.keys if _chooses(key)]
     if not choosing:
-        return flows.with_columns(algorithm=cc, id=cc)
+        return flows.with_columns(algorithm=_called(cc), id=cc)
     # A value may carry parameters: {name = "cubic", hystart = true}.
     given = [pl.col(key).cast(pl.String).fill_null("-") for key in choosing]
-    chosen = pl.concat_str(given, separator=" and ")
+    chosen = pl.concat_str([_called(value) for value in given], separator=" and ")
     varied = pl.any_horizontal([value.str.contains(cc, literal=True) for value in given])
-    beside = pl.concat_str([cc, chosen], separator=" beside ")
-    alone = chosen if len(choosing) == 1 else pl.concat_str([cc, chosen], separator=" of ")
+    beside = pl.concat_str([_called(cc), chosen], separator=" beside ")
+    alone = chosen if len(choosing) == 1 else pl.concat_str([_called(cc), chosen], separator=" of ")
     return flows.with_columns(algorithm=pl.when(varied).then(alone).otherwise(beside), id=cc)
+
+
+def _called(cc: pl.Expr) -> pl.Expr:
+    """What the registry calls an algorithm; other words as they are."""
+    known = {entry["id"]: entry["label"] for entry in registry.controllers()}
+    return cc.str.replace("^python:", "").replace(known)
+
+
+def _columns() -> list[pl.Expr]:
+    """A column for each measure, over the flows of an algorithm in a run."""
+    sent = pl.col("sent_packets").clip(lower_bound=1)
+    done, rate = pl.col("completion_s"), pl.col("goodput_bps")
+    # R. Jain, D.-M. Chiu, W. Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984; null for one flow.
+    fair = rate.sum() ** 2 / (pl.len() * (rate**2).sum())
+    given = {
+        "goodput": rate.mean() * 1e-6,
+        "rtt_p95": pl.col("rtt_p95_s").mean() * 1e3,
+        "rtt_p50": pl.col("rtt_p50_s").mean() * 1e3,
+        "loss": (pl.col("dropped_packets") / sent).mean() * 100,
+        "retransmitted": (pl.col("retransmitted_packets") / sent).mean() * 100,
+        "completion": pl.when(done.is_null().any()).then(None).otherwise(done.mean()),
+        "jain": pl.when(pl.len() > 1, rate.sum() > 0).then(fair),
+        "timeouts": pl.col("timeouts").mean(),
+    }
+    return [column.alias(name) for name, column in given.items()]
+
+
+def _finite(rows: pl.DataFrame, name: str) -> bool:
+    return bool(rows[name].is_finite().any())
 
 
 def _chooses(key: str) -> bool:

@@ -11,13 +11,16 @@ from typing import Any
 import polars as pl
 
 from bentpipe._core import ScenarioError
+from bentpipe.result import Result, read_about
+from bentpipe.sweeps import dataset
 
 
 @dataclass(frozen=True)
 class Stored:
     """The tables of runs, each row with the keys of its run, `run` and `seed` in front.
 
-    `about` is what the dataset says of itself, and `places` where it was read.
+    `about` is what the dataset says of itself, and `places` where it was read. `results` has the runs that
+    were stored one by one. If `apart`, their directories are different things to compare, like algorithms.
     """
 
     places: Sequence[Path]
@@ -26,12 +29,46 @@ class Stored:
     traces: pl.DataFrame
     failed: pl.DataFrame
     about: dict[str, Any] = field(default_factory=dict)
+    results: dict[int, Result] = field(default_factory=dict)
+    apart: bool = False
 
     @property
     def keys(self) -> list[str]:
         """The columns that name a run: those before `run`."""
         columns = self.flows.columns if self.flows.width else self.failed.columns
         return columns[: columns.index("run")] if "run" in columns else []
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """What each place says of itself."""
+        parts: list[dict[str, Any]] = self.about.get("parts", [self.about])
+        return parts
+
+    def result(self, run: int) -> Result:
+        """A run with its trace, as far as the tables have it: a run of a dataset has no traces of links."""
+        if run in self.results:
+            return self.results[run]
+        flows, links, trace = (
+            _own_names(frame.filter(run=run)) if frame.width else pl.DataFrame()
+            for frame in (self.flows, self.links, self.traces)
+        )
+        result = Result.__new__(Result)
+        vars(result).update(
+            {
+                "json": {"flows": flows.to_dicts(), "links": links.to_dicts()},
+                "scenario": self._scenario(run),
+                "trace": trace,
+                "link_trace": pl.DataFrame(),
+                "_raw": None,
+            }
+        )
+        return result
+
+    def _scenario(self, run: int) -> dict[str, Any]:
+        """The scenario of a run, in what varies that of the base; empty if it is not known."""
+        of = [part for part in self.parts if part.get("first_run", 0) <= run]
+        scenario: dict[str, Any] = of[-1].get("scenario") or {}
+        return scenario
 
 
 def read(places: Sequence[Path]) -> Stored:
@@ -66,26 +103,11 @@ def _read(place: Path) -> Stored:
 
 
 def _dataset(place: Path) -> Stored:
-    tables = {name: _table(place / name) for name in ("flows", "links", "traces", "failed")}
-    try:
-        about = json.loads((place / "sweep.json").read_text(encoding="utf-8"))
-    except ValueError as wrong:
-        raise ScenarioError(f"{place / 'sweep.json'} is damaged: {wrong}") from None
-    return Stored([place], **tables, about=about)
-
-
-def _table(folder: Path) -> pl.DataFrame:
-    """All files of a table, in the order of the runs."""
-    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
-    if not files:
-        return pl.DataFrame()
-    whole = pl.concat([pl.read_parquet(file, glob=False) for file in files], how="vertical_relaxed")
-    return whole.sort("run", maintain_order=True) if "run" in whole.columns else whole
+    runs = dataset.read(place)
+    return Stored([place], runs.flows, runs.links, runs.traces, runs.failed, dataset.about(place))
 
 
 def _result(place: Path) -> Stored:
-    from bentpipe.result import Result
-
     result = Result.load(place)
     seed = pl.lit(result.json["seed"], dtype=pl.UInt64).alias("seed")
     number = pl.lit(0, dtype=pl.UInt64).alias("run")
@@ -96,8 +118,19 @@ def _result(place: Path) -> Stored:
     trace = (
         result.trace.with_columns(pl.col("flow").cast(pl.String)) if result.trace.width else pl.DataFrame()
     )
-    about = {"scenario": result.scenario, "warnings": result.json["warnings"]}
-    return Stored([place], named(result.flows), named(result.links), named(trace), pl.DataFrame(), about)
+    about = {
+        "scenario": result.scenario,
+        "warnings": result.json["warnings"],
+        "version": read_about(place)["version"],
+    }
+    tables = named(result.flows), named(result.links), named(trace), pl.DataFrame()
+    return Stored([place], *tables, about, {0: result})
+
+
+def _own_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a result under their own names, where a key is called like them."""
+    given = {name: name.removeprefix("result_") for name in frame.columns if name.startswith("result_")}
+    return frame.drop(given.values()).rename(given)
 
 
 def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
@@ -109,14 +142,21 @@ def _named(one: Stored, place: Path, places: Sequence[Path]) -> Stored:
         return frame.select(name, pl.all().exclude("directory")) if frame.height else pl.DataFrame()
 
     return Stored(
-        one.places, named(one.flows), named(one.links), named(one.traces), named(one.failed), one.about
+        one.places,
+        named(one.flows),
+        named(one.links),
+        named(one.traces),
+        named(one.failed),
+        one.about,
+        one.results,
     )
 
 
 def _joined(found: Sequence[Stored]) -> Stored:
     """Several as one; their runs are numbered anew, and a key that one has not is empty there."""
-    numbered = []
-    first = 0
+    numbered: list[list[pl.DataFrame]] = []
+    results: dict[int, Result] = {}
+    first, firsts = 0, []
     for one in found:
         runs = [frame["run"].max() for frame in (one.flows, one.failed) if frame.height]
         frames = [
@@ -124,6 +164,8 @@ def _joined(found: Sequence[Stored]) -> Stored:
             for frame in (one.flows, one.links, one.traces, one.failed)
         ]
         numbered.append(frames)
+        firsts.append(first)
+        results |= {first + run: result for run, result in one.results.items()}
         first += 1 + max((int(str(run)) for run in runs), default=-1)
     keys = list(dict.fromkeys(key for one in found for key in one.keys))
 
@@ -137,4 +179,27 @@ def _joined(found: Sequence[Stored]) -> Stored:
 
     flows, links, traces, failed = (table(nth) for nth in range(4))
     places = [place for one in found for place in one.places]
-    return Stored(places, flows, links, traces, failed, {"parts": [one.about for one in found]})
+    about = {"parts": [{**one.about, "first_run": n} for one, n in zip(found, firsts, strict=True)]}
+    alone = all(one.results for one in found)
+    if alone and _alike([one.about["scenario"] for one in found]):
+        # The algorithms and the seeds say all that the names of the directories could.
+        flows, links, traces = (t.drop("directory", strict=False) for t in (flows, links, traces))
+        alone = False
+    return Stored(places, flows, links, traces, failed, about, results, alone)
+
+
+def _alike(scenarios: Sequence[dict[str, Any]]) -> bool:
+    """Do they differ in nothing but seeds and the algorithms of flows, each with the same parameters?"""
+    rest: set[str] = set()
+    parameters: dict[str, set[str]] = {}
+    for scenario in scenarios:
+        flows = scenario.get("flow", [])
+        # What an algorithm asks of its sender comes with it.
+        plain = [{key: flow.get(key) for key in ("path", "traffic", "count", "start")} for flow in flows]
+        others = {key: value for key, value in scenario.items() if key not in ("seed", "flow", "title")}
+        rest.add(json.dumps([plain, others], sort_keys=True))
+        for flow in flows:
+            cc = flow.get("cc")
+            name = cc.get("name") if isinstance(cc, dict) else cc
+            parameters.setdefault(str(name), set()).add(json.dumps(flow, sort_keys=True))
+    return len(rest) == 1 and all(len(found) == 1 for found in parameters.values())

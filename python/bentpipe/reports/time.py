@@ -2,89 +2,164 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from bentpipe import registry
 from bentpipe.pages import Axis, Curve, Page
+from bentpipe.plot import rates
 from bentpipe.reports.measures import Sample, labelled
 from bentpipe.reports.reading import Stored
+from bentpipe.result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+#: A reader chooses among so many combinations at most, with so many flows each.
+CHOICES, FLOWS = 50, 30
+#: Points of a curve at most and at least, and of all curves of a chart together.
+POINTS, LEAST, ALL = 2000, 300, 150_000
 
-#: Curves of a chart and points of a curve at most.
-CURVES, POINTS = 20, 2000
-#: Goodput is averaged over this share of the run, so that acknowledgements in bursts do not exceed the link.
-WINDOW = 1 / 100
+#: What is drawn of a trace: column, label, title, and the factor of its values.
+_DRAWN = (
+    ("cwnd", "congestion window, segments", "Congestion window.", 1.0),
+    ("in_flight", "in flight, segments", "In flight.", 1.0),
+    ("srtt_s", "smoothed RTT, ms", "Smoothed RTT.", 1e3),
+)
+
+Choices = dict[str, list[Curve]]
 
 
 def over_time(page: Page, stored: Stored, found: Sample) -> None:
-    """Charts of the first traced run of each algorithm and combination, up to `CURVES` flows."""
+    """Charts of the traced runs: of each combination and seed those of all algorithms together."""
     if not stored.traces.height:
         return
-    names = dict(
-        labelled(stored)
-        .select(pl.concat_str(["run", _flow_name(stored)], separator="/"), "algorithm")
-        .iter_rows()
-    )
-    ids = found.ids
     flow = "result_flow" if "result_flow" in stored.traces.columns else "flow"
-    parts = stored.traces.with_columns(pl.col(flow).cast(pl.String)).partition_by(
-        "run", flow, maintain_order=True, as_dict=True
-    )
-    seen: dict[str, int] = {}
-    curves: dict[str, list[Curve]] = {name: [] for name in ("goodput", "cwnd", "in_flight", "srtt_s")}
-    left_out = 0
-    for (run, of), rows in parts.items():
-        algorithm = names.get(f"{run}/{of}", str(of))
-        nth = seen[algorithm] = seen.get(algorithm, -1) + 1
-        if sum(seen.values()) + len(seen) > CURVES:
-            left_out += 1
-            continue
-        label = algorithm if nth == 0 else f"{algorithm} ({nth + 1})"
-        style: dict[str, Any] = {"dashes": [[], [4, 2], [1, 2], [6, 2, 1, 2]][nth % 4]}
-        style["colour"] = registry.style(ids.get(algorithm, algorithm))["colour"]
-        for name, (x, y) in _series(rows).items():
-            curves[name].append(Curve(label, x, y, **style))
-    page.section("Over time", ["The flows of the first runs whose traces were kept."])
-    labels = {
-        "goodput": ("goodput, Mbit/s", "Goodput over time."),
-        "cwnd": ("congestion window, segments", "Congestion window."),
-        "in_flight": ("in flight, segments", "In flight."),
-        "srtt_s": ("smoothed RTT, ms", "Smoothed RTT."),
+    traced = stored.traces.with_columns(pl.col(flow).cast(pl.String))
+    runs = {
+        int(run): rows
+        for (run,), rows in traced.partition_by("run", as_dict=True, maintain_order=True).items()
     }
-    for name, (label, title) in labels.items():
-        if curves[name]:
-            page.chart(
-                curves[name],
-                x=Axis("time, s"),
-                y=Axis(label),
-                alt=f"{label} over time, one curve for each flow",
-                title=title,
-                caption="Averaged over a hundredth of the run." if name == "goodput" else "",
-            )
-    if left_out:
-        page.paragraphs(f"{left_out} more traced flows are in the dataset and not drawn.", small=True)
+    of_choice: dict[str, list[int]] = {}
+    said = _choices(found)
+    for run in runs:
+        if run in said:
+            of_choice.setdefault(said[run], []).append(run)
+    kept = list(of_choice.items())[:CHOICES]
+    flows = sum(runs[run][flow].n_unique() for _, some in kept for run in some)
+    points = max(LEAST, min(POINTS, ALL // max(flows, 1)))
+    curves: dict[str, Choices] = {name: {} for name in ("goodput", *(column for column, *_ in _DRAWN))}
+    window, cut = 0.0, False
+    names = _names(stored)
+    for choice, some in kept:
+        drawn: dict[str, list[Curve]] = {name: [] for name in curves}
+        seen: dict[str, int] = {}
+        for run in some:
+            result = stored.result(run)
+            window = max(window, rates.window(result))
+            arrived = _arrivals(result)
+            for (of,), rows in runs[run].partition_by(flow, as_dict=True, maintain_order=True).items():
+                algorithm = names.get((run, str(of)))
+                if algorithm is None:
+                    continue
+                nth = seen[algorithm] = seen.get(algorithm, -1) + 1
+                if sum(seen.values()) + len(seen) > FLOWS:
+                    cut = True
+                    continue
+                style = _style(found, algorithm, nth)
+                label = algorithm if nth == 0 else f"{algorithm} ({nth + 1})"
+                series = _series(rows, points) | {"goodput": _goodput(arrived[str(of)], result)}
+                for name, (x, y) in series.items():
+                    drawn[name].append(Curve(label, x, y, **style))
+        for name, of_name in drawn.items():
+            curves[name][choice] = of_name
+    _charts(page, curves, window, choose=", ".join(p.name for p in found.parameters) or "Run")
+    if cut or len(of_choice) > len(kept):
+        page.paragraphs(
+            f"Of {len(of_choice):,} combinations with traces {len(kept):,} are drawn, {FLOWS} flows each "
+            "at most; the data files have all.",
+            small=True,
+        )
 
 
-def _flow_name(stored: Stored) -> str:
-    return "result_name" if "result_name" in stored.flows.columns else "name"
+def _charts(page: Page, curves: dict[str, Choices], window: float, *, choose: str) -> None:
+    page.section("Over time", ["The runs whose traces were kept."])
+    average = f"Mean over {window:.3g} s. Each byte counts when it can have arrived at the latest."
+    drawn = [("goodput", "goodput, Mbit/s", "Goodput over time.", average)]
+    drawn += [(name, label, title, "") for name, label, title, _ in _DRAWN]
+    for name, label, title, caption in drawn:
+        there = {choice: some for choice, some in curves[name].items() if some}
+        if not there:
+            continue
+        only = next(iter(there.values())) if len(there) == 1 else None
+        page.chart(
+            there if only is None else only,
+            x=Axis("time, s", least=0),
+            y=Axis(label, least=0),
+            alt=f"{label} over time, one curve for each flow",
+            title=title,
+            caption=caption,
+            choose=choose,
+        )
 
 
-def _series(rows: pl.DataFrame) -> dict[str, tuple[Sequence[float], Sequence[float]]]:
-    """Columns of a trace against the time, thinned to `POINTS`."""
-    made: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
-    rows = rows.sort("t_s")
-    thin = rows.gather_every(-(-rows.height // POINTS))
-    for name, factor in (("cwnd", 1.0), ("in_flight", 1.0), ("srtt_s", 1e3)):
-        made[name] = thin["t_s"].to_list(), (thin[name].fill_null(float("nan")) * factor).to_list()
-    end = float(str(rows["t_s"].max()))
-    width = max(WINDOW * (end - float(str(rows["t_s"].min()))), 1e-9)
-    # The last sample of each window; between two of them the delivered bytes tell the mean rate.
-    ends = rows.group_by((pl.col("t_s") / width).floor().alias("window"), maintain_order=True).last()
-    took, got = ends["t_s"].diff(), ends["delivered_bytes"].cast(pl.Int64).diff()
-    rate = (8e-6 * got / took).to_list()[1:]
-    made["goodput"] = ends["t_s"].to_list()[1:], rate
+def _choices(found: Sample) -> dict[int, str]:
+    """What a reader chooses, for each run: its combination of parameters and its seed."""
+    rows = found.rows.unique("run", maintain_order=True)
+    seeds = rows["seed"].n_unique() > 1
+    made = {}
+    for row in rows.iter_rows(named=True):
+        parts = [f"{p.said(row[p.key])} {p.unit}".rstrip() for p in found.parameters]
+        made[int(row["run"])] = ", ".join([*parts, *([f"seed {row['seed']}"] if seeds or not parts else [])])
     return made
+
+
+def _names(stored: Stored) -> dict[tuple[int, str], str]:
+    """The algorithm of each flow of each run."""
+    flows = labelled(stored)
+    name = "result_name" if "result_name" in flows.columns else "name"
+    return {
+        (int(run), str(of)): label for run, of, label in flows.select("run", name, "algorithm").iter_rows()
+    }
+
+
+def _style(found: Sample, algorithm: str, nth: int) -> dict[str, Any]:
+    dashes = [[], [4, 2], [1, 2], [6, 2, 1, 2]][nth % 4]
+    return {"dashes": dashes, "colour": registry.style(found.ids[algorithm])["colour"]}
+
+
+def _series(rows: pl.DataFrame, points: int) -> dict[str, tuple[Sequence[float], Sequence[float]]]:
+    """Columns of a trace against the time, thinned so that highs and lows stay."""
+    t = rows["t_s"].to_numpy()
+    return {
+        column: thinned(t, factor * rows[column].fill_null(float("nan")).to_numpy(), points)
+        for column, *_, factor in _DRAWN
+    }
+
+
+def thinned(t: np.ndarray[Any, Any], y: np.ndarray[Any, Any], points: int) -> tuple[list[float], list[float]]:
+    """At most so many points of a curve: of each stretch of samples the lowest and the highest, in order."""
+    if len(t) <= points:
+        return t.tolist(), y.tolist()
+    parts = np.array_split(np.arange(len(t)), points // 2)
+    kept: list[int] = []
+    for part in parts:
+        values = y[part]
+        if np.isnan(values).all():
+            kept.append(int(part[0]))
+        else:
+            kept += sorted({int(part[np.nanargmin(values)]), int(part[np.nanargmax(values)])})
+    return t[kept].tolist(), y[kept].tolist()
+
+
+def _arrivals(result: Result) -> dict[str, pl.DataFrame]:
+    """`rates.arrivals`; the bytes in order where nothing is known of the paths."""
+    if result.scenario.get("flow"):
+        return rates.arrivals(result)
+    rows = result.trace.select("flow", "t_s", arrived_bytes=pl.col("delivered_bytes").cast(pl.Float64))
+    return {str(flow): part for (flow,), part in rows.partition_by("flow", as_dict=True).items()}
+
+
+def _goodput(arrived: pl.DataFrame, result: Result) -> tuple[Sequence[float], Sequence[float]]:
+    means = rates.means(arrived, rates.window(result))
+    return means["t_s"].to_list(), (means["goodput_bps"] * 1e-6).to_list()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.execution import Batch, Executor, Here, Measure, Processes, Ran, Threads
 from bentpipe.sweeps.portable import portable
-from bentpipe.sweeps.rows import Tables, key_types
+from bentpipe.sweeps.rows import Tables, Types, key_types
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,7 +148,12 @@ def run_cases(
         ScenarioError: `place` holds something else.
         OSError: nothing can be written there.
     """
-    assert place is None
+    if place is not None:
+        from bentpipe.sweeps.job import run_plan
+        from bentpipe.sweeps.planned import CaseList
+
+        made = None if executor is None else lambda: executor
+        return run_plan(CaseList(cases), place, workers=workers, progress=progress, executor=made)
     over: dict[int, tuple[Case, Ran]] = {}
     clock = Clock(len(cases), 0, progress)
     clock.tell()
@@ -158,9 +163,18 @@ def run_cases(
                 over.update((ran.number, (cases[ran.number], ran)) for ran in some)
                 clock.count(some)
     except KeyboardInterrupt:
-        kept = _in_memory(cases, over)
+        kept = in_memory(key_types(cases), len(cases), over)
         raise Interrupted(f"{len(over):,} of {len(cases):,} runs were done", kept) from None
-    return _in_memory(cases, over)
+    return in_memory(key_types(cases), len(cases), over)
+
+
+def in_memory(types: Types, total: int, over: Mapping[int, tuple[Case, Ran]]) -> Runs:
+    """Runs that are over, by their numbers, of so many in all; `types` are those of the keys."""
+    made = Tables(types).frames([over[number] for number in sorted(over)])
+    found = [over[i][1] if i in over else None for i in range(total)]
+    return Runs(
+        made.__getitem__, [ran.result if ran is not None and ran.error is None else None for ran in found]
+    )
 
 
 def work_off(
@@ -226,18 +240,10 @@ def _drive(make: Callable[[], Executor], batches: Iterator[Batch]) -> Iterator[S
                 if batch is not None:
                     executor.start(batch)
                     in_hand += len(batch.numbers)
-            if in_hand:
+            # With nothing in hand, workers may still have to say that they are free.
+            if in_hand or more:
                 over = executor.finished(WAIT_S)
                 in_hand -= len(over)
                 yield over
     finally:
         executor.stop()
-
-
-def _in_memory(cases: Sequence[Case], over: dict[int, tuple[Case, Ran]]) -> Runs:
-    ordered = [over[number] for number in sorted(over)]
-    made = Tables(key_types(cases)).frames(ordered)
-    results = [over[i][1] if i in over else None for i in range(len(cases))]
-    return Runs(
-        made.__getitem__, [ran.result if ran is not None and ran.error is None else None for ran in results]
-    )

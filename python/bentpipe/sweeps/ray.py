@@ -1,33 +1,30 @@
 """A Ray cluster as what computes runs: `--ray ADDRESS`.
 
-A batch of runs is a task. What a run needs travels with it: the scenario, the contents of the files that it
-names, and the code of controllers and measures that are not Bentpipe's own. What it gives comes back through
+A batch of runs is a task. What a run needs travels with it (`parcel.py`). What it gives comes back through
 Ray's object store, and the process that the user started writes it. So the nodes need no disk in common. Ray
 repeats tasks whose worker or node was lost, and a repeated run gives the same bits.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pickle
 import socket
-import sys
-import tempfile
+import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.sweeps.execution import Batch, Ran, run_case
+from bentpipe.sweeps.execution import Batch, Ran
+from bentpipe.sweeps.parcel import named_files, pack, run_packed, versions
 
 #: How often a task is repeated whose worker or node was lost, before its run counts as failed.
 RETRIES = 5
+#: How often the cluster is asked how many processors it has, s.
+COUNT_S = 1.0
 
 
 class Ray:
@@ -43,7 +40,9 @@ class Ray:
     def __init__(self, address: str) -> None:
         self._ray, self._ours = _connect(address)
         self._task = self._ray.remote(num_cpus=1, max_retries=RETRIES)(_serve)
-        self._simulator = simulator_hash()
+        self._address = str(self._ray.get_runtime_context().gcs_address)
+        self._size, self._counted = 1, float("-inf")
+        self._gone = False
         #: Batches by the reference to what they will give.
         self._in_hand: dict[Any, Batch] = {}
         #: References to the contents of files that scenarios name; None for one that cannot be read.
@@ -51,8 +50,22 @@ class Ray:
 
     @property
     def size(self) -> int:
-        """The processors of all nodes that are alive."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        """The processors of all nodes that are alive.
+
+        Raises:
+            ScenarioError: the head is gone.
+        """
+        if time.monotonic() > self._counted + COUNT_S:
+            try:  # Ray itself would wait for it for a minute, and then end this process.
+                _knock(self._address)
+            except OSError as failure:
+                self._gone = True
+                raise _core.ScenarioError(
+                    f"--ray {self._address}: the cluster's head is gone ({_last_line(failure)})"
+                ) from None
+            self._size = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self._counted = time.monotonic()
+        return self._size
 
     @property
     def free(self) -> int:
@@ -64,8 +77,7 @@ class Ray:
         names = sorted({name for case in batch.cases for name in named_files(case.scenario)})
         files = {name: self._file(name) for name in names}
         files = {name: stored for name, stored in files.items() if stored is not None}
-        packed = _packed(batch, list(files))
-        self._in_hand[self._task.remote(self._simulator, packed, *files.values())] = batch
+        self._in_hand[self._task.remote(versions(), pack(batch, list(files)), *files.values())] = batch
 
     def finished(self, timeout_s: float) -> Sequence[Ran]:
         """Runs that are over; waits for a batch, or as long as that.
@@ -74,6 +86,8 @@ class Ray:
             ScenarioError: a node cannot run Bentpipe, or has another simulator than this machine.
         """
         waiting = list(self._in_hand)
+        if not waiting:
+            return []
         ready, _ = self._ray.wait(waiting, num_returns=1, timeout=timeout_s)
         if ready:
             ready, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
@@ -81,6 +95,8 @@ class Ray:
 
     def stop(self) -> None:
         """Ends what is being worked on, and leaves the cluster if this joined it."""
+        if self._gone:
+            return
         for reference in self._in_hand:
             self._ray.cancel(reference, force=True)
         self._in_hand.clear()
@@ -119,36 +135,18 @@ class Ray:
         return self._stored[name]
 
 
-def named_files(scenario: Any) -> Iterator[str]:
-    """The names of files in a scenario: those under the keys `file`, `opportunities` and `timeline`."""
-    if isinstance(scenario, Mapping):
-        for key, value in scenario.items():
-            if key in _FILE_KEYS and isinstance(value, str):
-                yield value
-            else:
-                yield from named_files(value)
-    elif isinstance(scenario, list | tuple):
-        for value in scenario:
-            yield from named_files(value)
-
-
-@cache
-def simulator_hash() -> str:
-    """The hash of the compiled simulator, in hexadecimal."""
-    assert _core.__file__ is not None
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-
-
-_FILE_KEYS = ("file", "opportunities", "timeline")
-
-
-def _connect(address: str) -> tuple[ModuleType, bool]:
+def _connect(address: str) -> tuple[Any, bool]:
     """The package Ray, connected; and whether this did it, or the caller had done so before."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # How long Ray looks for a node on this machine, s, and how often it tries to reach the head: its own
+    # numbers make minutes, which look as if it hung.
+    os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", "10")
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     try:
         with _quietly():
-            import ray
-            import ray.exceptions
+            ray: Any = import_module("ray")
+            worker: Any = import_module("ray._private.worker")
+            import_module("ray.exceptions")
     except ImportError:
         raise _core.ScenarioError('--ray needs the package ray: pip install "bentpipe[ray]"') from None
     if ray.is_initialized():
@@ -161,18 +159,29 @@ def _connect(address: str) -> tuple[ModuleType, bool]:
             )
         # Ray itself would try for minutes.
         try:
-            socket.create_connection((host, int(port)), timeout=3).close()
+            _knock(address)
         except (OSError, OverflowError) as failure:
             raise _core.ScenarioError(
                 f"--ray {address}: no cluster answers there ({_last_line(failure)}); "
                 "docs/scaling.md says how to start one"
             ) from None
+    # Ray writes of lost nodes to the standard output, which is for results. It has no setting for that.
+    worker._worker_logs_enabled = False
     try:
         with _quietly():
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as failure:  # of many kinds
-        raise _core.ScenarioError(f"--ray {address}: {' '.join(str(failure).split())[:300]}") from None
+        raise _core.ScenarioError(
+            f"--ray {address}: {' '.join(str(failure).split())[:300]}; give the command on a node of the "
+            "cluster (docs/scaling.md)"
+        ) from None
     return ray, True
+
+
+def _knock(address: str) -> None:
+    """Raises OSError or OverflowError unless something listens at HOST:PORT."""
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host, int(port)), timeout=3).close()
 
 
 @contextmanager
@@ -183,97 +192,19 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _packed(batch: Batch, files: list[str]) -> bytes:
-    """A batch and the names of the files that go with it as bytes, with code that is not Bentpipe's own."""
-    from ray import cloudpickle
-
-    cases = [replace(case, controllers={}) for case in batch.cases]
-    controllers = [dict(case.controllers) for case in batch.cases]
-    measure = getattr(batch.measure, "__self__", batch.measure)
-    classes = [cls for some in controllers for cls in some.values()]
-    by_value = _own_modules([*classes, *([] if measure is None else [measure])])
-    for module in by_value:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        given = (list(batch.numbers), cases, controllers, batch.measure, files)
-        packed: bytes = cloudpickle.dumps(given)
-        return packed
-    finally:
-        for module in by_value:
-            cloudpickle.unregister_pickle_by_value(module)
-
-
-def _own_modules(things: Iterable[Any]) -> list[ModuleType]:
-    """The user's modules that classes and functions come from, and those of the same folders."""
-    folders = set()
-    for thing in things:
-        module = sys.modules.get(getattr(thing, "__module__", None) or type(thing).__module__)
-        if module is not None and not _installed(module):
-            with suppress(AttributeError, TypeError):
-                folders.add(Path(module.__file__).resolve().parent)  # type: ignore[arg-type]
-    return [
-        module
-        for module in list(sys.modules.values())
-        if isinstance(getattr(module, "__file__", None), str)
-        and not _installed(module)
-        and not folders.isdisjoint(Path(str(module.__file__)).resolve().parents)
-    ]
-
-
-def _installed(module: ModuleType) -> bool:
-    """Whether every node has a module: Bentpipe's, and those of packages."""
-    top = module.__name__.partition(".")[0]
-    return (
-        top in ("bentpipe", "__main__")
-        or top in sys.stdlib_module_names
-        or "site-packages" in str(module.__file__)
-    )
-
-
-def _serve(simulator: str, packed: bytes, *contents: bytes) -> tuple[str, list[Ran]]:
+def _serve(wanted: dict[str, str], packed: bytes, *contents: bytes) -> tuple[str, list[Ran]]:
     """A node's task: why it is refused, or else its runs."""
-    if simulator != simulator_hash():
-        import ray
-
-        return (
-            f"--ray: node {socket.gethostname()} ({ray.util.get_node_ip_address()}) has another simulator "
-            f"({simulator_hash()[:12]}, here {simulator[:12]}); install the same wheel there",
-            [],
-        )
-    # polars shares out its sums over its threads: their number must be the same on every machine.
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    numbers, cases, controllers, measure, files = pickle.loads(packed)
-    over = []
-    with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
-        here = {}
-        for i, (name, content) in enumerate(zip(files, contents, strict=True)):
-            here[name] = str(Path(folder, f"{i}-{Path(name).name}"))
-            Path(here[name]).write_bytes(content)
-        for number, case, classes in zip(numbers, cases, controllers, strict=True):
-            moved = replace(case, scenario=_moved(case.scenario, here), controllers=classes)
-            over.append(_as_named(run_case(number, moved, measure), here))
-    return "", over
-
-
-def _moved(scenario: Any, here: Mapping[str, str]) -> Any:
-    """A scenario with the names of files replaced."""
-    if isinstance(scenario, Mapping):
-        return {
-            key: here.get(value, value)
-            if key in _FILE_KEYS and isinstance(value, str)
-            else _moved(value, here)
-            for key, value in scenario.items()
-        }
-    return [_moved(value, here) for value in scenario] if isinstance(scenario, list | tuple) else scenario
-
-
-def _as_named(ran: Ran, here: Mapping[str, str]) -> Ran:
-    """What a run gave, with files called in its words as the user calls them."""
-    report, error = ran.report, ran.error
-    for name, path in here.items():
-        report = None if report is None else report.replace(path, name)
-        error = None if error is None else error.replace(path, name)
-    return replace(ran, report=report, error=error, raw=None, failure=None)
+    here = versions()
+    for what, there in wanted.items():
+        if here.get(what) != there:
+            ray: Any = import_module("ray")
+            node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
+            return (
+                f"--ray: node {node} has another {what} ({here.get(what)}, here {there}); "
+                "install the same wheel there",
+                [],
+            )
+    return "", run_packed(packed, contents)
 
 
 def _last_line(failure: BaseException) -> str:

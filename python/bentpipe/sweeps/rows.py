@@ -56,7 +56,7 @@ class Tables:
 
         done = [(case, ran, ran.result) for case, ran in over if ran.error is None]
         failed = [(case, ran) for case, ran in over if ran.error is not None]
-        named = self._named([(case, ran) for case, ran, _ in done])
+        named = self._named_runs([(case, ran) for case, ran, _ in done])
         traces = [
             self._trace(named[i], ran.trace) for i, (_, ran, _) in enumerate(done) if ran.trace is not None
         ]
@@ -66,20 +66,41 @@ class Tables:
             "flows": self._joined(named, flows, flow_frame),
             "links": self._joined(named, links, link_frame),
             "traces": pl.concat(traces) if traces else self._trace(named[:0], None),
-            "failed": pl.concat([self._named(failed), errors], how="horizontal"),
+            "failed": pl.concat([self._named_runs(failed), errors], how="horizontal"),
         }
 
-    def _named(self, over: Sequence[tuple[Case, Ran]]) -> pl.DataFrame:
+    def named(self, runs: Sequence[tuple[Mapping[str, Key], int, int]]) -> pl.DataFrame:
+        """The columns that name runs, from the keys, the number and the seed of each."""
         import polars as pl
 
         kinds = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
         columns = {
-            name: pl.Series([_as(kind, case.keys.get(name)) for case, _ in over], dtype=kinds[kind])
+            name: pl.Series([_as(kind, keys.get(name)) for keys, _, _ in runs], dtype=kinds[kind])
             for name, kind in self._types.items()
         }
-        columns["run"] = pl.Series([ran.number for _, ran in over], dtype=pl.UInt64)
-        columns["seed"] = pl.Series([case.seed for case, _ in over], dtype=pl.UInt64)
+        columns["run"] = pl.Series([number for _, number, _ in runs], dtype=pl.UInt64)
+        columns["seed"] = pl.Series([seed for *_, seed in runs], dtype=pl.UInt64)
         return pl.DataFrame(columns)
+
+    def renamed(
+        self, frame: pl.DataFrame, runs: Mapping[int, tuple[Mapping[str, Key], int, int]]
+    ) -> pl.DataFrame:
+        """Rows of other keys or numbers under the present ones.
+
+        Args:
+            frame: a table, with `run` and `seed`.
+            runs: what names each run now, by its number in `frame`. Rows of other runs are left out.
+        """
+        import polars as pl
+
+        frame = frame.filter(pl.col("run").is_in(list(runs)))
+        places = {number: i for i, number in enumerate(runs)}
+        named = self.named(list(runs.values()))[[places[number] for number in frame["run"]]]
+        rest = frame[:, frame.columns.index("seed") + 1 :]
+        return pl.concat([named, rest], how="horizontal")
+
+    def _named_runs(self, over: Sequence[tuple[Case, Ran]]) -> pl.DataFrame:
+        return self.named([(case.keys, ran.number, case.seed) for case, ran in over])
 
     def _joined(
         self, named: pl.DataFrame, rows: Sequence[Sequence[Any]], frame: Callable[[list[Any]], pl.DataFrame]

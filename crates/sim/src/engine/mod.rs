@@ -3,6 +3,8 @@
 
 pub(crate) mod audit;
 mod classes;
+mod connections;
+mod dialogues;
 mod error;
 mod fast_path;
 mod hints;

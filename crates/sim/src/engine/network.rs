@@ -8,6 +8,7 @@ use crate::capture::pcap::Capture;
 use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::classes;
+use crate::engine::connections::{self, Rows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
@@ -20,7 +21,7 @@ use crate::link::random::Stream;
 use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
-use crate::record::report::{FlowReport, LinkReport, Report, SCHEMA};
+use crate::record::report::{LinkReport, Report, SCHEMA};
 use crate::record::silence;
 use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
 
@@ -165,9 +166,7 @@ impl Network {
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
-        let flows =
-            self.flows.iter_mut().zip(&plan.flows).map(|(flow, p)| flow.report(&p.name, cc_name(p), end));
-        let flows: Vec<FlowReport> = flows.collect();
+        let Rows { reports: flows, first, transfers } = connections::report(plan, &mut self.flows, end);
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
             name: plan.links[id.link()].name.clone(),
             direction: id.way(),
@@ -183,7 +182,7 @@ impl Network {
             queue_max_packets: direction.queue_max(),
         });
         let links: Vec<LinkReport> = links.collect();
-        let silent = silence::warnings(plan, &flows, &links, |i| self.flows[i].is_connecting());
+        let silent = silence::warnings(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -195,7 +194,8 @@ impl Network {
             warnings: plan.warnings.iter().cloned().chain(silent).collect(),
         };
         let (flows, links) = self.recorder.finish();
-        Ok(Outcome { report, flows, links, segments })
+        let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();
+        Ok(Outcome { report, names, flows, links, segments, transfers })
     }
 }
 
@@ -211,7 +211,7 @@ fn host(plan: &Plan, flow: &FlowPlan, supply: &mut Supply<'_>) -> Result<FlowSta
             Some(built.map_err(|why| RunError::Controller { flow: flow.name.clone(), why })?)
         }
     };
-    Ok(FlowState::new(flow, start, cc))
+    Ok(FlowState::new(flow, plan.seed, start, cc))
 }
 
 fn build(
@@ -228,13 +228,5 @@ fn build(
     match cc {
         CcPlan::Registered { id, args } => registry::build(id, args, start).map_err(|e| e.to_string()),
         CcPlan::Supplied { key } => supply(key, flow, start),
-    }
-}
-
-fn cc_name(plan: &FlowPlan) -> &str {
-    match &*plan.source {
-        Source::Cbr { .. } => "cbr",
-        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
-        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,
     }
 }

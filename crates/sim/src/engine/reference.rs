@@ -215,7 +215,7 @@ impl Reference {
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
-                if let Some(second) = self.network.relay_data(self.now, f) {
+                if let Some(second) = self.network.hand_over(self.now, f) {
                     self.send(second, Cause::Arrival);
                 }
             }

@@ -1,31 +1,66 @@
 //! What few connections have.
 
+use bentpipe_cc::Time;
 use bentpipe_tcp::{Active, Passive};
+
+use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
 #[derive(Debug)]
 pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
-    /// What it is for a relay.
-    pub(super) role: Option<RelayRole>,
+    /// What it is for, beside data that is there from the start.
+    pub(super) role: Option<Role>,
+    /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
+    pub(super) due: Time,
+    /// Does another connection learn of what reaches the receiver?
+    pub(super) linked: bool,
+    /// When the handshake began and when it was done; [`Time::MAX`] before.
+    pub(super) handshake: [Time; 2],
 }
 
 impl Ends {
+    /// The ends of a connection that has not begun.
+    pub(super) fn new(opening: Option<(Active, Passive)>, role: Option<Role>) -> Self {
+        let linked = match &role {
+            Some(Role::First) => true,
+            Some(Role::Second(_)) | None => false,
+            Some(Role::Application(application)) => application.is_of_dialogue(),
+        };
+        Self { opening, role, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
+    }
+
     /// The opening end.
     #[inline]
     pub(super) fn active(&self) -> Option<&Active> {
         self.opening.as_ref().map(|(active, _)| active)
     }
+
+    /// Its application, if it has one of its own.
+    pub(super) fn application(&self) -> Option<&Application> {
+        match &self.role {
+            Some(Role::Application(application)) => Some(application),
+            Some(Role::First | Role::Second(_)) | None => None,
+        }
+    }
+
+    /// Notes when the sending end has something to do. Called after each change of its opening end or its application.
+    pub(super) fn note_due(&mut self) {
+        let control = self.active().and_then(Active::deadline).unwrap_or(Time::MAX);
+        self.due = self.application().map_or(control, |application| application.due().min(control));
+    }
 }
 
-/// What a connection is for a relay.
+/// What a connection is for.
 #[derive(Debug)]
-pub(crate) enum RelayRole {
-    /// It ends at the relay.
+pub(crate) enum Role {
+    /// It ends at a relay.
     First,
-    /// It begins at the relay.
+    /// It begins at a relay.
     Second(Fed),
+    /// It serves an application that does not always have data to send.
+    Application(Box<Application>),
 }
 
 /// Where the data of a second half comes from.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Time};
+use bentpipe_cc::{Controller, Span, Time};
 use bentpipe_tcp::{
     AckSegment, Active, BareAck, Block, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack,
     Sender,
@@ -11,12 +11,13 @@ use bentpipe_tcp::{
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, RelayRole};
+use crate::host::ends::{Ends, Fed, Role};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::resolve::plan::{FlowPlan, Half, Source};
+use crate::workload::application::Application;
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -76,17 +77,16 @@ impl Tcp {
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        half: Option<Half>,
+        role: Option<Role>,
     ) -> Self {
         let receiver = Receiver::new(options);
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = if half == Some(Half::Second) { Some(0) } else { bytes };
-        let role = half.map(|half| match half {
-            Half::First => RelayRole::First,
-            Half::Second => RelayRole::Second(Fed::default()),
-        });
+        let written = match role {
+            None | Some(Role::First) => bytes,
+            Some(Role::Second(_) | Role::Application(_)) => Some(0),
+        };
         Self {
-            ends: (opening.is_some() || role.is_some()).then(|| Box::new(Ends { opening, role })),
+            ends: (opening.is_some() || role.is_some()).then(|| Box::new(Ends::new(opening, role))),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -94,6 +94,16 @@ impl Tcp {
             done_at: NEVER,
             check: WindowCheck::default(),
         }
+    }
+
+    /// Payload bytes of the whole transfer, if it has an end.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// Its samples of the round-trip time.
+    pub(crate) fn rtts(&self) -> &Histogram {
+        &self.rtts
     }
 
     /// Payload bytes handed to the application.
@@ -116,8 +126,13 @@ impl Tcp {
         if self.is_on_fast_path() {
             return true; // and not done
         }
-        if self.done_at == NEVER && self.sender.is_done() {
-            self.settle(now);
+        if self.done_at == NEVER {
+            if self.application().is_some() {
+                self.tell_application(now);
+            }
+            if self.sender.is_done() {
+                self.settle(now);
+            }
         }
         false
     }
@@ -173,7 +188,9 @@ impl Tcp {
         if self.taken().is_some() {
             self.stop_with(now);
         } else {
-            self.sender.stop();
+            if !self.stop_application(now) {
+                self.sender.stop();
+            }
             self.settle(now);
         }
         self.ends.is_some()
@@ -183,6 +200,7 @@ impl Tcp {
     fn close(&mut self) {
         if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
             self.sender.close(active);
+            self.note_due();
         }
     }
 
@@ -192,9 +210,15 @@ impl Tcp {
             return self.begin(now); // and opens with the first half
         }
         self.sender.start(now);
-        if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
+        let Some(ends) = &mut self.ends else { return };
+        if let Some((active, _)) = &mut ends.opening {
             active.open();
+            ends.handshake[0] = now;
         }
+        if let Some(Role::Application(application)) = &mut ends.role {
+            application.start(now);
+        }
+        ends.note_due();
     }
 
     /// When [`Tcp::on_deadline`] must be called; [`NEVER`] if not at all.
@@ -202,7 +226,7 @@ impl Tcp {
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
-            Some(ends) => ends.active().and_then(Active::deadline).map_or(sender, |at| at.min(sender)),
+            Some(ends) => ends.due.min(sender),
             None => sender,
         }
     }
@@ -210,21 +234,31 @@ impl Tcp {
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
         self.sender.on_deadline(now);
-        if let Some(ends) = &mut self.ends
-            && let Some((active, _)) = &mut ends.opening
-        {
+        if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
+            self.on_deadline_of_ends(now);
+        }
+    }
+
+    #[cold]
+    fn on_deadline_of_ends(&mut self, now: Time) {
+        if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
             active.on_deadline(now);
         }
+        self.run_application(now);
+        self.note_due();
     }
 
     /// The control segment that the sending end has to send at `now`, at hop `hop`.
     #[inline]
     pub(crate) fn poll_end(&mut self, now: Time, flow: u32, hop: u32) -> Option<Packet> {
-        let end = &mut self.ends.as_mut()?.opening.as_mut()?.0;
+        let ends = self.ends.as_mut()?;
+        let end = &mut ends.opening.as_mut()?.0;
         if end.is_quiet() {
             return None;
         }
-        Some(control::packet(end.poll(now)?, self.sender.options(), flow, hop))
+        let control = end.poll(now)?;
+        ends.note_due();
+        Some(control::packet(control, self.sender.options(), flow, hop))
     }
 
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
@@ -243,17 +277,20 @@ impl Tcp {
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
     #[cold]
     pub(crate) fn on_control(&mut self, now: Time, packet: &Packet) {
-        let opening = self.ends.as_mut().and_then(|ends| ends.opening.as_mut());
-        let (Some((active, passive)), Some(signal)) = (opening, control::signal(packet)) else { return };
+        let (Some(ends), Some(signal)) = (&mut self.ends, control::signal(packet)) else { return };
+        let Some((active, passive)) = &mut ends.opening else { return };
         let segment = Control { signal, ts: packet.ts };
         if !packet.has(ACK) {
-            passive.on_segment(now, segment);
-        } else if let Some(opened) = active.on_segment(now, segment) {
+            return passive.on_segment(now, segment);
+        }
+        if let Some(opened) = active.on_segment(now, segment) {
+            ends.handshake[1] = now;
             self.sender.on_opened(now, &opened);
             if let Some(rtt) = opened.rtt {
                 self.rtts.add(rtt.0);
             }
         }
+        ends.note_due();
     }
 
     /// When [`Tcp::on_receiver_deadline`] must be called.
@@ -406,10 +443,17 @@ fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 
 impl FlowState {
     /// A flow of `plan` that starts at `start`.
-    pub(crate) fn new(plan: &FlowPlan, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
+    pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
-            (Source::Tcp { options, bytes, .. }, Some(cc)) => {
-                Kind::Tcp(Tcp::new(options, cc, *bytes, plan.half))
+            (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
+                let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
+                let role = match (application, plan.half) {
+                    (Some(application), _) => Some(Role::Application(Box::new(application))),
+                    (None, Some(Half::First)) => Some(Role::First),
+                    (None, Some(Half::Second)) => Some(Role::Second(Fed::default())),
+                    (None, None) => None,
+                };
+                Kind::Tcp(Tcp::new(options, cc, *bytes, role))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -513,10 +557,10 @@ impl FlowState {
     }
 
     /// What the flow has achieved when the run ends at `end`.
-    pub(crate) fn report(&mut self, name: &str, cc: &str, end: Time) -> FlowReport {
+    pub(crate) fn report(&mut self, plan: &FlowPlan, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
-            name: name.to_string(),
-            half: self.half().map(Half::name),
+            name: plan.name.clone(),
+            half: plan.half.map(Half::name),
             cc: cc.to_string(),
             start_s: self.start.secs(),
             goodput_bps: 0.0,
@@ -532,6 +576,12 @@ impl FlowState {
             rtt_p95_s: None,
             cwnd_mean_segments: 0.0,
             completion_s: None,
+            transfers: None,
+            completed: None,
+            completion_mean_s: None,
+            completion_p50_s: None,
+            completion_p95_s: None,
+            completion_p99_s: None,
             limited: LimitShares::default(),
         };
         let life_ends = self.life_ends(end);
@@ -555,11 +605,18 @@ impl FlowState {
                     let limits = tcp.sender.limits(life_ends);
                     report.cwnd_mean_segments = limits.mean_window() / mss;
                     let life = life_ends.since(self.start).secs();
-                    let share = |limit| if life > 0.0 { limits.spent(limit).secs() / life } else { 0.0 };
+                    let part = |span: Span| if life > 0.0 { span.secs() / life } else { 0.0 };
+                    let share = |limit| part(limits.spent(limit));
+                    // While the connection opens, its application seems to have nothing to send.
+                    let opening = match tcp.ends.as_ref().map(|ends| ends.handshake) {
+                        Some([began, done]) => done.min(life_ends).since(began),
+                        None => Span::ZERO,
+                    };
                     report.limited = LimitShares {
+                        handshake: part(opening),
                         cwnd: share(Limit::Cwnd),
                         rwnd: share(Limit::Rwnd),
-                        app: share(Limit::App),
+                        app: part(Span(limits.spent(Limit::App).0.saturating_sub(opening.0))),
                         pacing: share(Limit::Pacing),
                         recovery: share(Limit::Recovery),
                         timeout: share(Limit::Timeout),

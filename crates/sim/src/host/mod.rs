@@ -1,5 +1,6 @@
 //! The two ends of a flow.
 
+pub(crate) mod application;
 pub(crate) mod books;
 pub(crate) mod cbr;
 pub(crate) mod control;

@@ -6,17 +6,19 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::ends::{Fed, RelayRole};
+use crate::host::ends::{Fed, Role};
 use crate::host::flow::{NEVER, Tcp};
 use crate::resolve::plan::Half;
+use crate::workload::application::Application;
 
 impl Tcp {
     /// Which half of a relayed flow it is, if it is one.
     pub(crate) fn half(&self) -> Option<Half> {
-        self.ends.as_ref()?.role.as_ref().map(|role| match role {
-            RelayRole::First => Half::First,
-            RelayRole::Second(_) => Half::Second,
-        })
+        match self.ends.as_ref()?.role.as_ref()? {
+            Role::First => Some(Half::First),
+            Role::Second(_) => Some(Half::Second),
+            Role::Application(_) => None,
+        }
     }
 
     /// Segments that the second half has taken from the first; `None` if this is no second half.
@@ -41,10 +43,12 @@ impl Tcp {
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
         let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(RelayRole::Second(fed))) = (&mut ends.opening, &mut ends.role)
+        if let (Some((active, _)), Some(Role::Second(fed))) = (&mut ends.opening, &mut ends.role)
             && !core::mem::replace(&mut fed.opened, true)
         {
             active.open();
+            ends.handshake[0] = now;
+            ends.note_due();
         }
     }
 
@@ -77,7 +81,7 @@ impl Tcp {
         let all = self.fed().is_none_or(|fed| {
             fed.stopped || fed.closed || self.bytes.is_some_and(|bytes| fed.taken * mss >= bytes)
         });
-        all && self.sender.is_done()
+        all && self.sender.is_done() && self.application().is_none_or(Application::is_stopped)
     }
 
     /// May the connection be closed when it is complete? A second half waits for the end of the first.
@@ -87,15 +91,15 @@ impl Tcp {
 
     fn fed(&self) -> Option<&Fed> {
         match self.ends.as_ref()?.role.as_ref()? {
-            RelayRole::First => None,
-            RelayRole::Second(fed) => Some(fed),
+            Role::Second(fed) => Some(fed),
+            Role::First | Role::Application(_) => None,
         }
     }
 
     fn fed_mut(&mut self) -> Option<&mut Fed> {
         match self.ends.as_mut()?.role.as_mut()? {
-            RelayRole::First => None,
-            RelayRole::Second(fed) => Some(fed),
+            Role::Second(fed) => Some(fed),
+            Role::First | Role::Application(_) => None,
         }
     }
 }

@@ -63,6 +63,24 @@ impl Histogram {
         &mut self.bins[bin - from]
     }
 
+    /// Adds the samples of another histogram.
+    pub(crate) fn merge(&mut self, other: &Histogram) {
+        for (bin, &n) in (other.first..).zip(&other.bins) {
+            if n > 0 {
+                match self.bins.get_mut(bin.wrapping_sub(self.first)) {
+                    Some(sum) => *sum += n,
+                    None => *self.widen(bin) += n,
+                }
+            }
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        let (sum, turned) = self.sum.overflowing_add(other.sum);
+        self.sum = sum;
+        self.turns += other.turns + u64::from(turned);
+    }
+
     /// Smallest sample in seconds.
     pub(crate) fn min_s(&self) -> Option<f64> {
         (self.count > 0).then_some(self.min as f64 / 1e9)
@@ -117,6 +135,23 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 0.016, "{share}: {found} against {exact}");
         }
         assert!(Histogram::default().quantile_s(0.5).is_none());
+    }
+
+    /// Two histograms together are that of all samples, far apart as they may be.
+    #[test]
+    fn merged_histograms_are_one_of_all_samples() {
+        let (mut both, mut one, mut other) =
+            (Histogram::default(), Histogram::default(), Histogram::default());
+        for ns in (0..500_u64).map(|i| 100_000 + (i * i * i) * 977) {
+            both.add(ns);
+            (if ns % 3 == 0 { &mut one } else { &mut other }).add(ns);
+        }
+        one.merge(&Histogram::default());
+        other.merge(&one);
+        for share in [0.0, 0.1, 0.5, 0.99, 1.0] {
+            assert_eq!(other.quantile_s(share), both.quantile_s(share));
+        }
+        assert_eq!((other.min_s(), other.mean_s()), (both.min_s(), both.mean_s()));
     }
 
     /// Three times half of 2^64 overflows a word; the mean is exact all the same.

@@ -14,4 +14,4 @@ pub(crate) mod trace;
 pub use outcome::Outcome;
 pub use report::{FlowReport, LimitShares, LinkReport, Report, SCHEMA};
 pub use samples::{FlowSamples, LinkSamples};
-pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace};
+pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace, TransferTrace};

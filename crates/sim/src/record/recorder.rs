@@ -11,7 +11,7 @@ use crate::link::direction::Direction;
 use crate::record::history::{Moments, Past};
 use crate::record::samples::{FlowSamples, LinkSamples};
 use crate::resolve::MAX_ROWS;
-use crate::resolve::plan::Plan;
+use crate::resolve::plan::{FlowPlan, Plan};
 
 /// Why a flow's window may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) struct Recorder {
     pub(crate) most: u64,
     interval: Option<Span>,
     flows_at_ticks: bool,
+    /// Short flows, which are sampled only while they last; empty if there are none.
+    short: Vec<bool>,
     /// Record a flow whenever its window changes: the last window and threshold of each flow.
     changes: Option<Vec<(u64, u64)>>,
     flows: FlowSamples,
@@ -59,12 +61,14 @@ impl Recorder {
     pub(crate) fn new(plan: &Plan) -> Self {
         let interval = plan.record.and_then(|r| r.interval).filter(|i| i.0 > 0);
         let on_change = plan.record.is_some_and(|r| r.flows && r.interval.is_none());
+        let is_short = |flow: &FlowPlan| flow.opened_by.is_some();
         let flows_at_ticks = plan.record.is_some_and(|r| r.flows);
         let links_at_ticks = interval.filter(|_| plan.record.is_some_and(|r| r.links));
         Self {
             most: MAX_ROWS,
             interval,
             flows_at_ticks,
+            short: if plan.flows.iter().any(is_short) { plan.flows.iter().map(is_short).collect() } else { Vec::new() },
             changes: on_change.then(|| vec![(0, 0); plan.flows.len()]),
             flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
             links: links_at_ticks.map(|interval| LinkRecorder::new(plan, interval)),
@@ -159,7 +163,8 @@ impl Recorder {
     pub(crate) fn tick(&mut self, now: Time, flows: &[FlowState], links: &mut [Direction]) -> Option<Time> {
         if self.flows_at_ticks {
             for (f, flow) in flows.iter().enumerate() {
-                if let (Kind::Tcp(tcp), true) = (&flow.kind, flow.start <= now) {
+                let over = || self.short.get(f) == Some(&true) && flow.life_ends(Time::MAX) <= now;
+                if let (Kind::Tcp(tcp), true) = (&flow.kind, flow.start <= now && !over()) {
                     self.sample(now, f, tcp, Cause::Timer);
                 }
             }

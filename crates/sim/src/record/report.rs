@@ -30,9 +30,11 @@ pub struct Report {
 /// What one flow achieved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
-    /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay.
+    /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay; the
+    /// directions of a dialogue NAME/requests and NAME/responses. All connections of a source of short flows are one row.
     pub name: String,
-    /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does.
+    /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does. Of a dialogue, the requests are
+    /// `first` and the responses `second`.
     pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
     pub cc: String,
@@ -66,6 +68,19 @@ pub struct FlowReport {
     pub cwnd_mean_segments: f64,
     /// When the last byte of a finite transfer was acknowledged, in seconds since the flow's start.
     pub completion_s: Option<f64>,
+    /// Transfers that an application has begun: short flows, bursts of an on-off application, or requests.
+    pub transfers: Option<u64>,
+    /// How many of them are complete: every byte acknowledged, or of a response received.
+    pub completed: Option<u64>,
+    /// Mean time from the start of a transfer until it was complete, seconds. The start of a short flow is that of its connection, that of
+    /// a response the request. Transfers that are not complete do not count.
+    pub completion_mean_s: Option<f64>,
+    /// Median of these times, seconds.
+    pub completion_p50_s: Option<f64>,
+    /// 95th percentile of these times, seconds.
+    pub completion_p95_s: Option<f64>,
+    /// 99th percentile of these times, seconds.
+    pub completion_p99_s: Option<f64>,
     /// Shares of the flow's life, by its limit.
     pub limited: LimitShares,
 }
@@ -73,6 +88,8 @@ pub struct FlowReport {
 /// Shares of a flow's life that sum to 1 (or are all 0 if it never started).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LimitShares {
+    /// Opening the connection, until the answer to its SYN has come.
+    pub handshake: f64,
     /// Limited by the congestion window, outside recovery.
     pub cwnd: f64,
     /// By the receive window.
@@ -85,6 +102,26 @@ pub struct LimitShares {
     pub recovery: f64,
     /// Waiting for the retransmission timer.
     pub timeout: f64,
+}
+
+impl LimitShares {
+    /// Adds so much of other shares.
+    pub(crate) fn add(&mut self, much: f64, other: &LimitShares) {
+        self.handshake += much * other.handshake;
+        self.cwnd += much * other.cwnd;
+        self.rwnd += much * other.rwnd;
+        self.app += much * other.app;
+        self.pacing += much * other.pacing;
+        self.recovery += much * other.recovery;
+        self.timeout += much * other.timeout;
+    }
+
+    /// So much of these shares.
+    pub(crate) fn scaled(&self, much: f64) -> LimitShares {
+        let mut scaled = LimitShares::default();
+        scaled.add(much, self);
+        scaled
+    }
 }
 
 /// What one direction of a link did.

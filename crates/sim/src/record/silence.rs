@@ -6,23 +6,27 @@ use crate::record::report::{FlowReport, LinkReport};
 use crate::resolve::plan::{DirectionId, FlowPlan, Half, Plan, Source};
 use crate::scenario::units::Duration;
 
-/// A warning for each reason why flows deliver nothing. `connects`: is the handshake of the flow of this number still going on?
+/// A warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's connection, of several the first.
+/// `connects`: is the handshake of the connection of this number still going on?
 pub(crate) fn warnings(
     plan: &Plan,
-    flows: &[FlowReport],
+    (flows, of): (&[FlowReport], &[usize]),
     links: &[LinkReport],
     connects: impl Fn(usize) -> bool,
 ) -> Vec<String> {
     let end = Time(plan.duration.0);
     let mut reasons: Vec<(String, &str, usize)> = Vec::new();
-    for (i, (flow, report)) in plan.flows.iter().zip(flows).enumerate() {
+    for (i, (report, &number)) in flows.iter().zip(of).enumerate() {
+        let flow = &plan.flows[number];
         let starts = Time((report.start_s * 1e9) as u64);
         // What the relay has not got it cannot send.
         let hungry = flow.half == Some(Half::Second) && i > 0 && flows[i - 1].delivered_bytes == 0;
-        if report.delivered_bytes > 0 || starts >= end || hungry {
+        // A source that opens no connection has a warning of its own.
+        let opens_none = flow.opened_by.is_some() && report.transfers == Some(0);
+        if report.delivered_bytes > 0 || starts >= end || hungry || opens_none {
             continue;
         }
-        let silence = Silence { plan, flow, report, links, life: end.since(starts), connects: connects(i) };
+        let silence = Silence { plan, flow, report, links, life: end.since(starts), connects: connects(number) };
         let why = silence.why(starts, end);
         match reasons.iter_mut().find(|(known, ..)| *known == why) {
             Some((.., others)) => *others += 1,

@@ -1,11 +1,13 @@
 //! Traces over time, as columns.
 
+use crate::workload::transfers::Transfer;
+
 /// Samples of the flows, as columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowTrace {
     /// Seconds since the start of the run.
     pub t_s: Vec<f64>,
-    /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
+    /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
     pub flow: Vec<u32>,
     /// Congestion window, segments.
     pub cwnd: Vec<f64>,
@@ -100,7 +102,7 @@ impl SegmentEvent {
 pub struct SegmentTrace {
     /// Seconds since the start of the run.
     pub t_s: Vec<f64>,
-    /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
+    /// Index of the connection in [`Outcome::names`](crate::record::Outcome::names).
     pub flow: Vec<u32>,
     /// A [`SegmentEvent`].
     pub event: Vec<u8>,
@@ -117,5 +119,27 @@ impl SegmentTrace {
         self.event.push(event as u8);
         self.from_bytes.push(from);
         self.to_bytes.push(to);
+    }
+}
+
+/// Transfers of applications as columns of equal length, flow by flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransferTrace {
+    /// Index of the flow in [`Report::flows`](crate::record::Report::flows).
+    pub flow: Vec<u32>,
+    /// When it was asked for, in seconds since the start of the run.
+    pub start_s: Vec<f64>,
+    /// Payload bytes; 0 for a request that has not come to its server.
+    pub bytes: Vec<u64>,
+    /// Seconds until it was complete; NaN if it was not.
+    pub completion_s: Vec<f64>,
+}
+
+impl TransferTrace {
+    pub(crate) fn push(&mut self, flow: u32, transfer: &Transfer) {
+        self.flow.push(flow);
+        self.start_s.push(transfer.start.secs());
+        self.bytes.push(transfer.bytes);
+        self.completion_s.push(transfer.completion_s().unwrap_or(f64::NAN));
     }
 }

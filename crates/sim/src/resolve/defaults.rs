@@ -7,6 +7,7 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, Source};
+use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
@@ -25,14 +26,14 @@ impl Scenario {
         for link in full.link.values_mut() {
             fill_link(link);
         }
-        let mut copies = plan.flows.iter();
-        for flow in &mut full.flow {
-            let (first, second) = (copies.next(), flow.relay.as_ref().and_then(|_| copies.next()));
-            let parts = if second.is_some() { 2 } else { 1 };
-            copies.by_ref().take(parts * flow.count.saturating_sub(1) as usize).for_each(drop);
+        for (table, flow) in (0..).zip(&mut full.flow) {
+            let from = plan.flows.partition_point(|copy| copy.table < table);
+            let (first, second) = (plan.flows.get(from), plan.flows.get(from + 1));
             let Some(first) = first else { break };
-            let client = second.unwrap_or(first);
-            flow.start.get_or_insert(Duration(since_start(first.start)));
+            let client = second.filter(|_| flow.relay.is_some()).unwrap_or(first);
+            // A connection of a source of short flows has a start of its own.
+            let start = if first.opened_by.is_some() { Time(0) } else { first.start };
+            flow.start.get_or_insert(Duration(since_start(start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
             flow.extra_delay.get_or_insert(Duration(first.extra_delay));
             flow.priority.get_or_insert(first.priority);
@@ -42,10 +43,13 @@ impl Scenario {
                         size.get_or_insert(Size(u64::from(*packet)));
                     }
                 }
-                Source::Tcp { cc, options, .. } => {
+                Source::Tcp { cc, options, application, .. } => {
                     flow.ack_jitter.get_or_insert(Duration(client.ack_jitter));
                     flow.traffic.get_or_insert(Traffic::Bulk { size: None });
                     let mut options = **options;
+                    if application.is_some() {
+                        options.mss = workload::mss(flow, &options);
+                    }
                     match (&*client.source, &mut flow.relay) {
                         (Source::Tcp { cc, options: of_client, .. }, Some(relay)) => {
                             options.receive_window = of_client.receive_window;
@@ -149,6 +153,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         SpuriousTimeout::FRto => Spurious::FRto,
         SpuriousTimeout::Eifel => Spurious::Eifel,
     });
+    flow.idle_restart.get_or_insert(o.idle_restart);
     flow.pacing.get_or_insert(o.pacing);
 }
 

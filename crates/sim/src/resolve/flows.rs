@@ -13,13 +13,11 @@ use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPl
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, default_name, name_of};
+use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
-
-/// Most flows of a run.
-const MAX_FLOWS: u64 = 100_000;
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -109,31 +107,37 @@ pub(crate) fn expand(
         let source_of = |work: &mut Work<'_>, flow: &Flow, keys: (&Key, &Key), path: &PathPlan| {
             source(work, flow, keys, path, links)
         };
-        let parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
+        workload::check_relay(work, flow, &key)?;
+        let mut parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
+        if let [_] = parts[..] {
+            parts = workload::dialogue(work, flow, &key, parts.remove(0))?;
+        }
+        let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
         let priority = priority(work, flow, &paths[index], links, &key)?;
         let whole = hints(work, flow, &key, &paths[index], links)?;
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
+            let mut copies = Vec::with_capacity(parts.len());
             for (half, path, ack_path, source) in &parts {
-                plans.push(FlowPlan {
-                    name: match half {
-                        None => name.clone(),
-                        Some(half) => names.half(work, &name, *half, &key)?,
-                    },
+                copies.push(FlowPlan {
+                    name: name.clone(),
+                    table: index as u32,
+                    opened_by: None,
                     path: path.clone(),
                     ack_path: ack_path.clone(),
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
-                    stop: stop.map(|stop| Time(stop.0)),
+                    // The server of a dialogue answers for as long as it is asked.
+                    stop: stop.map(|stop| Time(stop.0)).filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
                     // At the server.
                     extra_delay: flow
                         .extra_delay
-                        .filter(|_| *half != Some(Half::Second))
+                        .filter(|_| flow.relay.is_none() || *half != Some(Half::Second))
                         .map_or(Span::ZERO, |d| d.0),
                     // At the client.
-                    ack_jitter: if *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
+                    ack_jitter: if flow.relay.is_some() && *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
                     priority,
                     hints: match half {
                         None => whole.clone(),
@@ -144,7 +148,33 @@ pub(crate) fn expand(
                     half: *half,
                 });
             }
+            let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
+            let Some((by, connections)) = opened else {
+                for plan in copies {
+                    let name = names.half(work, flow, &name, plan.half, &key)?;
+                    plans.push(FlowPlan { name, ..plan });
+                }
+                continue;
+            };
+            for (number, (start, bytes)) in (1..).zip(connections) {
+                let name = names.take(work, format!("{name}/{number}"), &key.with("name"))?;
+                for plan in &copies {
+                    plans.push(FlowPlan {
+                        name: names.half(work, flow, &name, plan.half, &key)?,
+                        opened_by: Some(by.clone()),
+                        start,
+                        start_jitter: Span::ZERO,
+                        stop: None,
+                        source: Arc::new(workload::with_bytes(&plan.source, bytes)),
+                        ..plan.clone()
+                    });
+                }
+            }
         }
+    }
+    if plans.len() as u64 > 2 * MAX_FLOWS {
+        let message = format!("these are {} connections; a run has at most {MAX_FLOWS} flows", plans.len());
+        return Err(work.error(&Key::of(["flow"]), message));
     }
     Ok(plans)
 }
@@ -184,9 +214,22 @@ impl<'a> Names<'a> {
         self.take(work, name, &key)
     }
 
-    /// The name of one half of flow `name`.
-    fn half(&mut self, work: &Work<'_>, name: &str, half: Half, key: &Key) -> Result<String, Error> {
-        self.take(work, format!("{name}/{}", half.name()), &key.with("name"))
+    /// The name of one half of flow `name`, or that of the flow if it has none.
+    fn half(
+        &mut self,
+        work: &Work<'_>,
+        flow: &Flow,
+        name: &str,
+        half: Option<Half>,
+        key: &Key,
+    ) -> Result<String, Error> {
+        let Some(half) = half else { return Ok(name.to_owned()) };
+        let part = match (half, &flow.relay) {
+            (half, Some(_)) => half.name(),
+            (Half::First, None) => "requests",
+            (Half::Second, None) => "responses",
+        };
+        self.take(work, format!("{name}/{part}"), &key.with("name"))
     }
 
     fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
@@ -304,8 +347,9 @@ fn source(
             return Err(work.error(&traffic.with("size"), message));
         }
         Some(Traffic::Bulk { size }) => size.map(|size| size.0),
-        None => None,
+        Some(Traffic::ShortFlows { .. } | Traffic::OnOff { .. } | Traffic::Requests { .. }) | None => None,
     };
+    let application = workload::application(work, flow, key)?;
     let Some(cc) = &flow.cc else {
         let names: Vec<&str> = registry::all().iter().map(|entry| entry.id).collect();
         let message = format!("is missing; add e.g. cc = \"reno\" (there are {})", names.join(", "));
@@ -327,7 +371,10 @@ fn source(
     options.aen = flow.aen.unwrap_or(options.aen);
     options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
     options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
-    Ok(Source::Tcp { cc, bytes, options: Arc::new(options) })
+    if let Some(application) = &application {
+        workload::fit(&mut options, application);
+    }
+    Ok(Source::Tcp { cc, bytes, options: Arc::new(options), application: application.map(Arc::new) })
 }
 
 fn cbr_packet(work: &Work<'_>, packet: Option<Size>, key: &Key) -> Result<u32, Error> {
@@ -592,6 +639,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("spurious"), message));
         }
     };
+    o.idle_restart = workload::idle_restart(flow);
     o.pacing = flow.pacing.unwrap_or(o.pacing);
     Ok(o)
 }

@@ -12,12 +12,13 @@ mod relay;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;
+mod workload;
 
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Record, Scenario};
 use crate::scenario::error::{Error, Key};
 use crate::scenario::mistakes;
 use crate::scenario::units::Interval;
@@ -82,8 +83,10 @@ impl Work<'_> {
             return Err(self.error(&key.with("links"), message));
         }
         if let Some(interval) = interval {
+            // Short flows are sampled only while they last.
+            let long = flows.iter().filter(|flow| flow.opened_by.is_none()).count();
             let each =
-                u64::from(record.flows) * flows.len() as u64 + u64::from(record.links) * 2 * links as u64;
+                u64::from(record.flows) * long as u64 + u64::from(record.links) * 2 * links as u64;
             let rows = self.scenario.duration.0.0.checked_div(interval.0).map(|n| n.saturating_mul(each));
             match rows {
                 None => {
@@ -98,7 +101,7 @@ impl Work<'_> {
                 Some(_) => {}
             }
         }
-        let (flows, links) = (record.flows, record.links);
-        Ok(Some(RecordPlan { interval, flows, links, segments: record.segments }))
+        let &Record { flows, links, segments, transfers, .. } = record;
+        Ok(Some(RecordPlan { interval, flows, links, segments, transfers }))
     }
 }

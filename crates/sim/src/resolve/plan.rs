@@ -15,6 +15,8 @@ pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
+pub use crate::workload::application::{Again, ApplicationPlan, Burst};
+pub use crate::workload::laws::{Lengths, Sizes};
 
 /// Everything that one run needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +29,7 @@ pub struct Plan {
     pub record: Option<RecordPlan>,
     /// Links, in order of name.
     pub links: Vec<LinkPlan>,
-    /// Flows, in the order of the scenario, each repeated `count` times.
+    /// Flows, in the order of the scenario, each repeated `count` times, or once for each connection of a source of short flows.
     pub flows: Vec<FlowPlan>,
     /// What the user ought to check before trusting the results.
     pub warnings: Vec<String>,
@@ -44,6 +46,8 @@ pub struct RecordPlan {
     pub links: bool,
     /// Record every segment.
     pub segments: bool,
+    /// Record every transfer of an application.
+    pub transfers: bool,
 }
 
 /// A link, both directions.
@@ -200,6 +204,10 @@ pub enum LossPlan {
 pub struct FlowPlan {
     /// Unique name.
     pub name: String,
+    /// The index of its table in the scenario.
+    pub table: u32,
+    /// The source of short flows that opens it, if one does.
+    pub opened_by: Option<Arc<ShortFlows>>,
     /// The directions that data crosses, in order.
     pub path: Arc<[DirectionId]>,
     /// The directions that acknowledgements cross, in order.
@@ -222,16 +230,28 @@ pub struct FlowPlan {
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
-    /// Which half of a relayed flow it is, if it is one. The second stands right behind the first.
+    /// Which half of a relayed flow or of a dialogue it is, if it is one. The second stands right behind the first.
     pub half: Option<Half>,
 }
 
-/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4).
+/// A source of short flows, of which the report has one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShortFlows {
+    /// Unique name.
+    pub name: String,
+    /// When it begins to open connections.
+    pub start: Time,
+    /// When it opens no more.
+    pub stop: Time,
+}
+
+/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4). Or the directions of a dialogue: requests, then
+/// responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// From the server to the relay.
+    /// From the server to the relay; from the client of a dialogue to its server.
     First,
-    /// From the relay to the client.
+    /// From the relay to the client; from the server of a dialogue to its client.
     Second,
 }
 
@@ -260,6 +280,8 @@ impl FlowPlan {
     pub(crate) fn plain(name: &str, source: Source) -> Self {
         Self {
             name: name.to_owned(),
+            table: 0,
+            opened_by: None,
             path: Arc::new([DirectionId(0)]),
             ack_path: Arc::new([DirectionId(1)]),
             start: Time(0),
@@ -287,6 +309,8 @@ pub enum Source {
         bytes: Option<u64>,
         /// Options of both ends.
         options: Arc<Options>,
+        /// Its application, if that does not always have data to send; `bytes` is then `None`.
+        application: Option<Arc<ApplicationPlan>>,
     },
     /// Packets at a constant rate that does not react to the network: on for `on`, then off for `off`, and so on.
     Cbr {

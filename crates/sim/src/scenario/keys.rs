@@ -15,6 +15,7 @@ pub use crate::scenario::moving::{
 };
 use crate::scenario::names::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
+use crate::scenario::workload::Traffic;
 
 /// Links, flows, duration, seed, and what to record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +64,9 @@ pub struct Record {
     /// Record every segment sent, lost and acknowledged.
     #[serde(default)]
     pub segments: bool,
+    /// Record every transfer: each short flow, burst and response, with its size and how long it took.
+    #[serde(default)]
+    pub transfers: bool,
 }
 
 /// A link: two directions, which are alike unless `reverse` says otherwise.
@@ -222,7 +226,7 @@ pub struct Flow {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u64,
-    /// What it sends. Default: bulk data without end.
+    /// What it sends, and when. Default: bulk data without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
     /// Defaults of all the options below.
@@ -331,6 +335,10 @@ pub struct Flow {
     /// Detection of spurious timeouts. Paper "none", modern "f-rto".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious: Option<Spurious>,
+    /// After a pause of more than a retransmission timeout, begin again with the initial window and return to the old one by slow start
+    /// (RFC 5681 section 4.1). Default: yes with modern and traffic "on-off" or "requests".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_restart: Option<bool>,
     /// Spread segments over the round trip when the controller leaves it to the sender. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<bool>,
@@ -354,33 +362,6 @@ pub struct Flow {
     /// The host learns so long ahead of each handover: the terminal foresees it. Default "0 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint_lead: Option<Duration>,
-}
-
-/// What a flow sends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Traffic {
-    /// As much as TCP carries.
-    Bulk {
-        /// Payload to transfer; without it, there is no end.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<Size>,
-    },
-    /// Packets at a constant rate, without TCP, that answer to nothing.
-    Cbr {
-        /// Bits per second on the wire while on.
-        #[schemars(extend("examples" = ["1 Mbit/s"]))]
-        rate: BitRate,
-        /// Size of each packet on the wire. Default "1000 bytes".
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        packet: Option<Size>,
-        /// Length of a period of sending; without it, there is no pause.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        on: Option<Duration>,
-        /// Length of the pause after it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        off: Option<Duration>,
-    },
 }
 
 /// Which defaults the options of a flow have.

@@ -15,8 +15,10 @@ mod synonyms;
 mod syntax;
 pub(crate) mod text;
 pub mod units;
+mod workload;
 
 pub use keys::*;
 pub use link_layer::*;
 pub use read::SWEEP_KEYS;
 pub use schema::schema;
+pub use workload::*;

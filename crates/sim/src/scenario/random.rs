@@ -7,6 +7,7 @@
 //! here, unless a key needs a range of its own; these stand in [`Draw::value`].
 
 mod links;
+mod traffic;
 
 use std::sync::LazyLock;
 
@@ -167,7 +168,9 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
-        self.relay(&mut flow);
+        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests")) {
+            self.relay(&mut flow);
+        }
         flow
     }
 
@@ -212,26 +215,6 @@ impl Draw<'_> {
         json!(path.into_iter().map(&mut name).collect::<Vec<_>>())
     }
 
-    /// Packets at a constant rate; 2,500 a second or fewer in the regimes without a rate of their own.
-    fn cbr(&mut self) -> Value {
-        match self.regime {
-            Regime::Milliseconds => json!({ "kind": "cbr", "rate": "6000 kbit/s", "packet": "1500 bytes" }),
-            Regime::Nanoseconds => json!({
-                "kind": "cbr", "rate": "1 Tbit/s", "packet": self.bytes(1, 60), "on": "100 ns", "off": "99 us",
-            }),
-            _ => {
-                let size = 1 + self.to(3_000);
-                let rate = format!("{} bit/s", 1 + self.to(20_000 * size));
-                let mut cbr = json!({ "kind": "cbr", "rate": rate, "packet": format!("{size} bytes") });
-                if self.one_in(2) {
-                    cbr["on"] = self.time(1, [900, 900, 0, 0]);
-                    cbr["off"] = self.time(0, [900, 900, 0, 0]);
-                }
-                cbr
-            }
-        }
-    }
-
     fn tcp(&mut self, links: &[&str]) -> Value {
         let mut flow =
             json!({ "cc": self.controller(), "profile": self.by(["modern", "paper", "paper", "paper"]) });
@@ -261,6 +244,9 @@ impl Draw<'_> {
         }
         if self.finite || self.one_in(self.by([2, 7, 4, 0])) {
             flow["traffic"] = json!({ "kind": "bulk", "size": format!("{size} bytes") });
+        }
+        if self.one_in(4) {
+            flow["traffic"] = self.application(size);
         }
         if self.one_in(4) {
             flow["ack_path"] = self.path(links);

@@ -79,6 +79,9 @@ impl Scenario {
 
     /// Makes the names of files relative to the working directory instead of to `directory`.
     fn anchor(&mut self, directory: &Path) {
+        for file in self.flow.iter_mut().filter_map(|flow| flow.traffic.as_mut()?.file_mut()) {
+            *file = directory.join(&*file).display().to_string();
+        }
         for link in self.link.values_mut() {
             let reverse = link.reverse.iter_mut().flat_map(|r| &mut r.opportunities);
             for file in link.opportunities.iter_mut().chain(reverse) {

@@ -185,7 +185,7 @@ proptest! {
             prop_assert!(f.delivered_bytes <= size);
             prop_assert!(f.goodput_bps <= link.rate_bps as f64 * 1.001);
             let l = f.limited;
-            let sum = l.cwnd + l.rwnd + l.app + l.pacing + l.recovery + l.timeout;
+            let sum = l.handshake + l.cwnd + l.rwnd + l.app + l.pacing + l.recovery + l.timeout;
             prop_assert!((sum - 1.0).abs() < 1e-6, "shares sum to {sum}");
             if f.completion_s.is_some() {
                 prop_assert_eq!(f.delivered_bytes, size);

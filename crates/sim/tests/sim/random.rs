@@ -47,7 +47,7 @@ fn in_range(r: &Report) -> Result<(), TestCaseError> {
             prop_assert!(least <= mean * (1.0 + 1e-9) && least <= p95 * 1.02, "{f:?}");
         }
         let l = f.limited;
-        let shares = [l.cwnd, l.rwnd, l.app, l.pacing, l.recovery, l.timeout];
+        let shares = [l.handshake, l.cwnd, l.rwnd, l.app, l.pacing, l.recovery, l.timeout];
         prop_assert!(shares.iter().all(|s| (0.0..=1.0 + 1e-9).contains(s)), "{f:?}");
         let sum: f64 = shares.iter().sum();
         prop_assert!(sum.abs() < 1e-6 || (sum - 1.0).abs() < 1e-6, "shares sum to {sum}: {f:?}");
@@ -107,7 +107,7 @@ fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
     let Some(plan) = plan(text)? else { return Ok(None) };
     let Some(outcome) = by_both_loops(&plan, text)? else { return Ok(None) };
     in_range(&outcome.report)?;
-    let record = RecordPlan { interval: Some(plan.duration), flows: false, links: true, segments: false };
+    let record = RecordPlan { interval: Some(plan.duration), flows: false, links: true, segments: false, transfers: false };
     let recorded = run(&Plan { record: Some(record), ..plan.clone() }, &mut no_supply, &mut |_| true);
     let recorded = recorded.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
     prop_assert_eq!(format!("{:?}", recorded.report), format!("{:?}", outcome.report), "{}", text);

@@ -1,5 +1,7 @@
 //! An application that hands its data over in pieces.
 
+use bentpipe_cc::{Span, Time};
+
 use super::{Path, Sender};
 
 /// [`Sender::write`] was refused: the last segment is shorter than a full one and has been sent, and nothing can follow it.
@@ -31,5 +33,29 @@ impl Sender {
             self.last_len = ((rest - 1) % mss + 1) as u32;
         }
         Ok(())
+    }
+
+    /// The application has data without end from now on, until [`Sender::stop`]; [`Sender::poll`] then yields what may go out.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sender::write`].
+    pub fn write_on(&mut self) -> Result<(), ShortSegmentSent> {
+        self.write(u64::from(self.options.mss.max(1)))?;
+        self.limit = u64::MAX;
+        self.last_len = self.options.mss;
+        Ok(())
+    }
+
+    /// After a pause of more than a retransmission timeout the window is the initial one, if it was larger, and grows from there to what it
+    /// was by slow start: RFC 5681 section 4.1. The last segment went out a round trip before it was acknowledged.
+    #[cold]
+    pub(super) fn restart(&mut self, now: Time) {
+        let round_trip = self.flow.rtt.map_or(Span::ZERO, |rtt| rtt.latest);
+        let pause = now.since(self.limits.since()) + round_trip;
+        let window = (self.options.initial_window as u64).max(1);
+        if pause > self.rto.rto() && window < self.window() {
+            self.exit_clamp = Some(window);
+        }
     }
 }

@@ -23,6 +23,9 @@ impl Sender {
                 if core::mem::take(&mut self.was_idle) {
                     self.cc.on_life(&self.flow, Life::IdleRestart);
                     self.ask();
+                    if self.options.idle_restart {
+                        self.restart(now);
+                    }
                 }
                 Some(self.transmit(now, seq))
             }

@@ -44,27 +44,33 @@
     } else { to.moveTo(x + r, y); to.arc(x, y, r, 0, 2 * Math.PI); }
   };
 
+  // Names that a legend has switched off, in every chart of the page.
+  const hidden = new Set();
+
   class Chart {
     constructor(figure) {
       this.figure = figure;
       this.given = JSON.parse(figure.querySelector("script").textContent);
+      this.choices = this.given.choices;  // [name, curves] of each, if the reader chooses what is drawn
+      if (this.choices) this.given.curves = this.choices[0][1];
       this.plot = figure.querySelector(".plot");
       this.legend = figure.querySelector(".legend");
       this.live = figure.querySelector("[aria-live]");
-      this.shown = this.given.curves.map(() => true);
       this.cells = this.given.curves[0].kind === "cells";
       this.at = null;  // [curve, point] that is pointed at
       this.zoom = null;
       this.furnish();
     }
 
+    get shown() { return this.given.curves.map(curve => this.cells || !hidden.has(curve.label)); }
+
     // The whole view: every point and interval of the curves that are shown.
     whole(which) {
-      const axis = this.given[which];
+      const axis = this.given[which], { shown } = this;
       if (axis.names.length) return [-0.5, axis.names.length - 0.5];
       let low = Infinity, high = -Infinity;
       this.given.curves.forEach((curve, i) => {
-        if (!this.shown[i]) return;
+        if (!shown[i]) return;
         for (const key of which === "y" ? ["y", "low", "high"] : ["x"])
           for (const value of curve[key] || [])
             if (value !== null) { if (value < low) low = value; if (value > high) high = value; }
@@ -106,7 +112,7 @@
     draw() {
       const began = performance.now();
       if (this.u) this.u.destroy();
-      const { given } = this, axes = { x: this.axis("x"), y: this.axis("y") };
+      const { given, shown } = this, axes = { x: this.axis("x"), y: this.axis("y") };
       const scale = which => ({
         time: false, auto: false, distr: given[which].log ? 3 : 1, log: 10,
         range: () => this.zoom ? this.zoom[which] : this.whole(which),
@@ -120,7 +126,7 @@
         },
         hooks: { setCursor: [u => this.point(u)], setSelect: [u => this.select(u)], draw: [u => this.ring()] },
         series: [{}, ...given.curves.map((curve, i) => ({
-          label: curve.label, show: this.shown[i], stroke: "transparent", points: { show: false },
+          label: curve.label, show: shown[i], stroke: "transparent", points: { show: false },
           facets: [{ scale: "x", auto: true }, { scale: "y", auto: true }], paths: (u, s) => this.paint(u, s - 1),
         }))],
       }, [null, ...given.curves.map(curve => [curve.x, curve.y])], this.plot);
@@ -227,16 +233,16 @@
       });
     }
 
-    ends(values) { let low = Infinity, high = -Infinity; for (const v of values) if (v !== null) { if (v < low) low = v; if (v > high) high = v; } return [low, high]; }
+    ends(values) { if (this.given.ends) return this.given.ends; let low = Infinity, high = -Infinity; for (const v of values) if (v !== null) { if (v < low) low = v; if (v > high) high = v; } return [low, high]; }
 
     // The nearest point to the cursor, if it is near.
     point(u) {
       const { left, top } = u.cursor;
       if (left == null || left < 0) return this.say(null);
-      const { x: sx, y: sy } = u.scales;
+      const { x: sx, y: sy } = u.scales, { shown } = this;
       let best = null, least = this.cells ? Infinity : 45 ** 2;
       this.given.curves.forEach((curve, i) => {
-        if (!this.shown[i]) return;
+        if (!shown[i]) return;
         for (let k = 0; k < curve.x.length; k++) {
           const x = curve.x[k], y = curve.y[k];
           if (x === null || y === null || x < sx.min || x > sx.max || y < sy.min || y > sy.max) continue;
@@ -354,16 +360,35 @@
         return this.legend.replaceChildren(node("span", {}, said(low)), ramp, node("span", {}, said(high)), node("span", { className: "soft" }, curves[0].label));
       }
       this.legend.replaceChildren(...curves.map((curve, i) => {
-        const button = node("button", { type: "button", "aria-pressed": this.shown[i] }, this.swatch(curve), curve.label);
+        const button = node("button", { type: "button", "aria-pressed": !hidden.has(curve.label) }, this.swatch(curve), curve.label);
         button.addEventListener("click", () => {
-          this.shown[i] = !this.shown[i];
-          button.setAttribute("aria-pressed", this.shown[i]);
-          this.at = null;
-          this.u.setSeries(i + 1, { show: this.shown[i] });
-          if (!this.zoom) this.show(null);
+          hidden.delete(curve.label) || hidden.add(curve.label);
+          all.forEach(chart => chart.toggle());
         });
         return button;
       }));
+    }
+
+    // Shows and hides what the legends say.
+    toggle() {
+      if (!this.u || this.cells) return;
+      const { shown } = this, changed = shown.some((show, i) => this.u.series[i + 1].show !== show);
+      if (!changed) return;
+      this.at = null;
+      [...this.legend.children].forEach((button, i) => button.setAttribute("aria-pressed", shown[i]));
+      this.u.batch(() => {
+        shown.forEach((show, i) => this.u.setSeries(i + 1, { show }));
+        if (!this.zoom) this.show(null);
+      });
+    }
+
+    // Draws another of the choices.
+    choose(i) {
+      this.given.curves = this.choices[i][1];
+      this.figure.querySelector(".choice select").selectedIndex = i;
+      this.figure.querySelectorAll(".data-rows, .data > p").forEach(old => old.remove());
+      this.at = this.zoom = null;
+      this.restyle();
     }
 
     rows() {
@@ -372,12 +397,13 @@
         const [curve] = curves;
         return [[x.label, y.label, curve.label], ...curve.value.map((v, k) => [this.value("x", curve.x[k]), this.value("y", curve.y[k]), v])];
       }
-      const ends = curves.some(curve => curve.low), notes = curves.some(curve => curve.notes);
-      const head = ["curve", x.label, y.label, ...(ends ? ["low", "high"] : []), ...(notes ? ["note"] : [])], all = [head];
+      const sets = this.choices || [["", curves]], any = key => sets.some(([, of]) => of.some(curve => curve[key]));
+      const ends = any("low"), notes = any("notes"), chosen = this.choices ? [this.given.choose] : [];
+      const head = [...chosen, "curve", x.label, y.label, ...(ends ? ["low", "high"] : []), ...(notes ? ["note"] : [])], all = [head];
       const plain = (axis, value) => axis.names.length && value !== null ? axis.names[Math.round(value)] : value;
-      for (const curve of curves)
+      for (const [name, of] of sets) for (const curve of of)
         for (let k = 0; k < curve.x.length; k++)
-          all.push([curve.label, plain(x, curve.x[k]), plain(y, curve.y[k]), ...(ends ? [curve.low?.[k] ?? null, curve.high?.[k] ?? null] : []), ...(notes ? [curve.notes?.[k] ?? ""] : [])]);
+          all.push([...(this.choices ? [name] : []), curve.label, plain(x, curve.x[k]), plain(y, curve.y[k]), ...(ends ? [curve.low?.[k] ?? null, curve.high?.[k] ?? null] : []), ...(notes ? [curve.notes?.[k] ?? ""] : [])]);
       return all;
     }
 
@@ -390,7 +416,12 @@
         node("a", { href: url, download: this.figure.id + ".csv" }).click();
         setTimeout(() => URL.revokeObjectURL(url), 1000);
       });
-      this.figure.querySelector(".tools").append(whole, csv);
+      this.figure.querySelector(".tools").prepend(whole, csv);
+      if (this.choices) {
+        const select = node("select", {}, ...this.choices.map(([name]) => node("option", {}, name)));
+        select.addEventListener("change", () => all.forEach(chart => chart.same(this) && chart.choose(select.selectedIndex)));
+        this.figure.querySelector(".choice").append(node("label", {}, this.given.choose + " ", select));
+      }
       const data = this.figure.querySelector(".data");
       data.addEventListener("toggle", () => {
         if (!data.open || data.querySelector("table")) return;
@@ -407,6 +438,12 @@
         wide = this.plot.clientWidth;
         this.u.setSize({ width: wide, height: this.height() });
       }).observe(this.plot);
+    }
+
+    // Does the reader choose among the same here?
+    same(other) {
+      return this.choices && this.given.choose === other.given.choose && this.choices.length === other.choices.length &&
+        this.choices.every(([name], i) => name === other.choices[i][0]);
     }
 
     restyle() { if (this.u) { this.names(); this.draw(); } }

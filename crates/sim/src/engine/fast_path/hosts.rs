@@ -12,8 +12,8 @@ impl FastPath {
     pub(super) fn on_data(&mut self, packet: &mut Packet) {
         let f = packet.flow as usize;
         let answers = self.receive(self.now, packet);
-        let (deadline, bounded) = match &self.network.flows[f].kind {
-            Kind::Tcp(tcp) => (tcp.receiver.deadline(), tcp.receiver.window().is_some()),
+        let (deadline, linked) = match &self.network.flows[f].kind {
+            Kind::Tcp(tcp) => (tcp.receiver.deadline(), tcp.is_linked()),
             Kind::Cbr(_) => (None, false),
         };
         if answers {
@@ -22,8 +22,8 @@ impl FastPath {
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        if bounded && let Some(second) = self.network.relay_data(self.now, f) {
-            self.send(second, Cause::Arrival);
+        if linked && let Some(other) = self.network.hand_over(self.now, f) {
+            self.send(other, Cause::Arrival);
         }
     }
 

@@ -36,8 +36,11 @@ impl Partitions {
         for (f, way) in ways.iter().enumerate() {
             let there = parts.follow(hops, way.data, parts.sender(f), &mut held);
             parts.join(there, parts.receiver(f));
-            if way.relayed {
+            if way.relayed || way.asks {
                 parts.join(parts.receiver(f), parts.sender(f + 1));
+            }
+            if way.asks {
+                parts.join(parts.receiver(f + 1), parts.sender(f));
             }
             if let Some(acks) = way.acks {
                 let back = parts.follow(hops, acks, parts.receiver(f), &mut held);

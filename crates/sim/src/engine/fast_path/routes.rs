@@ -76,6 +76,8 @@ pub(super) struct Ways {
     pub(super) prompt: bool,
     /// Is its receiver one host with the sender of the next flow?
     pub(super) relayed: bool,
+    /// Is its flow that of a dialogue's client? The next flow is then the server's, and both hosts are ends of both flows.
+    pub(super) asks: bool,
 }
 
 impl Ways {
@@ -83,7 +85,8 @@ impl Ways {
     pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         let relayed = flow.half() == Some(Half::First);
-        Self { data: flow.data_route, acks, prompt, relayed }
+        let asks = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client());
+        Self { data: flow.data_route, acks, prompt, relayed, asks }
     }
 }
 

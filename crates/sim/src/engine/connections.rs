@@ -1,0 +1,185 @@
+//! From the connections of a run to the rows of its report. The connections that a source of short flows has opened are one row.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bentpipe_cc::Time;
+
+use crate::host::flow::{FlowState, Kind};
+use crate::record::histogram::Histogram;
+use crate::record::report::{FlowReport, LimitShares};
+use crate::record::trace::TransferTrace;
+use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, ShortFlows, Source};
+use crate::workload::transfers::{Summary, Transfer};
+
+/// The rows of a run.
+pub(super) struct Rows {
+    pub(super) reports: Vec<FlowReport>,
+    /// The number of each row's connection, of several the first.
+    pub(super) first: Vec<usize>,
+    /// The transfers, if the plan asks for them.
+    pub(super) transfers: TransferTrace,
+}
+
+/// The rows of a run that ends at `end`.
+pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> Rows {
+    let mut first = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut sources: BTreeMap<(*const ShortFlows, Option<&str>), usize> = BTreeMap::new();
+    for f in 0..flows.len() {
+        let of = &plan.flows[f];
+        let report = flows[f].report(of, cc_name(of), end);
+        let life = flows[f].life_ends(end).since(flows[f].start).secs();
+        let Some(source) = &of.opened_by else {
+            rows.push(Row::single(report, transfers_of(flows, f)));
+            first.push(f);
+            continue;
+        };
+        let half = of.half.map(Half::name);
+        let i = *sources.entry((Arc::as_ptr(source), half)).or_insert_with(|| {
+            rows.push(Row::of_source(source, &report));
+            first.push(f);
+            rows.len() - 1
+        });
+        if flows[f].start <= end {
+            rows[i].add(report, life, &flows[f], end);
+        }
+    }
+    let wanted = plan.record.is_some_and(|record| record.transfers);
+    let mut transfers = TransferTrace::default();
+    let mut reports = Vec::with_capacity(rows.len());
+    for (i, row) in (0..).zip(rows) {
+        for transfer in row.transfers.iter().flatten().filter(|_| wanted) {
+            transfers.push(i, transfer);
+        }
+        reports.push(row.finish(end));
+    }
+    Rows { reports, first, transfers }
+}
+
+/// A row in the making.
+struct Row {
+    report: FlowReport,
+    transfers: Option<Vec<Transfer>>,
+    /// What a source of short flows needs beside.
+    group: Option<Group>,
+}
+
+/// Sums over the connections of a source.
+struct Group {
+    stop: Time,
+    /// Seconds that all connections lived.
+    life: f64,
+    /// When the last of them was done.
+    last: Time,
+    rtts: Histogram,
+}
+
+impl Row {
+    /// A row of its own.
+    fn single(report: FlowReport, transfers: Option<Vec<Transfer>>) -> Self {
+        Self { report, transfers, group: None }
+    }
+
+    /// The row of a source, of which `one` is a connection, before any is added.
+    fn of_source(source: &ShortFlows, one: &FlowReport) -> Self {
+        let name = match one.half {
+            None => source.name.clone(),
+            Some(half) => format!("{}/{half}", source.name),
+        };
+        let report = FlowReport {
+            name,
+            start_s: source.start.secs(),
+            goodput_bps: 0.0,
+            delivered_bytes: 0,
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            dropped_packets: 0,
+            timeouts: 0,
+            spurious_timeouts: 0,
+            cwnd_mean_segments: 0.0,
+            completion_s: None,
+            limited: LimitShares::default(),
+            ..one.clone()
+        };
+        let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
+        Self { report, transfers: Some(Vec::new()), group: Some(group) }
+    }
+
+    /// Adds a connection that lived for `life` seconds.
+    fn add(&mut self, one: FlowReport, life: f64, flow: &FlowState, end: Time) {
+        let (Some(group), Kind::Tcp(tcp)) = (&mut self.group, &flow.kind) else { return };
+        let sum = &mut self.report;
+        sum.delivered_bytes += one.delivered_bytes;
+        sum.sent_packets += one.sent_packets;
+        sum.retransmitted_packets += one.retransmitted_packets;
+        sum.dropped_packets += one.dropped_packets;
+        sum.timeouts += one.timeouts;
+        sum.spurious_timeouts += one.spurious_timeouts;
+        sum.cwnd_mean_segments += life * one.cwnd_mean_segments;
+        sum.limited.add(life, &one.limited);
+        group.life += life;
+        group.last = group.last.max(flow.life_ends(end));
+        group.rtts.merge(tcp.rtts());
+        let done = flow.life_ends(Time::MAX);
+        let transfer = Transfer {
+            start: flow.start,
+            bytes: tcp.bytes().unwrap_or(0),
+            end: (done < Time::MAX).then_some(done),
+        };
+        self.transfers.get_or_insert_default().push(transfer);
+    }
+
+    fn finish(self, end: Time) -> FlowReport {
+        let mut report = self.report;
+        if let Some(Group { stop, life, last, rtts }) = self.group {
+            // It lives until it opens no more connections and the last one is done.
+            let lived = stop.max(last).min(end).secs() - report.start_s;
+            if lived > 0.0 {
+                report.goodput_bps = report.delivered_bytes as f64 * 8.0 / lived;
+            }
+            if life > 0.0 {
+                report.cwnd_mean_segments /= life;
+                report.limited = report.limited.scaled(1.0 / life);
+            }
+            report.rtt_min_s = rtts.min_s();
+            report.rtt_mean_s = rtts.mean_s();
+            report.rtt_p50_s = rtts.quantile_s(0.5);
+            report.rtt_p95_s = rtts.quantile_s(0.95);
+        }
+        if let Some(transfers) = self.transfers {
+            let summary = Summary::new(&transfers);
+            report.transfers = Some(summary.transfers);
+            report.completed = Some(summary.completed);
+            report.completion_mean_s = summary.mean_s();
+            report.completion_p50_s = summary.quantile_s(0.5);
+            report.completion_p95_s = summary.quantile_s(0.95);
+            report.completion_p99_s = summary.quantile_s(0.99);
+        }
+        report
+    }
+}
+
+/// The transfers of flow `f`, if its application makes some. Those of a dialogue stand with its server; a request that is under way is one.
+fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
+    let tcp = |f: usize| match &flows.get(f)?.kind {
+        Kind::Tcp(tcp) => Some(tcp),
+        Kind::Cbr(_) => None,
+    };
+    let this = tcp(f)?;
+    if this.is_client() {
+        return None;
+    }
+    let mut transfers = this.transfers()?.to_vec();
+    let asked = f.checked_sub(1).filter(|_| this.is_linked()).and_then(tcp).and_then(|client| client.open_request());
+    transfers.extend(asked.filter(|asked| transfers.last().is_none_or(|last| last.start != asked.start)));
+    Some(transfers)
+}
+
+fn cc_name(plan: &FlowPlan) -> &str {
+    match &*plan.source {
+        Source::Cbr { .. } => "cbr",
+        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
+        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,
+    }
+}

@@ -1,0 +1,209 @@
+"""The page of an answer: what to do, how each algorithm did, what it costs, and what the answer rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bentpipe import _core, registry, stats
+from bentpipe.advice import linux, ranking
+from bentpipe.advice.question import FILE, GOALS
+from bentpipe.advice.verdict import BOUNDS, Advice
+from bentpipe.pages import Axis, Badge, Curve, Hyperlink, Page, Prose, Snippet
+
+_GOALS = {
+    "throughput": ("Goodput, Mbit/s", 1e-6),
+    "delay": ("Queueing delay, 95th percentile, ms", 1e3),
+    "fair": ("Goodput of the worse-off of two flows, Mbit/s", 1e-6),
+    "completion": (f"Completion of {FILE}, s", 1.0),
+}
+_COSTS = (
+    ("queue_p95_s", "Queue, p95, ms", 1e3),
+    ("loss", "Lost, %", 100.0),
+    ("resent", "Retransmitted, %", 100.0),
+    ("startup_s", "Start-up, s", 1.0),
+    ("file_s", f"{FILE}, s", 1.0),
+    ("jain", "Jain's index", 1.0),
+    ("harm_cubic", "CUBIC beside it loses, %", 100.0),
+    ("harm_reno", "Reno beside it loses, %", 100.0),
+)
+
+
+def write_page(advice: Advice, path: Path) -> Path:
+    """Writes the page, and returns its path.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    return build(advice).write(path)
+
+
+def build(advice: Advice) -> Page:
+    """The page, from the answer on down."""
+    said = advice.sentences()
+    page = Page(
+        f"Which congestion control for {advice.question.title}?",
+        lead=said[0],
+        foot=f"Written by bentpipe {_core.version()}. The same plan gives the same numbers on every machine.",
+    )
+    if advice.interrupted:
+        page.banner(Badge("Interrupted", "partly"), " The answer rests on the runs that were done.")
+    page.section("The answer", said[1:])
+    _turning_on(page, advice)
+    _ranked(page, advice)
+    _costs(page, advice)
+    _flagged(page, advice)
+    page.section("What it rests on")
+    page.bullets(advice.assumptions)
+    if advice.cut:
+        page.section("What was left out")
+        page.bullets(advice.cut)
+    page.section("To repeat it")
+    page.command(advice.command)
+    page.paragraphs(["All numbers, for programs: ", Hyperlink("advice.json", "advice.json"), "."], small=True)
+    return page
+
+
+def _turning_on(page: Page, advice: Advice) -> None:
+    """How Linux gets what is recommended."""
+    known = advice.recommended_in_linux
+    if known is None:
+        page.paragraphs("Linux has none of those that can be recommended.")
+        return
+    label = advice.trials[known].candidate.label
+    if known == "cubic":
+        page.paragraphs(
+            ["Linux has CUBIC unless somebody changed it; this shows what a machine uses:"],
+        )
+        page.command("sysctl net.ipv4.tcp_congestion_control")
+        return
+    page.paragraphs(
+        f"To turn {label} on in Linux, as root on the machine that sends (for downloads, the server):"
+    )
+    page.command("\n".join(linux.commands(known)))
+    page.paragraphs(
+        [
+            f"In the kernel it is {linux.where(known)}. Not every distribution builds each module; ",
+            Snippet("sysctl net.ipv4.tcp_available_congestion_control"),
+            " lists those that are loaded.",
+        ],
+        small=True,
+    )
+
+
+def _ranked(page: Page, advice: Advice) -> None:
+    goal = advice.question.goal
+    name, _ = ranking.QUANTITIES[goal]
+    label, scale = _GOALS[goal]
+    page.section(
+        "Who is best",
+        [
+            f"The goal is {goal}: {GOALS[goal]}. Means over the seeds with 95 % intervals. Algorithms of one "
+            "group are tied: chance explains their differences, or they are at most 2 % apart."
+        ],
+    )
+    rows: list[list[Prose]] = []
+    for row in advice.rows():
+        judged: Prose = [
+            *(Badge(f"reckless: {flag['kind']}", "bad") for flag in row["flags"]),
+            *([Badge("recommended", "good")] if row["cc"] == advice.recommended else []),
+        ]
+        rows.append(
+            [
+                row["label"],
+                "-" if row["rank"] is None else f"{row['rank']}{', tied' if row['tied'] else ''}",
+                _shown([value * scale for value in advice.trials[row["cc"]].of(name)], least=0.0),
+                row["linux"] or "no",
+                judged,
+            ]
+        )
+    page.table(["Algorithm", "Group", label, "In Linux", "Judgement"], rows)
+    _trade_off(page, advice)
+
+
+def _trade_off(page: Page, advice: Advice) -> None:
+    """Goodput against queueing delay, and what a CUBIC flow keeps, a point for each algorithm."""
+    page.chart(
+        _points(advice, "queue_p95_s", 1e3, "goodput_bps", 1e-6),
+        x=Axis("queueing delay (p95), ms"),
+        y=Axis("goodput, Mbit/s", least=0.0),
+        alt="Goodput of each algorithm over its queueing delay, means over the seeds.",
+        title="Goodput and queueing delay.",
+        caption="Up and to the left is better. Bars are 95 % intervals of goodput.",
+    )
+    page.chart(
+        _points(advice, "goodput_bps", 1e-6, "harm_cubic", 100.0),
+        x=Axis("goodput, Mbit/s", least=0.0),
+        y=Axis("a CUBIC flow beside it loses, %", least=0.0, most=100.0),
+        alt="What a CUBIC flow beside each algorithm loses, over the goodput of the algorithm.",
+        title="Goodput, and at whose cost.",
+        caption="Down and to the right is better. Beside another CUBIC flow it loses 0 % by definition.",
+    )
+
+
+def _points(advice: Advice, x: str, by_x: float, y: str, by_y: float) -> list[Curve]:
+    curves = []
+    for row in advice.rows():
+        if row[x] is None or row[y] is None:
+            continue
+        style = registry.style(row["cc"])
+        low, high = (float("nan") if row[y][end] is None else by_y * row[y][end] for end in ("low", "high"))
+        curves.append(
+            Curve(
+                row["label"] + (" (reckless)" if row["flags"] else ""),
+                [by_x * row[x]["centre"]],
+                [by_y * row[y]["centre"]],
+                [low],
+                [high],
+                kind="points",
+                colour=style["colour"],
+                marker=style["marker"],
+            )  # fmt: skip
+        )
+    return curves
+
+
+def _costs(page: Page, advice: Advice) -> None:
+    page.section(
+        "What each costs",
+        [
+            "Queue: round-trip time above the least one, 95th percentile. Start-up: until goodput is at 90 % "
+            f"of what it will be. {FILE}: one file on the idle link. CUBIC or Reno beside it: one flow"
+            " beside one of the algorithm, against one beside its own kind.",
+        ],
+    )
+    rows: list[list[Prose]] = []
+    for row in advice.rows():
+        trials = advice.trials[row["cc"]]
+        cells = [
+            _shown([value * scale for value in trials.of(name)], *_bounds(name, scale))
+            for name, _, scale in _COSTS
+        ]
+        rows.append([row["label"], *cells])
+    page.table(["Algorithm", *(label for _, label, _ in _COSTS)], rows)
+
+
+def _flagged(page: Page, advice: Advice) -> None:
+    if not advice.flagged:
+        return
+    page.section(
+        "Fast and reckless",
+        ["These take what they have from others or from the link itself. They are in no group."],
+    )
+    rows: list[list[Prose]] = []
+    for row in advice.rows():
+        if row["flags"]:
+            rows.append([row["label"], "; ".join(flag["text"] for flag in row["flags"])])
+    page.table(["Algorithm", "Why"], rows)
+
+
+def _bounds(name: str, scale: float) -> tuple[float | None, float | None]:
+    low, high = BOUNDS[name]
+    return (None if low is None else low * scale, None if high is None else high * scale)
+
+
+def _shown(values: Sequence[float], least: float | None = None, most: float | None = None) -> str:
+    """Centre and interval; "-" if it was never measured."""
+    if not values:
+        return "-"
+    return stats.shown(stats.interval(values, least=least, most=most)).replace(" (all runs alike)", "")

@@ -1,0 +1,259 @@
+"""The page of an evaluation: an answer to each criterion, then a chapter for each experiment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _core, registry
+from bentpipe.evaluation.answers import setting_in_words
+from bentpipe.evaluation.criteria import TITLES
+from bentpipe.evaluation.experiment import Course, Curves, Metric, Setting, Tradeoff
+from bentpipe.pages import Axis, Badge, Curve, Heading, Hyperlink, Page, Prose, Tone
+
+if TYPE_CHECKING:
+    from bentpipe.evaluation.assessment import Evaluation
+    from bentpipe.evaluation.chapter import Chapter
+
+TONES: Mapping[str, Tone] = {
+    "does not meet": "bad",
+    "a matter of judgement": "partly",
+    "meets": "good",
+    "not evaluated": "plain",
+}
+"""The verdicts in the order of the tally."""
+
+
+def build(evaluation: Evaluation) -> Page:
+    """The page about an evaluation."""
+    standards = " and ".join(evaluation.standards)
+    page = Page(
+        f"{evaluation.label}, evaluated",
+        lead="What RFC 9743 and the TCP evaluation suite (draft-irtf-iccrg-tcpeval-01) ask of a congestion "
+        f"control algorithm, answered for {evaluation.label} with simulations. {standards} run in the same "
+        "set-ups, with the same seeds.",
+        foot=f"Written by bentpipe {_core.version()} from {evaluation.runs:,} runs ({evaluation.extent}). "
+        "Equal seeds give equal runs.",
+    )
+    counted = Counter(answer["verdict"] for answer in evaluation.answers)
+    page.tally([Badge(f"{counted[v]} {v}", tone) for v, tone in TONES.items() if counted[v]])
+    if evaluation.stopped:
+        missing = sum(chapter.missing for chapter in evaluation.chapters)
+        page.banner(
+            Badge("Stopped", "bad"), f" before {missing:,} runs were made: the numbers rest on fewer seeds."
+        )
+    if evaluation.extent == "quick":
+        page.banner("A quick evaluation: fewer set-ups and seeds than a full one, and wider intervals.")
+    failed = sum(len(chapter.failed) for chapter in evaluation.chapters)
+    if failed:
+        page.banner(Badge(f"{failed:,} runs failed", "bad"), " and are in no number; the chapters name them.")
+    places = _places(evaluation)
+    _verdicts(page, evaluation)
+    _answers(page, evaluation, places)
+    _left(page, evaluation)
+    for chapter in evaluation.chapters:
+        _chapter(page, evaluation, chapter, places[chapter.experiment.name])
+    return page
+
+
+def _places(evaluation: Evaluation) -> dict[str, str]:
+    """Where each chapter stands on the page."""
+    return {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
+
+
+def _verdicts(page: Page, evaluation: Evaluation) -> None:
+    """What the verdicts mean, and each line with its number."""
+    page.section(
+        "Against lines",
+        [
+            "RFC 9743 sets no thresholds (its section 5). A line is therefore Bentpipe's own, unless its "
+            "source "
+            "stands beside it. It holds in all set-ups of its experiment, and the table shows the worst. An "
+            "interval on the right side of the line meets it, one on the wrong side does not, and one across "
+            "the line leaves it a matter of judgement. So is every answer that has no line."
+        ],
+    )
+    seen: dict[str, list[Prose]] = {}
+    for answer in evaluation.answers:
+        for held in answer["held"]:
+            row: list[Prose] = [held["line"], Badge(held["verdict"], TONES[held["verdict"]]), held["words"]]
+            seen.setdefault(held["line"] + held["words"], [answer["section"], *row])
+    if seen:
+        page.table(["Section", "Line", "Verdict", "What was found"], list(seen.values()))
+    else:
+        page.paragraphs("None of the experiments that have one was run.")
+
+
+def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> None:
+    """A table for each document: each criterion that was evaluated, then a row for each of its numbers."""
+    labels = [evaluation.label, *evaluation.standards]
+    page.section(
+        "Answers",
+        [
+            "Means over seeds with 95 % intervals (Student's t). The last column compares seed by seed: "
+            '"like" means that the interval of the difference holds zero.'
+        ],
+    )
+    for document, title in TITLES.items():
+        rows: list[Sequence[Prose] | Heading] = []
+        for answer in evaluation.answers:
+            if answer["document"] != document or answer["verdict"] == "not evaluated":
+                continue
+            level = f" {answer['level']}" if answer["level"] in ("MUST", "SHOULD") else ""
+            verdict = Badge(answer["verdict"], TONES[answer["verdict"]])
+            reason = f" {answer['reason']}" if answer["reason"] else ""
+            rows.append(Heading([f"{answer['section']}{level}: {answer['asks']} ", verdict, reason]))
+            for number in answer["numbers"]:
+                place = places.get(number["experiment"], "")
+                where = Hyperlink(number["setting"] or number["experiment"], f"#{place}")
+                cells = [number["values"].get(label, {}).get("shown") for label in labels]
+                rows.append([[number["metric"], ": ", where], *cells, number["beside"]])
+        if rows:
+            page.section(f"{document}", [title], level=3)
+            page.table(["Number", *labels, f"{evaluation.label} is"], rows)
+
+
+def _left(page: Page, evaluation: Evaluation) -> None:
+    """What was not evaluated, and why."""
+    rows: list[list[Prose]] = [
+        [
+            f"{answer['document']} {answer['section']}",
+            answer["level"] if answer["level"] in ("MUST", "SHOULD") else "",
+            answer["asks"],
+            answer["reason"],
+        ]
+        for answer in evaluation.answers
+        if answer["verdict"] == "not evaluated"
+    ]
+    page.section("Not evaluated")
+    page.table(["Section", "Word", "Asked", "Why not"], rows)
+
+
+def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -> None:
+    """An experiment: what it asks, how, and its figures."""
+    experiment = chapter.experiment
+    page.section(experiment.title, [experiment.question, experiment.setup], id=place)
+    page.paragraphs(f"Made for: {experiment.source}.", small=True)
+    if experiment.deviation:
+        page.paragraphs(f"How it differs: {experiment.deviation}", small=True)
+    if chapter.missing:
+        page.paragraphs(f"{chapter.missing} runs are missing: the evaluation was stopped.", small=True)
+    for label, setting, error in chapter.failed[:3]:
+        page.paragraphs(f"Failed: {label} ({setting}): {error}")
+    if not chapter.rows:
+        page.paragraphs("There are no numbers.")
+        return
+    seeds = max(row["seed"] for row in chapter.rows)
+    notes = f"Means of {seeds} runs with 95 % intervals." if seeds > 1 else "One run each."
+    for chart in experiment.charts:
+        if isinstance(chart, Curves):
+            _curves(page, evaluation, chapter, chart, notes)
+        elif isinstance(chart, Tradeoff):
+            _tradeoff(page, evaluation, chapter, chart)
+        else:
+            _course(page, evaluation, chapter, chart)
+
+
+def _panels(chapter: Chapter, panel: str | None, where: Setting) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The parts of a setting that each chart has, with words for its title."""
+    matching = chapter.matching(where)
+    if panel is None:
+        if matching:
+            yield "", dict(where)
+        return
+    for value in dict.fromkeys(setting[panel] for setting in matching if panel in setting):
+        yield setting_in_words(chapter, {panel: value}), {**where, panel: value}
+
+
+def _curves(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Curves, notes: str) -> None:
+    metric = chapter.experiment.metrics[chart.metric]
+    for title, where in _panels(chapter, chart.panel, chart.where):
+        settings = [setting for setting in chapter.matching(where) if chart.x in setting]
+        at = list(dict.fromkeys(setting[chart.x] for setting in settings))
+        names = [str(value) for value in at] if any(isinstance(value, str) for value in at) else []
+        curves = []
+        for contender in evaluation.contenders:
+            points = []
+            for i, value in enumerate(at):
+                found = chapter.interval(chart.metric, contender.label, {**where, chart.x: value})
+                if found is not None:
+                    ends = [v * metric.scale for v in found[:3]]
+                    points.append((float(i) if names else float(value), *ends))
+            if points:
+                x, y, low, high = (list(column) for column in zip(*points, strict=True))
+                kind = "points" if names else "both"
+                curves.append(_curve(evaluation, contender.label, x, y, low=low, high=high, kind=kind))
+        if not curves:
+            continue
+        fixed = {key: value for key, value in where.items() if key != chart.panel}
+        said = ", ".join(part for part in (title, setting_in_words(chapter, fixed)) if part)
+        page.chart(
+            curves,
+            x=Axis(chapter.experiment.axes[chart.x], log=chart.log_x and not names, names=names),
+            y=_axis(metric, log=chart.log_y),
+            alt=f"{metric.words} against {chapter.experiment.axes[chart.x]}{', ' + said if said else ''}",
+            title=_capital(metric.words) + (f" ({said})." if said else "."),
+            caption=notes,
+        )
+
+
+def _tradeoff(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Tradeoff) -> None:
+    x_metric, y_metric = (chapter.experiment.metrics[name] for name in (chart.x, chart.y))
+    curves = []
+    for contender in evaluation.contenders:
+        x, y, said = [], [], []
+        for setting in chapter.matching(chart.where):
+            across = chapter.interval(chart.x, contender.label, setting)
+            up = chapter.interval(chart.y, contender.label, setting)
+            if across is not None and up is not None:
+                x.append(across.centre * x_metric.scale)
+                y.append(up.centre * y_metric.scale)
+                said.append(setting_in_words(chapter, {chart.along: setting[chart.along]}))
+        if x:
+            curves.append(_curve(evaluation, contender.label, x, y, kind="both", notes=said))
+    if curves:
+        page.chart(
+            curves,
+            x=_axis(x_metric),
+            y=_axis(y_metric),
+            alt=f"{y_metric.words} against {x_metric.words}",
+            title=f"{_capital(y_metric.words)} against {x_metric.words}.",
+            caption=f"Along each curve: {chapter.experiment.axes[chart.along]}. Means of the runs.",
+        )
+
+
+def _course(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Course) -> None:
+    for title, where in _panels(chapter, chart.panel, chart.where):
+        curves = []
+        for setting, label, times, values in chapter.courses:
+            if times and all(setting.get(key) == value for key, value in where.items()):
+                curves.append(_curve(evaluation, label, times, values, kind="line"))
+        if curves:
+            page.chart(
+                curves,
+                x=Axis("time, s"),
+                y=Axis(chart.label, least=0),
+                alt=f"{chart.label} over time, {title}",
+                title=f"{_capital(chart.label.partition(',')[0])} over time ({title}).",
+                caption="The run of seed 1.",
+            )
+
+
+def _curve(evaluation: Evaluation, label: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Curve:
+    contender = next(one for one in evaluation.contenders if one.label == label)
+    style = registry.style(contender.style)
+    known = [one.style for one in evaluation.contenders]
+    own = known.index(contender.style) == evaluation.contenders.index(contender)
+    colour = style["colour"] if own else ""
+    return Curve(label, x, y, colour=colour, marker=style["marker"], **more)
+
+
+def _axis(metric: Metric, *, log: bool = False) -> Axis:
+    """From zero, as far as the metric has an end."""
+    least = None if log or metric.least != 0 else 0.0
+    return Axis(metric.label, log=log, least=least)
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,270 @@
+"""What figures of many runs are drawn of: a sweep, its tables, or results; and which of its keys vary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.plot.looks import look
+from bentpipe.plot.words import chooses, named
+from bentpipe.registry import unknown
+from bentpipe.result import Result
+from bentpipe.sweeps.engine import Runs
+
+ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
+"""A sweep's directory, its runs or its flows as a frame; or results, or the directories that hold them.
+
+A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` have it: the columns before
+`run` are the keys.
+"""
+
+SERIES = "algorithm"
+"""The column of `Many.flows` that says of which line a flow is."""
+_POSITION = "position"
+
+
+@dataclass(frozen=True)
+class Many:
+    """The tables of many runs, for figures.
+
+    Attributes:
+        flows: as `Runs.flows`, with `algorithm`, the line that a row belongs to (null: none), `cc`, the id
+            of its algorithm, and `position`, its place among the flows of its run.
+        links: as `Runs.links`; empty if they are not known.
+        traces: as `Runs.traces`; empty if nothing was recorded.
+        keys: the keys with several values.
+        by: the key that tells lines apart; None where that is the flow's own algorithm.
+        failed: how many runs failed.
+    """
+
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    traces: pl.DataFrame
+    keys: list[str]
+    by: str | None
+    failed: int
+
+    @cached_property
+    def looks(self) -> dict[str, dict[str, Any]]:
+        """How each line is drawn, by its name."""
+        rows = self.flows.filter(pl.col(SERIES).is_not_null())
+        pairs = rows.select(SERIES, "cc").unique(subset=SERIES, maintain_order=True).rows()
+        if self.by is not None and not chooses(self.by):
+            return _graded(self.by, sorted(rows[self.by].unique().drop_nulls().to_list()))
+        seen: dict[str, int] = {}
+        found = {}
+        for name, cc in pairs:
+            nth = seen.setdefault(cc, 0)
+            seen[cc] += 1
+            found[name] = look(cc, named(name), nth)
+        return found
+
+    @property
+    def link(self) -> str:
+        """The name of a link, for examples in messages."""
+        return str(self.links["name"][0]) if self.links.height else "NAME"
+
+    @cached_property
+    def slowest(self) -> pl.DataFrame:
+        """The row of `links` of each run's slowest direction; forward where both are as slow."""
+        if not self.links.height:
+            return self.links
+        name = "result_name" if "result_name" in self.links.columns else "name"
+        ordered = self.links.with_columns((pl.col("direction") != "forward").alias("_back"))
+        ordered = ordered.filter(~pl.col("_back") | (pl.col("utilisation") > 0))
+        return ordered.sort("run", "_back", "rate_bps", name, maintain_order=True).unique(
+            subset="run", keep="first", maintain_order=True
+        )
+
+
+def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | None = None) -> Many:
+    """Reads what a figure of many runs is asked of.
+
+    Args:
+        given: a sweep or results.
+        by: the key that tells lines apart; by default the one that chooses the algorithm, or else the flow's
+            own algorithm.
+        where: values of keys: other runs are left out.
+
+    Raises:
+        ScenarioError: it is none of these, has no runs, or there is no such key or value.
+    """
+    read = _read(given)
+    if not read.flows.height:
+        why = f": all {read.failed} failed" if read.failed else ""
+        raise _core.ScenarioError(f"there is no run to draw{why}")
+    for key, value in (where or {}).items():
+        read = _kept(read, key, value)
+    several = [key for key in read.keys if read.flows[key].n_unique() > 1]
+    choosers = [key for key in several if chooses(key)]
+    if by is not None and by not in read.keys:
+        raise _core.ScenarioError(unknown("key of the sweep", by, read.keys))
+    by = by or next(iter(choosers), None)
+    named_flows = _series(_placed(read.flows), choosers, by)
+    return replace(read, flows=named_flows, keys=[key for key in several if key != by], by=by)
+
+
+def rest(found: Many, used: Sequence[str | None]) -> list[str]:
+    """Keys that vary beside those of a figure; not those whose values follow from these (a zip)."""
+    fixed = [key for key in (*used, found.by) if key is not None]
+    left: list[str] = []
+    for key in found.keys:
+        if key in fixed:
+            continue
+        alone = found.flows.group_by(*fixed, *left).agg(pl.col(key).n_unique()) if fixed or left else None
+        follows = alone is not None and alone[key].max() == 1
+        if not follows:
+            left.append(key)
+    return left
+
+
+def _read(given: Any) -> Many:
+    if isinstance(given, pl.DataFrame):
+        return _made(given, pl.DataFrame(), pl.DataFrame(), 0)
+    if isinstance(given, Runs):
+        return _made(given.flows, given.links, given.traces, given.failed.height)
+    if isinstance(given, Result):
+        return _of_results([given])
+    if isinstance(given, str | Path):
+        return _of_places([Path(given)])
+    if isinstance(given, Sequence) and given:
+        if all(isinstance(one, Result) for one in given):
+            return _of_results(list(given))
+        if all(isinstance(one, str | Path) for one in given):
+            return _of_places([Path(one) for one in given])
+    raise _core.ScenarioError(
+        "a figure of many runs is drawn of a sweep (its directory, its runs or its flows as a polars frame) "
+        f"or of results, not of {type(given).__name__}"
+    )
+
+
+def _of_places(places: list[Path]) -> Many:
+    from bentpipe.reports.reading import read
+
+    stored = read(places)
+    return _made(stored.flows, stored.links, stored.traces, stored.failed.height)
+
+
+def _of_results(results: list[Result]) -> Many:
+    def table(name: str) -> pl.DataFrame:
+        parts = []
+        for run, result in enumerate(results):
+            frame = getattr(result, name)
+            if frame.height:
+                texts = [column for column, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
+                own = pl.lit(run, dtype=pl.UInt64).alias("run")
+                seed = pl.lit(result.json["seed"], dtype=pl.UInt64).alias("seed")
+                parts.append(frame.select(own, seed, pl.all()).with_columns(pl.col(texts).cast(pl.String)))
+        return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+
+    return _made(table("flows"), table("links"), table("trace"), 0)
+
+
+def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed: int) -> Many:
+    needed = {"run", "goodput_bps"}
+    if flows.height and not needed <= set(flows.columns):
+        raise _core.ScenarioError(
+            "the frame is not the flows of a sweep: it needs the columns run and goodput_bps, "
+            f"and has {', '.join(flows.columns[:8])}"
+        )
+    if flows.height and "seed" not in flows.columns:
+        flows = flows.with_columns(seed=pl.lit(1, dtype=pl.UInt64))
+    keys = flows.columns[: flows.columns.index("run")] if flows.height else []
+    keys = [key for key in keys if key != "seed"]
+    own = "result_cc" if "result_cc" in flows.columns else "cc"
+    if flows.height:
+        text = pl.col(own).cast(pl.String) if own in flows.columns else pl.lit("")
+        # A key of the same name is told from the result's column; the figure needs that under `cc`.
+        clash = {"cc": "key.cc"} if "cc" in keys else {}
+        flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
+        keys = [clash.get(key, key) for key in keys]
+    return Many(flows, links, traces, keys, None, failed)
+
+
+def _kept(read: Many, key: str, value: Any) -> Many:
+    """The runs in which a key has this value."""
+    if key not in read.keys:
+        raise _core.ScenarioError(unknown("key of the sweep", key, read.keys))
+    column = read.flows[key]
+    if column.dtype.is_numeric():
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise _core.ScenarioError(
+                f"where {key}={value}: write a number, in the unit of the column"
+            ) from None
+        hit = (pl.col(key) - number).abs() <= 1e-9 * abs(number)
+    else:
+        hit = pl.col(key).cast(pl.String) == str(value)
+    flows = read.flows.filter(hit)
+    if not flows.height:
+        there = ", ".join(
+            f"{one:g}" if isinstance(one, float) else str(one) for one in column.unique().sort()
+        )
+        raise _core.ScenarioError(f"no run has {key}={value}; there are {there}")
+    runs = flows["run"].unique().implode()
+
+    def part(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.filter(pl.col("run").is_in(runs)) if frame.height else frame
+
+    return replace(read, flows=flows, links=part(read.links), traces=part(read.traces))
+
+
+def _placed(flows: pl.DataFrame) -> pl.DataFrame:
+    """With the place of each flow among those of its run."""
+    return flows.with_columns(pl.int_range(pl.len()).over("run").alias(_POSITION))
+
+
+def _series(flows: pl.DataFrame, choosers: list[str], by: str | None) -> pl.DataFrame:
+    """With the line that each flow is of."""
+    if by is None:
+        # Traffic of a constant rate beside TCP is nobody's line, unless there is nothing else.
+        tcp = pl.col("cc") != "cbr" if (flows["cc"] != "cbr").any() else pl.lit(value=True)
+        return flows.with_columns(pl.when(tcp).then("cc").alias(SERIES))
+    text = pl.col(by).cast(pl.String)
+    if not chooses(by):
+        own = _own(flows, choosers[0]) if choosers else pl.col("cc") != "cbr"
+        return flows.with_columns(pl.when(own).then(text).alias(SERIES))
+    return flows.with_columns(pl.when(_own(flows, by)).then(text).alias(SERIES))
+
+
+def _own(flows: pl.DataFrame, key: str) -> pl.Expr:
+    """Whether the key chooses a flow's algorithm: those places whose algorithm follows it in all runs."""
+    # A value is "cubic", "simd beta=0.06", "my.py:Mine" or a table.
+    value, own = pl.col(key).cast(pl.String).str.to_lowercase(), pl.col("cc").str.to_lowercase()
+    own = own.str.replace("^python:", "")
+    first = value.str.split(" ").list.first().str.split(":").list.last()
+    table = value.str.starts_with("{") & value.str.contains(pl.concat_str(pl.lit('"'), own), literal=True)
+    same = (first == own) | table
+    follows = flows.group_by(_POSITION).agg(same.all().alias("_same")).filter("_same")[_POSITION]
+    if not follows.len():
+        return pl.lit(value=True)
+    return pl.col(_POSITION).is_in(follows.implode())
+
+
+def _graded(key: str, values: list[Any]) -> dict[str, dict[str, Any]]:
+    """Looks of lines that are told apart by numbers or words: from dark to light, markers in turns."""
+    import matplotlib as mpl
+
+    from bentpipe.plot.words import valued
+
+    shades = mpl.colormaps["viridis"]
+    markers = "osD^vPXp"
+    top = max(1, len(values) - 1)
+    names = pl.Series(values).cast(pl.String).to_list()
+    return {
+        name: {
+            "color": mpl.colors.to_hex(shades(0.85 * i / top)),
+            "marker": markers[i % len(markers)],
+            "markerfacecolor": mpl.colors.to_hex(shades(0.85 * i / top)),
+            "linestyle": "-",
+            "label": valued(key, value),
+        }
+        for i, (name, value) in enumerate(zip(names, values, strict=True))
+    }

@@ -1,0 +1,213 @@
+"""Measures of each run among many: columns of its flows and of its slowest link, and what follows from them.
+
+- goodput_bps, and any other column: of the flows of a line, their mean, because flows of one run are not
+  independent
+- utilisation: share of the run in which its slowest link sends (`Result.links`)
+- queueing_p95_s: 95th percentile of the RTT less the smallest RTT that a flow in the same place had in any
+  run of the same keys, whatever its algorithm
+- lost, resent: packets dropped, and sent again, in all packets sent
+- share: goodput of a line's flows in that of all TCP flows of the run
+- jain: Jain's fairness index of the goodput of all TCP flows of the run
+- rtt_ratio: largest to smallest of the RTTs without queues of the TCP flows
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from bentpipe import _core
+from bentpipe.plot.many import SERIES, Many
+from bentpipe.plot.words import bounds, chooses
+from bentpipe.registry import unknown
+from bentpipe.stats import Interval, interval, jain
+
+DERIVED = ("utilisation", "queueing_p95_s", "lost", "resent", "share", "jain", "rtt_ratio")
+"""Measures that are no column of the flows."""
+_HIDDEN = ("run", "seed", "position", "start_s")
+
+
+def per_run(found: Many, measure: str) -> pl.DataFrame:
+    """A measure of each run and line: the keys, run, seed, algorithm, y. Rows without a value are left out.
+
+    Raises:
+        ScenarioError: there is no such measure, or the tables lack what it needs.
+    """
+    flows = _of_lines(found)
+    heads = [*found.keys, *([found.by] if found.by else []), "run", "seed", SERIES]
+    heads = list(dict.fromkeys(heads))
+    if measure in ("jain", "share", "rtt_ratio"):
+        rows = _together(found, measure)
+        named = flows.select(heads).unique(maintain_order=True)
+        on = ["run", SERIES] if measure == "share" else ["run"]
+        rows = named.join(rows, on=on, how="left", maintain_order="left")
+    elif measure in _of_links(found):
+        y = found.slowest.select("run", y=pl.col(measure).cast(pl.Float64))
+        named = flows.select(heads).unique(maintain_order=True)
+        rows = named.join(y, on="run", how="left", maintain_order="left")
+    else:
+        value = _of_flows(found, measure)
+        if measure == "queueing_p95_s":
+            floor = floors(found).select("run", "position", "floor_s")
+            flows = flows.join(floor, on=["run", "position"], how="left", maintain_order="left")
+        rows = flows.with_columns(y=value).group_by(heads, maintain_order=True).agg(pl.col("y").mean())
+    rows = rows.filter(pl.col("y").is_not_null() & pl.col("y").is_finite())
+    if not rows.height:
+        raise _core.ScenarioError(f"no run has a value of {measure}")
+    return rows
+
+
+def available(found: Many) -> list[str]:
+    """The measures that these tables have."""
+    numbers = [
+        name
+        for name, kind in found.flows.schema.items()
+        if kind.is_numeric() and name not in (*_HIDDEN, *found.keys, found.by) and "." not in name
+    ]
+    derived = [name for name in DERIVED if name != "utilisation"]
+    return [*derived, *numbers, *(name for name in _of_links(found) if name not in numbers)]
+
+
+def floors(found: Many) -> pl.DataFrame:
+    """The flows of TCP with floor_s, the smallest RTT of their place in runs of the same keys."""
+    keys = [key for key in found.keys if not chooses(key) and "queue" not in key and "loss" not in key]
+    tcp = found.flows.filter(pl.col("cc") != "cbr")
+    return tcp.with_columns(pl.col("rtt_min_s").min().over([*keys, "position"]).alias("floor_s"))
+
+
+def capacity(found: Many) -> pl.DataFrame:
+    """The rate of each run's slowest link: run and rate_bps; empty if it is not known."""
+    return found.slowest.select("run", "rate_bps") if found.slowest.height else pl.DataFrame()
+
+
+def several(found: Many, measure: str) -> None:
+    """Makes sure that runs have several TCP flows.
+
+    Raises:
+        ScenarioError: each has one.
+    """
+    if (found.flows.filter(pl.col("cc") != "cbr").group_by("run").len()["len"] < 2).all():
+        raise _core.ScenarioError(
+            f"{measure} is of several flows, and each run here has one: add a second [[flow]], "
+            'for example with cc = "cubic" and the same path'
+        )
+
+
+def summary(
+    rows: pl.DataFrame, heads: Sequence[str], measure: str, most: float | None = None
+) -> pl.DataFrame:
+    """The mean over the runs of each point with its 95 % interval by Student's t.
+
+    Args:
+        rows: what `per_run` gave.
+        heads: the columns that make a point.
+        measure: what it is of; its possible range bounds the intervals.
+        most: the largest possible value, if it is known better than by the name.
+
+    Returns:
+        The heads, then mean, low and high (null if there is one run), n, alike.
+    """
+    least, by_name = bounds(measure)
+    found: list[dict[str, Any]] = []
+    for point, part in rows.group_by(*heads, maintain_order=True):
+        values = part["y"].to_list()
+        at = interval(values, least=_within(least, min(values)), most=_beyond(most or by_name, max(values)))
+        found.append(dict(zip(heads, point, strict=True)) | _columns(at))
+    types = {head: rows.schema[head] for head in heads}
+    types |= dict.fromkeys(("mean", "low", "high"), pl.Float64()) | {"n": pl.Int64(), "alike": pl.Boolean()}
+    return pl.DataFrame(found, schema=types, orient="row")
+
+
+def told(points: pl.DataFrame, *, drawn: str = "band") -> str:
+    """Of how many runs each point is, for the foot of a figure.
+
+    Args:
+        points: what `summary` gave.
+        drawn: what shows the interval.
+    """
+    least, most = (int(str(end)) for end in (points["n"].min(), points["n"].max()))
+    if most == 1:
+        return "n = 1: one run for each point, so no intervals"
+    words = (
+        f"n = {least} runs for each point" if least == most else f"n = {least} to {most} runs for each point"
+    )
+    several = points.filter(pl.col("n") > 1)
+    alike = several["alike"].sum()
+    if alike == several.height:
+        return f"{words}, all alike: nothing random had an effect"
+    words += f"; {drawn}: 95 % interval of the mean"
+    if alike:
+        words += f"; runs are alike at {alike} of {points.height} points"
+    return words
+
+
+def _columns(at: Interval) -> dict[str, Any]:
+    low, high = (None if math.isnan(end) else end for end in (at.low, at.high))
+    return {"mean": at.centre, "low": low, "high": high, "n": at.n, "alike": at.alike}
+
+
+def _within(bound: float | None, value: float) -> float | None:
+    return bound if bound is None or value >= bound else None
+
+
+def _beyond(bound: float | None, value: float) -> float | None:
+    return bound if bound is None or value <= bound else None
+
+
+def _of_lines(found: Many) -> pl.DataFrame:
+    return found.flows.filter(pl.col(SERIES).is_not_null())
+
+
+def _of_links(found: Many) -> list[str]:
+    if not found.links.height:
+        return []
+    return [
+        name
+        for name, kind in found.links.schema.items()
+        if kind.is_numeric() and name not in (*_HIDDEN, "dropped_packets") and "." not in name
+    ]
+
+
+def _of_flows(found: Many, measure: str) -> pl.Expr:
+    sent = pl.col("sent_packets").clip(lower_bound=1)
+    derived = {
+        "lost": (["dropped_packets", "sent_packets"], pl.col("dropped_packets") / sent),
+        "resent": (["retransmitted_packets", "sent_packets"], pl.col("retransmitted_packets") / sent),
+        "queueing_p95_s": (["rtt_p95_s", "rtt_min_s"], pl.col("rtt_p95_s") - pl.col("floor_s")),
+    }
+    if measure in derived:
+        needs, value = derived[measure]
+        if set(needs) <= set(found.flows.columns):
+            return value
+    elif measure in available(found):
+        return pl.col(measure).cast(pl.Float64)
+    elif measure == "utilisation":
+        raise _core.ScenarioError(
+            "utilisation is of links, and this frame is of flows: give the directory of the sweep or its runs"
+        )
+    raise _core.ScenarioError(unknown("measure", measure, available(found)))
+
+
+def _together(found: Many, measure: str) -> pl.DataFrame:
+    """What is of all TCP flows of a run together."""
+    tcp = found.flows.filter(pl.col("cc") != "cbr")
+    several(found, measure)
+    if measure == "jain":
+        return tcp.group_by("run", maintain_order=True).agg(
+            pl.col("goodput_bps").map_batches(
+                lambda each: pl.Series([jain(each)]), return_dtype=pl.Float64, returns_scalar=True
+            ).alias("y")
+        )  # fmt: skip
+    if measure == "rtt_ratio":
+        floor = floors(found).group_by("run", maintain_order=True)
+        return floor.agg(y=pl.col("floor_s").max() / pl.col("floor_s").min())
+    whole = pl.col("goodput_bps").sum().over("run")
+    parts = tcp.with_columns(y=pl.when(whole > 0).then(pl.col("goodput_bps") / whole))
+    return (
+        parts.filter(pl.col(SERIES).is_not_null())
+        .group_by("run", SERIES, maintain_order=True)
+        .agg(pl.col("y").sum())
+    )

@@ -1,0 +1,110 @@
+"""Panels of a figure of many runs: one, or one for each value of a key that the axes do not show."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from bentpipe import _core
+from bentpipe.plot.drawing import Drawing, blank
+from bentpipe.plot.looks import WIDTH, size, styled
+from bentpipe.plot.many import Many, rest
+from bentpipe.plot.words import valued
+
+MOST = 9
+"""Most panels of a figure."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its axes, the rows that it shows, and the values of keys that these have in common."""
+
+    axes: Axes
+    rows: pl.DataFrame
+    point: dict[str, Any]
+
+    def named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A frame of its numbers with those values as columns in front."""
+        own = [pl.lit(value).alias(key) for key, value in self.point.items()]
+        return frame.select(*own, pl.all().exclude(*self.point)) if own else frame
+
+
+def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple[Drawing, list[Panel]]:
+    """A figure with the panels that the rows need.
+
+    Args:
+        found: the runs.
+        rows: what `per_run` gave.
+        used: the keys that the axes show.
+
+    Raises:
+        ScenarioError: keys vary that would need too many panels; the message says how to choose.
+    """
+    left = rest(found, used)
+    points = rows.select(left).unique(maintain_order=True).sort(left).rows() if left else [()]
+    if len(points) > MOST:
+        first = found.flows[left[0]].drop_nulls()[0]
+        raise _core.ScenarioError(
+            f"{' and '.join(left)} vary too, and that would be {len(points)} panels, more than {MOST}: "
+            f'choose with --where "{left[0]}={first}" (in Python: where={{"{left[0]}": {first!r}}})'
+        )
+    across = rows[left[-1]].n_unique() if len(left) > 1 else 0
+    fig, grid = grid_of(len(points), across if 1 < across <= 4 and len(points) % across == 0 else None)
+    drawn = []
+    for axes, point in zip(grid, points, strict=True):
+        wanted = [pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(left, point, strict=True)]
+        part = rows.filter(*wanted) if wanted else rows
+        title = "\n".join(valued(key, value) for key, value in zip(left, point, strict=True))
+        with styled():
+            axes.set_title(title, loc="left")
+        drawn.append(Panel(axes, part, dict(zip(left, point, strict=True))))
+    return fig, drawn
+
+
+def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]:
+    """A figure with so many panels, those of a row with one ordinate, those of a column with one abscissa."""
+    now = size()
+    columns = columns or (2 if many in (2, 4) else min(3, many))
+    rows = -(-many // columns)
+    wide = max(now.width, 2 * WIDTH + 0.16) if columns > 1 else now.width
+    with styled():
+        fig = blank(wide, now.height * (1 if rows == 1 else 0.86 * rows))
+        grid = fig.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        axes = list(grid.flat)
+        for spare in axes[many:]:
+            spare.remove()
+        for above in axes[max(0, many - columns) : many]:
+            above.tick_params(labelbottom=True)
+    return fig, axes[:many]
+
+
+def name_axes(fig: Drawing, drawn: Sequence[Panel], x: str, y: str) -> None:
+    """The names of the axes, at the outer panels only."""
+    places = [panel.axes.get_subplotspec() for panel in drawn]
+    columns = len({place.colspan.start for place in places if place is not None})
+    fits = int(fig.get_figwidth() * 72 / columns / (0.55 * 8 * size().type))
+    for nth, (panel, place) in enumerate(zip(drawn, places, strict=True)):
+        if nth >= len(drawn) - columns:
+            panel.axes.set_xlabel(textwrap.fill(x, fits))
+        if place is not None and place.colspan.start == 0:
+            panel.axes.set_ylabel(textwrap.fill(y, 40) if "\n" not in y else y)
+
+
+def logarithmic(axis: Axis) -> None:
+    """Makes an axis logarithmic; of less than three decades with plain numbers at 1, 2 and 5."""
+    if axis is axis.axes.xaxis:
+        axis.axes.set_xscale("log")
+    else:
+        axis.axes.set_yscale("log")
+    low, high = sorted(axis.get_view_interval())
+    if high / low < 800:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())

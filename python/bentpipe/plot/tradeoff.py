@@ -1,0 +1,153 @@
+"""What an algorithm's throughput costs in delay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.patches import Ellipse, Polygon
+
+from bentpipe.plot import words
+from bentpipe.plot.drawing import Drawing, note
+from bentpipe.plot.looks import size, styled
+from bentpipe.plot.many import SERIES, Many, ManyGiven, many
+from bentpipe.plot.measures import capacity, per_run
+from bentpipe.plot.over_key import failures, title
+from bentpipe.plot.panels import logarithmic, name_axes, panels
+
+LEAST = 3
+"""Fewer runs than these have no ellipse."""
+
+
+def throughput_delay(
+    given: ManyGiven,
+    *,
+    x: str = "queueing_p95_s",
+    y: str = "goodput_bps",
+    by: str | None = None,
+    where: Mapping[str, Any] | None = None,
+) -> Drawing:
+    """Goodput against the 95th percentile of the queueing delay: up and to the right is better.
+
+    The delay grows to the left. Each dot is a run, the marker the mean over the seeds, the ellipse one
+    standard deviation of the runs about it (K. Winstein, A. Sivaraman, H. Balakrishnan: Stochastic Forecasts
+    Achieve High Throughput and Low Delay over Cellular Networks, NSDI 2013, figure 7). What lies above the
+    rate of the slowest link is grey.
+
+    Args:
+        given: a sweep, or results.
+        x: the delay: queueing_p95_s is the percentile of the RTT less the RTT without queues
+            (`bentpipe.plot.measures`); any other measure.
+        y: the measure of the ordinate.
+        by: the key that tells lines apart; by default the algorithm.
+        where: values of keys: other runs are left out.
+
+    Raises:
+        ScenarioError: the sweep does not have what is asked.
+    """
+    found = many(given, by=by, where=where)
+    rows = per_run(found, y).join(
+        per_run(found, x).select("run", SERIES, x="y"), on=["run", SERIES], maintain_order="left"
+    )
+    across, up = words.scaled(x, rows["x"]), words.scaled(y, rows["y"])
+    fig, drawn = panels(found, rows, [])
+    parts, seen = [], dict[str, Any]()
+    with styled():
+        for panel in drawn:
+            axes = panel.axes
+            for name, look in found.looks.items():
+                part = panel.rows.filter(pl.col(SERIES) == name)
+                if part.height:
+                    _cloud(axes, part["x"] * across.factor, part["y"] * up.factor, look, log=across.log)
+            if across.log:
+                logarithmic(axes.xaxis)
+            seen.update(dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True)))
+            parts.append(panel.rows)
+        _frame(drawn[0].axes, across)
+        limit = _limit(found) if y == "goodput_bps" else None
+        for panel in drawn:
+            if limit is not None:
+                rate = limit * up.factor
+                panel.axes.axhspan(rate, 2 * rate, color="0.9", linewidth=0, zorder=0)
+                panel.axes.set_ylim(0, 1.08 * rate)
+            if words.high_is_good(y) and not words.high_is_good(x):
+                _better(panel.axes)
+        name_axes(fig, drawn, across.label, up.label)
+        title(fig, drawn, seen)
+        note(fig, _told(rows) + failures(found))
+    fig.data = pl.concat(parts).select(
+        SERIES, *found.keys, "run", "seed", pl.col("x").alias(x), pl.col("y").alias(y)
+    )
+    return fig
+
+
+def _cloud(axes: Axes, x: pl.Series, y: pl.Series, look: dict[str, Any], *, log: bool) -> None:
+    """The runs of a line, their mean, and the ellipse of one standard deviation."""
+    xs, ys = x.to_numpy(), y.to_numpy()
+    place = np.log(xs) if log else xs
+    centre = float(place.mean()), float(ys.mean())
+    scale = size().type
+    if len(xs) > 1:
+        axes.plot(xs, ys, linestyle="", marker=".", markersize=2.2 * scale, color=look["color"], alpha=0.45)
+    if len(xs) >= LEAST and (place.std() > 0 or ys.std() > 0):
+        _ellipse(axes, np.column_stack([place, ys]), look, log=log)
+    x_mean = math.exp(centre[0]) if log else centre[0]
+    bold = {"linestyle": "", "markersize": 5.5 * scale, "markeredgewidth": 1.3 * scale}
+    axes.plot([x_mean], [centre[1]], **(look | bold))
+
+
+def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> None:
+    spread = np.cov(points.T)
+    sizes, ways = np.linalg.eigh(spread)
+    long, short = np.sqrt(np.maximum(sizes[::-1], 0))
+    way = ways[:, 1]
+    if not log:
+        ring: Any = Ellipse(
+            tuple(points.mean(axis=0)), 2 * long, 2 * short, angle=math.degrees(math.atan2(way[1], way[0]))
+        )
+    else:
+        turn = np.linspace(0, 2 * np.pi, 90)
+        other = ways[:, 0]
+        edge = (
+            points.mean(axis=0) + np.outer(long * np.cos(turn), way) + np.outer(short * np.sin(turn), other)
+        )
+        ring = Polygon(np.column_stack([np.exp(edge[:, 0]), edge[:, 1]]), closed=True)
+    ring.set(facecolor=look["color"], alpha=0.16, linewidth=0)
+    axes.add_patch(ring)
+
+
+def _frame(axes: Axes, across: words.Scaled) -> None:
+    """The delay grows to the left."""
+    low, high = sorted(axes.get_xlim())
+    axes.set_xlim(high, low if across.log else max(0.0, low) if low > 0.4 * high else min(0.0, low))
+
+
+def _better(axes: Axes) -> None:
+    """An arrow to where less delay and more throughput are."""
+    axes.annotate(
+        "better", xy=(0.99, 0.99), xytext=(0.86, 0.82), xycoords="axes fraction", ha="right", va="top",
+        color="0.4", fontsize=7 * size().type,
+        arrowprops={"arrowstyle": "-|>", "color": "0.4", "linewidth": 0.8 * size().type},
+    )  # fmt: skip
+
+
+def _limit(found: Many) -> float | None:
+    """The rate of the slowest link, if it is the same in all runs."""
+    rates = capacity(found)
+    if not rates.height or rates["rate_bps"].n_unique() > 1:
+        return None
+    return float(rates["rate_bps"][0])
+
+
+def _told(rows: pl.DataFrame) -> str:
+    counts = rows.group_by([c for c in rows.columns if c not in ("run", "seed", "x", "y")]).len()["len"]
+    least, most = int(str(counts.min())), int(str(counts.max()))
+    if most == 1:
+        return "n = 1: one run for each marker, so no ellipses"
+    n = f"{least}" if least == most else f"{least} to {most}"
+    ring = "ellipse: one standard deviation" if most >= LEAST else f"fewer than {LEAST}, so no ellipses"
+    return f"n = {n} runs for each marker, the mean; {ring}"

@@ -1,0 +1,190 @@
+"""What axes and legends of figures of many runs are called, and in which unit their values are drawn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.plot.looks import text
+from bentpipe.registry import style
+
+MEASURES = {
+    "goodput_bps": "goodput",
+    "utilisation": "link utilisation",
+    "queueing_p95_s": "p95 queueing delay",
+    "rtt_p95_s": "p95 RTT",
+    "rtt_p50_s": "median RTT",
+    "rtt_mean_s": "mean RTT",
+    "rtt_min_s": "smallest RTT",
+    "rtt_s": "RTT",
+    "srtt_s": "smoothed RTT",
+    "completion_s": "completion time",
+    "lost": "packets lost",
+    "resent": "packets sent again",
+    "share": "share of the goodput",
+    "jain": "Jain's index",
+    "rtt_ratio": "ratio of the round trips",
+    "cwnd_mean_segments": "mean window",
+}
+"""Measures by the name of their column, in words."""
+
+_KEYS = (
+    (r"link\.(.+?)\.loss\.(rate|per)", "error rate of {0}"),
+    (r"link\.(.+?)\.loss\.ber", "bit error rate of {0}"),
+    (r"link\.(.+?)\.loss\.(\w+)", "loss of {0}, {1}"),
+    (r"link\.(.+?)\.queue\.limit", "buffer of {0}"),
+    (r"link\.(.+?)\.delay", "one-way delay of {0}"),
+    (r"link\.(.+?)\.rate", "rate of {0}"),
+    (r"flow\.(\d+)\.traffic\.size", "size"),
+    (r"flow\.(\d+)\.extra_delay", "extra delay of flow {0}"),
+    (r"flow\.(\d+)\.count", "flows"),
+    (r"flow\.(\d+)\.cc(?:\.name)?", "algorithm"),
+)
+_SUFFIX = re.compile(r"_(bps|s|bytes|packets|segments|bdp)$")
+_LOW = ("queueing", "rtt", "completion", "lost", "resent", "timeouts", "queue", "dropped", "retransmitted")
+_SHARES = ("utilisation", "share", "jain", "lost", "resent")
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A quantity on an axis: its name with the unit, and by what values are multiplied.
+
+    What is no number has `names`, and stands at 0, 1, 2 and so on.
+    """
+
+    label: str
+    factor: float
+    log: bool
+    names: tuple[Any, ...] = ()
+
+    def places(self, values: pl.Series) -> pl.Series:
+        """Where values stand on the axis."""
+        if not self.names:
+            return values * self.factor
+        return pl.Series([self.names.index(value) for value in values], dtype=pl.Float64)
+
+    @property
+    def bare(self) -> str:
+        """The name without its unit."""
+        return self.label.rpartition(" / ")[0] or self.label
+
+    @property
+    def unit(self) -> str:
+        """The unit; empty for pure numbers."""
+        return self.label.rpartition(" / ")[2] if " / " in self.label else ""
+
+
+def chooses(key: str) -> bool:
+    """Does the key choose an algorithm?"""
+    return key in ("cc", "key.cc") or re.fullmatch(r"flow\.[^.]+\.cc(\.name)?", key) is not None
+
+
+def about_loss(key: str) -> bool:
+    """Is it how many packets a link loses?"""
+    return re.search(r"(^|\.)loss(\.|_|$)|(^|\.)(per|ber)$", key) is not None
+
+
+def about_buffer(key: str) -> bool:
+    """Is it the size of a buffer?"""
+    return re.search(r"\.queue\.limit|buffer", key) is not None
+
+
+def about_round_trip(key: str) -> bool:
+    """Does it change a round trip?"""
+    return re.search(r"delay_s$|rtt", key) is not None
+
+
+def about_size(key: str) -> bool:
+    """Is it the size of a transfer?"""
+    return re.search(r"(\.size|^size)(_bytes)?$", key) is not None
+
+
+def scaled(column: str, values: pl.Series) -> Scaled:
+    """How a column is drawn; on a logarithmic axis where it spans more than a factor of 20.
+
+    Args:
+        column: a key or a measure, with its SI unit at the end.
+        values: all that are drawn.
+    """
+    known = values.drop_nulls()
+    if not known.dtype.is_numeric() or not known.len():
+        return Scaled(_name(column), 1.0, log=False, names=tuple(known.unique(maintain_order=True)))
+    low, high = (float(str(end)) for end in (known.min(), known.max()))
+    log = low > 0 and high / low > 20 and not _base(column).startswith(_SHARES)
+    log = log or ("." in column and low > 0 and _geometric(known))
+    found = _SUFFIX.search(column)
+    unit, factor = _unit(found[1] if found else "", high)
+    name = _name(column)
+    return Scaled(f"{name} / {unit}" if unit else name, factor, log)
+
+
+def valued(key: str, value: Any) -> str:
+    """A key and a value of it in words: "one-way delay of sat: 25 ms"."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return text(named(str(value))) if chooses(key) else text(f"{_name(key)}: {value}")
+    how = scaled(key, pl.Series([value]))
+    return text(f"{how.bare}: {number(value * how.factor)} {how.unit}".rstrip())
+
+
+def number(value: float) -> str:
+    """Four digits at most, small numbers by their power of ten: 0.25, 1e-5."""
+    if value and abs(value) < 0.01:
+        digits, _, power = f"{value:.3e}".partition("e")
+        return f"{float(digits):g}e{int(power)}"
+    return f"{value:.4g}"
+
+
+def named(algorithm: str) -> str:
+    """The label of an algorithm, and its parameters as they were written: "SIMD beta=0.06"."""
+    first, space, rest = algorithm.partition(" ")
+    if not re.fullmatch(r"[\w+.:/-]+", first):
+        return algorithm
+    return style(first.rpartition(":")[2])["label"] + space + rest
+
+
+def high_is_good(column: str) -> bool:
+    """Is more of it better?"""
+    return not _base(column).startswith(_LOW)
+
+
+def bounds(column: str) -> tuple[float | None, float | None]:
+    """The possible range of a measure."""
+    return 0.0, 1.0 if _base(column).startswith(_SHARES) else None
+
+
+def _geometric(values: pl.Series) -> bool:
+    """Are the ratios of neighbours more alike than their distances?"""
+    known = np.unique(values.cast(pl.Float64).to_numpy())
+    if len(known) < 4:
+        return False
+    ratios, distances = np.diff(np.log(known)), np.diff(known)
+    return bool(ratios.std() / ratios.mean() < distances.std() / distances.mean())
+
+
+def _base(column: str) -> str:
+    return column.rpartition(".")[2]
+
+
+def _name(column: str) -> str:
+    if column in MEASURES:
+        return MEASURES[column]
+    stem = _SUFFIX.sub("", column)
+    for pattern, words in _KEYS:
+        found = re.fullmatch(pattern, stem)
+        if found is not None:
+            return text(words.format(*found.groups()))
+    return text(stem if "." in stem else stem.replace("_", " "))
+
+
+def _unit(suffix: str, high: float) -> tuple[str, float]:
+    if suffix == "bps":
+        return ("kbit/s", 1e-3) if high < 1e6 else ("Mbit/s", 1e-6)
+    if suffix == "s":
+        return ("ms", 1e3) if high < 5 else ("s", 1.0)
+    if suffix == "bytes":
+        return ("kB", 1e-3) if high < 1e7 else ("MB", 1e-6)
+    return {"bdp": ("BDP", 1.0), "": ("", 1.0)}.get(suffix, (suffix, 1.0))

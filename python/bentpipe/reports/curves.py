@@ -1,0 +1,190 @@
+"""Charts of all runs: over each parameter, as maps, as distributions, and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from bentpipe import registry
+from bentpipe.pages import Axis, Curve, Page
+from bentpipe.reports.means import interval, means
+from bentpipe.reports.measures import Measure, Parameter, Sample
+
+#: Most points of the chart of all runs, and up to which each says which run it is.
+POINTS, NOTED = 100_000, 20_000
+#: Points of a distribution's curve at most.
+STEPS = 400
+#: Heat maps of so many algorithms are drawn, with so many columns at most.
+MAPS, WIDE = 8, 60
+#: A reader chooses among so many combinations of the other parameters at most.
+CHOICES = 100
+
+
+def looks(found: Sample, algorithm: str) -> dict[str, Any]:
+    """Colour and marker of an algorithm; a second of one name has its colour by its place."""
+    own = found.ids[algorithm]
+    same = [name for name in found.algorithms if found.ids[name] == own]
+    style = registry.style(own)
+    return {"marker": style["marker"], "colour": style["colour"] if algorithm == same[0] else ""}
+
+
+def against(page: Page, found: Sample, parameter: Parameter) -> None:
+    """Each measure against a parameter: the mean over the others, and at each choice of the others."""
+    others = [p for p in found.parameters if p is not parameter]
+    names = " and ".join(p.name for p in others)
+    page.section(f"By {parameter.name}")
+    parts = found.rows.partition_by([p.key for p in others], maintain_order=True) if others else []
+    for measure in found.measures:
+        whole, counts = _curves(found, parameter, measure, found.rows)
+        if not whole:
+            continue
+        drawn: Any = whole
+        if 1 < len(parts) <= CHOICES:
+            drawn = {"all, their mean": whole}
+            for part in parts:
+                name = ", ".join(p.said(part[p.key][0]) + f" {p.unit}".rstrip() for p in others)
+                curves, _ = _curves(found, parameter, measure, part)
+                if curves:
+                    drawn[name] = curves
+        page.chart(
+            drawn,
+            x=parameter.axis(),
+            y=Axis(measure.label, most=measure.most),
+            alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
+            title=f"{measure.title} against {parameter.name}.",
+            caption=_how(counts, averaged=bool(others)),
+            choose=names,
+        )
+
+
+def _curves(
+    found: Sample, parameter: Parameter, measure: Measure, rows: pl.DataFrame
+) -> tuple[list[Curve], set[tuple[int, bool]]]:
+    """A curve for each algorithm, and how many runs its points rest on and whether they are alike."""
+    at = {value: means(found, measure, part) for value, part in _by(rows, parameter.key, parameter.values)}
+    drawn, counts = [], set()
+    for nth, algorithm in enumerate(found.algorithms):
+        x, centre, low, high = [], [], [], []
+        for place, value in enumerate(parameter.values):
+            values = at[value].values.get(algorithm) if value in at else None
+            if not values:
+                continue
+            shift = 0.0 if parameter.numeric else 0.5 * (nth + 0.5) / len(found.algorithms) - 0.25
+            got = interval(values, measure)
+            x.append(place + shift if parameter.spaced else float(value))
+            centre.append(got.centre)
+            low.append(got.low)
+            high.append(got.high)
+            counts.add((got.n, got.alike))
+        if x:
+            kind: Any = "both" if parameter.numeric else "points"
+            drawn.append(Curve(algorithm, x, centre, low, high, kind, **looks(found, algorithm)))
+    return drawn, counts
+
+
+def _how(counts: set[tuple[int, bool]], *, averaged: bool) -> str:
+    """What points and bars of a chart are."""
+    others = " (and over what can be chosen, until it is)" if averaged else ""
+    seeds = sorted({n for n, _ in counts})
+    if seeds == [1]:
+        return "One run each (n = 1): nothing says how runs differ."
+    if all(alike for _, alike in counts):
+        return f"The {seeds[-1]} runs of each point are all alike: nothing in them is random."
+    many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    return f"Mean over {many} seeds{others}, with its 95 % interval."
+
+
+def maps(page: Page, found: Sample) -> None:
+    """Heat maps of the first measure over the two parameters with the most values, in the same colours."""
+    if len(found.parameters) < 2:
+        return
+    measure = found.measures[0]
+    across, up = sorted(found.parameters, key=lambda p: len(p.values), reverse=True)[:2]
+    if len(across.values) > WIDE or len(up.values) < 2:
+        return
+    grouped = (
+        found.rows.filter(pl.col(measure.name).is_finite())
+        .group_by("algorithm", across.key, up.key)
+        .agg(pl.col(measure.name).mean().alias("value"))
+    )
+    page.section(f"{measure.title} by {across.name} and {up.name}")
+    ends = float(str(grouped["value"].min())), float(str(grouped["value"].max()))
+    over = "Mean over the seeds" + (" and all other parameters" if len(found.parameters) > 2 else "")
+    for algorithm, rows in list(_by(grouped, "algorithm", found.algorithms))[:MAPS]:
+        there = {(a, b): value for _, a, b, value in rows.iter_rows()}
+        page.heat_map(
+            [[there.get((a, b), float("nan")) for a in across.values] for b in up.values],
+            x=across.named_axis(),
+            y=up.named_axis(),
+            quantity=measure.label,
+            alt=f"{measure.quantity} of {algorithm} over {across.label} and {up.label}",
+            title=f"{measure.title} of {algorithm}.",
+            caption=f"{over}. The colours are those of the other maps.",
+            ends=ends,
+        )
+    if len(found.algorithms) > MAPS:
+        page.paragraphs(f"Of {len(found.algorithms)} algorithms the first {MAPS} have a map.", small=True)
+
+
+def distributions(page: Page, found: Sample) -> None:
+    """Cumulative distributions over all runs, where there are ten and more."""
+    if found.rows.height < 10 * len(found.algorithms):
+        return
+    page.section("Distributions", ["The share of the runs that have at most so much."])
+    for measure in found.measures:
+        drawn = []
+        for algorithm, rows in _by(found.rows, "algorithm", found.algorithms):
+            values = rows[measure.name].drop_nulls().drop_nans().sort().to_list()
+            n = len(values)
+            if not n:
+                continue
+            picked = (
+                range(n) if n <= STEPS else sorted({round(i * (n - 1) / (STEPS - 1)) for i in range(STEPS)})
+            )
+            x, share = [values[i] for i in picked], [(i + 1) / n for i in picked]
+            drawn.append(Curve(algorithm, x, share, kind="steps", **looks(found, algorithm)))
+        page.chart(
+            drawn,
+            x=Axis(measure.label),
+            y=Axis("share of the runs", least=0, most=1),
+            alt=f"cumulative distribution of {measure.label}, one curve for each algorithm",
+            title=f"{measure.title}: cumulative distribution.",
+        )
+
+
+def every_run(page: Page, found: Sample) -> None:
+    """A point for each run: the first two measures against each other."""
+    if found.rows.height < 2 or len(found.measures) < 2:
+        return
+    right, up = found.measures[:2]
+    rows = found.rows
+    step = -(-rows.height // POINTS)
+    page.section("Every run")
+    drawn = []
+    for algorithm, of in _by(rows.gather_every(step), "algorithm", found.algorithms):
+        notes = [] if rows.height > NOTED else [_said(found, row) for row in of.iter_rows(named=True)]
+        x, y = (of[m.name].fill_null(float("nan")).to_list() for m in (right, up))
+        drawn.append(Curve(algorithm, x, y, kind="points", notes=notes, **looks(found, algorithm)))
+    good = ("lower", "upper")[up.high_is_good] + " " + ("left", "right")[right.high_is_good]
+    page.chart(
+        drawn,
+        x=Axis(right.label),
+        y=Axis(up.label),
+        alt=f"a point for each run: its {right.quantity} and its {up.quantity}",
+        title=f"{right.title} and {up.quantity}.",
+        caption=f"The best corner is the {good} one." + (f" One run in {step} is drawn." if step > 1 else ""),
+    )
+
+
+def _said(found: Sample, row: dict[str, Any]) -> str:
+    return ", ".join([*(p.phrase(row[p.key]) for p in found.parameters), f"seed {row['seed']}"])
+
+
+def _by(rows: pl.DataFrame, column: str, order: Sequence[Any]) -> Iterator[tuple[Any, pl.DataFrame]]:
+    """The parts of a table, in this order."""
+    parts = rows.partition_by(column, as_dict=True, maintain_order=True)
+    for value in order:
+        if (value,) in parts:
+            yield value, parts[(value,)]

@@ -1,0 +1,179 @@
+"""The verb `sweep`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bentpipe import completion, terminal
+from bentpipe.verbs import FAILED, Json, Stopped, overrides
+
+if TYPE_CHECKING:
+    from bentpipe.sweeps.engine import Runs, State
+    from bentpipe.sweeps.execution import Executor
+    from bentpipe.sweeps.plan import Plan
+
+#: Runs that failed that are named, and warnings that are shown.
+_SHOWN = 5
+
+
+def sweep_verb(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            autocompletion=completion.scenarios,
+            help="A scenario with [vary], or any and --vary: a file, a shipped one's name, - for stdin.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept, as Parquet tables.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="KEY=VALUES",
+            help="Values with commas between, link.sat.delay=10ms,100ms; or a range, "
+            "'link.sat.loss.rate={ log = [1e-6, 1e-3], points = 7 }'. Repeatable.",
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scenario. Repeatable."),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="N", help="Runs of each point: how many, or seeds: 1,7,9.")
+    ] = None,
+    until_ci: Annotated[
+        str | None,
+        typer.Option(
+            "--until-ci",
+            metavar="SHARE",
+            help="More seeds for each point until the 95 % interval of its mean goodput is so narrow: 2%.",
+        ),
+    ] = None,
+    most_seeds: Annotated[
+        int, typer.Option("--most-seeds", metavar="N", min=1, help="With --until-ci: of a point, at most.")
+    ] = 100,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Threads or processes; 0: one per processor.")
+    ] = 0,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Only this part of the runs: 2/8. All write to one DIR.")
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
+    ] = None,
+    traces: Annotated[
+        bool, typer.Option("--traces", help="Keep the traces that the scenario records.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Remove the runs that are in DIR.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a scenario at every point of a grid, with several seeds, on all processors.
+
+    A sweep that was interrupted goes on when the same command is given again.
+    """
+    from bentpipe.sweeps import enough
+    from bentpipe.sweeps.engine import Interrupted
+    from bentpipe.sweeps.job import run_plan
+    from bentpipe.sweeps.lock import WHOLE, Shard
+    from bentpipe.sweeps.plan import Plan
+
+    until = None if until_ci is None else enough.relative(until_ci)
+    part = WHOLE if shard is None else Shard.of(shard)
+    with terminal.Bar("planning"):
+        plan = Plan(file, vary or (), _seeds(seeds), overrides=overrides(set_ or []), traces=traces)
+    if not json:
+        terminal.line(_planned(plan, part, until_ci, most_seeds))
+    damaged: list[Path] = []
+    warned: dict[str, int] = {}
+    try:
+        with terminal.RunsBar(plan.title or file) as bar:
+
+            def tell(state: State) -> None:
+                damaged[:] = state.damaged
+                bar.at(state)
+
+            runs = run_plan(
+                plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
+                progress=tell, executor=_executor(ray), warned=warned,
+            )  # fmt: skip
+    except Interrupted as stop:
+        raise Stopped(str(stop)) from None
+    finally:
+        terminal.warn([f"{path} was damaged; it was removed and its runs are repeated" for path in damaged])
+    _warn(warned)
+    _show(plan, runs, out, json=json)
+    failed = runs.failed
+    for row in failed.head(_SHOWN).iter_rows(named=True):
+        keys = failed.columns[: failed.columns.index("run")]
+        named = ", ".join([*(f"{key} = {row[key]}" for key in keys), f"seed {row['seed']}"])
+        terminal.error(f"run {row['run']} failed ({named}): {row['error']}")
+    if failed.height:
+        if failed.height > _SHOWN:
+            terminal.error(f"and {failed.height - _SHOWN:,} more; see {out / 'failed'}")
+        raise typer.Exit(FAILED)
+
+
+def _seeds(text: str | None) -> int | list[int] | None:
+    """How many seeds, or which."""
+    from bentpipe._core import ScenarioError
+
+    if text is None:
+        return None
+    numbers = [number.strip() for number in text.split(",")]
+    if not all(number.isascii() and number.isdigit() for number in numbers):
+        raise ScenarioError(f"--seeds {text}: write how many, 5, or which, 1,7,9")
+    return int(numbers[0]) if len(numbers) == 1 else [int(number) for number in numbers]
+
+
+def _executor(address: str | None) -> Callable[[], Executor] | None:
+    if address is None:
+        return None
+    from bentpipe.sweeps.ray import Ray
+
+    return lambda: Ray(address)
+
+
+def _planned(plan: Plan, part: object, until_ci: str | None, most: int) -> str:
+    count = len(plan.seeds)
+    if until_ci is None:
+        seeds = f"{count} seed{'s' * (count != 1)}"
+        return f"{len(plan):,} runs: {plan.in_words()} x {seeds}"
+    return f"{plan.points:,} points: {plan.in_words()}; up to {most} seeds each, until ±{until_ci}"
+
+
+def _warn(warned: dict[str, int]) -> None:
+    """What the simulator said of the runs, each line once."""
+    for text, count in list(warned.items())[:_SHOWN]:
+        terminal.error(f"warning: {text}" + (f" ({count:,} runs)" if count > 1 else ""))
+    if len(warned) > _SHOWN:
+        terminal.error(f"warning: and {len(warned) - _SHOWN:,} more")
+
+
+def _show(plan: Plan, runs: Runs, out: Path, *, json: bool) -> None:
+    from bentpipe.sweeps.show import groups, show_groups
+
+    keys: Sequence[str] = [column.name for column in plan.columns]
+    found = groups(runs.flows, runs.links, keys)
+    if json:
+        terminal.answer(
+            {
+                "schema": 1,
+                "out": str(out),
+                "keys": [column.as_dict() for column in plan.columns],
+                "runs": runs.flows["run"].n_unique(),
+                "failed": runs.failed.to_dicts(),
+                "groups": found,
+            }
+        )
+        return
+    show_groups(found, keys)
+    place = terminal.plain(str(out))
+    terminal.line(f"written to {place}: {runs.flows.height:,} rows of flows, {runs.links.height:,} of links")
+    terminal.line(f'polars: pl.read_parquet("{place}/flows/*.parquet")')
+    terminal.line(f"DuckDB: SELECT * FROM '{place}/flows/*.parquet'")
+    terminal.line(f"a page: bentpipe report {place}")

@@ -1,0 +1,233 @@
+"""A sweep on disk: `sweep.json`, and the tables `flows`, `links`, `traces` and `failed` as Parquet files.
+
+    DIR/sweep.json              what is varied, the columns with their types and units, the seeds
+    DIR/flows/*.parquet         a row for each flow and run: the keys, run, seed, the columns of Result.flows
+    DIR/links/*.parquet         a row for each direction of a link and run
+    DIR/traces/*.parquet        the flows over time, of a sweep that keeps traces
+    DIR/failed/*.parquet        a row for each run that failed, with its error
+    DIR/parts/*.json            which files belong together (store.py)
+
+All files of a table have the same columns and types, so every reader of Parquet takes them as one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from bentpipe import _core
+from bentpipe.files import Changed, read_frame, replace
+from bentpipe.sweeps.case import Case, Key
+from bentpipe.sweeps.differences import differences
+from bentpipe.sweeps.engine import Runs
+from bentpipe.sweeps.execution import Ran
+from bentpipe.sweeps.lock import WHOLE, Shard
+from bentpipe.sweeps.planned import Planned
+from bentpipe.sweeps.rows import TABLES, Tables, Types
+from bentpipe.sweeps.store import PARTS, Part, Store, Stored, read_part
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ABOUT = "sweep.json"
+"""What a dataset says of itself."""
+FORMAT, VERSION = "bentpipe sweep", 1
+_KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
+
+
+class Dataset:
+    """The dataset of a plan in a directory. As a context, nobody else writes to it meanwhile.
+
+    Args:
+        place: the directory; made if it is not there.
+        plan: its runs.
+        shard: which of the runs are this writer's, if several share the directory.
+
+    Raises:
+        ScenarioError: the directory holds something else, or another writer is there.
+        OSError: nothing can be written there.
+    """
+
+    def __init__(self, place: Path, plan: Planned, shard: Shard = WHOLE) -> None:
+        self.place, self._plan, self._shard = place, plan, shard
+        check_place(place)
+        self._store = Store(place, TABLES, always=("flows", "links"), shard=shard)
+        self._tables = Tables(plan.types)
+        #: The numbers of the runs that are on disk.
+        self.done: set[int] = set()
+        #: Files that were not as they had been written; their runs are missing again.
+        self.damaged: Sequence[Path] = ()
+
+    def __enter__(self) -> Self:
+        self._store.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._store.__exit__(kind, value, trace)
+
+    def prepare(self, *, fresh: bool = False) -> None:
+        """Finds what is there, and makes it fit the plan: numbers, columns, no runs that failed.
+
+        Args:
+            fresh: forget everything that is there.
+
+        Raises:
+            ScenarioError: there are runs of another scenario or simulator, or of a later version.
+        """
+        old = _about(self.place)
+        self.damaged = self._store.open()
+        if fresh:
+            self._store.clear()
+            self.damaged = ()
+        numbers = self._plan.take_over([run.key for run in self._store.runs()])
+        others = sum(run.key not in numbers for run in self._store.runs())
+        if others:
+            there = sum(1 for _ in self._store.runs())
+            what = "; ".join(differences(old, self._plan.about())) or "its values are others"
+            raise _core.ScenarioError(
+                f"{self.place} holds {there:,} runs, {others:,} of them not of this sweep ({what}); "
+                "choose another --out, or give --fresh to remove them"
+            )
+        self._fit(numbers, columns=old.get("keys") == self._plan.about()["keys"])
+        self.done = {run.number for run in self._store.runs() if not run.failed}
+        self._write_about()
+
+    def add(self, over: Sequence[tuple[Case, Ran]]) -> None:
+        """Writes runs that are over."""
+        runs = [Stored(ran.number, self._plan.run_key(ran.number), ran.error is not None) for _, ran in over]
+        self._store.add(self._tables.frames(sorted(over, key=lambda pair: pair[1].number)), sorted(runs))
+
+    def finish(self) -> None:
+        """Makes few files of many, and says what the plan has become."""
+        self._store.compact()
+        self._write_about()
+
+    def read(self) -> Runs:
+        """What is there."""
+        return read(self.place)
+
+    def _fit(self, numbers: Mapping[str, int], *, columns: bool) -> None:
+        """Renumbers runs, makes columns anew unless they are the same, and drops failed runs."""
+        for part in list(self._store.parts):
+            new = {run.number: numbers[run.key] for run in part.runs if not run.failed}
+            if len(new) == len(part.runs) and columns and all(old == now for old, now in new.items()):
+                continue
+            if not self._shard.owns(part.name):
+                if columns and all(old == now for old, now in new.items()):
+                    continue  # the failed runs of other shards are theirs to repeat
+                raise _core.ScenarioError(
+                    f"{self.place} holds runs of another grid; give the command once without --shard"
+                )
+            kept = [Stored(new[run.number], run.key, failed=False) for run in part.runs if not run.failed]
+            named = {old: self._plan.named(now) for old, now in new.items()}
+            self._store.rewrite([part], kept, partial(self._renamed, named))
+
+    def _renamed(
+        self, named: Mapping[int, tuple[Mapping[str, Key], int, int]], table: str, frame: pl.DataFrame
+    ) -> pl.DataFrame:
+        return self._tables.renamed(frame, named)
+
+    def _write_about(self) -> None:
+        about = {"format": FORMAT, "version": VERSION, **self._plan.about()}
+        text = json.dumps(about, indent=1, default=str) + "\n"
+        path = self.place / ABOUT
+        if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
+            replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+
+
+def check_place(place: Path) -> None:
+    """Makes sure that a dataset can be written to a directory.
+
+    Raises:
+        ScenarioError: it holds something else, or is none.
+    """
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise _core.ScenarioError(f"{place} exists and is no directory; choose another")
+    if (place / ABOUT).is_file():
+        _about(place)
+        return
+    ours = {*TABLES, PARTS}
+    if any(path.name not in ours and not path.name.startswith(".") for path in place.iterdir()):
+        raise _core.ScenarioError(f"{place} exists and is no dataset of bentpipe sweep; choose another")
+
+
+def read(place: str | Path) -> Runs:
+    """The runs of a dataset, in the order of their numbers.
+
+    Raises:
+        ScenarioError: `place` holds none, or a file of it is damaged.
+        OSError: it cannot be read.
+    """
+    place = Path(place)
+    if not (place / ABOUT).is_file():
+        raise _core.ScenarioError(f"{place} is no dataset of bentpipe sweep: it has no {ABOUT}")
+    about = _about(place)
+    types = {entry["column"]: _KINDS[entry["type"]] for entry in about.get("keys", [])}
+    return Runs(partial(_table, place, types))
+
+
+def about(place: str | Path) -> dict[str, Any]:
+    """What a dataset says of itself: its `sweep.json`.
+
+    Raises:
+        ScenarioError: it is damaged, or of a later version.
+    """
+    return _about(Path(place))
+
+
+def _about(place: Path) -> dict[str, Any]:
+    path = place / ABOUT
+    if not path.is_file():
+        return {}
+    try:
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        kind, version = found["format"], found["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}  # written anew from the plan; the parts say what they hold themselves
+    if kind != FORMAT:
+        raise _core.ScenarioError(f"{place} exists and is no dataset of bentpipe sweep; choose another")
+    if version != VERSION:
+        raise _core.ScenarioError(f"{place}: this program reads version {VERSION}, not {version}")
+    return found
+
+
+def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    empty = Tables(types).frames([])[name]
+    for _ in range(5):  # a writer may put parts together meanwhile
+        try:
+            frames = [
+                read_frame(place / file, part.sums[file])
+                for part in _parts(place)
+                if (file := f"{name}/{part.name}.parquet") in part.sums
+            ]
+        except FileNotFoundError as failure:
+            gone = failure
+            continue
+        except Changed as damaged:
+            raise _core.ScenarioError(
+                f"{damaged} is damaged; the command that wrote it repeats its runs"
+            ) from None
+        return pl.concat(frames).sort("run", maintain_order=True) if frames else empty
+    raise gone
+
+
+def _parts(place: Path) -> Iterable[Part]:
+    found = []
+    for path in sorted((place / PARTS).glob("[!.]*.json")):
+        part = read_part(path)
+        if part is not None:
+            found.append(part)
+        elif path.exists():
+            raise _core.ScenarioError(f"{path} is damaged; the command that wrote it repeats its runs")
+    old = {name for part in found for name in part.replaces}
+    return [part for part in found if part.name not in old]

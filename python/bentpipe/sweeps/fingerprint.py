@@ -1,0 +1,146 @@
+"""What a run depends on, as a hash: scenario, files that it names, controllers in Python, the simulator.
+
+Two runs with the same key give the same rows, bit for bit. So a run that is on disk under its key is not
+run again, and one under another key is not taken for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.sweeps.portable import source_file
+
+#: Keys of a scenario whose text is the name of a file.
+FILE_KEYS = ("file", "opportunities", "timeline")
+#: Keys of a scenario that its results do not depend on, and the seed, which is told apart from the rest.
+_ASIDE = ("title", "seed")
+
+
+@cache
+def simulator_hash() -> str:
+    """The hash of the compiled simulator, in hexadecimal."""
+    assert _core.__file__ is not None
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
+def named_files(scenario: Any) -> Iterator[str]:
+    """The names of files in a scenario: those under the keys `file`, `opportunities` and `timeline`."""
+    if isinstance(scenario, Mapping):
+        for key, value in scenario.items():
+            if key in FILE_KEYS and isinstance(value, str):
+                yield value
+            else:
+                yield from named_files(value)
+    elif isinstance(scenario, list | tuple):
+        for value in scenario:
+            yield from named_files(value)
+
+
+class Fingerprints:
+    """Hashes of scenarios. Files and controllers are read once.
+
+    Args:
+        controllers: those in Python, by the name that stands for each in the scenarios.
+
+    Raises:
+        ScenarioError: a controller has no source, so a change of it could not be noticed.
+    """
+
+    def __init__(self, controllers: Mapping[str, Callable[..., Any]]) -> None:
+        self.controllers = {name: source_hash(cls) for name, cls in controllers.items()}
+        #: The hash of each file that a scenario named so far.
+        self.files: dict[str, str] = {}
+        self._base = hashlib.sha256(simulator_hash().encode())
+
+    def point(self, scenario: Mapping[str, Any]) -> str:
+        """The hash of a scenario whatever its seed and title, 24 hexadecimal digits."""
+        found = self._base.copy()
+        kept = {key: value for key, value in scenario.items() if key not in _ASIDE}
+        text = json.dumps(kept, sort_keys=True)
+        found.update(text.encode())
+        for name in sorted(set(named_files(kept))):
+            if name not in self.files:
+                self.files[name] = _file_hash(name)
+            found.update(f"\n{name} {self.files[name]}".encode())
+        for name, source in sorted(self.controllers.items()):
+            if f'"python:{name}"' in text:
+                found.update(f"\n{name} {source}".encode())
+        return found.hexdigest()[:24]
+
+
+def run_key(point: str, seed: int) -> str:
+    """What a run is called by: the hash of its scenario, and its seed."""
+    return f"{point}-{seed}"
+
+
+def source_hash(cls: Callable[..., Any]) -> str:
+    """The hash of the code of a controller: of its file, and of those beside it that it imports.
+
+    Comments and layout do not count.
+
+    Raises:
+        ScenarioError: it has no source.
+    """
+    file = source_file(cls)
+    if file is None or cls.__module__ == "__main__":
+        try:
+            return hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
+        except (OSError, TypeError):
+            pass
+    if file is None:
+        raise _core.ScenarioError(
+            f"the class {cls.__qualname__} has no source, so a change of it could not be noticed; "
+            "write it to a file: FILE.py:CLASS"
+        )
+    found = hashlib.sha256(getattr(cls, "__qualname__", "").encode())
+    for path in _files_of(file.resolve()):
+        try:
+            code = ast.unparse(ast.parse(path.read_bytes()))
+        except (SyntaxError, ValueError):
+            code = path.read_text(errors="replace")
+        found.update(code.encode())
+    return found.hexdigest()
+
+
+def _files_of(file: Path) -> list[Path]:
+    """A file and the modules in its folder that it imports, directly or not."""
+    known = [file]
+    for path in known:
+        for name in _imported(path):
+            parts = name.split(".")
+            for at in (file.parent.joinpath(*parts[:n]) for n in range(len(parts), 0, -1)):
+                for found in (at.with_suffix(".py"), at / "__init__.py"):
+                    if found.is_file() and found not in known:
+                        known.append(found)
+    return sorted(known)
+
+
+def _imported(path: Path) -> list[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            names += [f"{base}.{alias.name}".strip(".") for alias in node.names]
+    return names
+
+
+def _file_hash(name: str) -> str:
+    try:
+        with Path(name).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as failure:  # the run says so, too
+        return f"cannot be read: {failure.strerror}"

@@ -1,0 +1,85 @@
+"""What a sweep found, as a table: a row for each point of the grid, with mean goodput and its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import stats, terminal, units
+from bentpipe.sweeps.enough import goodput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Rows of the table that are printed.
+_ROWS = 40
+
+
+def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """One dict for each point of the grid, in the order of the runs.
+
+    With the keys, and runs; goodput_bps of all flows together, its mean over runs, with the ends of its 95 %
+    interval, goodput_low_bps and goodput_high_bps (None for one run), which are not beyond the rates of the
+    links; rtt_p95_s, the mean over flows and runs; loss, the lost of the data packets sent.
+    """
+    rates: dict[int, list[float]] = {}
+    for run, direction, rate in links.select("run", "direction", "rate_bps").iter_rows():
+        if direction == "forward":
+            rates.setdefault(run, []).append(rate)
+    points: dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]] = {}
+    for row in flows.iter_rows(named=True):
+        points.setdefault(tuple(row[key] for key in keys), {}).setdefault(row["run"], []).append(row)
+    found = []
+    for point, runs in points.items():
+        values = [goodput(rows) for rows in runs.values()]
+        most = math.fsum(rates.get(next(iter(runs)), ()))
+        mean = stats.interval(values, least=0, most=most if most >= max(values) else None)
+        every = [row for rows in runs.values() for row in rows]
+        sent = sum(row["sent_packets"] for row in every)
+        rtts = [row["rtt_p95_s"] for row in every if row["rtt_p95_s"] is not None]
+        found.append(
+            {
+                **dict(zip(keys, point, strict=True)),
+                "runs": len(runs),
+                "goodput_bps": mean.centre,
+                "goodput_low_bps": mean.low if mean.n > 1 else None,
+                "goodput_high_bps": mean.high if mean.n > 1 else None,
+                "rtt_p95_s": math.fsum(rtts) / len(rtts) if rtts else None,
+                "loss": sum(row["dropped_packets"] for row in every) / sent if sent else 0.0,
+            }
+        )
+    return found
+
+
+def show_groups(found: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
+    """Prints them."""
+    heads = [f"<{key}" for key in keys] or ["<"]
+    rows = []
+    for row in found[:_ROWS]:
+        low, high = row["goodput_low_bps"], row["goodput_high_bps"]
+        mean = stats.Interval(
+            row["goodput_bps"] / 1e6,
+            math.nan if low is None else low / 1e6,
+            math.nan if high is None else high / 1e6,
+            row["runs"],
+            low is not None and low == high,
+        )
+        rows.append(
+            [
+                *([_cell(row[key]) for key in keys] or ["all runs"]),
+                str(row["runs"]),
+                stats.shown(mean),
+                units.milliseconds(row["rtt_p95_s"]),
+                units.percent(row["loss"], 2),
+            ]
+        )
+    last = ["runs", "<goodput, Mbit/s\nmean, 95 % interval", "RTT p95\nms", "lost\n%"]
+    terminal.show_table("", [*heads, *last], rows)
+    terminal.rest(_ROWS, len(found), "points")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else terminal.named(str(value))

@@ -1,0 +1,313 @@
+"""Tables of many runs on disk, written part by part: whatever ends the writer costs only the runs in hand.
+
+    DIR/flows/part-000007.parquet      one file of each table and part
+    DIR/parts/part-000007.json         what the part consists of: its runs, and the sums of its files
+
+A part appears complete or not at all: its files are written under other names and renamed, and the last one
+is that in `parts/`. A file of a table that no such file names is not finished, and whoever writes next
+removes it. A changed byte may read as another number, so sums tell whether files are as they were written.
+What is in a table is nobody's business here: a sweep has flows and links, a study the measures of its runs.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import current_thread, main_thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from bentpipe._core import ScenarioError
+from bentpipe.files import Changed, check_file, read_frame, replace, replace_frame
+from bentpipe.sweeps.lock import WHOLE, Lock, Shard
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PARTS = "parts"
+"""The folder of what says which parts there are."""
+_VERSION = 1
+#: Parts are put together as long as their files are smaller than this in all, in bytes, ...
+_LARGE = 64 << 20
+#: ... and have fewer runs than this.
+_MANY = 50_000
+#: So many small parts are put together while runs go on.
+_SCATTERED = 200
+
+
+class Stored(NamedTuple):
+    """A run of a part: its number, its key, and whether it failed."""
+
+    number: int
+    key: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that is complete.
+
+    Attributes:
+        runs: the runs that it has rows of.
+        sums: its files, each with its SHA-256 sum, by their names from the folder of the store.
+        replaces: the names of parts whose rows it has taken over.
+    """
+
+    name: str
+    runs: Sequence[Stored]
+    sums: Mapping[str, str]
+    replaces: Sequence[str] = ()
+
+
+Change = Callable[[str, "pl.DataFrame"], "pl.DataFrame"]
+"""What becomes of a table when its part is written anew: from the table's name and its rows."""
+
+
+class Store:
+    """The parts in a folder. As a context, nobody else writes to them meanwhile.
+
+    Args:
+        folder: made if it is not there.
+        tables: the names of the tables; each is a folder with a file of every part that has rows of it.
+        key: the column by which rows are ordered.
+        always: the tables that have a file in every part, also without rows.
+        shard: whose parts these are, if several writers share the folder.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        tables: Sequence[str],
+        *,
+        key: str = "run",
+        always: Sequence[str] = (),
+        shard: Shard = WHOLE,
+    ) -> None:
+        self.folder, self.tables, self._key, self._always = folder, tables, key, always
+        self.shard = shard
+        self.parts: list[Part] = []
+        #: The highest number of a part.
+        self._last = 0
+        self._lock = Lock(folder, shard)
+
+    def __enter__(self) -> Self:
+        """Raises ScenarioError if somebody else writes there, OSError if the folder cannot be made."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock.take()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+    def open(self) -> list[Path]:
+        """Finds the parts, checks those that are one's own, and removes what is not complete.
+
+        Returns a file of each part that was damaged; such parts are removed.
+        """
+        self.parts, damaged = [], []
+        for path in self._listed(PARTS):
+            part = read_part(path)
+            if not self.shard.owns(path.stem):  # theirs to check
+                self.parts += [] if part is None else [part]
+                continue
+            wrong = path if part is None else self._damaged(part)
+            if wrong is not None:
+                damaged.append(wrong)
+                path.unlink(missing_ok=True)
+            elif part is not None:
+                self.parts.append(part)
+        self.parts = self._valid()
+        self._sweep_up()
+        names = [path.stem for folder in (PARTS, *self.tables) for path in self._listed(folder)]
+        tails = [name.removeprefix(self.shard.prefix) for name in names if self.shard.owns(name)]
+        self._last = max((int(tail) for tail in tails if tail.isdigit()), default=0)
+        return damaged
+
+    def _valid(self) -> list[Part]:
+        """The parts without those that others have taken over, or that say again what others say."""
+        old = {name for part in self.parts for name in part.replaces}
+        known: set[str] = set()
+        kept = []
+        for part in self.parts:
+            keys = {run.key for run in part.runs}
+            if part.name in old or not known.isdisjoint(keys):
+                if self.shard.owns(part.name):
+                    (self.folder / PARTS / f"{part.name}.json").unlink(missing_ok=True)
+            else:
+                known |= keys
+                kept.append(part)
+        return kept
+
+    def runs(self) -> Iterable[Stored]:
+        """The runs that there are."""
+        return (run for part in self.parts for run in part.runs)
+
+    def add(self, frames: Mapping[str, pl.DataFrame], runs: Sequence[Stored]) -> None:
+        """Writes a part.
+
+        Raises:
+            OSError: it cannot be written; nothing is left of it.
+        """
+        with _undisturbed():
+            self.parts.append(self._write(frames, runs, ()))
+        if sum(self._small(part) for part in self._own()) >= _SCATTERED:
+            self.compact()
+
+    def compact(self) -> None:
+        """Puts small parts together, so that many runs are a few files."""
+        waiting: list[Part] = []
+        size = runs = 0
+        for part in [part for part in self._own() if self._small(part)]:
+            waiting.append(part)
+            size += self._size(part)
+            runs += len(part.runs)
+            if size >= _LARGE or runs >= _MANY:
+                self.rewrite(waiting)
+                waiting, size, runs = [], 0, 0
+        if len(waiting) > 1:
+            self.rewrite(waiting)
+
+    def rewrite(
+        self, parts: Sequence[Part], runs: Sequence[Stored] | None = None, change: Change | None = None
+    ) -> None:
+        """Puts parts together as one.
+
+        Args:
+            parts: some of `parts`.
+            runs: the runs that are left of them, if not all are.
+            change: what becomes of their tables.
+        """
+        import polars as pl
+
+        kept = [run for part in parts for run in part.runs] if runs is None else list(runs)
+        frames = {}
+        for table in self.tables:
+            read = [self._read(part, table) for part in parts if f"{table}/{part.name}.parquet" in part.sums]
+            if read:
+                whole = pl.concat(read)
+                whole = whole if change is None else change(table, whole)
+                frames[table] = whole.sort(self._key, maintain_order=True)
+        names = [part.name for part in parts]
+        with _undisturbed():
+            new = [self._write(frames, sorted(kept), names)] if kept else []
+            self.parts = [part for part in self.parts if part.name not in names] + new
+            for part in parts:
+                (self.folder / PARTS / f"{part.name}.json").unlink(missing_ok=True)
+                for name in part.sums:
+                    (self.folder / name).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Removes every part."""
+        for path in self._listed(PARTS):
+            path.unlink(missing_ok=True)
+        self.parts = []
+        self._sweep_up()
+
+    def _write(self, frames: Mapping[str, pl.DataFrame], runs: Sequence[Stored], old: Sequence[str]) -> Part:
+        self._last += 1
+        name = f"{self.shard.prefix}{self._last:06}"
+        sums: dict[str, str] = {}
+        try:
+            for table, frame in frames.items():
+                if frame.height or table in self._always:
+                    path = self.folder / table / f"{name}.parquet"
+                    path.parent.mkdir(exist_ok=True)
+                    sums[f"{table}/{name}.parquet"] = replace_frame(path, frame)
+            about = {"version": _VERSION, "runs": runs, "files": sums, "replaces": old}
+            path = self.folder / PARTS / f"{name}.json"
+            path.parent.mkdir(exist_ok=True)
+            replace(path, lambda work: work.write_text(json.dumps(about), encoding="utf-8"))
+        except BaseException:
+            for file in sums:
+                (self.folder / file).unlink(missing_ok=True)
+            raise
+        return Part(name, list(runs), sums, list(old))
+
+    def _own(self) -> list[Part]:
+        """The parts that this writer may change."""
+        return [part for part in self.parts if self.shard.owns(part.name)]
+
+    def _size(self, part: Part) -> int:
+        return sum((self.folder / name).stat().st_size for name in part.sums)
+
+    def _small(self, part: Part) -> bool:
+        return len(part.runs) < _MANY and self._size(part) < _LARGE
+
+    def _read(self, part: Part, table: str) -> pl.DataFrame:
+        name = f"{table}/{part.name}.parquet"
+        return read_frame(self.folder / name, part.sums[name])
+
+    def _damaged(self, part: Part) -> Path | None:
+        """A file of a part that is not the one that was written; those of others are theirs to check."""
+        if not self.shard.owns(part.name):
+            return None
+        for name, wanted in part.sums.items():
+            try:
+                check_file(self.folder / name, wanted)
+            except (OSError, Changed):
+                return self.folder / name
+        return None
+
+    def _sweep_up(self) -> None:
+        """Removes files that no part names: of parts that were not finished, or were replaced or damaged."""
+        named = {name for part in self.parts for name in part.sums}
+        for table in self.tables:
+            for path in self._listed(table):
+                if f"{table}/{path.name}" not in named and self.shard.owns(path.stem):
+                    path.unlink(missing_ok=True)
+        for folder in (PARTS, *self.tables):
+            self._remove_half_written(self.folder / folder)
+
+    def _remove_half_written(self, folder: Path) -> None:
+        """Nobody else writes under these names now: their writers were killed."""
+        if folder.is_dir():
+            for path in folder.iterdir():
+                if path.name.startswith(".") and self.shard.owns(path.name[1:]):
+                    path.unlink(missing_ok=True)
+
+    def _listed(self, folder: str) -> list[Path]:
+        """The files of a part in a folder."""
+        place = self.folder / folder
+        kind = ".json" if folder == PARTS else ".parquet"
+        return sorted(place.glob(f"[!.]*{kind}")) if place.is_dir() else []
+
+
+def read_part(path: Path) -> Part | None:
+    """What a file in `parts/` says; None if it is damaged.
+
+    Raises:
+        ScenarioError: it is of a later version.
+    """
+    try:
+        about: dict[str, Any] = json.loads(path.read_bytes())
+        if about["version"] != _VERSION:
+            raise ScenarioError(f"{path}: this program reads version {_VERSION}, not {about['version']}")
+        runs = [Stored(int(number), str(key), bool(failed)) for number, key, failed in about["runs"]]
+        sums = {str(name): str(value) for name, value in about["files"].items()}
+        return Part(path.stem, runs, sums, [str(name) for name in about["replaces"]])
+    except ScenarioError:
+        raise
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A block that Ctrl-C does not cut in two: it counts when the block is done."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    asked: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt

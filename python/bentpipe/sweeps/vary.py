@@ -1,0 +1,251 @@
+"""What a sweep varies: axes of values, from a table `[vary]` or from `--vary KEY=VALUES`.
+
+    [vary]
+    "flow.0.cc" = ["cubic", { name = "simd", beta = 0.06 }, "my.py:Mine"]
+    "link.sat.delay" = ["10 ms", "100 ms"]
+    "link.sat.loss.rate" = { log = [1e-6, 1e-3], points = 7 }
+
+    [[vary.zip]]
+    "link.sat.rate" = ["10 Mbit/s", "50 Mbit/s"]
+    "link.sat.queue.limit" = ["400 packets", "2000 packets"]
+
+All axes are crossed. The keys of one `[[vary.zip]]` go together, value by value. Keys are those of `--set`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from bentpipe._core import ScenarioError
+from bentpipe.sweeps.columns import COUNTED, quantity
+
+#: Points of one axis.
+MOST_POINTS = 100_000
+_EXAMPLE = '["10 ms", "100 ms"], { log = [1e-6, 1e-3], points = 7 } or { lin = [1, 3], points = 5 }'
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One key and its values, or several keys that go together.
+
+    Attributes:
+        keys: dotted keys.
+        rows: a value of each key for each point, as TOML or JSON has it.
+    """
+
+    keys: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `sweep.json` has it."""
+        return {"keys": list(self.keys), "values": [list(row) for row in self.rows]}
+
+
+def axes(table: Any, where: str = "vary") -> list[Axis]:
+    """The axes of a table `[vary]`.
+
+    Raises:
+        ScenarioError: it is none; the message begins with `where` and the key.
+    """
+    if not isinstance(table, Mapping):
+        raise ScenarioError(f'{where}: a table is needed, for example "link.sat.delay" = ["10 ms", "100 ms"]')
+    found: list[Axis] = []
+    for name, given in table.items():
+        if name == "zip":
+            groups = given if isinstance(given, list | tuple) else [given]
+            found += [_zipped(group, f"{where}.zip") for group in groups]
+        else:
+            found += [
+                Axis((key,), [(value,) for value in values]) for key, values in _keys(name, given, where)
+            ]
+    keys = [key for axis in found for key in axis.keys]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ScenarioError(f"{where}: {key} is varied twice")
+    return found
+
+
+def axis_of_text(text: str) -> Axis:
+    """The axis of `--vary KEY=VALUES`: values with commas between, or a table with `log` or `lin`.
+
+    Raises:
+        ScenarioError: it is none.
+    """
+    key, equals, values = text.partition("=")
+    key, values = key.strip(), values.strip()
+    where = f"--vary {text}"
+    if not (key and equals and values):
+        raise ScenarioError(f"{where}: write KEY=VALUES, for example link.sat.delay=10ms,100ms")
+    whole = value_of(values)
+    if isinstance(whole, dict) and {"log", "lin"} & set(whole):
+        return Axis((key,), [(value,) for value in _values(whole, where)])
+    if isinstance(whole, list):
+        return Axis((key,), [(value,) for value in _values(whole, where)])
+    return Axis((key,), [(value,) for value in _values([value_of(p) for p in _split(values) if p], where)])
+
+
+def toml(value: Any) -> str:
+    """A value as TOML, in one line.
+
+    Raises:
+        TypeError: TOML has no word for it.
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return repr(value)
+        case Mapping():
+            inner = ", ".join(f"{json.dumps(str(key))} = {toml(member)}" for key, member in value.items())
+            return f"{{ {inner} }}"
+        case list() | tuple():
+            return f"[{', '.join(map(toml, value))}]"
+    if hasattr(value, "item"):  # a scalar of NumPy
+        return toml(value.item())
+    raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def value_of(text: str) -> Any:
+    """The value that a text in TOML stands for; other text is text."""
+    if "\n" in text:
+        return text
+    try:
+        found = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    value = found["value"]
+    return value if len(found) == 1 and isinstance(value, str | bool | int | float | list | dict) else text
+
+
+def _keys(name: str, given: Any, where: str) -> Iterator[tuple[str, list[Any]]]:
+    """Keys with their values; those without quotes are tables in tables."""
+    at = f"{where}.{name}"
+    if isinstance(given, Mapping) and not {"log", "lin"} & set(given):
+        if not given or not all(isinstance(member, Mapping | list | tuple) for member in given.values()):
+            raise ScenarioError(f"{at}: write values as {_EXAMPLE}")
+        for part, member in given.items():
+            yield from ((f"{name}.{key}", values) for key, values in _keys(str(part), member, at))
+    else:
+        yield name, _values(given, at)
+
+
+def _zipped(group: Any, where: str) -> Axis:
+    if not isinstance(group, Mapping) or not group:
+        raise ScenarioError(f"{where}: a table of keys with lists of values is needed")
+    keys = dict(pair for name, given in group.items() for pair in _keys(name, given, where))
+    lengths = {key: len(values) for key, values in keys.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{key} has {n}" for key, n in lengths.items())
+        raise ScenarioError(f"{where}: keys that go together need equally many values: {counts}")
+    return Axis(tuple(keys), list(zip(*keys.values(), strict=True)))
+
+
+def _values(given: Any, where: str) -> list[Any]:
+    if isinstance(given, Mapping):
+        return _range(given, where)
+    if not isinstance(given, list | tuple):
+        given = getattr(given, "tolist", lambda: None)()  # an array of NumPy, a column of polars
+        if given is None:
+            given = getattr(given, "to_list", lambda: None)()
+    if not isinstance(given, list | tuple):
+        raise ScenarioError(f"{where}: a list of values is needed: {_EXAMPLE}")
+    if not given:
+        raise ScenarioError(f"{where}: the list is empty; write values as {_EXAMPLE}")
+    if len(given) > MOST_POINTS:
+        raise ScenarioError(f"{where}: {len(given):,} values; up to {MOST_POINTS:,} are allowed")
+    return list(given)
+
+
+def _range(given: Mapping[str, Any], where: str) -> list[Any]:
+    """The values of { log = [a, b], points = n } or { lin = [a, b], points = n }."""
+    for name in given:
+        if name not in ("log", "lin", "points"):
+            raise ScenarioError(f"{where}: unknown key {name}; write {_EXAMPLE}")
+    kind = "log" if "log" in given else "lin"
+    ends, points = given[kind], given.get("points")
+    if "log" in given and "lin" in given:
+        raise ScenarioError(f"{where}: log and lin exclude each other")
+    if not (isinstance(ends, list | tuple) and len(ends) == 2):
+        raise ScenarioError(
+            f"{where}: {kind} needs two ends, for example {{ {kind} = [1, 100], points = 5 }}"
+        )
+    if isinstance(points, bool) or not isinstance(points, int) or not 2 <= points <= MOST_POINTS:
+        raise ScenarioError(f"{where}: points must be a whole number from 2 to {MOST_POINTS:,}")
+    read = [_end(end, where) for end in ends]
+    (low, unit), (high, other) = read
+    if unit != other:
+        raise ScenarioError(f"{where}: both ends need the same kind of unit, not {ends[0]!r} and {ends[1]!r}")
+    if kind == "log" and (low <= 0 or high <= 0):
+        raise ScenarioError(f"{where}: the ends of a log axis must be above 0; use lin")
+    if low == high:
+        raise ScenarioError(f"{where}: the ends are alike")
+    found = [_written(number, unit) for number in _between(low, high, points, log=kind == "log")]
+    for before, after in zip(found, found[1:], strict=False):
+        if before == after:
+            raise ScenarioError(f"{where}: {points} points are too many: two of them are {after}")
+    return found
+
+
+def _end(end: Any, where: str) -> tuple[Fraction, str]:
+    if isinstance(end, int | float) and not isinstance(end, bool) and math.isfinite(end):
+        return Fraction(str(end)), ""
+    found = quantity(end)
+    if found is None:
+        raise ScenarioError(f"{where}: {end!r} is neither a number nor one with a unit")
+    return found
+
+
+def _between(low: Fraction, high: Fraction, points: int, *, log: bool) -> list[Fraction]:
+    """Both ends, and what lies between: rounded, as the last digits of a power differ between machines."""
+    inner = []
+    for i in range(1, points - 1):
+        share = Fraction(i, points - 1)
+        if log:
+            inner.append(Fraction(f"{float(low) * float(high / low) ** float(share):.6g}"))
+        else:
+            inner.append(Fraction(f"{float(low + (high - low) * share):.12g}"))
+    return [low, *inner, high]
+
+
+#: The unit that a range of a kind is written in, how many of the kind's own it is, and what it is rounded to.
+_WRITTEN = {
+    "s": ("ns", Fraction(1, 10**9)),
+    "bps": ("bit/s", Fraction(1)),
+    **{kind: (kind, Fraction(1)) for kind in COUNTED},
+}
+
+
+def _written(number: Fraction, unit: str) -> Any:
+    """A number of a range: nanoseconds, bits per second and what is counted are whole."""
+    if unit in _WRITTEN:
+        name, one = _WRITTEN[unit]
+        return f"{round(number / one)} {name}"
+    plain = int(number) if number.denominator == 1 and abs(number) < 2**53 else float(number)
+    return f"{plain} {unit}" if unit else plain
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside of brackets and quotes."""
+    depth, quoted, parts = 0, "", [""]
+    for character in text:
+        if quoted:
+            quoted = "" if character == quoted else quoted
+        elif character in "\"'":
+            quoted = character
+        else:
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(character, 0)
+        if character == "," and depth <= 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]

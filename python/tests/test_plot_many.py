@@ -1,0 +1,313 @@
+"""Figures of many runs: each line is the mean that the rows give, and each mistake is one message."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe import plot, stats
+from bentpipe.registry import style
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.engine import Runs, run_cases
+
+BASE = {
+    "duration": "6 s",
+    "link": {
+        "sat": {
+            "rate": "4 Mbit/s",
+            "delay": "40 ms",
+            "queue": {"kind": "drop-tail", "limit": "1 bdp"},
+            "loss": {"kind": "packet-error", "rate": 1e-3},
+        }
+    },
+    "flow": [{"cc": "cubic", "path": ["sat"]}],
+}
+
+
+def sweep(vary: dict[str, dict[str, Any]], *, flows: int = 1, seeds: int = 2, **more: Any) -> Runs:
+    """Runs a grid; `vary` has for each column the values in the scenario by those in the column."""
+    cases = []
+    for point in itertools.product(*(values.items() for values in vary.values())):
+        for seed in range(1, seeds + 1):
+            scenario: Any = copy.deepcopy(BASE | {"seed": seed} | more)
+            scenario["flow"] += [{"cc": "cubic", "path": ["sat"]} for _ in range(flows - 1)]
+            for column, (_, given) in zip(vary, point, strict=True):
+                *way, last = column.removesuffix("_s").removesuffix("_bytes").removesuffix("_bdp").split(".")
+                place = scenario
+                for part in way:
+                    place = place[int(part)] if isinstance(place, list) else place.setdefault(part, {})
+                place[last] = given
+            keys = {column: value for column, (value, _) in zip(vary, point, strict=True)}
+            cases.append(Case(keys, scenario, keep_trace="record" in more))
+    return run_cases(cases)
+
+
+CC = {"flow.0.cc": {"cubic": "cubic", "reno": "reno", "bbr": "bbr"}}
+LOSS = {"link.sat.loss.rate": {x: x for x in (1e-4, 1e-3, 1e-2)}}
+BUFFER = {"link.sat.queue.limit_bdp": {x: f"{x} bdp" for x in (0.5, 1.0, 2.0)}}
+DELAY = {"link.sat.delay_s": {0.02: "20 ms", 0.08: "80 ms"}}
+SIZE = "flow.0.traffic.size_bytes"
+TRANSFER = [{"cc": "cubic", "path": ["sat"], "traffic": {"kind": "bulk", "size": "1 MB"}}]
+EXTRA = {"flow.1.extra_delay_s": {0.0: "0 s", 0.08: "80 ms"}}
+
+
+@pytest.fixture(scope="module")
+def losses() -> Runs:
+    return sweep(CC | LOSS)
+
+
+@pytest.fixture(scope="module")
+def beside() -> Runs:
+    return sweep(CC | BUFFER, flows=2)
+
+
+@pytest.fixture(scope="module")
+def on_disk(losses: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a dataset, in the format of docs/sweeps.md."""
+    place = tmp_path_factory.mktemp("sweep") / "losses"
+    for name in ("flows", "links"):
+        (place / name).mkdir(parents=True)
+        getattr(losses, name).write_parquet(place / name / "0.parquet")
+    (place / "sweep.json").write_text(json.dumps({"version": 1}))
+    return place
+
+
+def drawn(figure: plot.Drawing, panel: int = 0) -> dict[str, Any]:
+    """The lines of a panel by their labels."""
+    lines = figure.axes[panel].get_lines()
+    return {str(line.get_label()): line for line in lines if not str(line.get_label()).startswith("_")}
+
+
+def note(figure: plot.Drawing) -> str:
+    """The words at the foot, in one line."""
+    return " ".join(figure.get_supxlabel().split())
+
+
+def test_utilisation_is_the_mean_of_the_slowest_link_with_its_interval(
+    losses: Runs,
+) -> None:
+    figure = plot.utilisation(losses)
+    lines = drawn(figure)
+    assert list(lines) == [style(cc)["label"] for cc in ("cubic", "reno", "bbr")]
+    assert figure.axes[0].get_xscale() == "log"
+    links = losses.links.filter(pl.col("direction") == "forward")
+    for cc, rate in itertools.product(("cubic", "reno", "bbr"), (1e-4, 1e-3, 1e-2)):
+        point = links.filter(pl.col("flow.0.cc") == cc, pl.col("link.sat.loss.rate") == rate)
+        wanted = stats.interval(point["utilisation"], least=0, most=1)
+        line = lines[style(cc)["label"]]
+        assert line.get_color() == style(cc)["colour"]
+        at = list(line.get_xdata()).index(rate)
+        assert line.get_ydata()[at] == pytest.approx(wanted.centre)
+        row = figure.data.filter(pl.col("algorithm") == cc, pl.col("link.sat.loss.rate") == rate)
+        assert row["utilisation_low"][0] == pytest.approx(wanted.low)
+        assert row["utilisation_high"][0] == pytest.approx(wanted.high) and wanted.high <= 1
+    assert "n = 2 runs for each point" in note(figure)
+
+
+def test_directory_runs_and_frame_give_the_same_figure(losses: Runs, on_disk: Path) -> None:
+    whole, *frames = [plot.against(given).data for given in (losses, on_disk, str(on_disk), losses.flows)]
+    assert whole.equals(frames[0]) and whole.equals(frames[1])
+    # Flows alone do not say how much the link carries, which bounds the intervals.
+    assert whole["goodput_bps_mean"].equals(frames[2]["goodput_bps_mean"])
+    assert float(str(whole["goodput_bps_high"].max())) <= 4e6
+    assert plot.utilisation(on_disk).data.equals(plot.utilisation(losses).data)
+
+
+def test_one_run_and_runs_that_are_alike_say_so() -> None:
+    still = {"kind": "packet-error", "rate": 0.0}
+    link = copy.deepcopy(BASE["link"])
+    link["sat"]["loss"] = still  # type: ignore[index]
+    assert "n = 1" in note(plot.against(sweep(DELAY, seeds=1, link=link)))
+    alike = sweep(DELAY, seeds=3, link=link)
+    assert "all alike" in note(plot.against(alike))
+    assert "one run for each marker" in note(plot.throughput_delay(sweep(CC, seeds=1, link=link)))
+    assert "1 run for each line" in note(plot.cdf(sweep(CC, seeds=1, link=link)))
+    assert "one run for each cell" in note(plot.heatmap(sweep(CC | DELAY | BUFFER, seeds=1, link=link)))
+
+
+def test_throughput_and_delay_have_an_ellipse_over_the_seeds() -> None:
+    runs = sweep(CC, seeds=4)
+    figure = plot.throughput_delay(runs)
+    axes = figure.axes[0]
+    left, right = axes.get_xlim()
+    assert left > right, "less delay is to the right"
+    ellipses = [patch for patch in axes.patches if type(patch).__name__ in ("Ellipse", "Polygon")]
+    assert len(ellipses) >= 3
+    floor = runs.flows["rtt_min_s"].min()
+    row = runs.flows.filter(pl.col("flow.0.cc") == "bbr", pl.col("seed") == 3)
+    found = figure.data.filter(pl.col("algorithm") == "bbr", pl.col("seed") == 3)
+    assert found["queueing_p95_s"][0] == pytest.approx(row["rtt_p95_s"][0] - floor)
+    assert found["goodput_bps"][0] == row["goodput_bps"][0]
+    assert any(text.get_text() == "better" for text in axes.texts)
+
+
+def test_a_distribution_counts_what_did_not_finish() -> None:
+    figure = plot.cdf(sweep({SIZE: {1e6: "1 MB", 5e7: "50 MB"}}, seeds=3, flow=TRANSFER))
+    assert figure.axes[0].get_xlabel().startswith("completion time")
+    assert "3 of 6 did not finish" in note(figure)
+    ends = [
+        max(line.get_ydata()) for panel in range(len(figure.axes)) for line in drawn(figure, panel).values()
+    ]
+    assert ends == [1.0]
+
+
+def test_a_distribution_of_a_column_has_every_flow(losses: Runs) -> None:
+    figure = plot.cdf(losses, "goodput_bps", where={"link.sat.loss.rate": 1e-2})
+    values = losses.flows.filter(pl.col("link.sat.loss.rate") == 1e-2, pl.col("flow.0.cc") == "reno")
+    line = drawn(figure)["Reno"]
+    assert sorted(set(line.get_xdata())) == pytest.approx(sorted(values["goodput_bps"] / 1e6))
+    traced = sweep(CC, record={"interval": "100 ms"})
+    samples = plot.cdf(traced)
+    assert samples.axes[0].get_xlabel() == "RTT / ms" and "samples" in note(samples)
+
+
+def test_keys_that_no_axis_shows_are_panels_and_where_chooses(losses: Runs) -> None:
+    runs = sweep(CC | LOSS | DELAY)
+    figure = plot.utilisation(runs)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "one-way delay of sat: 20 ms",
+        "one-way delay of sat: 80 ms",
+    ]
+    one = plot.utilisation(runs, where={"link.sat.delay_s": "0.08"})
+    assert one.data.equals(figure.data.filter(pl.col("link.sat.delay_s") == 0.08).drop("link.sat.delay_s"))
+    by_delay = plot.utilisation(runs, by="link.sat.delay_s", where={"flow.0.cc": "bbr"})
+    assert list(drawn(by_delay)) == ["one-way delay of sat: 20 ms", "one-way delay of sat: 80 ms"]
+
+
+def test_a_heat_map_has_the_mean_of_each_cell_and_the_best_one(losses: Runs) -> None:
+    runs = sweep(CC | DELAY | BUFFER, seeds=3)
+    figure = plot.heatmap(runs, value="rtt_p95_s")
+    maps = [axes for axes in figure.axes if axes.get_images()]
+    assert [axes.get_title(loc="left") for axes in maps] == ["CUBIC", "Reno", "BBR"]
+    cell = runs.flows.filter(
+        pl.col("flow.0.cc") == "reno",
+        pl.col("link.sat.delay_s") == 0.08,
+        pl.col("link.sat.queue.limit_bdp") == 2.0,
+    )
+    assert maps[1].get_images()[0].get_array()[2, 1] == pytest.approx(cell["rtt_p95_s"].mean() * 1e3)
+    best = plot.heatmap(runs, value="rtt_p95_s", best=True)
+    for row in best.data.iter_rows(named=True):
+        here = runs.flows.filter(
+            pl.col("link.sat.delay_s") == row["link.sat.delay_s"],
+            pl.col("link.sat.queue.limit_bdp") == row["link.sat.queue.limit_bdp"],
+        )
+        means = dict(here.group_by("flow.0.cc").agg(pl.col("rtt_p95_s").mean()).iter_rows())
+        assert means[row["best"]] == pytest.approx(min(means.values()))
+        assert row["rtt_p95_s"] == pytest.approx(means[row["best"]])
+
+
+def test_friendliness_is_the_share_of_the_flow_that_varies(beside: Runs) -> None:
+    figure = plot.friendliness(beside)
+    assert "beside CUBIC" in figure.axes[0].get_ylabel()
+    rows = beside.flows.filter(pl.col("flow.0.cc") == "cubic", pl.col("link.sat.queue.limit_bdp") == 1.0)
+    shares = [part["goodput_bps"][0] / part["goodput_bps"].sum() for _, part in rows.group_by("run")]
+    found = figure.data.filter(pl.col("algorithm") == "cubic", pl.col("link.sat.queue.limit_bdp") == 1.0)
+    assert found["share_mean"][0] == pytest.approx(sum(shares) / len(shares))
+    dashed = [line for line in figure.axes[0].get_lines() if list(line.get_ydata()) == [0.5, 0.5]]
+    assert len(dashed) == 1
+
+
+def test_fairness_is_jains_index_over_the_ratio_of_the_round_trips() -> None:
+    runs = sweep(CC | EXTRA, flows=2)
+    figure = plot.fairness(runs)
+    assert figure.axes[0].get_xlabel() == "ratio of the round trips"
+    row = figure.data.filter(pl.col("algorithm") == "reno").sort("rtt_ratio")
+    assert row["rtt_ratio"][0] == pytest.approx(1, abs=0.05)
+    assert row["rtt_ratio"][1] == pytest.approx(3, abs=0.1)  # the extra delay is there both ways
+    flows = runs.flows.filter(pl.col("flow.0.cc") == "reno", pl.col("flow.1.extra_delay_s") == 0.08)
+    wanted = [stats.jain(part["goodput_bps"]) for _, part in flows.group_by("run")]
+    assert row["jain_mean"][1] == pytest.approx(sum(wanted) / len(wanted))
+
+
+def test_completion_times_lie_above_what_the_rate_allows() -> None:
+    runs = sweep(CC | {SIZE: {k * 1e3: f"{k} kB" for k in (10, 100, 1000)}}, flow=TRANSFER)
+    figure = plot.completion(runs)
+    axes = figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (figure.data["completion_s_mean"] > figure.data[SIZE] * 8 / 4e6).all()
+    # Without a key the sizes are what was delivered.
+    plain = plot.completion(runs.flows.drop(SIZE))
+    assert plain.axes[0].get_xlabel().startswith("delivered")
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda runs: plot.utilisation(runs, x="nix"), "no key that varies is called 'nix'"),
+        (lambda runs: plot.against(runs, y="godput_bps"), "did you mean goodput_bps"),
+        (lambda runs: plot.friendliness(runs), "friendliness is of several flows"),
+        (lambda runs: plot.fairness(runs), "Jain's index is of several flows"),
+        (lambda runs: plot.heatmap(runs), r"under \[vary\], for example \"link.sat.delay\""),
+        (lambda runs: plot.completion(runs), '"flow.0.traffic.size" = '),
+        (lambda runs: plot.utilisation(runs.flows), "give the directory of the sweep"),
+        (lambda runs: plot.cdf(runs, "rtt_s"), "record.interval"),
+        (lambda runs: plot.cdf(runs, where={"link.sat.loss.rate": 5}), "there are 0.0001"),
+        (lambda runs: plot.cdf(runs, where={"link.sat.loss.rate": "x"}), "write a number"),
+        (lambda runs: plot.cdf(7), "not of int"),
+        (lambda runs: plot.cdf(runs.flows.head(0)), "there is no run to draw"),
+        (lambda runs: plot.cdf(runs.flows.select("seed")), "not the flows of a sweep"),
+    ],
+)
+def test_a_sweep_that_lacks_what_a_figure_needs_is_told_what_to_add(
+    losses: Runs, draw: Any, words: str
+) -> None:
+    with pytest.raises(bp.ScenarioError, match=words):
+        draw(losses)
+
+
+def test_the_message_has_the_line_that_a_sweep_needs(beside: Runs) -> None:
+    with pytest.raises(bp.ScenarioError, match=r'"link\.sat\.loss\.rate" = \{ log'):
+        plot.utilisation(beside)
+    with pytest.raises(bp.ScenarioError, match="choose one with --x"):
+        plot.against(sweep(CC | LOSS | BUFFER, seeds=1))
+
+
+def test_twenty_algorithms_stay_readable() -> None:
+    names = [entry["id"] for entry in bp.controllers()][:20]
+    runs = sweep({"flow.0.cc": {name: name for name in names}} | DELAY, seeds=2)
+    figure = plot.against(runs)
+    lines = drawn(figure)
+    assert len(lines) == 20
+    assert len({(line.get_color(), line.get_marker()) for line in lines.values()}) == 20
+    figure.draw_without_rendering()
+    frame = figure.axes[0].get_window_extent()
+    assert frame.height > 0.35 * figure.bbox.height or figure.get_figheight() > 2.3
+    assert frame.width > 0.5 * figure.bbox.width
+
+
+def test_the_verbs_write_the_figure_and_its_numbers_and_overwrite_nothing_else(
+    cli: Any, on_disk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "losses.svg"
+    for _ in range(2):
+        done = cli("plot", "utilisation", on_disk, "-o", out)
+        assert done.exit_code == 0, done.stderr
+    numbers = pl.read_csv(tmp_path / "losses.csv")
+    assert numbers.columns[0] == "figure" and numbers.height == 9
+    assert "CUBIC" in out.read_text()
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
+    refused = cli("plot", "utilisation", on_disk, "-o", tmp_path / "mine.png")
+    assert refused.exit_code == 2 and "not the numbers of a figure" in refused.stderr
+    assert not (tmp_path / "mine.png").exists()
+    assert cli("plot", "utilisation", on_disk, "-o", tmp_path / "mine.png", "--no-data").exit_code == 0
+    assert (tmp_path / "mine.csv").read_text().startswith("a,b")
+    parquet = cli("plot", "cdf", on_disk, "-o", tmp_path / "c.pdf", "--data", tmp_path / "c.parquet")
+    assert parquet.exit_code == 0 and "share" in pl.read_parquet(tmp_path / "c.parquet").columns
+    for wrong in (["--size", "huge"], ["--x", "nix"], ["--where", "nix"], ["--data", "x.txt"]):
+        done = cli("plot", "utilisation", on_disk, "-o", tmp_path / "w.svg", *wrong)
+        assert done.exit_code == 2 and done.stderr.count("\n") <= 3, done.stderr
+    unknown = cli("plot", "heatmap", on_disk, "-o", tmp_path / "w.gif")
+    assert unknown.exit_code == 2 and "must end in .svg, .pdf or .png" in unknown.stderr
+
+
+@pytest.mark.parametrize(("size", "inches"), [("screen", 9.0), ("slide", 12.0), ("10 cm", 10 / 2.54)])
+def test_sizes(losses: Runs, size: str, inches: float) -> None:
+    with plot.sized(size):
+        assert plot.utilisation(losses).get_size_inches()[0] == pytest.approx(inches)
