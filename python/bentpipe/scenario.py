@@ -197,6 +197,7 @@ class Scenario:
         Raises:
             ScenarioError: the file does not hold a correct scenario; the message names file, line and key.
         """
+        _expect(path, (str, Path), "Scenario.load", "a file or the name of a scenario")
         return cls.from_dict(Source(path).load(overrides or {}))
 
     @classmethod
@@ -291,6 +292,9 @@ class Scenario:
                 raise _core.ScenarioError(f"{key}: {value} is not a finite number")
             if isinstance(value, int) and not -(2**63) <= value < 2**64:
                 raise _core.ScenarioError(f"{key}: too large; whole numbers go up to {2**64 - 1}")
+        for key, value in _strange(tree, ""):
+            what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            raise _core.ScenarioError(f"{key}: {what} cannot be written as JSON; give text, a number or a model")
         try:
             text = json.dumps(tree)
         except (TypeError, ValueError) as error:
@@ -344,6 +348,18 @@ def _check_table(table: Mapping[str, Any]) -> None:
     except (AttributeError, TypeError, ValueError):
         return
     _core.check(text)
+
+
+def _strange(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """The values of a tree for which JSON has no word, each with its dotted key."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _strange(member, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, (list, tuple)):
+        for i, member in enumerate(value):
+            yield from _strange(member, f"{key}.{i}")
+    elif not (value is None or isinstance(value, (str, int, float))):
+        yield key, value
 
 
 def _numbers(value: Any, key: str) -> Iterator[tuple[str, int | float]]:

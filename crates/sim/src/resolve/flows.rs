@@ -130,14 +130,20 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop.map(|stop| Time(stop.0)).filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
+                    stop: stop
+                        .map(|stop| Time(stop.0))
+                        .filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
                     // At the server.
                     extra_delay: flow
                         .extra_delay
                         .filter(|_| flow.relay.is_none() || *half != Some(Half::Second))
                         .map_or(Span::ZERO, |d| d.0),
                     // At the client.
-                    ack_jitter: if flow.relay.is_some() && *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
+                    ack_jitter: if flow.relay.is_some() && *half == Some(Half::First) {
+                        Span::ZERO
+                    } else {
+                        ack_jitter
+                    },
                     priority,
                     hints: match half {
                         None => whole.clone(),

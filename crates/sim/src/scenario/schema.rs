@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, quoted, suggestion};
+use crate::scenario::error::{Key, nearest, quoted, suggestion};
 use crate::scenario::{synonyms, units};
 
 /// Schema member with a hint for a key that is missing.
@@ -211,8 +211,17 @@ fn wrong_type(allowed: &[&Value], value: &Value) -> String {
         }
     }
     let example = allowed.iter().map(|s| &s["examples"][0]).find(|e| !e.is_null());
-    let example = example.map(|e| format!(", e.g. {e}")).unwrap_or_default();
+    let example =
+        example.map(|e| format!(", e.g. {e}")).or_else(|| kind_for(allowed, value)).unwrap_or_default();
     format!("{shown} is not allowed here; it must be {}{example}", words.join(" or "))
+}
+
+/// The table that a name may stand for, where `kind` distinguishes tables: `queue = "codel"`.
+fn kind_for(allowed: &[&Value], value: &Value) -> Option<String> {
+    let kinds: Vec<&str> = allowed.iter().filter_map(|s| s["properties"]["kind"]["const"].as_str()).collect();
+    let given = value.as_str().unwrap_or_default();
+    let kind = nearest(given, kinds.iter().copied()).first().copied().or(kinds.first().copied())?;
+    Some(format!(", e.g. {{ kind = {kind:?} }}"))
 }
 
 /// Among tables that `kind` distinguishes, the one that `map` names.

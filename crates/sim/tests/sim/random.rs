@@ -107,7 +107,13 @@ fn check(text: &str) -> Result<Option<(Plan, Outcome)>, TestCaseError> {
     let Some(plan) = plan(text)? else { return Ok(None) };
     let Some(outcome) = by_both_loops(&plan, text)? else { return Ok(None) };
     in_range(&outcome.report)?;
-    let record = RecordPlan { interval: Some(plan.duration), flows: false, links: true, segments: false, transfers: false };
+    let record = RecordPlan {
+        interval: Some(plan.duration),
+        flows: false,
+        links: true,
+        segments: false,
+        transfers: false,
+    };
     let recorded = run(&Plan { record: Some(record), ..plan.clone() }, &mut no_supply, &mut |_| true);
     let recorded = recorded.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
     prop_assert_eq!(format!("{:?}", recorded.report), format!("{:?}", outcome.report), "{}", text);

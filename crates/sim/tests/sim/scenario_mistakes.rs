@@ -224,5 +224,8 @@ fn keys_that_others_use_are_known_by_what_they_mean() {
     assert!(leo.starts_with("my.toml:5: link.sat.satellite.leo: ") && leo.contains("timeline"), "{leo}");
     let rtt = link("rtt = \"600 ms\"");
     assert!(rtt.starts_with("my.toml:4: link.sat.rtt: ") && rtt.contains("one way"), "{rtt}");
+    assert!(
+        link("delay = \"1 ms\"\nqueue = \"codl\"").ends_with("must be a table, e.g. { kind = \"codel\" }")
+    );
     assert!(link("bandwidth = 5\ndelay = \"1 ms\"").ends_with("unknown key; did you mean rate?"));
 }
