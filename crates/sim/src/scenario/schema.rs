@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, nearest, quoted, suggestion};
+use crate::scenario::error::{Key, MOST_COUNTED, nearest, quoted, suggestion};
 use crate::scenario::{synonyms, units};
 
 /// Schema member with a hint for a key that is missing.
@@ -127,6 +127,9 @@ fn has_type(schema: &Value, value: &Value) -> bool {
 }
 
 fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
+    if found.len() >= MOST_COUNTED {
+        return;
+    }
     let mut wrong = |message: String| found.push(Mistake { key: at.clone(), message, meant: Vec::new() });
     let all = alternatives(schema);
     let fitting: Vec<&Value> = all.iter().copied().filter(|s| has_type(s, value)).collect();
@@ -260,6 +263,7 @@ fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key, found: &mut V
             _ if nameless.contains(&name.as_str()) => {}
             Some(schema) => walk(schema, member, &key, found),
             None if others.is_object() => walk(others, member, &key, found),
+            None if found.len() >= MOST_COUNTED => return,
             None => {
                 let (message, names) = synonyms::unknown_key(name, at, known);
                 let names: Vec<Key> = names.iter().map(|name| at.with(name)).collect();
