@@ -34,8 +34,18 @@ if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
 
 
+ORDER = (
+    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
+    "schema bench doctor"
+).split()
+
+
 class Verbs(TyperGroup):
     """The verbs, with one line on standard error and an exit status for everything that can go wrong."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs in the order of `ORDER`, which is that in which one needs them."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
 
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
