@@ -13,7 +13,7 @@ import pytest
 
 import bentpipe as bp
 
-FEW = ("--quick", "--only", "silence,beside-others,path-change,transients")
+FEW = ("--quick", "--only", "silence,heavy-loss,short-flows")
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,9 @@ def setting_in_words(chapter: Chapter, where: Mapping[str, Any]) -> str:
             parts.append(value)
             continue
         label, _, unit = chapter.experiment.axes.get(key, key).partition(", ")
-        text = f"{value:,g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+        text = (
+            f"{value:,g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+        )
         parts.append(f"{label} {text}{' ' + unit if unit else ''}")
     return ", ".join(parts)
 
@@ -103,7 +105,7 @@ def _answer(evaluation: Evaluation, criterion: Criterion) -> dict[str, Any]:
         "section": criterion.section,
         "level": criterion.level,
         "asks": criterion.asks,
-        "verdict": _verdict(held) if own else "not evaluated",
+        "verdict": _verdict(held) if own or held else "not evaluated",
         "reason": " ".join(reasons),
         "held": held,
         "numbers": numbers,
