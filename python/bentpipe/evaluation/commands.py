@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import completion, terminal
-from bentpipe.verbs import INTERRUPTED, Json, write_and_show
+from bentpipe.verbs import Json, Stopped, write_and_show
 
 
 def evaluate_verb(
@@ -56,5 +56,4 @@ def evaluate_verb(
     if out is not None and not json:
         terminal.line(f"written to {terminal.plain(str(out / PAGE))}")
     if found.stopped:
-        terminal.error("interrupted; the answers rest on the runs that were done")
-        raise typer.Exit(INTERRUPTED)
+        raise Stopped("the answers rest on the runs that were done")
