@@ -9,19 +9,26 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 Text = str | None
 
 
 def advise_verb(
     link: Annotated[
-        Text, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links.")
+        Text,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped scenario's name, or a TOML file: its links.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     scenario: Annotated[
         Text,
         typer.Option(
-            metavar="NAME|FILE", help="Instead: a whole scenario, whose first flow takes each algorithm."
+            metavar="NAME|FILE",
+            help="Instead: a whole scenario, whose first flow takes each algorithm.",
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     measured: Annotated[
@@ -32,10 +39,10 @@ def advise_verb(
         ),
     ] = None,
     rate: Annotated[
-        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or "15 Mbit/s..25 Mbit/s".')
+        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or a range, "5-20 Mbit/s".')
     ] = None,
     rtt: Annotated[
-        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550 ms..650 ms".')
+        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550-650 ms".')
     ] = None,
     per: Annotated[Text, typer.Option(metavar="P", help="Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
     ber: Annotated[Text, typer.Option(metavar="P", help="Bit error rate.")] = None,
@@ -59,7 +66,11 @@ def advise_verb(
     ] = False,
     cc: Annotated[
         Text,
-        typer.Option(metavar="NAMES", help="Judge these only, with commas between; also my.py:MyClass."),
+        typer.Option(
+            metavar="NAMES",
+            help="Judge these only, with commas between; also my.py:MyClass.",
+            autocompletion=completion.algorithms,
+        ),
     ] = None,
     for_: Annotated[
         Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run of the second stage.")

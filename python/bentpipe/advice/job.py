@@ -185,6 +185,7 @@ def _judged(work: Work, repeat: str) -> Advice:
         question=question,
         schedule=work.made,
         trials=last,
+        asked=len(work.asked),
         screened=len(work.screened),
         groups=ranking.groups(fine, question.goal) if fine else [],
         flagged=flagged,

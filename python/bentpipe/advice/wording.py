@@ -101,6 +101,8 @@ def _doubt(advice: Advice) -> list[str]:
     plan = advice.schedule
     trips = round(plan.screen.run_s / advice.rtt_s)
     last = plan.final or plan.screen
+    if advice.screened < advice.asked:
+        why.append(f"the time was enough for {advice.screened} of {advice.asked} algorithms")
     if trips < _FEW_TRIPS:
         why.append(f"{advice.screened} algorithms were screened by runs of {trips} round trips")
     if last.seeds < _FEW_SEEDS:

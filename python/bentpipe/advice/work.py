@@ -16,8 +16,10 @@ from bentpipe.sweeps.execution import cores
 
 Told = Callable[[str, int, int], None]
 """Called with what is being done, the runs done of it, and all of its runs."""
-_FIRST_LOOKS_S = (5.0, 60.0)
-"""Simulated seconds after which the first packets are back; the second if none are after the first."""
+_FIRST_LOOKS_S = (0.5, 5.0, 60.0)
+"""Simulated seconds of runs that tell the round trip and the speed: the next if nothing is back yet, ..."""
+_LOOK_S = 0.05
+"""... or if the first took less than so many seconds, most of them to begin and to end."""
 _FRAME_BITS = 8 * 1500
 
 
@@ -66,7 +68,7 @@ class Work:
         stage = (
             given.screen
             if given
-            else schedule.screening(len(self.asked), full_s, cost, budget.left_s(), cores())
+            else schedule.screening(len(self.asked), full_s, self.rtt_s, cost, budget.left_s(), cores())
         )
         if not self._screen(stage, budget, alone=given is None) or self.interrupted:
             return
@@ -102,7 +104,7 @@ class Work:
                 result = run(self.question.alone(one, 0, look_s)).json
                 took_s = time.perf_counter() - since
                 known = [flow["rtt_min_s"] for flow in result["flows"] if flow["rtt_min_s"]]
-                if known:
+                if known and (took_s > _LOOK_S or look_s > _FIRST_LOOKS_S[0]):
                     break
             if not known and one.id == "cubic":
                 raise _core.ScenarioError(
