@@ -68,7 +68,7 @@ class Budget:
         self._limit_s = limit_s
         self._begun = begun
         # For judging, writing and the end of the interpreter.
-        self._kept_s = 0.0 if limit_s is None else min(max(1.5, 0.07 * limit_s), limit_s / 4)
+        self._kept_s = 0.0 if limit_s is None else min(max(2.0, 0.1 * limit_s), limit_s / 4)
 
     @property
     def ends(self) -> float | None:
@@ -128,7 +128,8 @@ def screening(
         workers: runs at once.
     """
     least = min(LEAST_TRIPS * rtt_s / run_s, 1 / 6)
-    for seeds, share in ((3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3), (1, 1 / 6), (1, least)):
+    shorter = [(1, share) for share in (1 / 6, 1 / 12, 1 / 24) if share > least]
+    for seeds, share in [(3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3), *shorter, (1, least)]:
         stage = Stage(algorithms, seeds, max(float(round(run_s * share)), 1.0))
         if _SLOWER * seconds_of(stage, cost, workers) <= SCREENING * budget_s:
             break
@@ -147,7 +148,7 @@ def finals(screen: Stage, run_s: float, seed_s: float, left_s: float) -> Stage |
     each = seed_s / (screen.algorithms * screen.run_s)
     more = 2 + SUSPECTS / 2  # CUBIC and Reno are run as well, wherever they came in
     for best in (BEST, 5, 3):
-        for share in (1, 1 / 2, 1 / 3, 1 / 6):
+        for share in (1, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24):
             length = max(float(round(run_s * share)), screen.run_s)
             seeds = int(0.9 * left_s / ((best + more) * length * each)) if each > 0 else MOST_SEEDS
             if seeds >= LEAST_SEEDS:

@@ -18,8 +18,8 @@ Told = Callable[[str, int, int], None]
 """Called with what is being done, the runs done of it, and all of its runs."""
 _FIRST_LOOKS_S = (0.5, 5.0, 60.0)
 """Simulated seconds of runs that tell the round trip and the speed: the next if nothing is back yet, ..."""
-_LOOK_S = 0.05
-"""... or if the first took less than so many seconds, most of them to begin and to end."""
+_LOOK = 0.1
+"""... or if it takes no more than this share of the time: shorter runs mostly begin and end."""
 _FRAME_BITS = 8 * 1500
 
 
@@ -61,7 +61,7 @@ class Work:
         """
         try:
             self._tell("measuring how fast this machine is", 0, 1)
-            cost = self._look()
+            cost = self._look(budget.left_s())
         except KeyboardInterrupt:
             raise Unanswered("nothing is known yet") from None
         full_s = run_s or schedule.run_time(self.rtt_s)
@@ -84,7 +84,7 @@ class Work:
         """Runs what `schedule.thorough` says, without a budget; raises as `go` does."""
         self._tell("measuring how fast this machine is", 0, 1)
         try:
-            self._look()
+            self._look(float("inf"))
         except KeyboardInterrupt:
             raise Unanswered("nothing is known yet") from None
         plan = schedule.thorough(len(self.asked), run_s or schedule.run_time(self.rtt_s))
@@ -92,7 +92,7 @@ class Work:
         if self._screen(plan.screen, budget, alone=False) and not self.interrupted and plan.final:
             self._final(plan.final, budget)
 
-    def _look(self) -> float:
+    def _look(self, left_s: float) -> float:
         """Finds the round-trip time; returns the mean processor time of a simulated second."""
         from bentpipe.runs import run
 
@@ -104,7 +104,8 @@ class Work:
                 result = run(self.question.alone(one, 0, look_s)).json
                 took_s = time.perf_counter() - since
                 known = [flow["rtt_min_s"] for flow in result["flows"] if flow["rtt_min_s"]]
-                if known and (took_s > _LOOK_S or look_s > _FIRST_LOOKS_S[0]):
+                longer = _FIRST_LOOKS_S[1] / look_s * took_s
+                if known and (look_s > _FIRST_LOOKS_S[0] or longer > _LOOK * left_s):
                     break
             if not known and one.id == "cubic":
                 raise _core.ScenarioError(
