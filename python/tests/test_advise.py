@@ -111,7 +111,7 @@ def test_a_range_is_another_link_for_each_seed() -> None:
     found = bp.advise(rate="2-8 Mbit/s", rtt="50 ms", cc=["vegas"], plan="3x3x5s")
     goodputs = found.trials["cubic"].of("goodput_bps")
     assert max(goodputs) > 1.5 * min(goodputs)
-    assert any(line.startswith("Given as a range: rate 2 to 8 Mbit/s") for line in found.assumptions)
+    assert any(line.startswith("Taken as a range: rate 2 to 8 Mbit/s") for line in found.assumptions)
 
 
 def test_a_time_line_with_rate_and_delay_is_a_link(tmp_path: Path) -> None:
@@ -277,6 +277,15 @@ class Broken(bp.Controller):
 def test_a_controller_that_fails_is_named() -> None:
     with pytest.raises(bp.ControllerError, match=r"Broken.*no idea"):
         bp.advise(**LINK, cc=[Broken], plan="3x1x2s")
+
+
+def test_algorithms_are_named_as_for_compare() -> None:
+    found = bp.advise(**LINK, cc="CUBIC, vegas alpha=3, { name = 'simd', beta = 0.1 }, vegas", plan="5x1x2s")
+    labels = {one.candidate.label for one in found.trials.values()}
+    assert labels == {"CUBIC", "Reno", "Vegas", "Vegas alpha=3", "SIMD beta=0.1"}
+    assert found.command.endswith("--cc 'CUBIC, vegas alpha=3, simd beta=0.1, vegas' --plan 5x1x2s")
+    with pytest.raises(bp.ScenarioError, match="did you mean"):
+        bp.advise(**LINK, cc="cubik")
 
 
 def test_linux_lines_are_commands_that_linux_has() -> None:

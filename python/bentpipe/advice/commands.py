@@ -68,7 +68,7 @@ def advise_verb(
         Text,
         typer.Option(
             metavar="NAMES",
-            help="Judge these only, with commas between; also my.py:MyClass.",
+            help="Judge these only, with commas between; also 'vegas alpha=2' or my.py:MyClass.",
             autocompletion=completion.algorithms,
         ),
     ] = None,
@@ -102,13 +102,12 @@ def advise_verb(
         try_place(out / "advice.json")
         check_page(out / "advice.html")
         before = ", in place of the one before" if (out / "advice.html").exists() else ""
-    names = [name.strip() for name in (cc or "").split(",") if name.strip()]
     bar = _Bars()
     try:
         answer = advise(
             link, scenario=scenario, measured=measured or (), rate=rate, rtt=rtt, per=per, ber=ber,
             buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
-            shared=not not_shared, cc=names, duration=for_, seed=seed, budget=budget, thorough=thorough,
+            shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget, thorough=thorough,
             plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
     except Unanswered as stop:
@@ -143,7 +142,7 @@ class _Bars:
         if what != self._what:
             self.close()
             self._what, self._bar = what, terminal.Bar(what)
-            if not sys.stderr.isatty():
+            if sys.stderr is None or not sys.stderr.isatty():
                 terminal.note(f"{what}: {total} runs" if total > 1 else what)
         if self._bar is not None:
             self._bar(done, max(total, 1))
