@@ -96,8 +96,10 @@ def test_a_simulated_link_lies_in_the_ranges_of_its_capture(
     assert holds(found, "rtt_s", 0.1)
     assert holds(found, "loss", rate)
     assert holds(found, "buffer_bytes", 80e3)
-    lost = found.of("loss")
-    assert lost is not None
+    lost, room = found.of("loss"), found.of("buffer_bytes")
+    assert lost is not None and room is not None
+    if cc == "cubic":
+        assert room.bound == ""  # it is seen to fill the buffer
     assert (lost.bursts is not None) == isinstance(loss, bp.GilbertElliott)
 
 
