@@ -129,6 +129,8 @@ def test_one_run_and_runs_that_are_alike_say_so() -> None:
     assert "n = 1" in note(plot.against(sweep(DELAY, seeds=1, link=link)))
     alike = sweep(DELAY, seeds=3, link=link)
     assert "all alike" in note(plot.against(alike))
+    assert "all alike" in note(plot.throughput_delay(alike))
+    assert "all alike" in note(plot.heatmap(sweep(DELAY | BUFFER, seeds=2, link=link)))
     assert "one run for each marker" in note(plot.throughput_delay(sweep(CC, seeds=1, link=link)))
     assert "1 run for each line" in note(plot.cdf(sweep(CC, seeds=1, link=link)))
     assert "one run for each cell" in note(plot.heatmap(sweep(CC | DELAY | BUFFER, seeds=1, link=link)))
@@ -178,6 +180,7 @@ def test_keys_that_no_axis_shows_are_panels_and_where_chooses(losses: Runs) -> N
         "one-way delay of sat: 80 ms",
     ]
     one = plot.utilisation(runs, where={"link.sat.delay_s": "0.08"})
+    assert one.data.equals(plot.utilisation(runs, where={"link.sat.delay": "80 ms"}).data)
     assert one.data.equals(figure.data.filter(pl.col("link.sat.delay_s") == 0.08).drop("link.sat.delay_s"))
     by_delay = plot.utilisation(runs, x="link.sat.loss.rate", by="link.sat.delay", where={"flow.0.cc": "bbr"})
     assert list(drawn(by_delay)) == ["one-way delay of sat: 20 ms", "one-way delay of sat: 80 ms"]

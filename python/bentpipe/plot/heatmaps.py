@@ -100,7 +100,7 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         _outer(panels)
         fig.colorbar(image, ax=panels, label=how.label, fraction=0.08, pad=0.015)
         n = points["n"]
-        said = _runs(int(str(n.min())), int(str(n.max())))
+        said = _runs(int(str(n.min())), int(str(n.max()))) + (", all alike" if points["alike"].all() else "")
         note(fig, f"mean; {said}{failures(found)}")
     names_of = pl.col("mean", "low", "high").name.prefix(f"{value}_")
     fig.data = points.select(SERIES, across, up, names_of, "n", "alike")
