@@ -337,6 +337,22 @@ def test_keys_that_go_together_are_one_axis(losses: Runs) -> None:
     assert len(plot.against(zipped, x="link.sat.loss.rate").axes) == 1
 
 
+def test_names_are_text_and_no_mathematics(losses: Runs, tmp_path: Path) -> None:
+    own, key = "a$x_1$b", r"link.$\frac$.loss.rate"
+    flows = losses.flows.rename({"link.sat.loss.rate": key})
+    flows = flows.with_columns(pl.lit(own).alias("flow.0.cc"), pl.lit(f"python:{own}").alias("cc"))
+    words = losses.flows.with_columns(pl.col("flow.0.cc").replace({"cubic": own}))
+    for nth, (figure, wanted) in enumerate(
+        [
+            (plot.utilisation(flows), "error rate of $\\frac$"),
+            (plot.cdf(flows, by=key), "error rate of $\\frac$"),
+            (plot.throughput_delay(words, where={"link.sat.loss.rate": 1e-2}), own),
+            (plot.against(words, x="flow.0.cc", by="link.sat.loss.rate"), own),
+        ]
+    ):
+        assert wanted in plot.save(figure, tmp_path / f"{nth}.svg").read_text()
+
+
 def test_a_notebook_shows_the_figure(losses: Runs) -> None:
     picture, about = plot.utilisation(losses)._repr_png_()
     assert picture.startswith(b"\x89PNG") and about["width"] == 385
