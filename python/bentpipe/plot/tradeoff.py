@@ -21,6 +21,8 @@ from bentpipe.plot.panels import logarithmic, name_axes, panels
 
 LEAST = 3
 """Fewer runs than these have no ellipse."""
+_VECTORS = 500
+"""More runs than these of one line become a picture within the figure."""
 
 
 def throughput_delay(
@@ -92,7 +94,10 @@ def _cloud(axes: Axes, x: pl.Series, y: pl.Series, look: dict[str, Any], *, log:
     centre = float(place.mean()), float(ys.mean())
     scale = size().type
     if len(xs) > 1:
-        axes.plot(xs, ys, linestyle="", marker=".", markersize=2.2 * scale, color=look["color"], alpha=0.45)
+        axes.plot(
+            xs, ys, linestyle="", marker=".", markersize=2.2 * scale, color=look["color"], alpha=0.45,
+            rasterized=len(xs) > _VECTORS,
+        )  # fmt: skip
     if len(xs) >= LEAST and (place.std() > 0 or ys.std() > 0):
         _ellipse(axes, np.column_stack([place, ys]), look, log=log)
     x_mean = math.exp(centre[0]) if log else centre[0]
