@@ -70,7 +70,7 @@ def scenario_text(part: dict[str, Any]) -> str:
 
 
 def _with_keys(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """A scenario whose links have a loss in place of a list of one where a key needs it (`link.a.loss.rate`)."""
+    """A scenario whose links have a loss in place of a list of one, where `link.a.loss.rate` needs it."""
     links = {name: dict(link) for name, link in table.get("link", {}).items()}
     for key in keys:
         found = re.fullmatch(r"link\.([^.]+)\.loss\.[a-z_]+", key)
