@@ -70,6 +70,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/queues_md.py
 	$(BIN)/python scripts/scenario_md.py
 	$(BIN)/python scripts/gallery.py
+	$(BIN)/python scripts/plots_md.py
 	$(BIN)/python scripts/readme_figures.py
 	$(BIN)/python scripts/validate.py closed-forms equilibria
 	$(BIN)/python scripts/performance_md.py
@@ -84,6 +85,7 @@ docs-check: setup
 	$(BIN)/python scripts/queues_md.py --check
 	$(BIN)/python scripts/scenario_md.py --check
 	$(BIN)/python scripts/gallery.py --check
+	$(BIN)/python scripts/plots_md.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check

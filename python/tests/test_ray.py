@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import bentpipe
-from bentpipe.sweeps.parcel import named_files
+from bentpipe.sweeps.fingerprint import named_files
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,

@@ -11,7 +11,7 @@ from bentpipe import _core
 from bentpipe.advice import flags, ranking, schedule, wording
 from bentpipe.advice.question import Question
 from bentpipe.advice.schedule import Budget, Schedule
-from bentpipe.advice.spans import span
+from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.work import Told, Work
 from bentpipe.units import seconds
@@ -96,6 +96,8 @@ def advise(
         spans = {**found.spans(spans), **spans}
         link = found.link(spans)
         notes = found.notes(spans)
+    if link is None and scenario is None and timeline is not None:
+        link, spans = _of_time_line(timeline, spans)
     if per is not None and ber is not None:
         raise _core.ScenarioError("give per or ber, not both")
     question = Question(
@@ -143,6 +145,33 @@ def command(question: Question, options: Mapping[str, Any], made: Schedule) -> s
     words += [] if question.shared else ["--not-shared"]
     words += ["--seed", str(question.seed)] if question.seed != 1 else []
     return shlex.join([*words, "--plan", str(made)])
+
+
+def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | None, dict[str, Span]]:
+    """A link as the file has it, with medians for what depends on one value, such as a buffer in BDPs.
+
+    Raises:
+        ScenarioError: the file has a rate or a delay, and another one is given.
+        OSError: it cannot be read.
+    """
+    from bentpipe import timeline as lines
+    from bentpipe.scenario import Link
+
+    frame = lines.read(timeline)
+    nominal = {}
+    for name, column, unit in (("rate", "rate_bps", "bit/s"), ("rtt", "delay_s", "s")):
+        known = frame[column].drop_nulls().to_numpy() if column in frame.columns else None
+        if known is None or not known.size:
+            if name not in spans:
+                return None, spans  # the question says what is missing
+            nominal[name] = spans[name].at(0.5)
+        elif name in spans:
+            raise _core.ScenarioError(f"{name}: {timeline} has it; leave one of them out")
+        else:
+            middle = sorted(value for value in known if value > 0) or [0.0]
+            nominal[name] = f"{(1 if name == 'rate' else 2) * middle[len(middle) // 2]:.9g} {unit}"
+    delay_s = seconds(nominal["rtt"], "rtt") / 2
+    return Link(rate=nominal["rate"], delay=f"{round(delay_s * 1e9)} ns"), spans
 
 
 def _judged(work: Work, repeat: str) -> Advice:

@@ -95,10 +95,8 @@ class Question:
         if self.link is None and not {"rate", "rtt"} <= set(self.spans):
             raise _core.ScenarioError(
                 'say which link: --link geo, --scenario FILE, --rate "20 Mbit/s" with --rtt "600 ms", '
-                "or --measured FILE"
+                "--measured FILE, or --timeline FILE with both in it"
             )
-        if self.link is None and self.timeline is not None:
-            raise _core.ScenarioError("timeline: name the link that it belongs to, e.g. --link leo")
         if self.whole and (self.spans or self.timeline or self.flows != 1 or self.competing):
             raise _core.ScenarioError(
                 "a scenario is played as it stands; rate, rtt, per, ber, buffer, timeline, flows and "

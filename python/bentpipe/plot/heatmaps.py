@@ -17,9 +17,8 @@ from bentpipe.plot.drawing import Drawing, blank, note
 from bentpipe.plot.looks import size, styled
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
 from bentpipe.plot.measures import per_run, summary
-from bentpipe.plot.over_key import failures
+from bentpipe.plot.over_key import failures, known_key
 from bentpipe.plot.panels import grid_of
-from bentpipe.registry import unknown
 from bentpipe.stats import groups
 
 _WRITTEN = 12
@@ -59,9 +58,7 @@ def heatmap(
 
 
 def _keys(found: Many, x: str | None, y: str | None) -> tuple[str, str]:
-    for key in (x, y):
-        if key is not None and key not in found.keys:
-            raise _core.ScenarioError(unknown("key that varies", key, found.keys))
+    x, y = (key if key is None else known_key(found, key) for key in (x, y))
     left = [key for key in rest(found, [x, y])]
     wanted = [key if key is not None else left.pop(0) if left else None for key in (x, y)]
     across, up = wanted

@@ -34,9 +34,9 @@ def throughput_delay(
     """Goodput against the 95th percentile of the queueing delay: up and to the right is better.
 
     The delay grows to the left. Each dot is a run, the marker the mean over the seeds, the ellipse one
-    standard deviation of the runs about it (K. Winstein, A. Sivaraman, H. Balakrishnan: Stochastic Forecasts
-    Achieve High Throughput and Low Delay over Cellular Networks, NSDI 2013, figure 7). What lies above the
-    rate of the slowest link is grey.
+    standard deviation of the runs about it, both of the logarithm where the axis is logarithmic. K. Winstein
+    and H. Balakrishnan draw such ellipses in TCP ex Machina: Computer-Generated Congestion Control, SIGCOMM
+    2013. What lies above the rate of the slowest link is grey.
 
     Args:
         given: a sweep, or results.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """What a dataset says of itself."""
 FORMAT, VERSION = "bentpipe sweep", 1
+_DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
@@ -202,23 +203,22 @@ def _about(place: Path) -> dict[str, Any]:
 def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
     import polars as pl
 
-    empty = Tables(types).frames([])[name]
-    for _ in range(5):  # a writer may put parts together meanwhile
+    for more_tries in (True, True, True, False):
         try:
             frames = [
                 read_frame(place / file, part.sums[file])
                 for part in _parts(place)
                 if (file := f"{name}/{part.name}.parquet") in part.sums
             ]
-        except FileNotFoundError as failure:
-            gone = failure
-            continue
-        except Changed as damaged:
-            raise _core.ScenarioError(
-                f"{damaged} is damaged; the command that wrote it repeats its runs"
-            ) from None
-        return pl.concat(frames).sort("run", maintain_order=True) if frames else empty
-    raise gone
+            break
+        except (FileNotFoundError, Changed) as wrong:
+            if more_tries and isinstance(wrong, FileNotFoundError):
+                continue  # a writer puts parts together
+            path = wrong.filename if isinstance(wrong, FileNotFoundError) else wrong
+            raise _core.ScenarioError(_DAMAGED.format(path=path)) from None
+    if not frames:
+        return Tables(types).frames([])[name]
+    return pl.concat(frames).sort("run", maintain_order=True)
 
 
 def _parts(place: Path) -> Iterable[Part]:
@@ -228,6 +228,6 @@ def _parts(place: Path) -> Iterable[Part]:
         if part is not None:
             found.append(part)
         elif path.exists():
-            raise _core.ScenarioError(f"{path} is damaged; the command that wrote it repeats its runs")
+            raise _core.ScenarioError(_DAMAGED.format(path=path))
     old = {name for part in found for name in part.replaces}
     return [part for part in found if part.name not in old]

@@ -10,16 +10,15 @@ import ast
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.sweeps.parcel import named_files
 from bentpipe.sweeps.portable import source_file
 
-#: Keys of a scenario whose text is the name of a file.
-FILE_KEYS = ("file", "opportunities", "timeline")
 #: Keys of a scenario that its results do not depend on, and the seed, which is told apart from the rest.
 _ASIDE = ("title", "seed")
 
@@ -29,19 +28,6 @@ def simulator_hash() -> str:
     """The hash of the compiled simulator, in hexadecimal."""
     assert _core.__file__ is not None
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-
-
-def named_files(scenario: Any) -> Iterator[str]:
-    """The names of files in a scenario: those under the keys `file`, `opportunities` and `timeline`."""
-    if isinstance(scenario, Mapping):
-        for key, value in scenario.items():
-            if key in FILE_KEYS and isinstance(value, str):
-                yield value
-            else:
-                yield from named_files(value)
-    elif isinstance(scenario, list | tuple):
-        for value in scenario:
-            yield from named_files(value)
 
 
 class Fingerprints:
