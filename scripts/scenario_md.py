@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "scenario.md"
 SCHEMA = scenario_schema()
 
 HEAD = """\
-<!-- Written from the JSON Schema (crates/sim/src/scenario/keys.rs) by scripts/scenario_md.py. Use `make docs`. -->
+<!-- Written from crates/sim/src/scenario/keys.rs by scripts/scenario_md.py. Use `make docs`. -->
 
 # Scenarios
 
@@ -77,9 +77,10 @@ path = "./scenario.schema.json"
 enabled = true
 ```
 
-Taplo wants the path of a schema in such a rule as it sees it from the folder in which it is started. For a
-scenario in JSON, Visual Studio Code needs no extension: `"json.schemas": [{ "fileMatch": ["*.scenario.json"],
-"url": "./scenario.schema.json" }]` in its settings. The schema checks keys, types, ranges and units.
+For a scenario in JSON, Visual Studio Code needs no extension: `"json.schemas": [{ "fileMatch":
+["*.scenario.json"], "url": "./scenario.schema.json" }]` in its settings.
+
+The schema checks keys, types, ranges and units.
 `bentpipe run` also checks what depends on other values: names of links, algorithms and their parameters,
 files. `$id` and `$comment` in it name the version of Bentpipe.
 
@@ -89,7 +90,12 @@ files. `$id` and `$comment` in it name the version of Bentpipe.
 TABLES = [
     ("", "The top of the file", "", ""),
     ("Record", "`record`", "[record]", ""),
-    ("Station", "`station`", "[station.NAME]", "`from` and `to` of a link name it, or one of the built-in cities."),
+    (
+        "Station",
+        "`station`",
+        "[station.NAME]",
+        "`from` and `to` of a link name it, or one of the built-in cities.",
+    ),
     ("Link", "`link`", "[link.NAME]", ""),
     ("Reverse", "`reverse` of a link", "[link.NAME.reverse]", ""),
     ("Satellite", "`satellite` of a link", "", ""),
@@ -112,8 +118,40 @@ TABLES = [
     ("Relay", "`relay` of a flow", "", ""),
 ]
 
-# Where neither the schema nor the type has an example.
+# Where the schema, the type and the default have no example, or none that is of use.
 EXAMPLES = {
+    "ack_jitter": "20 ms",
+    "ack_size": "40 bytes",
+    "delayed_ack_timeout": "40 ms",
+    "every": "15 s",
+    "extra_delay": "10 ms",
+    "first": "3 s",
+    "granularity": "10 ms",
+    "header": "40 bytes",
+    "hint_delay": "50 ms",
+    "initial_rto": "1 s",
+    "initial_ssthresh": 64.0,
+    "initial_window": 10.0,
+    "length": "2 s",
+    "mark_p": 0.1,
+    "max_rto": "60 s",
+    "min_elevation": 10.0,
+    "min_rto": "200 ms",
+    "off": "10 s",
+    "offset": "1 min",
+    "on": "10 s",
+    "outage": "100 ms",
+    "packet": "1000 bytes",
+    "profile": "paper",
+    "quantum": "1514 bytes",
+    "recovery": "newreno",
+    "round_trip": "20 ms",
+    "spurious": "eifel",
+    "start": "10 s",
+    "step": "2 ms",
+    "stop": "100 s",
+    "target": "30 ms",
+    "interval": "600 ms",
     "access": {"kind": "dama", "frame": "26.5 ms", "slots": 16},
     "ack_path": ["sat/reverse"],
     "ack_thinning": {"keep": 1},
@@ -139,6 +177,7 @@ EXAMPLES = {
     "relay": {"at": "terrestrial", "buffer": "4 MB", "cc": "hybla"},
     "reverse": {"rate": "1 Mbit/s"},
     "satellite": {"geo": "100E"},
+    "slots": 16,
     "slow_start": "hystart++",
     "start_jitter": "1 s",
     "station": {"farm": {"lat": 48.1, "lon": 11.6}},
@@ -146,10 +185,17 @@ EXAMPLES = {
     "title": "Uploads from a farm",
     "to": "new-york",
     "traffic": {"kind": "bulk", "size": "2 MB"},
+    "tries": 3,
     "up": [["0 s", True], ["14.5 s", False], ["15 s", True]],
 }
 # Those of one table, where another has a key of the name.
 OWN = {
+    "Access.vbdc": 8,
+    "Traffic.size": "2 MB",
+    "Queue.max": "15 packets",
+    "Queue.min": "5 packets",
+    "Queue.update": "16 ms",
+    "Record.interval": "100 ms",
     "Cc.name": "hybla",
     "Flow.ecn": True,
     "HandoverKeys.queue": "flushed",
@@ -163,6 +209,21 @@ OWN = {
     "Relay.at": "terrestrial",
     "Relay.buffer": "4 MB",
     "Relay.cc": "hybla",
+}
+
+# Where the description of a key does not begin a sentence with it.
+DEFAULTS = {
+    "Flow.ack_path": "the opposite of `path`",
+    "Flow.cc": "must be given, unless the traffic has none",
+    "Flow.profile": '`"modern"`',
+    "Link.delay": "must be given, or a satellite or timeline",
+    "Link.queue": '`{ kind = "drop-tail", limit = "1 bdp" }`',
+    "Link.rate": "must be given, or a timeline",
+    "Link.reorder": "no",
+    "Link.up": "yes",
+    "Link.reverse": "as forward, without losses",
+    "Record.interval": '`"change"`',
+    **{f"Reverse.{key}": "none" for key in ("loss", "opportunities")},
 }
 
 QUANTITIES = {
@@ -233,7 +294,9 @@ def _words(each: dict[str, Any]) -> list[str]:
             case "number" | "integer":
                 whole = "whole number" if kind == "integer" else "number"
                 low, high = each.get("minimum"), each.get("maximum")
-                ends = f" {low:.10g} to {high:.10g}" if high is not None else f" from {low:.10g}" if low else ""
+                ends = (
+                    f" {low:.10g} to {high:.10g}" if high is not None else f" from {low:.10g}" if low else ""
+                )
                 found.append(f"{whole}{ends}")
             case "array":
                 pair = each.get("items", {}).get("prefixItems")
@@ -259,8 +322,9 @@ def about(schema: dict[str, Any]) -> tuple[str, str]:
     said = DEFAULT.search(text)
     default = ""
     if said is not None and ":" not in said[1][len("Default:") :]:
-        default = re.sub(r"^Default:? ?", "", said[1])
-        text = (text[: said.start()] + text[said.end() :]).strip()
+        default = re.sub(r"^(Default|By default|by default):? ?", "", said[1]).replace("Paper", "paper")
+        text = (text[: said.start()].rstrip("; ") + text[said.end() :]).strip()
+        text += "" if text.endswith((".", "?")) else "."
     if schema.get("default") not in (None, []):
         default = f"`{toml(schema['default'])}`"
     return text, re.sub(r'("[^"]+")', r"`\1`", default) if "`" not in default else default
@@ -283,14 +347,16 @@ def example(table: str, key: str, schema: dict[str, Any]) -> Any:
     """
     if f"{table}.{key}" in OWN:
         return OWN[f"{table}.{key}"]
+    if key in EXAMPLES:
+        return EXAMPLES[key]
     found = [schema, *alternatives(schema)]
+    if isinstance(schema.get("default"), bool):
+        return not schema["default"]
     for each in found:
         if each.get("examples"):
             return each["examples"][0]
         if "const" in each or "enum" in each:
             return each.get("const") or each["enum"][0]
-    if key in EXAMPLES:
-        return EXAMPLES[key]
     if schema.get("default") is not None:
         return schema["default"]
     for each in found:
@@ -314,7 +380,11 @@ def rows(table: str, schema: dict[str, Any]) -> list[str]:
         text, default = about(keys[key])
         if not text:
             text = " ".join(followed(keys[key]).get("description", "").split())
-        default = "must be given" if key in required else default
+        default = (
+            DEFAULTS.get(f"{table}.{key}") or default or ("as forward" if table == "Reverse" else "none")
+        )
+        if key in required:
+            default = "must be given"
         sample = toml(example(table, key, keys[key]))
         lines.append(row(f"`{key}`", values(keys[key]), default, text, f"`{key} = {sample}`"))
     return [*lines, ""]
@@ -333,7 +403,8 @@ def section(name: str, heading: str, written: str, more: str) -> list[str]:
     for each in tables:
         kind = each["properties"].get("kind", {}).get("const")
         if kind is not None:
-            lines += [f"### `kind = {json.dumps(kind)}`", "", " ".join(each.get("description", "").split()), ""]
+            what = " ".join(each.get("description", "").split())
+            lines += [f"### `kind = {json.dumps(kind)}`", "", what, ""]
         lines += rows(name, each)
     return lines
 
@@ -361,8 +432,8 @@ def units() -> list[str]:
             shown = ", ".join(f"`{unit}`" for unit in spelt[1].split("|"))
         lines.append(row(word, shown, f"`{json.dumps(found[name]['examples'][0])}`"))
     notes = [
-        "`bdp` is the rate times the longest round-trip time of the flows that cross the link, in their largest",
-        "packets. Prefixes are powers of 1000, those with an i (KiB, MiB, GiB) of 1024. Rates are in bits.",
+        "`bdp` is the rate times the longest round-trip time of the flows that cross the link, in packets of",
+        "their largest size. Prefixes are powers of 1000, those with an i (KiB, MiB, GiB) of 1024.",
     ]
     return [*lines, "", *notes, ""]
 

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
 from bentpipe.evaluation.commands import evaluate_verb
+from bentpipe.explore.commands import explore_verb
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
@@ -33,8 +34,18 @@ if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
 
 
+ORDER = (
+    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
+    "schema bench doctor"
+).split()
+
+
 class Verbs(TyperGroup):
     """The verbs, with one line on standard error and an exit status for everything that can go wrong."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs in the order of `ORDER`, which is that in which one needs them."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
 
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
@@ -111,6 +122,7 @@ app.command("sweep")(sweep_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
 app.command("schema")(schema_verb)
+app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
 app.add_typer(orbit_app, name="orbit")

@@ -167,8 +167,8 @@ def utilisation_verb(
     out: Out,
     x: X = None,
     y: Annotated[
-        str, typer.Option("--y", metavar="COLUMN", help="Another measure, as of `against`.")
-    ] = "utilisation",
+        str | None, typer.Option("--y", metavar="COLUMN", help="Another measure, as of `against`.")
+    ] = None,
     by: By = None,
     where: Where = None,
     size: Size = "paper",

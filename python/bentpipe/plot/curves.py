@@ -101,13 +101,6 @@ def _bands(
     found = []
     seen: dict[str, int] = {}
     for (run, cc), parts in groups.items():
-        if len(parts) == 1:
-            alone = parts[0].filter(pl.col("y").is_finite())
-            label = f"{run}: {look(cc)['label']}" if len(runs) > 1 else None
-            nth = seen.setdefault(cc, 0)
-            seen[cc] += 1
-            found.append(Curve(look(cc, label, nth), alone, run, cc))
-            continue
         # The windows of flows can differ by their round trips: each row is of one instant of most flows.
         together = pl.concat(parts).filter(pl.col("y").is_finite())
         rows = (
@@ -122,6 +115,8 @@ def _bands(
         nth = seen.setdefault(cc, 0)
         seen[cc] += 1
         drawn = look(cc, None, nth)
+        if len(parts) == 1:
+            rows = rows.select("t_s", "y")
         many = f"{drawn['label']}, {len(parts)} flows" if len(parts) > 1 else drawn["label"]
         label = f"{run}: {many}" if len(runs) > 1 else many
         found.append(Curve(drawn | {"label": label}, rows, run, f"{cc}, {len(parts)} flows"))

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.sweeps.execution import Batch, Ran
-from bentpipe.sweeps.parcel import named_files, pack, run_packed, versions
+from bentpipe.sweeps.fingerprint import named_files
+from bentpipe.sweeps.parcel import pack, run_packed, versions
 
 #: How often a task is repeated whose worker or node was lost, before its run counts as failed.
 RETRIES = 5
@@ -133,6 +134,11 @@ class Ray:
             except OSError:  # the run says so, as it does on one machine
                 self._stored[name] = None
         return self._stored[name]
+
+
+def on_ray(address: str | None) -> Callable[[], Ray] | None:
+    """What makes the executor for `--ray ADDRESS`; None without."""
+    return None if address is None else lambda: Ray(address)
 
 
 def _connect(address: str) -> tuple[Any, bool]:

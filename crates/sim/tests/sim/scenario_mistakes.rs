@@ -13,7 +13,10 @@ fn expect(text: &str, mistakes: &[(&str, &str)]) {
     let lines = error(text).lines();
     assert_eq!(lines.len(), mistakes.len(), "{lines:#?}");
     for (line, (start, words)) in lines.iter().zip(mistakes) {
-        assert!(line.starts_with(&format!("my.toml{start}: ")), "{line:?} is not about {start:?}: {lines:#?}");
+        assert!(
+            line.starts_with(&format!("my.toml{start}: ")),
+            "{line:?} is not about {start:?}: {lines:#?}"
+        );
         assert!(line.contains(words), "{line:?} does not say {words:?}");
     }
 }
@@ -54,7 +57,7 @@ fn a_first_try_is_told_all_at_once() {
         (":8: link.sat.loss.rate", "2 is out of range"),
         (":11: link.lan.rate", "greater than zero"),
         (":12: link.lan.delay", "write \"1.5 ms\""),
-        (":15: flow.0.cc", "did you mean reno?"),
+        (":15: flow.0.cc", "did you mean reno or veno?"),
         (":16: flow.0.path.1", "no link is called \"moon\""),
         (":17: flow.0.mss", "1000 has no unit"),
         (":20: flow.1.algorithm", "did you mean cc?"),
@@ -66,7 +69,7 @@ fn a_first_try_is_told_all_at_once() {
 
 #[test]
 fn a_scenario_without_anything_lacks_three_keys() {
-    expect("", &[(": duration", "is missing"), (": flow", "is missing"), (": link", "is missing")]);
+    expect("", &[(": duration", "is missing"), (": link", "is missing"), (": flow", "is missing")]);
 }
 
 #[test]
@@ -87,7 +90,8 @@ fn a_forgotten_quotation_mark_hides_nothing_behind_it() {
 
 #[test]
 fn an_open_bracket_is_one_mistake() {
-    let text = "duration = \"1 s\"\n[[flow]]\npath = [\"sat\"\ncc = \"reno\"\n[link.sat]\nrate = \"1 Mbit/s\"\n";
+    let text =
+        "duration = \"1 s\"\n[[flow]]\npath = [\"sat\"\ncc = \"reno\"\n[link.sat]\nrate = \"1 Mbit/s\"\n";
     expect(text, &[(":4", "not valid TOML: missing comma between array elements")]);
     let heads = "duration = \"1 s\"\n[link.sat\nrate = \"1 Mbit/s\"\n[[flow]\ncc = \"reno\"\n";
     expect(heads, &[(":2", "unclosed table"), (":4", "unclosed array table")]);
@@ -98,7 +102,7 @@ fn one_table_for_a_list_is_taken_for_the_only_flow() {
     let text = "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow]\ncc = \"renno\"\npath = [\"sta\"]\n";
     let expected = [
         (":5: flow", "[[flow]]"),
-        (":6: flow.0.cc", "did you mean reno?"),
+        (":6: flow.0.cc", "did you mean reno or veno?"),
         (":7: flow.0.path.0", "did you mean sat?"),
     ];
     expect(text, &expected);
@@ -107,14 +111,13 @@ fn one_table_for_a_list_is_taken_for_the_only_flow() {
 #[test]
 fn a_link_without_a_name_is_one_mistake() {
     let text = "duration = \"1 s\"\n[link]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n";
-    expect(text, &[(":3: link.rate", "each link has a name; write [link.NAME] above rate, delay")]);
+    expect(text, &[(":2: link", "each link has a name; write [link.NAME] above delay, rate")]);
 }
 
 #[test]
 fn what_cannot_be_looked_up_because_of_a_mistake_is_not_missing_too() {
-    let with = |link: &str| {
-        format!("duration = \"1 s\"\n{link}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n")
-    };
+    let with =
+        |link: &str| format!("duration = \"1 s\"\n{link}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
     // A file that is not there might have given the delay.
     let file = with("[link.sat]\nrate = \"1 Mbit/s\"\ntimeline = \"none.csv\"");
     expect(&file, &[(":4: link.sat.timeline", "no such file")]);
@@ -124,11 +127,10 @@ fn what_cannot_be_looked_up_because_of_a_mistake_is_not_missing_too() {
     let path = "duration = \"1 s\"\n[link.a]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"b\", \"a\"]\n\
                 relay = { at = \"b\", buffer = \"1 MB\" }\n";
     expect(path, &[(":7: flow.0.path.0", "no link is called \"b\"")]);
-    let lists = with("[link.sat]\ndelay = \"1 ms\"\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"2 s\", \"1 Mbit\"], [\"1 s\", 5]]");
-    expect(
-        &lists,
-        &[(":4: link.sat.rate.1.1", "unit"), (":4: link.sat.rate.2.1", "5 has no unit")],
+    let lists = with(
+        "[link.sat]\ndelay = \"1 ms\"\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"2 s\", \"1 Mbit\"], [\"1 s\", 5]]",
     );
+    expect(&lists, &[(":4: link.sat.rate.1.1", "unit"), (":4: link.sat.rate.2.1", "5 has no unit")]);
 }
 
 #[test]
@@ -192,7 +194,9 @@ path = ["sat"]
 #[test]
 fn a_comma_is_told_with_what_it_may_mean() {
     let rate = |text: &str| {
-        let text = format!("duration = \"1 s\"\n[link.sat]\nrate = \"{text}\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        let text = format!(
+            "duration = \"1 s\"\n[link.sat]\nrate = \"{text}\"\ndelay = \"1 ms\"\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+        );
         error(&text).to_string()
     };
     for (given, right) in [
@@ -211,12 +215,17 @@ fn a_comma_is_told_with_what_it_may_mean() {
 #[test]
 fn keys_that_others_use_are_known_by_what_they_mean() {
     let link = |key: &str| {
-        let text = format!("duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\n{key}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n");
+        let text = format!(
+            "duration = \"1 s\"\n[link.sat]\nrate = \"1 Mbit/s\"\n{key}\n[[flow]]\ncc = \"reno\"\npath = [\"sat\"]\n"
+        );
         error(&text).to_string()
     };
     let leo = link("from = \"beijing\"\nsatellite = { leo = \"550 km\" }");
     assert!(leo.starts_with("my.toml:5: link.sat.satellite.leo: ") && leo.contains("timeline"), "{leo}");
     let rtt = link("rtt = \"600 ms\"");
     assert!(rtt.starts_with("my.toml:4: link.sat.rtt: ") && rtt.contains("one way"), "{rtt}");
+    assert!(
+        link("delay = \"1 ms\"\nqueue = \"codl\"").ends_with("must be a table, e.g. { kind = \"codel\" }")
+    );
     assert!(link("bandwidth = 5\ndelay = \"1 ms\"").ends_with("unknown key; did you mean rate?"));
 }
