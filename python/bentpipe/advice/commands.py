@@ -140,17 +140,23 @@ class _Bars:
 
     def __init__(self) -> None:
         self._what = ""
-        self._bar: terminal.Bar | None = None
+        self._bar: terminal.RunsBar | None = None
+        self._began = 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """So many of all runs of this are done."""
+        from bentpipe.sweeps.engine import State
+
         if what != self._what:
             self.close()
-            self._what, self._bar = what, terminal.Bar(what)
+            self._what, self._bar, self._began = what, terminal.RunsBar(what), time.monotonic()
+            self._bar.__enter__()
             if sys.stderr is None or not sys.stderr.isatty():
                 terminal.note(f"{what}: {total} runs" if total > 1 else what)
         if self._bar is not None:
-            self._bar(done, max(total, 1))
+            elapsed = time.monotonic() - self._began
+            left = elapsed / done * (total - done) if done else None
+            self._bar.at(State(done, total, 0, elapsed, left))
 
     def close(self) -> None:
         """Takes the bar away."""
