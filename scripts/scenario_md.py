@@ -254,7 +254,7 @@ QUANTITIES = {
 
 def followed(schema: dict[str, Any]) -> dict[str, Any]:
     """What a schema refers to, or itself."""
-    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     return SCHEMA["$defs"][name] if name else schema
 
 
@@ -275,7 +275,7 @@ def types(schema: dict[str, Any]) -> list[str]:
 
 def table_of(schema: dict[str, Any]) -> str | None:
     """The table of the page that describes a value."""
-    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     known = {table for table, *_ in TABLES}
     if name in known and name:
         return name

@@ -19,6 +19,7 @@ from bentpipe.models import (
     Model,
     Queue,
     Record,
+    Traffic,
     from_plain,
     to_plain,
 )
