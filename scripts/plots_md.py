@@ -311,10 +311,10 @@ def section(figure: Figure, place: Path) -> list[str]:
 
 
 def wrapped(command: str) -> str:
-    """A command in lines of a hundred columns, broken before options."""
+    """A command in lines of eighty columns, broken before options."""
     lines, line = [], ""
     for part in command.replace(" --", "\n--").replace(" -o", "\n-o").split("\n"):
-        if line and len(line) + len(part) > 100:
+        if line and len(line) + len(part) > 78:
             lines.append(line)
             line = "    " + part
         else:

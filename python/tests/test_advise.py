@@ -303,6 +303,26 @@ def test_the_first_line_is_the_answer(cli: Any, tmp_path: Path) -> None:
     assert "screening 4 algorithms" in done.stderr
 
 
+def test_a_file_of_somebody_else_is_not_replaced(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "advice.html").write_text("mine")
+    done = cli("advise", "--link", "geo", "--cc", "vegas", "--plan", "3x1x2s", "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "is no page of Bentpipe" in done.stderr
+    assert (tmp_path / "advice.html").read_text() == "mine"
+
+
+def test_an_answer_that_was_interrupted_is_shown_with_status_130(
+    cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bentpipe.advice import commands
+
+    monkeypatch.setattr(commands._Bars, "__call__", lambda self, *state: stop_at("the best", 3)(*state))
+    done = cli("advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "hybla,vegas", "--plan", PLAN)
+    assert done.exit_code == 130
+    assert done.stdout.startswith(("Use ", "Keep CUBIC"))
+    assert done.stderr == "bentpipe: interrupted; the answer rests on the runs that were done\n"
+
+
 def test_json_is_the_answer_alone(cli: Any) -> None:
     done = cli(
         "advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "vegas", "--plan", "3x1x2s", "--json"

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import toy_study
+from test_study_all import results
 
 import bentpipe
 from bentpipe.sweeps.fingerprint import named_files
@@ -253,6 +255,28 @@ def test_a_node_that_is_killed_half_way_leaves_no_trace_in_the_result(
     assert 0 < int(killed.removeprefix("killed after ")) < 40
     assert equal == "equal 40 10"
     two_nodes.process.wait(PATIENCE_S)
+
+
+STUDY = """
+import os, sys
+from pathlib import Path
+import toy_study
+from bentpipe import studies
+from bentpipe.sweeps.ray import Ray
+
+os.environ["TOY_LOG"] = "log"
+for place, executor in (("here", None), ("there", lambda: Ray(sys.argv[1]))):
+    studies.run_plan(toy_study.STUDY, toy_study.plan("quick"), Path(place), executor=executor)
+"""
+
+
+@needs_ray
+def test_a_study_on_a_cluster_gives_the_bits_of_one_here(cluster: Cluster, tmp_path: Path) -> None:
+    status, out, errors = ended(cluster.driver(STUDY, tmp_path))
+    assert (status, out, errors) == (0, "", "")
+    assert results(tmp_path / "there") == results(tmp_path / "here")
+    # The nodes do not have the variable that asks for it.
+    assert len((tmp_path / "log").read_text().splitlines()) == toy_study.RUNS
 
 
 MANY = """

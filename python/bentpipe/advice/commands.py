@@ -82,10 +82,15 @@ def advise_verb(
     from bentpipe.advice.job import advise
     from bentpipe.advice.work import Unanswered
     from bentpipe.files import try_place
-    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
+    from bentpipe.verbs import Stopped, write_and_show
 
-    if out is not None:
-        try_place(out / "advice.json")  # before the runs, which may be long
+    before = ""
+    if out is not None:  # before the runs, which may be long
+        from bentpipe.pages import check_page
+
+        try_place(out / "advice.json")
+        check_page(out / "advice.html")
+        before = ", in place of the one before" if (out / "advice.html").exists() else ""
     names = [name.strip() for name in (cc or "").split(",") if name.strip()]
     bar = _Bars()
     try:
@@ -110,10 +115,9 @@ def advise_verb(
 
     write_and_show(lambda: None if out is None else answer.write(out), show)
     if out is not None and not json:
-        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}")
+        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
     if answer.interrupted:
-        terminal.error("interrupted; the answer rests on the runs that were done")
-        raise typer.Exit(INTERRUPTED)
+        raise Stopped("the answer rests on the runs that were done")
 
 
 class _Bars:

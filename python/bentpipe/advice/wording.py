@@ -140,13 +140,14 @@ def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     said += [f"Given: {', '.join(known)}."] if known else []
     if ranges:
         said.append(
-            f"Given as a range: {'; '.join(ranges)}. Each seed has another point, the same for all algorithms, "
-            "so intervals of means are wide where comparisons seed by seed are not."
+            f"Given as a range: {'; '.join(ranges)}. Each seed has another point, the same for all "
+            "algorithms, so intervals of means are wide where comparisons seed by seed are not."
         )
     for name, link in base.links.items():
         said += _unsaid(name, link)
     said.append(
-        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from that of each seed."
+        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from that of "
+        "each seed."
     )
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:

@@ -62,11 +62,16 @@ def shown(found: Interval | None, metric: Metric) -> str:
 
 
 def setting_in_words(chapter: Chapter, where: Mapping[str, Any]) -> str:
-    """A setting for people: "flows 8, buffer 0.5 BDP"."""
+    """A setting for people: "flows 8, buffer 0.5 BDP"; words of a value say themselves what they are."""
     parts = []
     for key, value in where.items():
+        if isinstance(value, str) and " " in value:
+            parts.append(value)
+            continue
         label, _, unit = chapter.experiment.axes.get(key, key).partition(", ")
-        text = f"{value:,g}" if isinstance(value, int | float) else str(value)
+        text = (
+            f"{value:,g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+        )
         parts.append(f"{label} {text}{' ' + unit if unit else ''}")
     return ", ".join(parts)
 
@@ -100,7 +105,7 @@ def _answer(evaluation: Evaluation, criterion: Criterion) -> dict[str, Any]:
         "section": criterion.section,
         "level": criterion.level,
         "asks": criterion.asks,
-        "verdict": _verdict(held) if own else "not evaluated",
+        "verdict": _verdict(held) if own or held else "not evaluated",
         "reason": " ".join(reasons),
         "held": held,
         "numbers": numbers,

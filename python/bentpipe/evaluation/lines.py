@@ -71,7 +71,8 @@ def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -
         low, high = (found.centre,) * 2 if found.n == 1 else (found.low, found.high)
         over = (low - bound, high - bound) if line.most is not None else (bound - high, bound - low)
         verdict: Verdict = "meets" if over[1] <= 0 else "does not meet" if over[0] > 0 else WORST_FIRST[1]
-        judged.append((WORST_FIRST.index(verdict), -sum(over), Held(line, verdict, setting, found, bound, 0)))
+        beyond = sum(over) / abs(bound) if bound else sum(over)
+        judged.append((WORST_FIRST.index(verdict), -beyond, Held(line, verdict, setting, found, bound, 0)))
     if not judged:
         return None
     worst = min(judged, key=lambda one: one[:2])[2]

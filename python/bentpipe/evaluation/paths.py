@@ -196,7 +196,7 @@ def _change_measure(run: Observation) -> Measured:
         {},
         {
             "after": run.delivered_between(CHANGE_S, CHANGE_S + 10) / rate,
-            "back": run.reached(0.8 * rate, CHANGE_S + 1),
+            "back": 1 + run.reached(0.8 * rate, CHANGE_S + 1),  # the mean over 1 s is all of the new path
             "loss": run.loss(),
         },
     )

@@ -18,8 +18,8 @@ from bentpipe.units import seconds
 if TYPE_CHECKING:
     import polars as pl
 
-TOGETHER = 600
-"""Runs that are in memory at once."""
+TOGETHER, FLOWS_TOGETHER = 600, 6000
+"""Runs that are in memory at once, and about how many flows in all of them."""
 
 
 @dataclass(frozen=True)
@@ -65,33 +65,40 @@ def run_plan(
     chapters = [Chapter(experiment, labels) for experiment in experiments]
     kept = _Kept(chapters)
     watch = _Watch(len(runs), progress)
-    stopped = False
     watch.tell(0, 0, runs[0] if runs else None, chapters)
-    for first in range(0, len(runs), TOGETHER):
-        some = runs[first : first + TOGETHER]
-        if not stopped:
-            done: Runs | None = None
-            try:
-                cases = [_case(chapters[planned.chapter].experiment, planned) for planned in some]
+    over, stopped = 0, False
+    try:
+        while over < len(runs):
+            cases = _some(runs[over:], experiments)
+            some = runs[over : over + len(cases)]
 
-                def tell(state: State, first: int = first, some: Sequence[Planned] = some) -> None:
-                    at = some[min(state.done, len(some) - 1)]
-                    watch.tell(first + state.done, state.failed, at, chapters)
+            def tell(state: State, over: int = over, some: Sequence[Planned] = some) -> None:
+                watch.tell(over + state.done, state.failed, some[min(state.done, len(some) - 1)], chapters)
 
-                done = run_cases(cases, workers=workers, progress=tell)
-            except Interrupted as stop:
-                stopped, done = True, stop.runs
-            except KeyboardInterrupt:
-                stopped = True
-            watch.failed_before += 0 if done is None else done.failed.height
-            missing = kept.take(some, cases, done) if done is not None else some
-        else:
-            missing = some
-        for planned in missing:
-            if not isinstance(planned.contender, str):
-                chapters[planned.chapter].missing += 1
+            done = run_cases(cases, workers=workers, progress=tell)
+            over += len(cases)
+            watch.failed_before += done.failed.height
+            kept.take(some, cases, done)
+    except KeyboardInterrupt as stop:
+        stopped = True
+        if isinstance(stop, Interrupted) and stop.runs is not None:
+            over += len(cases)
+            kept.take(some, cases, stop.runs)
+        kept.missing(runs[over:])
     kept.compare()
     return chapters, stopped
+
+
+def _some(runs: Sequence[Planned], experiments: Sequence[Experiment]) -> list[Case]:
+    """The first of these runs, as many as may be in memory together."""
+    cases: list[Case] = []
+    flows = 0
+    for planned in runs:
+        cases.append(_case(experiments[planned.chapter], planned))
+        flows += len(cases[-1].scenario["flow"])
+        if len(cases) == TOGETHER or flows >= FLOWS_TOGETHER:
+            break
+    return cases
 
 
 def _case(experiment: Experiment, planned: Planned) -> Case:
@@ -113,17 +120,16 @@ class _Kept:
         #: By chapter, seed and setting: the rows of the controls.
         self._controls: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
 
-    def take(self, some: Sequence[Planned], cases: Sequence[Case], runs: Runs) -> list[Planned]:
-        """The numbers of these runs; returns those that were not made."""
+    def take(self, some: Sequence[Planned], cases: Sequence[Case], runs: Runs) -> None:
+        """The numbers of these runs; those that were not made are missing."""
         errors = {row["run"]: str(row["error"]) for row in runs.failed.to_dicts()}
         flows, links, traces = (_by_run(frame) for frame in (runs.flows, runs.links, runs.traces))
-        missing = []
         for number, (planned, case) in enumerate(zip(some, cases, strict=True)):
             chapter = self._chapters[planned.chapter]
             if number in errors:
                 chapter.failed.append((planned.label, words(planned.setting), errors[number]))
             elif number not in links:
-                missing.append(planned)
+                self.missing([planned])
             else:
                 run = Observation(
                     setting=planned.setting,
@@ -134,7 +140,12 @@ class _Kept:
                     trace=traces.get(number),
                 )
                 self._keep(chapter, planned, run)
-        return missing
+
+    def missing(self, runs: Sequence[Planned]) -> None:
+        """These runs of algorithms were not made."""
+        for planned in runs:
+            if not isinstance(planned.contender, str):
+                self._chapters[planned.chapter].missing += 1
 
     def _keep(self, chapter: Chapter, planned: Planned, run: Observation) -> None:
         experiment, who = chapter.experiment, planned.contender

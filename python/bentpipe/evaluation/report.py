@@ -65,7 +65,7 @@ def _places(evaluation: Evaluation) -> dict[str, str]:
 def _verdicts(page: Page, evaluation: Evaluation) -> None:
     """What the verdicts mean, and each line with its number."""
     page.section(
-        "Against lines",
+        "Lines and verdicts",
         [
             "RFC 9743 sets no thresholds (its section 5). A line is therefore Bentpipe's own, unless its "
             "source "

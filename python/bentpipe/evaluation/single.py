@@ -145,7 +145,7 @@ BACKOFF_S = 60.0
 
 def _backoff_build(s: Setting, cc: Any, seed: int) -> Scenario:
     path = link(RATE, RTT, drop_tail(bdp_packets(RATE, RTT)), loss=PacketError(float(s["drop"])))
-    return bottleneck(path, [flow(cc, **out_of_step(RATE))], BACKOFF_S, seed)
+    return bottleneck(path, [flow(cc, handshake=False, **out_of_step(RATE))], BACKOFF_S, seed)
 
 
 def _backoff_measure(run: Observation) -> Measured:
@@ -166,7 +166,8 @@ BACKOFF = Experiment(
     "and stays so?",
     setup="One flow over 10 Mbit/s and 40 ms for 60 s; the link drops each packet with the given "
     "probability, whatever the flow does. One packet per round trip is the line at which full backoff "
-    "begins.",
+    "begins. The connection is there from the start. The retransmission timer, which doubles, is the "
+    "sender's and not the algorithm's.",
     source="RFC 9743 section 5.1.1 (and RFC 3714, which it names)",
     axes={"drop": "drop probability"},
     metrics={

@@ -55,7 +55,7 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
         page.chart(
             drawn,
             x=parameter.axis(),
-            y=Axis(measure.label, most=measure.most),
+            y=Axis(measure.label, most=1.0 if measure.name == "jain" else None),
             alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
             title=f"{measure.title} against {parameter.name}.",
             caption=_how(counts, averaged=bool(others)),
@@ -66,7 +66,7 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
 def _choices(
     found: Sample, parameter: Parameter, others: Sequence[Parameter]
 ) -> dict[str, dict[float | str, int]]:
-    """Each combination of the others in words, with the number of the point at each value of the parameter."""
+    """Each combination of the others in words, with the points at the values of the parameter."""
     made: dict[str, dict[float | str, int]] = {}
     for row in (
         found.rows.unique("point").sort([p.key for p in others]).iter_rows(named=True) if others else []

@@ -44,10 +44,12 @@ class Means:
 
 def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
     """The mean of runs with its 95 % interval, within what the measure can be."""
-    # Sums in floating point exceed 1 by 1e-16; what is beyond by more is refused by the statistics.
     most = measure.most
     if most is not None:
+        # Sums in floating point exceed 1 by 1e-16.
         values = [min(value, most) if value < most * (1 + 1e-12) else value for value in values]
+        if max(values) > most:
+            most = None
     return stats.interval(values, least=measure.least, most=most)
 
 
