@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.advice import Advice, advise
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
+    from bentpipe.evaluation import Evaluation, evaluate
     from bentpipe.models import (
         AckThinning,
         Arq,
@@ -71,6 +72,7 @@ _HOME = {
     "Dama": "bentpipe.models",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
+    "Evaluation": "bentpipe.evaluation",
     "Exponential": "bentpipe.models",
     "Flow": "bentpipe.scenario",
     "FlowState": "bentpipe.controller",
@@ -97,6 +99,7 @@ _HOME = {
     "SizeList": "bentpipe.models",
     "advise": "bentpipe.advice",
     "compare": "bentpipe.comparison",
+    "evaluate": "bentpipe.evaluation",
     "controllers": "bentpipe.registry",
     "queues": "bentpipe.registry",
     "report": "bentpipe.reports",
@@ -121,6 +124,7 @@ __all__ = [
     "Dama",
     "DropTail",
     "DualPi2",
+    "Evaluation",
     "Exponential",
     "Flow",
     "FlowState",
@@ -150,6 +154,7 @@ __all__ = [
     "analysis",
     "compare",
     "controllers",
+    "evaluate",
     "orbit",
     "plot",
     "queues",

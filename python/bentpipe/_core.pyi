@@ -30,8 +30,15 @@ EVENTS_PER_PROGRESS: int
 class ControllerError(RuntimeError):
     """A controller written in Python failed; the message says which, where and when."""
 
+    lines: tuple[str, ...]
+    """The message in a few lines: what happened, the line of the source, when and in which flow, what would
+    be right. Empty if there is no more to say than the message."""
+
 class ScenarioError(ValueError):
-    """A scenario, or a request to do with one, is wrong; the message is one line."""
+    """A scenario, or a request to do with one, is wrong; the message is one line for each mistake."""
+
+    mistakes: tuple[str, ...]
+    """The lines of the message, if the scenario was read or checked as a whole; empty otherwise."""
 
 @final
 class RawResult:

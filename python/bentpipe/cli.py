@@ -16,10 +16,13 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
+from bentpipe.evaluation.commands import evaluate_verb
+from bentpipe.explore.commands import explore_verb
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
 from bentpipe.reports.commands import report_verb
+from bentpipe.schema import schema_verb
 from bentpipe.studies.commands import app as study_app
 from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
@@ -31,8 +34,18 @@ if TYPE_CHECKING:
     from bentpipe.scenario import Scenario
 
 
+ORDER = (
+    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
+    "schema bench doctor"
+).split()
+
+
 class Verbs(TyperGroup):
     """The verbs, with one line on standard error and an exit status for everything that can go wrong."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs in the order of `ORDER`, which is that in which one needs them."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
 
     def main(self, *args: Any, **given: Any) -> Any:
         """Runs a verb and exits: 0 done, 1 the work failed, 2 the request was wrong, 130 interrupted."""
@@ -56,7 +69,8 @@ def _status(work: Callable[[], Any]) -> int:
         terminal.error(f"interrupted; {stop}")
         return INTERRUPTED
     except ScenarioError as wrong:
-        terminal.error(str(wrong))
+        for text in wrong.mistakes or [str(wrong)]:
+            terminal.error(text)
         return WRONG
     except typer.TyperException as wrong:  # the arguments do not parse
         if wrong.format_message():  # empty if a verb is missing and the help was shown
@@ -76,9 +90,12 @@ def _status(work: Callable[[], Any]) -> int:
     except Exception as failure:
         if "BENTPIPE_TRACEBACK" in os.environ:
             raise
-        told = isinstance(failure, ControllerError)
-        kind = "" if told else f"{type(failure).__name__}: "
-        more = "" if told and failure.__cause__ is None else " (set BENTPIPE_TRACEBACK=1 for details)"
+        if isinstance(failure, ControllerError) and failure.lines:
+            cause = failure.__cause__ is not None
+            terminal.error_lines([*failure.lines, *["set BENTPIPE_TRACEBACK=1 for the traceback"] * cause])
+            return FAILED
+        kind = "" if isinstance(failure, ControllerError) else f"{type(failure).__name__}: "
+        more = "" if not kind and failure.__cause__ is None else " (set BENTPIPE_TRACEBACK=1 for details)"
         terminal.error(f"{kind}{failure}{more}")
         return FAILED
     if said == INTERRUPTED:
@@ -104,7 +121,10 @@ plot_app.command("timeline")(timeline.plot_verb)
 app.command("sweep")(sweep_verb)
 app.command("weather")(weather_verb)
 app.command("report")(report_verb)
+app.command("schema")(schema_verb)
+app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
+app.command("evaluate")(evaluate_verb)
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
 

@@ -36,6 +36,7 @@ import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -189,6 +190,14 @@ def check_controller(found: Any, spec: str) -> None:
     missing |= getattr(found, "__abstractmethods__", frozenset())
     if missing:
         raise _core.ScenarioError(f"{spec}: the class does not define {' and '.join(sorted(missing))}")
+    try:
+        inspect.signature(found).bind(1448, 10.0)
+    except TypeError as error:
+        raise _core.ScenarioError(
+            f"{spec}: __init__ is called as __init__(mss, initial_window): {_one_line(error)}"
+        ) from None
+    except ValueError:  # it has no signature to look at
+        pass
     for name in _METHODS:
         if any(is_so(getattr(found, name, None)) for is_so in _LAZY):
             raise _core.ScenarioError(
@@ -196,7 +205,49 @@ def check_controller(found: Any, spec: str) -> None:
             )
 
 
+def misspelt(objects: Iterable[Any]) -> list[str]:
+    """Warnings about attributes and methods that look like those of `Controller` and are none of them.
+
+    Args:
+        objects: controllers after a run; each class is looked at once.
+    """
+    said: dict[str, None] = {}
+    for made in {type(one): one for one in objects}.values():
+        own = [name for name in (*vars(made), *_defined(type(made))) if name not in _KNOWN]
+        for name in own:
+            near = next((known for known in _LOOKED_FOR if _alike(name, known)), None)
+            if near is not None:
+                what = "method" if callable(getattr(made, name, None)) else "attribute"
+                said[f"{type(made).__name__}.{name}: nothing reads this {what}; did you mean {near}?"] = None
+    return list(said)
+
+
+def _defined(cls: type) -> list[str]:
+    """The names that a class and its bases define, without those of `Controller`."""
+    return [name for base in cls.__mro__ if base not in (Controller, ABC, object) for name in vars(base)]
+
+
+def _alike(name: str, known: str) -> bool:
+    """Is `name` a slip of `known`: two letters swapped, or one wrong, missing or too many?
+
+    Names of one's own are none: the first letter is right (not rwnd), and nothing is added at an end (not
+    cwnd2, _cwnd).
+    """
+    name, n = name.lower(), len(known)
+    if name[:1] != known[0]:
+        return False
+    if len(name) == n:
+        wrong = [i for i in range(n) if name[i] != known[i]]
+        swapped = len(wrong) == 2 and [name[i] for i in wrong] == [known[i] for i in reversed(wrong)]
+        return len(wrong) <= 1 or (swapped and wrong[1] == wrong[0] + 1)
+    if len(name) == n - 1:
+        return any(name == known[:i] + known[i + 1 :] for i in range(1, n))
+    return len(name) == n + 1 and any(known == name[:i] + name[i + 1 :] for i in range(1, n))
+
+
 _METHODS = ("__init__", "on_ack", "on_congestion", "on_undo", "on_life", "on_path_change", "backoff")
+_KNOWN = ("cwnd", "ssthresh", "pacing_rate", "mss", *_METHODS)
+_LOOKED_FOR = tuple(name for name in _KNOWN if name not in ("mss", "__init__"))
 _LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 

@@ -35,7 +35,7 @@ def controllers() -> list[dict[str, Any]]:
 
 
 def find(name: str) -> dict[str, Any]:
-    """The algorithm with this id.
+    """The algorithm with this id, in any case.
 
     Raises:
         ScenarioError: there is none; the message gives the nearest names.
@@ -67,7 +67,7 @@ def queues() -> list[dict[str, Any]]:
 
 
 def find_queue(kind: str) -> dict[str, Any]:
-    """The queue of this kind.
+    """The queue of this kind, in any case.
 
     Raises:
         ScenarioError: there is none; the message gives the nearest names.
@@ -105,15 +105,16 @@ def style(cc: str) -> dict[str, str]:
 def _find(what: str, key: str, name: str, entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The entry whose `key` is `name`, or an error that names `what` was looked for and the nearest names."""
     known = {entry[key]: entry for entry in entries}
-    if name not in known:
+    found = known.get(name.lower())  # names ignore case
+    if found is None:
         raise _core.ScenarioError(unknown(what, name, list(known)))
-    return dict(known[name])
+    return dict(found)
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
     """One line that says that `name` is unknown and which names are near, or all of them if none is."""
     import difflib
 
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known) or 'none'}"
     return f"no {what} is called {name!r}; {hint}"

@@ -88,6 +88,11 @@ class Result:
         """The scenario that was run, every default filled in."""
         return cast(dict[str, Any], json.loads(self._raw.scenario)) if self._raw else {}
 
+    @property
+    def warnings(self) -> list[str]:
+        """What ought to be checked before the results are trusted, a line each."""
+        return list(self.json["warnings"])
+
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on.

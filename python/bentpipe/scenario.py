@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.controller import check_controller
+from bentpipe.controller import Controller, check_controller
 from bentpipe.models import (
     AckThinning,
     Arq,
@@ -198,6 +198,7 @@ class Scenario:
         Raises:
             ScenarioError: the file does not hold a correct scenario; the message names file, line and key.
         """
+        _expect(path, (str, Path), "Scenario.load", "a file or the name of a scenario")
         return cls.from_dict(Source(path).load(overrides or {}))
 
     @classmethod
@@ -229,12 +230,20 @@ class Scenario:
         """A scenario from the table that a TOML or JSON file holds.
 
         Raises:
-            ScenarioError: a key is unknown. Values are not checked yet.
+            ScenarioError: a key is unknown; the message has a line for each mistake that the table has. If no
+                key is, values are not checked yet.
         """
         if not isinstance(table, Mapping):
             raise _core.ScenarioError(f"scenario: a table is needed, not {type(table).__name__}")
-        renamed = {"link": "links", "flow": "flows", "station": "stations"}
-        given = {renamed.get(key, key): copy.deepcopy(value) for key, value in table.items()}
+        try:
+            return cls._from_dict(table)
+        except _core.ScenarioError:
+            _check_table(table)  # which knows of all mistakes
+            raise
+
+    @classmethod
+    def _from_dict(cls, table: Mapping[str, Any]) -> Scenario:
+        given = {_ATTRIBUTES.get(key, key): copy.deepcopy(value) for key, value in table.items()}
         given = _fields(cls, given, "scenario")
         links, flows = given.pop("links", {}), given.pop("flows", [])
         _expect(links, Mapping, "link", "a table of links by name")
@@ -284,6 +293,9 @@ class Scenario:
                 raise _core.ScenarioError(f"{key}: {value} is not a finite number")
             if isinstance(value, int) and not -(2**63) <= value < 2**64:
                 raise _core.ScenarioError(f"{key}: too large; whole numbers go up to {2**64 - 1}")
+        for key, value in _strange(tree, ""):
+            what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            raise _core.ScenarioError(f"{key}: {what} cannot be written as JSON; give text, a number or a model")
         try:
             text = json.dumps(tree)
         except (TypeError, ValueError) as error:
@@ -302,8 +314,13 @@ class Scenario:
         """For each flow the `cc` that goes into the JSON, and the classes behind those that are Python's."""
         classes: dict[str, Callable[..., Any]] = {}
         names: list[Any] = []
-        for flow in self.flows:
+        for i, flow in enumerate(self.flows):
             cc = flow.cc
+            if isinstance(cc, Controller):
+                name = type(cc).__name__
+                raise _core.ScenarioError(
+                    f"flow.{i}.cc: give the class {name}; each flow makes one of its own"
+                )
             if isinstance(cc, type):
                 check_controller(cc, cc.__qualname__)
                 key, n = cc.__name__, 1
@@ -314,6 +331,36 @@ class Scenario:
                 cc = f"python:{key}"
             names.append(to_plain(cc))
         return names, classes
+
+
+_ATTRIBUTES = {"link": "links", "flow": "flows", "station": "stations"}
+"""The names in Python of the keys of a table that are called otherwise there."""
+
+
+def _check_table(table: Mapping[str, Any]) -> None:
+    """Raises a `ScenarioError` of all mistakes of a table, if it is one that the core can read."""
+    keys = {name: key for key, name in _ATTRIBUTES.items()}
+    try:
+        text = json.dumps(
+            {keys.get(key, key): to_plain(value) for key, value in table.items()},
+            default=lambda value: f"python:{value.__name__}",  # a controller's class
+            allow_nan=False,
+        )
+    except (AttributeError, TypeError, ValueError):
+        return
+    _core.check(text)
+
+
+def _strange(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """The values of a tree for which JSON has no word, each with its dotted key."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _strange(member, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, (list, tuple)):
+        for i, member in enumerate(value):
+            yield from _strange(member, f"{key}.{i}")
+    elif not (value is None or isinstance(value, (str, int, float))):
+        yield key, value
 
 
 def _numbers(value: Any, key: str) -> Iterator[tuple[str, int | float]]:

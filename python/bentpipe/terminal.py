@@ -138,6 +138,12 @@ def error(text: str) -> None:
     note("bentpipe: " + " ".join(text.split()))
 
 
+def error_lines(lines: Sequence[str]) -> None:
+    """An error of a few lines on standard error: the first as `error` writes it, the others below."""
+    for i, text in enumerate(lines):
+        note(("  " if i else "bentpipe: ") + " ".join(text.split()))
+
+
 def note(text: str) -> None:
     """One line on standard error about work that goes on; nothing if nobody can read it."""
     if sys.stderr is not None:

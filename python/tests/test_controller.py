@@ -297,6 +297,91 @@ def test_the_examples_do_what_reno_does():
         assert goodput(example(mine)["Mine"], profile) > 1.1 * reno
 
 
+def lines_of(**methods):
+    with pytest.raises(bp.ControllerError) as caught:
+        run_with(**methods)
+    assert "\n" not in str(caught.value) and len(caught.value.lines) <= 4
+    return caught.value.lines
+
+
+def test_the_lines_of_a_failure_say_what_would_be_right():
+    def on_ack(self, flow):
+        pass
+
+    what, where, when, right = lines_of(on_ack=on_ack)
+    assert what.startswith("Mine.on_ack raised TypeError: ") and "takes 2" in what
+    assert where == f"{__file__}, line {on_ack.__code__.co_firstlineno}: def on_ack(self, flow):"
+    assert when.endswith(" s of simulated time, in flow f") and right == "it is called as on_ack(flow, ack)"
+
+    what, where, _, right = lines_of(on_ack=setting("cwnd", "ten"))
+    assert what == "Mine.cwnd is 'ten' after on_ack" and "setattr" in where
+    assert right == "it must be a number of segments from 0 to 2**40"
+
+    def deep(*_):
+        raise ValueError("two\nlines")
+
+    assert lines_of(on_ack=deep)[0] == "Mine.on_ack raised ValueError: two lines"
+
+
+def test_a_constructor_with_other_parameters_is_refused_before_the_run():
+    def init(self):
+        pass
+
+    with pytest.raises(
+        bp.ScenarioError, match=r"Mine: __init__ is called as __init__\(mss, initial_window\)"
+    ):
+        run_with(__init__=init)
+
+
+def test_one_object_for_all_flows_is_refused():
+    class Mine(bp.Controller):
+        def on_ack(self, flow, ack):
+            pass
+
+        def on_congestion(self, flow, why):
+            pass
+
+    flow = bp.Flow(Mine(1448, 10), path=["sat"])
+    with pytest.raises(bp.ScenarioError, match=r"flow\.0\.cc: give the class Mine"):
+        bp.run(bp.Scenario(links={"sat": LINK}, flows=[flow], duration="1 s"))
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("cwdn", "cwnd"),
+        ("cwd", "cwnd"),
+        ("Cwnd", "cwnd"),
+        ("ssthres", "ssthresh"),
+        ("ssthersh", "ssthresh"),
+        ("pacing_ratte", "pacing_rate"),
+        ("pacingrate", "pacing_rate"),
+    ],
+)
+def test_a_slip_in_an_attribute_is_a_warning(name, near):
+    said = run_with(on_ack=setting(name, 5)).warnings
+    assert said == [f"Mine.{name}: nothing reads this attribute; did you mean {near}?"]
+
+
+@pytest.mark.parametrize(
+    "name", ["rwnd", "cwnd2", "_cwnd", "last_cwnd", "cwnd_max", "w", "rate", "threshold"]
+)
+def test_attributes_of_ones_own_are_none(name):
+    assert run_with(on_ack=setting(name, 5)).warnings == []
+
+
+def test_a_slip_in_a_method_is_a_warning_once_for_all_flows():
+    made = {
+        "on_ack": lambda self, flow, ack: None,
+        "on_congestion": lambda self, flow, why: None,
+        "on_pathchange": lambda self, flow, change: None,
+        "on_timer": lambda self: None,
+    }
+    flow = bp.Flow(type("Mine", (bp.Controller,), made), path=["sat"], count=3)
+    run = bp.run(bp.Scenario(links={"sat": LINK}, flows=[flow], duration="2 s"))
+    assert run.warnings == ["Mine.on_pathchange: nothing reads this method; did you mean on_path_change?"]
+
+
 def test_on_the_command_line(my, scenario_file, cli):
     ran = cli("run", scenario_file, "--cc", f"{my}:MyReno")
     assert (ran.exit_code, ran.stderr) == (0, "")
@@ -306,11 +391,18 @@ def test_on_the_command_line(my, scenario_file, cli):
     assert "MyReno" in compared.stdout and "Reno" in compared.stdout
 
 
-def test_its_failure_is_one_line(my, scenario_file, cli):
+def test_its_failure_is_a_few_lines(my, scenario_file, cli):
     ran = cli("run", scenario_file, "--cc", f"{my}:Broken")
     assert ran.exit_code == 1
-    assert ran.stderr.startswith("bentpipe: Broken.on_ack raised KeyError: 'no such key' (")
-    assert ran.stderr.count("\n") == 1 and "Traceback" not in ran.stderr
+    what, where, when, more = ran.stderr.splitlines()
+    assert what == "bentpipe: Broken.on_ack raised KeyError: 'no such key'"
+    line = 1 + RENO.splitlines().index('        self.cwnd = flow["no such key"]')
+    assert where == f'  {my}, line {line}: self.cwnd = flow["no such key"]'
+    assert re.fullmatch(r"  at 0\.\d+ s of simulated time, in flow Broken", when)
+    assert more == "  set BENTPIPE_TRACEBACK=1 for the traceback"
+
+
+def test_a_failure_among_others_is_one_line(my, scenario_file, cli):
     compared = cli("compare", "--link", scenario_file, "--cc", f"{my}:Broken", "--seeds", 1)
     assert (compared.exit_code, compared.stderr.count("\n")) == (1, 1)
     assert "Broken.on_ack raised KeyError" in compared.stderr and "in flow compared" in compared.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import plot, stats
-from bentpipe.registry import style
+from bentpipe.registry import OWN_COLOURS, style
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Runs, run_cases
 
@@ -69,13 +70,11 @@ def beside() -> Runs:
 
 
 @pytest.fixture(scope="module")
-def on_disk(losses: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same as a dataset, in the format of docs/sweeps.md."""
+def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as `bentpipe sweep --out` writes it."""
     place = tmp_path_factory.mktemp("sweep") / "losses"
-    for name in ("flows", "links"):
-        (place / name).mkdir(parents=True)
-        getattr(losses, name).write_parquet(place / name / "0.parquet")
-    (place / "sweep.json").write_text(json.dumps({"version": 1}))
+    grid = {"flow.0.cc": list(CC["flow.0.cc"]), "link.sat.loss.rate": list(LOSS["link.sat.loss.rate"])}
+    bp.sweep(BASE, grid, seeds=2, out=place)
     return place
 
 
@@ -118,6 +117,9 @@ def test_directory_runs_and_frame_give_the_same_figure(losses: Runs, on_disk: Pa
     assert whole["goodput_bps_mean"].equals(frames[2]["goodput_bps_mean"])
     assert float(str(whole["goodput_bps_high"].max())) <= 4e6
     assert plot.utilisation(on_disk).data.equals(plot.utilisation(losses).data)
+    # What bp.sweep returns has no links either.
+    instead = plot.utilisation(losses.flows)
+    assert instead.axes[0].get_ylabel().startswith("goodput") and "links are not known" in note(instead)
 
 
 def test_one_run_and_runs_that_are_alike_say_so() -> None:
@@ -127,6 +129,8 @@ def test_one_run_and_runs_that_are_alike_say_so() -> None:
     assert "n = 1" in note(plot.against(sweep(DELAY, seeds=1, link=link)))
     alike = sweep(DELAY, seeds=3, link=link)
     assert "all alike" in note(plot.against(alike))
+    assert "all alike" in note(plot.throughput_delay(alike))
+    assert "all alike" in note(plot.heatmap(sweep(DELAY | BUFFER, seeds=2, link=link)))
     assert "one run for each marker" in note(plot.throughput_delay(sweep(CC, seeds=1, link=link)))
     assert "1 run for each line" in note(plot.cdf(sweep(CC, seeds=1, link=link)))
     assert "one run for each cell" in note(plot.heatmap(sweep(CC | DELAY | BUFFER, seeds=1, link=link)))
@@ -176,8 +180,9 @@ def test_keys_that_no_axis_shows_are_panels_and_where_chooses(losses: Runs) -> N
         "one-way delay of sat: 80 ms",
     ]
     one = plot.utilisation(runs, where={"link.sat.delay_s": "0.08"})
+    assert one.data.equals(plot.utilisation(runs, where={"link.sat.delay": "80 ms"}).data)
     assert one.data.equals(figure.data.filter(pl.col("link.sat.delay_s") == 0.08).drop("link.sat.delay_s"))
-    by_delay = plot.utilisation(runs, by="link.sat.delay_s", where={"flow.0.cc": "bbr"})
+    by_delay = plot.utilisation(runs, x="link.sat.loss.rate", by="link.sat.delay", where={"flow.0.cc": "bbr"})
     assert list(drawn(by_delay)) == ["one-way delay of sat: 20 ms", "one-way delay of sat: 80 ms"]
 
 
@@ -234,7 +239,7 @@ def test_completion_times_lie_above_what_the_rate_allows() -> None:
     assert (figure.data["completion_s_mean"] > figure.data[SIZE] * 8 / 4e6).all()
     # Without a key the sizes are what was delivered.
     plain = plot.completion(runs.flows.drop(SIZE))
-    assert plain.axes[0].get_xlabel().startswith("delivered")
+    assert plain.axes[0].get_xlabel() == "size / kB"
 
 
 @pytest.mark.parametrize(
@@ -243,10 +248,11 @@ def test_completion_times_lie_above_what_the_rate_allows() -> None:
         (lambda runs: plot.utilisation(runs, x="nix"), "no key that varies is called 'nix'"),
         (lambda runs: plot.against(runs, y="godput_bps"), "did you mean goodput_bps"),
         (lambda runs: plot.friendliness(runs), "friendliness is of several flows"),
+        (lambda runs: plot.completion(runs.flows.drop("completion_s")), "lacks completion_s"),
         (lambda runs: plot.fairness(runs), "Jain's index is of several flows"),
         (lambda runs: plot.heatmap(runs), r"under \[vary\], for example \"link.sat.delay\""),
         (lambda runs: plot.completion(runs), '"flow.0.traffic.size" = '),
-        (lambda runs: plot.utilisation(runs.flows), "give the directory of the sweep"),
+        (lambda runs: plot.utilisation(runs.flows, y="utilisation"), "give the directory of the sweep"),
         (lambda runs: plot.cdf(runs, "rtt_s"), "record.interval"),
         (lambda runs: plot.cdf(runs, where={"link.sat.loss.rate": 5}), "there are 0.0001"),
         (lambda runs: plot.cdf(runs, where={"link.sat.loss.rate": "x"}), "write a number"),
@@ -265,8 +271,91 @@ def test_a_sweep_that_lacks_what_a_figure_needs_is_told_what_to_add(
 def test_the_message_has_the_line_that_a_sweep_needs(beside: Runs) -> None:
     with pytest.raises(bp.ScenarioError, match=r'"link\.sat\.loss\.rate" = \{ log'):
         plot.utilisation(beside)
+    ten = pl.DataFrame({"more": list(range(10))}).join(beside.flows, how="cross")
+    with pytest.raises(bp.ScenarioError, match="10 panels, more than 9: choose with --where"):
+        plot.friendliness(ten)
     with pytest.raises(bp.ScenarioError, match="choose one with --x"):
         plot.against(sweep(CC | LOSS | BUFFER, seeds=1))
+
+
+def test_own_controllers_parameters_and_words_have_looks_and_names(losses: Runs) -> None:
+    words = {"cubic": "my.py:Mine", "reno": "simd beta=0.06", "bbr": "bbr"}
+    ids = {"cubic": "python:Mine", "reno": "simd", "bbr": "bbr"}
+    flows = losses.flows.with_columns(pl.col("flow.0.cc").replace(words), pl.col("cc").replace(ids))
+    figure = plot.against(flows)
+    lines = drawn(figure)
+    assert list(lines) == ["Mine", "SIMD beta=0.06", "BBR"]
+    assert lines["Mine"].get_color() in OWN_COLOURS and lines["Mine"].get_markerfacecolor() == "white"
+    assert lines["SIMD beta=0.06"].get_color() == style("simd")["colour"]
+    by_rate = plot.against(losses, x="flow.0.cc", by="link.sat.loss.rate")
+    assert [text.get_text() for text in by_rate.axes[0].get_xticklabels()] == ["CUBIC", "Reno", "BBR"]
+    assert len(drawn(by_rate)) == 3
+
+
+def test_a_key_called_cc_is_told_from_the_column(losses: Runs) -> None:
+    cases = [
+        Case({"cc": cc}, copy.deepcopy(BASE) | {"flow": [{"cc": cc, "path": ["sat"]}]})
+        for cc in ("reno", "bbr")
+    ]
+    figure = plot.cdf(run_cases(cases), "goodput_bps")
+    assert list(drawn(figure)) == ["Reno", "BBR"]
+    assert list(drawn(plot.cdf(run_cases(cases), "goodput_bps", by="cc", where={"cc": "bbr"}))) == ["BBR"]
+
+
+def test_results_are_pooled_by_algorithm_or_told_apart_by_directory(tmp_path: Path) -> None:
+    places = []
+    for cc, seed in (("reno", 1), ("reno", 2), ("bbr", 1)):
+        link = bp.Link(rate="4 Mbit/s", delay="40 ms", loss=bp.PacketError(1e-3))
+        result = bp.run(
+            bp.Scenario(links={"sat": link}, flows=[bp.Flow(cc, path=["sat"])], duration="3 s", seed=seed)
+        )
+        places.append(result.save(tmp_path / f"{cc}{seed}"))
+    pooled = plot.throughput_delay(places)
+    assert pooled.data.group_by("algorithm").len().sort("algorithm").rows() == [("bbr", 1), ("reno", 2)]
+    assert len(pooled.axes) == 1
+    apart = plot.cdf(places, "goodput_bps", by="directory")
+    assert list(drawn(apart)) == ["reno1", "reno2", "bbr1"]
+    assert plot.throughput_delay([bp.Result.load(place) for place in places]).data.height == 3
+
+
+def test_what_failed_and_what_is_missing_is_said(losses: Runs, on_disk: Path, tmp_path: Path) -> None:
+    failed = losses.flows.select("flow.0.cc", "link.sat.loss.rate", "run", "seed").head(2)
+    tables = {"flows": losses.flows, "links": losses.links, "traces": losses.traces, "failed": failed}
+    assert "failed and are not shown: 2" in note(plot.utilisation(Runs(tables.__getitem__)))
+    assert not {"failed", "not there yet"} & set(note(plot.utilisation(on_disk)).split("; "))
+    shutil.copytree(on_disk, tmp_path / "half")
+    about = json.loads((on_disk / "sweep.json").read_text())
+    (tmp_path / "half" / "sweep.json").write_text(json.dumps(about | {"runs": about["runs"] + 3}))
+    assert "not there yet: 3" in note(plot.utilisation(tmp_path / "half"))
+
+
+def test_keys_that_go_together_are_one_axis(losses: Runs) -> None:
+    """As in [[vary.zip]]: the second follows from the first."""
+    zipped = losses.flows.with_columns((pl.col("link.sat.loss.rate") * 2).alias("other")).select(
+        "other", pl.all().exclude("other")
+    )
+    assert len(plot.against(zipped, x="link.sat.loss.rate").axes) == 1
+
+
+def test_names_are_text_and_no_mathematics(losses: Runs, tmp_path: Path) -> None:
+    own, key = "a$x_1$b", r"link.$\frac$.loss.rate"
+    flows = losses.flows.rename({"link.sat.loss.rate": key})
+    flows = flows.with_columns(pl.lit(own).alias("flow.0.cc"), pl.lit(f"python:{own}").alias("cc"))
+    words = losses.flows.with_columns(pl.col("flow.0.cc").replace({"cubic": own}))
+    for nth, (figure, wanted) in enumerate(
+        [
+            (plot.utilisation(flows), "error rate of $\\frac$"),
+            (plot.cdf(flows, by=key), "error rate of $\\frac$"),
+            (plot.throughput_delay(words, where={"link.sat.loss.rate": 1e-2}), own),
+            (plot.against(words, x="flow.0.cc", by="link.sat.loss.rate"), own),
+        ]
+    ):
+        assert wanted in plot.save(figure, tmp_path / f"{nth}.svg").read_text()
+
+
+def test_a_notebook_shows_the_figure(losses: Runs) -> None:
+    picture, about = plot.utilisation(losses)._repr_png_()
+    assert picture.startswith(b"\x89PNG") and about["width"] == 385
 
 
 def test_twenty_algorithms_stay_readable() -> None:
@@ -294,7 +383,7 @@ def test_the_verbs_write_the_figure_and_its_numbers_and_overwrite_nothing_else(
     assert "CUBIC" in out.read_text()
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
     refused = cli("plot", "utilisation", on_disk, "-o", tmp_path / "mine.png")
-    assert refused.exit_code == 2 and "not the numbers of a figure" in refused.stderr
+    assert refused.exit_code == 2 and "--no-data" in refused.stderr
     assert not (tmp_path / "mine.png").exists()
     assert cli("plot", "utilisation", on_disk, "-o", tmp_path / "mine.png", "--no-data").exit_code == 0
     assert (tmp_path / "mine.csv").read_text().startswith("a,b")

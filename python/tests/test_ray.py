@@ -1,31 +1,35 @@
-"""Runs on a real Ray cluster: two nodes on this machine, each with one processor, a folder and ports of its own."""
+"""Runs on a real Ray cluster: nodes on this machine, each with one processor, and a folder of its own."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
+import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import toy_study
+from test_study_all import results
 
-from bentpipe import _core
-from bentpipe.sweeps.ray import Ray, named_files
+import bentpipe
+from bentpipe.sweeps.fingerprint import named_files
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,
     reason='the extra "ray" is not installed: pip install "bentpipe[ray]"',
 )
 
-PATIENCE_S = 30
+#: How long a step may take on a machine that is busy, s.
+PATIENCE_S = 60
 
 
 def children(pid: int) -> list[int]:
@@ -72,7 +76,7 @@ class Node:
         until(lambda: not any(command(pid) for pid in started))
 
 
-def until(done) -> None:
+def until(done: Callable[[], bool]) -> None:
     """Waits for something, and fails if it does not come."""
     last = time.monotonic() + PATIENCE_S
     while not done():
@@ -80,58 +84,96 @@ def until(done) -> None:
         time.sleep(0.05)
 
 
-@dataclass
+#: Ray's own numbers make it a quarter of a minute until a node counts as lost.
+QUICK = {
+    "RAY_health_check_initial_delay_ms": "500",
+    "RAY_health_check_period_ms": "300",
+    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_failure_threshold": "3",
+}
+
+
 class Cluster:
-    address: str
-    nodes: list[Node]
+    """Nodes with one processor each; nobody without the token of this cluster can use it."""
 
+    def __init__(self, folder: Path) -> None:
+        self.nodes: list[Node] = []
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            **QUICK,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(16),
+        }
+        head = self.start(sys.path, "--head", "--port=0", "--include-dashboard=false")
+        self.address = head.log.read_text().partition("--address='")[2].partition("'")[0]
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    folder = Path(tempfile.mkdtemp(prefix="bp-ray-", dir="/tmp"))  # the names of sockets must be short
-    nodes: list[Node] = []
+    def join(self, path: list[str]) -> Node:
+        """One more node."""
+        return self.start(path, f"--address={self.address}")
 
-    def start(*options: str) -> Node:
-        name = folder / str(len(nodes))
+    def start(self, path: list[str], *options: str) -> Node:
+        name = self.folder / str(len(self.nodes))
         log = name.with_suffix(".log")
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
+        command += ["--object-store-memory=80000000", "--include-log-monitor=false", f"--temp-dir={name}"]
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"),
-                    *(
-                        "--object-store-memory=80000000",
-                        "--include-log-monitor=false",
-                        "--disable-usage-stats",
-                    ),
-                    *(f"--temp-dir={name}", *options),
-                ],
-                env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(sys.path)},
+                [*command, *options],
+                env={**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, path))},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        nodes.append(Node(process, log))
+        self.nodes.append(Node(process, log))
         until(lambda: b"block" in log.read_bytes() or process.poll() is not None)
         assert process.poll() is None, log.read_text()
-        return nodes[-1]
+        return self.nodes[-1]
 
+    def driver(self, text: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
+        """A process that uses the cluster: what Ray leaves behind in a process would disturb other tests."""
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", text, self.address, *map(str, arguments)],
+            cwd=folder,
+            env={**self.environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    folder = Path(tempfile.mkdtemp(prefix="bp-ray-", dir="/tmp"))  # the names of sockets must be short
+    cluster = None
     try:
-        head = start("--head", "--port=0", "--include-dashboard=false")
-        address = head.log.read_text().partition("--address='")[2].partition("'")[0]
-        start(f"--address={address}")
-        yield Cluster(address, nodes)
+        cluster = Cluster(folder)
+        yield cluster
     finally:
-        for node in nodes:
+        for node in cluster.nodes if cluster else []:
             node.end()
         shutil.rmtree(folder)
 
 
-# A driver is a process of its own: what Ray leaves behind in a process would disturb other tests.
-DRIVER = """
-import json, os, signal, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+@pytest.fixture
+def two_nodes(cluster: Cluster) -> Iterator[Node]:
+    """The second node; the head is the first."""
+    node = cluster.join(sys.path)
+    yield node
+    node.end()
+
+
+def ended(driver: subprocess.Popen[str]) -> tuple[int, str, str]:
+    with driver:
+        out, errors = driver.communicate(timeout=PATIENCE_S)
+        return driver.returncode, out, errors
+
+
+KILL = '''
+import importlib, os, signal, sys
+sys.path.insert(0, sys.argv[2])
 import mine
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import work_off
@@ -139,31 +181,42 @@ from bentpipe.sweeps.ray import Ray
 
 def case(seed):
     cc = ["cubic", "python:Mine"][seed % 2]
-    link = {"rate": "10 Mbit/s", "delay": "30 ms", "loss": [{"kind": "trace", "file": "losses.txt"}]}
-    scenario = {"duration": "40 s", "seed": seed, "link": {"a": link}, "flow": [{"path": ["a"], "cc": cc}]}
-    return Case({"seed": seed}, scenario, controllers={"Mine": mine.Mine} if seed % 2 else {})
+    link = {"rate": "10 Mbit/s", "delay": "30 ms", "loss": [{"kind": "trace", "file": 'loss "1".txt'}]}
+    scenario = {"duration": "40 s", "seed": seed, "link": {"a": link}, "flow": [{"path": ["a"], "cc": cc}],
+                "record": {"interval": "10 ms"}}
+    return Case({"seed": seed}, scenario, seed % 4 == 0, controllers={"Mine": mine.Mine} if seed % 2 else {})
+
+def warm():
+    """Starts a worker on each node: otherwise the first to be there may do all."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    start = ray.remote(num_cpus=1)(importlib.import_module)
+    begun = [start.options(scheduling_strategy=On(node, soft=False)).remote("polars") for node in nodes]
+    ray.wait(begun, num_returns=len(nodes), timeout=30)
 
 def line(ran):
-    report = json.loads(ran.report)
-    return [ran.number, ran.error, {**report, "wall_s": 0}, dict(ran.measures)["segments"]]
+    trace = None if ran.trace is None else ran.trace.write_csv()
+    return [ran.number, ran.error, {**ran.result, "wall_s": 0}, ran.measures["segments"], trace]
 
 def main(address, victim):
     cases = [case(seed) for seed in range(1, 41)]
     local = [ran for some in work_off(cases, range(40), measure=mine.measure) for ran in some]
-    found, nodes = [], set()
-    for some in work_off(cases, range(40), measure=mine.measure, executor=Ray(address)):
+    found, nodes, executor = [], set(), Ray(address)
+    warm()
+    for some in work_off(cases, range(40), measure=mine.measure, executor=executor):
         found += some
         nodes |= {ran.measures["node"] for ran in some}
         if victim and len(nodes) == 2:
             os.kill(victim, signal.SIGKILL)
-            print("killed after", len(found), flush=True)
+            print("killed after", len(found))
             victim = 0
     assert len(nodes) == 2, nodes
-    assert sorted(map(line, found)) == sorted(map(line, local))
-    print("equal", len(found))
+    assert sorted(map(line, found), key=str) == sorted(map(line, local), key=str)
+    print("equal", len(found), sum(ran.trace is not None for ran in found))
 
-main(sys.argv[2], int(sys.argv[3]))
-"""
+main(sys.argv[1], int(sys.argv[3]))
+'''
 
 # A module that the nodes cannot import: it must travel, and so must the one beside it.
 MINE = """
@@ -186,33 +239,145 @@ def measure(case, result, trace):
 """
 
 
-def run_driver(text: str, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Runs a driver in a folder; it has half a minute."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    return subprocess.run(
-        [sys.executable, "-c", text, *map(str, arguments)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-
-
 @needs_ray
 def test_a_node_that_is_killed_half_way_leaves_no_trace_in_the_result(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, two_nodes: Node, tmp_path: Path
 ) -> None:
     """Files and Python code travel with the tasks, results come back by the object store."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "mine.py").write_text(MINE)
     (source / "beside.py").write_text("GAIN = 1.5\n")
-    (tmp_path / "losses.txt").write_text("100\n2000\n2001\n")
-    done = run_driver(DRIVER, tmp_path, source, cluster.address, cluster.nodes[1].raylet)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n") == 2, done.stdout + done.stderr
-    killed, equal = done.stdout.splitlines()
+    (tmp_path / 'loss "1".txt').write_text("100\n2000\n2001\n")
+    status, out, errors = ended(cluster.driver(KILL, tmp_path, source, two_nodes.raylet))
+    assert (status, errors) == (0, "")
+    killed, equal = out.splitlines()
     assert 0 < int(killed.removeprefix("killed after ")) < 40
-    assert equal == "equal 40"
-    cluster.nodes[1].process.wait(PATIENCE_S)
+    assert equal == "equal 40 10"
+    two_nodes.process.wait(PATIENCE_S)
+
+
+STUDY = """
+import os, sys
+from pathlib import Path
+import toy_study
+from bentpipe import studies
+from bentpipe.sweeps.ray import Ray
+
+os.environ["TOY_LOG"] = "log"
+for place, executor in (("here", None), ("there", lambda: Ray(sys.argv[1]))):
+    studies.run_plan(toy_study.STUDY, toy_study.plan("quick"), Path(place), executor=executor)
+"""
+
+
+@needs_ray
+def test_a_study_on_a_cluster_gives_the_bits_of_one_here(cluster: Cluster, tmp_path: Path) -> None:
+    status, out, errors = ended(cluster.driver(STUDY, tmp_path))
+    assert (status, out, errors) == (0, "", "")
+    assert results(tmp_path / "there") == results(tmp_path / "here")
+    # The nodes do not have the variable that asks for it.
+    assert len((tmp_path / "log").read_text().splitlines()) == toy_study.RUNS
+
+
+MANY = """
+import sys
+from bentpipe.sweeps.case import Case
+from bentpipe.sweeps.engine import run_cases
+from bentpipe.sweeps.ray import Ray
+
+link = {"rate": "50 Mbit/s", "delay": "30 ms"}
+flow = {"path": ["a"], "cc": "cubic"}
+cases = [Case({}, {"duration": "60 s", "seed": s, "link": {"a": link}, "flow": [flow]}) for s in range(2000)]
+try:
+    run_cases(cases, executor=Ray(sys.argv[1]), progress=lambda state: print(state.done, flush=True))
+except BaseException as stopped:
+    print(type(stopped).__name__, stopped)
+"""
+
+
+def after_the_first(driver: subprocess.Popen[str]) -> None:
+    """Waits until a driver has told of runs."""
+    assert driver.stdout is not None
+    for line in driver.stdout:
+        if line != "0\n":
+            return
+
+
+@needs_ray
+def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_finished(cluster: Cluster, tmp_path: Path) -> None:
+    driver = cluster.driver(MANY, tmp_path)
+    after_the_first(driver)
+    driver.send_signal(signal.SIGINT)
+    status, out, errors = ended(driver)
+    assert (status, errors) == (0, "")
+    assert re.fullmatch(r"Interrupted \d+ of 2,000 runs were done", out.splitlines()[-1])
+    until(lambda: not any("ray::_serve" in command(pid) for pid in children(cluster.nodes[0].process.pid)))
+
+
+@needs_ray
+def test_a_node_with_another_simulator_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    assert bentpipe.__file__ is not None
+    copy = tmp_path / "bentpipe"
+    shutil.copytree(Path(bentpipe.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (simulator,) = copy.glob("_core*.so")
+    with simulator.open("ab") as file:
+        file.write(b"another")
+    other = cluster.join([str(tmp_path), *sys.path])
+    try:
+        status, out, errors = ended(cluster.driver(MANY, tmp_path.parent))
+    finally:
+        other.end()
+    assert (status, errors) == (0, "")
+    said = out.splitlines()[-1]
+    hashes = r"has another simulator \(\w{12}, here \w{12}\); install the same wheel there"
+    assert re.fullmatch(rf"ScenarioError --ray: node \S+ \(\S+\) {hashes}", said)
+
+
+@needs_ray
+def test_a_head_that_is_gone_is_said(cluster: Cluster, tmp_path: Path) -> None:
+    driver = cluster.driver(MANY, tmp_path)
+    after_the_first(driver)
+    cluster.nodes[0].end()
+    _, out, _ = ended(driver)
+    assert re.search(r"^ScenarioError --ray \S+: the cluster's head is gone", out, re.MULTILINE)
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("nonsense", "write HOST:PORT, the address that `ray start` prints, or auto"),
+        ("127.0.0.1:1", "no cluster answers there .*refused.*; docs/scaling.md says how to start one"),
+    ],
+)
+def test_an_address_without_a_cluster_is_refused(address: str, why: str) -> None:
+    assert re.fullmatch(f"ScenarioError --ray {address}: {why}\n", alone(MANY, address))
+
+
+def test_without_ray_it_is_said_how_to_install_it() -> None:
+    said = alone("import sys; sys.modules['ray'] = None" + MANY, "127.0.0.1:1")
+    assert said == 'ScenarioError --ray needs the package ray: pip install "bentpipe[ray]"\n'
+
+
+def alone(text: str, *arguments: str) -> str:
+    """What a driver without a cluster says."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", text, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_files_are_found_wherever_a_scenario_names_them() -> None:
+    link = {
+        "loss": [{"kind": "trace", "file": "a.txt"}],
+        "return": {"opportunities": "b.txt"},
+        "rate": "1 Mbit/s",
+    }
+    scenario = {"link": {"a": link, "b": {"timeline": {"file": "c.csv"}}, "c": {"timeline": "d.csv"}}}
+    assert sorted(named_files(scenario)) == ["a.txt", "b.txt", "c.csv", "d.csv"]

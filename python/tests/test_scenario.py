@@ -1,12 +1,14 @@
 """Scenarios from keyword arguments and from files, and what is said about wrong ones."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import bentpipe as bp
 from bentpipe.models import KINDS, from_plain, to_plain
+from bentpipe.schema import scenario_schema
 from bentpipe.source import SCENARIOS
 
 
@@ -255,8 +257,152 @@ def test_a_wrong_scenario_gets_one_line_that_names_the_place(change, named, tmp_
     assert named in wrong(change, tmp_path)
 
 
+def test_all_mistakes_of_a_dict_come_at_once():
+    link = {"rate": "1 Mbit", "delay": "1 s"}
+    table = {"link": {"sat": link}, "flow": [{"cc": "renoo", "path": ["sta"], "mss": 9}], "duration": 5}
+    starts = [
+        "duration: 5 has no unit",
+        "flow.0.cc: no congestion controller is called",
+        "flow.0.mss: 9 has no unit",
+        'flow.0.path.0: no link is called "sta"; did you mean sat?',
+        'link.sat.rate: unit "Mbit" is not one for this value; did you mean "1 Mbit/s"?',
+    ]
+
+    def said(known):
+        with pytest.raises(bp.ScenarioError) as caught:
+            known(table)
+        assert list(caught.value.mistakes) == str(caught.value).splitlines()
+        return sorted(caught.value.mistakes)
+
+    for line, start in zip(said(bp.run), starts, strict=True):
+        assert line.startswith(start)
+    link["latency"] = link.pop("delay")
+    starts.insert(4, "link.sat.latency: unknown key; did you mean delay?")
+    for line, start in zip(said(bp.Scenario.of), starts, strict=True):
+        assert line.startswith(start)
+
+
+def test_all_mistakes_of_a_file_come_at_once(tmp_path, cli):
+    path = tmp_path / "my.toml"
+    path.write_text(
+        'duration = "5 s"\n[link.sat]\nrate = "1,5 Mbit/s"\nlatency = "1 ms"\n'
+        '[[flow]]\ncc = "Renoo"\npath = ["sta"]\n'
+    )
+    ran = cli("run", path, "--set", "flow[0].mss=9")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr.splitlines() == [
+        f'bentpipe: {path}:3: link.sat.rate: "1,5 Mbit/s" has a comma; a point is in front of the fraction: '
+        'write "1.5 Mbit/s"',
+        f"bentpipe: {path}:4: link.sat.latency: unknown key; did you mean delay?",
+        f'bentpipe: {path}:6: flow.0.cc: no congestion controller is called "Renoo"; '
+        "did you mean reno or veno?",
+        f'bentpipe: {path}:7: flow.0.path.0: no link is called "sta"; did you mean sat?',
+        f"bentpipe: {path} (override): flow[0].mss: items of flow are counted behind a point; "
+        "write flow.0.mss",
+    ]
+
+
+def test_very_many_mistakes_are_counted(tmp_path, cli):
+    path = tmp_path / "my.toml"
+    path.write_text('duration = "5 s"\n' + '[[flow]]\ncc = "reno"\npath = ["a"]\ncount = 0\n' * 500)
+    ran = cli("run", path)
+    assert (ran.exit_code, ran.stderr.count("\n")) == (2, 21)
+    assert ran.stderr.endswith("bentpipe: and 481 more\n")
+
+
+def test_names_ignore_case(scenario_file, cli):
+    scenario = one_link(queue={"kind": "FQ-CoDel"})
+    scenario.flows[0].cc = "CUBIC"
+    table = json.loads(scenario.to_json())
+    assert table["flow"][0]["cc"] in ("cubic", {"name": "cubic"})
+    assert table["link"]["sat"]["queue"]["kind"] == "fq-codel"
+    assert cli("run", "GEO", "--cc", "CUBIC", "--set", "duration=1 s").exit_code == 0
+    compared = cli(
+        "compare", "--link", scenario_file, "--cc", "Reno,VEGAS alpha=2", "--seeds", 1, "--for", "2 s"
+    )
+    assert compared.exit_code == 0, compared.stderr
+    assert cli("cc", "show", "Reno").exit_code == cli("queue", "show", "CoDel").exit_code == 0
+
+
+def schema_validator():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = scenario_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_the_schema_has_a_name_and_a_version(cli, tmp_path):
+    printed = json.loads(cli("schema").stdout)
+    assert (
+        printed["$id"] == f"urn:bentpipe:scenario:{bp.__version__}"
+        and printed["title"] == "Bentpipe scenario"
+    )
+    assert cli("schema", "--out", tmp_path / "s.json").exit_code == 0
+    assert json.loads((tmp_path / "s.json").read_text()) == printed == scenario_schema()
+    assert cli("schema", "--out", tmp_path).exit_code == 2
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in SCENARIOS.glob("*.toml")))
+def test_shipped_scenarios_fit_the_schema(name):
+    table = tomllib.loads((SCENARIOS / f"{name}.toml").read_text())
+    assert [str(wrong.message) for wrong in schema_validator().iter_errors(table)] == []
+
+
+def test_the_schema_refuses_what_an_editor_should_underline():
+    validator = schema_validator()
+    right = {"duration": "5 s", "link": {"a": {"rate": "1 Mbit/s", "delay": "1 ms"}}, "flow": []}
+    assert validator.is_valid(right)
+    for key, wrong in (
+        ("rate", "1 Mbit"),
+        ("rate", "1,5 Mbit/s"),
+        ("rate", 5),
+        ("delay", "fast"),
+        ("queue", {"kind": "codl"}),
+        ("queue", {"kind": "drop-tail", "limit": "many"}),
+        ("dely", "1 ms"),
+    ):
+        assert not validator.is_valid({**right, "link": {"a": {**right["link"]["a"], key: wrong}}}), (
+            key,
+            wrong,
+        )
+    for text in ("1.5 Mbit/s", "1e3kbit/s", "10Mbps", "+5 bit/s", "1_000 bps"):
+        assert validator.is_valid({**right, "link": {"a": {"rate": text}}}), text
+
+
+def test_the_page_has_an_example_of_every_key_and_each_fits(monkeypatch):
+    """Every key of the schema stands in docs/scenario.md, and what is written there is right."""
+    scripts = Path(__file__).parents[2] / "scripts"
+    if not scripts.is_dir():
+        pytest.skip("the scripts are not here")
+    monkeypatch.syspath_prepend(str(scripts))
+    import scenario_md
+
+    page = (scripts.parent / "docs" / "scenario.md").read_text()
+    assert page == scenario_md.page()
+    schema, jsonschema = scenario_schema(), pytest.importorskip("jsonschema")
+    tables = {name for name, *_ in scenario_md.TABLES}
+    seen = 0
+    for name in ("", *schema["$defs"]):
+        for table in scenario_md.alternatives(schema["$defs"][name] if name else schema):
+            for key, value in table.get("properties", {}).items() if key_table(name, table) else ():
+                assert name in tables, f"{name} is not on the page"
+                if key == "kind":
+                    continue
+                example = scenario_md.example(name, key, value)
+                assert f"`{key} = {scenario_md.toml(example)}`" in page
+                jsonschema.validate(example, {**value, "$defs": schema["$defs"]})
+                assert tomllib.loads(f"value = {scenario_md.toml(example)}")["value"] == example
+                seen += 1
+    assert seen > 150
+
+
+def key_table(name, table):
+    """Is it a table of keys? `OneOrMany` and the like only refer to one."""
+    return bool(table.get("properties")) and name not in ("OneOrMany",)
+
+
 def test_unknown_keys_are_refused():
-    with pytest.raises(bp.ScenarioError, match="link.sat: no key is called 'dely'; did you mean delay"):
+    with pytest.raises(bp.ScenarioError, match=r"link\.sat\.dely: unknown key; did you mean delay"):
         bp.Scenario.from_dict({"link": {"sat": {"dely": "1 s"}}, "flow": []})
     with pytest.raises(TypeError, match="dely"):
         bp.Link(dely="1 s")

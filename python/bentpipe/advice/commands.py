@@ -9,19 +9,26 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 Text = str | None
 
 
 def advise_verb(
     link: Annotated[
-        Text, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links.")
+        Text,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped scenario's name, or a TOML file: its links.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     scenario: Annotated[
         Text,
         typer.Option(
-            metavar="NAME|FILE", help="Instead: a whole scenario, whose first flow takes each algorithm."
+            metavar="NAME|FILE",
+            help="Instead: a whole scenario, whose first flow takes each algorithm.",
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     measured: Annotated[
@@ -32,10 +39,10 @@ def advise_verb(
         ),
     ] = None,
     rate: Annotated[
-        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or "15 Mbit/s..25 Mbit/s".')
+        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or a range, "5-20 Mbit/s".')
     ] = None,
     rtt: Annotated[
-        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550 ms..650 ms".')
+        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550-650 ms".')
     ] = None,
     per: Annotated[Text, typer.Option(metavar="P", help="Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
     ber: Annotated[Text, typer.Option(metavar="P", help="Bit error rate.")] = None,
@@ -59,7 +66,11 @@ def advise_verb(
     ] = False,
     cc: Annotated[
         Text,
-        typer.Option(metavar="NAMES", help="Judge these only, with commas between; also my.py:MyClass."),
+        typer.Option(
+            metavar="NAMES",
+            help="Judge these only, with commas between; also 'vegas alpha=2' or my.py:MyClass.",
+            autocompletion=completion.algorithms,
+        ),
     ] = None,
     for_: Annotated[
         Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run of the second stage.")
@@ -82,17 +93,21 @@ def advise_verb(
     from bentpipe.advice.job import advise
     from bentpipe.advice.work import Unanswered
     from bentpipe.files import try_place
-    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
+    from bentpipe.verbs import Stopped, write_and_show
 
-    if out is not None:
-        try_place(out / "advice.json")  # before the runs, which may be long
-    names = [name.strip() for name in (cc or "").split(",") if name.strip()]
+    before = ""
+    if out is not None:  # before the runs, which may be long
+        from bentpipe.pages import check_page
+
+        try_place(out / "advice.json")
+        check_page(out / "advice.html")
+        before = ", in place of the one before" if (out / "advice.html").exists() else ""
     bar = _Bars()
     try:
         answer = advise(
             link, scenario=scenario, measured=measured or (), rate=rate, rtt=rtt, per=per, ber=ber,
             buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
-            shared=not not_shared, cc=names, duration=for_, seed=seed, budget=budget, thorough=thorough,
+            shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget, thorough=thorough,
             plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
     except Unanswered as stop:
@@ -110,10 +125,9 @@ def advise_verb(
 
     write_and_show(lambda: None if out is None else answer.write(out), show)
     if out is not None and not json:
-        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}")
+        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
     if answer.interrupted:
-        terminal.error("interrupted; the answer rests on the runs that were done")
-        raise typer.Exit(INTERRUPTED)
+        raise Stopped("the answer rests on the runs that were done")
 
 
 class _Bars:
@@ -128,7 +142,7 @@ class _Bars:
         if what != self._what:
             self.close()
             self._what, self._bar = what, terminal.Bar(what)
-            if not sys.stderr.isatty():
+            if sys.stderr is None or not sys.stderr.isatty():
                 terminal.note(f"{what}: {total} runs" if total > 1 else what)
         if self._bar is not None:
             self._bar(done, max(total, 1))

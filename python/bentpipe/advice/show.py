@@ -46,9 +46,7 @@ def show(advice: Advice) -> None:
     goal = advice.question.goal
     head, scale = _HEADS[goal]
     rows = advice.rows()
-    best = terminal.table(
-        f"Goal: {goal}, {GOALS[goal]}", ["", "~algorithm", head, "~in Linux", "~reckless by"]
-    )
+    best = terminal.table("", ["", "~algorithm", head, "~in Linux", "~reckless by"])
     costs = []
     name, _ = ranking.QUANTITIES[goal]
     for row in rows:
@@ -73,6 +71,7 @@ def show(advice: Advice) -> None:
             ]
         )
     terminal.line()
+    console.print(f"Goal: {goal}, {GOALS[goal]}.")
     console.print(best)
     terminal.show_table("What each costs (means)", _COSTS, costs)
     terminal.line("=: tied with others of that number.")

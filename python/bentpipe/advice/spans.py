@@ -57,6 +57,8 @@ class Span:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + (self.high - self.low) * share
+        if self.unit in ("kB", "MB"):
+            return f"{max(round(value * FACTORS['buffer'][self.unit]), 1)} bytes"
         if self.unit in ("packets", "bytes"):
             value = max(round(value), 1)
         return f"{value:.9g} {self.unit}".rstrip()

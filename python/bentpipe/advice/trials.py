@@ -101,9 +101,9 @@ def run_seed(
     needed = range(len(RIVALS) * len(ROLES))
     over: dict[int, Ran] = {}
     interrupted = False
-    if progress is not None:
-        progress(0)
     try:
+        if progress is not None:
+            progress(0)
         with closing(work_off(cases, range(len(cases)))) as runs:
             for some in runs:
                 over.update((ran.number, ran) for ran in some)

@@ -27,14 +27,15 @@ _NAMED = 3
 """Ties and reckless algorithms that are named in the sentences; the table has all."""
 
 
-def amount(goal: str, values: list[float]) -> str:
-    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput"."""
+def amount(goal: str, values: list[float], *, of_what: bool = True) -> str:
+    """The quantity of a goal in words: "46.61 ± 0.02 Mbit/s goodput", or without the last word."""
     name, _ = ranking.QUANTITIES[goal]
     scale, unit = (
         (1e6, "Mbit/s") if name.endswith("_bps") else (1e-3, "ms") if goal == "delay" else (1.0, "s")
     )
     head, bracket, rest = stats.shown(stats.interval([v / scale for v in values], least=0.0)).partition(" (")
-    return f"{head} {unit} {GOAL_WORDS[goal]}{bracket}{rest}"
+    what = f" {GOAL_WORDS[goal]}" if of_what else ""
+    return f"{head} {unit}{what}{bracket}{rest}"
 
 
 def sentences(advice: Advice) -> list[str]:
@@ -68,10 +69,13 @@ def _use(advice: Advice, one: str) -> str:
         return f"Keep CUBIC, the default of Linux: {_got(advice, one)}, {rest}."
     module = linux.module(one)
     how = "built into Linux" if module == "built in" else f"Linux module {module}"
-    flagged = ", and is reckless" if "cubic" in advice.flagged else ""
-    return (
-        f"Use {_label(advice, one)} ({how}): {_got(advice, one)}; CUBIC has {_got(advice, 'cubic')}{flagged}."
-    )
+    usual = _got(advice, "cubic", of_what=False)
+    rest = ""
+    if "cubic" in advice.flagged:
+        rest = ", and is reckless"
+    elif "cubic" in advice.group_of(one):
+        rest = ", which these runs cannot tell apart"
+    return f"Use {_label(advice, one)} ({how}): {_got(advice, one)}; CUBIC has {usual}{rest}."
 
 
 def _reckless(advice: Advice, chosen: str) -> list[str]:
@@ -97,6 +101,8 @@ def _doubt(advice: Advice) -> list[str]:
     plan = advice.schedule
     trips = round(plan.screen.run_s / advice.rtt_s)
     last = plan.final or plan.screen
+    if advice.screened < advice.asked:
+        why.append(f"the time was enough for {advice.screened} of {advice.asked} algorithms")
     if trips < _FEW_TRIPS:
         why.append(f"{advice.screened} algorithms were screened by runs of {trips} round trips")
     if last.seeds < _FEW_SEEDS:
@@ -106,9 +112,10 @@ def _doubt(advice: Advice) -> list[str]:
     return [f"This is provisional: {', and '.join(why)}. --thorough tells more."] if why else []
 
 
-def _got(advice: Advice, one: str) -> str:
-    values = advice.trials[one].of(ranking.QUANTITIES[advice.question.goal][0])
-    return amount(advice.question.goal, values) if values else "no file was finished"
+def _got(advice: Advice, one: str, *, of_what: bool = True) -> str:
+    goal = advice.question.goal
+    values = advice.trials[one].of(ranking.QUANTITIES[goal][0])
+    return amount(goal, values, of_what=of_what) if values else "no file was finished"
 
 
 def _label(advice: Advice, one: str) -> str:
@@ -130,16 +137,19 @@ def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     """What the answer rests on."""
     base, model = question.link_of(0)
     said = [*question.notes]
-    for one, value in question.spans.items():
-        kind = f"{one} {value}"
+    known = [f"{name} {value}" for name, value in question.spans.items() if value.known]
+    ranges = [f"{name} {value}" for name, value in question.spans.items() if not value.known]
+    said += [f"Taken: {', '.join(known)}."] if known else []
+    if ranges:
         said.append(
-            f"Given: {kind}." if value.known
-            else f"Given as a range: {kind}. Each seed has another point of it, the same for all algorithms."
-        )  # fmt: skip
+            f"Taken as a range: {'; '.join(ranges)}. Each seed has another point, the same for all "
+            "algorithms, so intervals of means are wide where comparisons seed by seed are not."
+        )
     for name, link in base.links.items():
         said += _unsaid(name, link)
     said.append(
-        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from there."
+        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from that of "
+        "each seed."
     )
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:
@@ -149,7 +159,7 @@ def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     stage = made.final or made.screen
     trips = round(stage.run_s / rtt_s)
     said.append(
-        f"A run lasts {digits(stage.run_s)} s of simulated time, {trips:,} round trips, start-up included"
+        f"A run lasts {stage.run_s:g} s of simulated time, {trips:,} round trips, start-up included"
         + (", which weighs much in so few." if trips < _FEW_TRIPS else ".")
     )
     for cc, count in question.competing:

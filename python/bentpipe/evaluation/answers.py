@@ -1,4 +1,4 @@
-"""Numbers beside criteria: the answers of an evaluation, as plain data and in words."""
+"""Numbers and verdicts beside criteria: the answers of an evaluation, as plain data and in words."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.evaluation.criteria import CRITERIA, DRAFT, RFC, Criterion, Exhibit
+from bentpipe.evaluation.criteria import CRITERIA, TITLES
+from bentpipe.evaluation.criterion import Criterion, Exhibit
 from bentpipe.evaluation.experiment import Metric
+from bentpipe.evaluation.lines import WORST_FIRST, Held, Verdict, hold, side
 from bentpipe.stats import Interval
 
 if TYPE_CHECKING:
-    from bentpipe.evaluation.assessment import Chapter, Evaluation
+    from bentpipe.evaluation.assessment import Evaluation
+    from bentpipe.evaluation.chapter import Chapter
 
 SCHEMA = 1
 """Version of the object that `as_dict` returns."""
-TITLES = {
-    RFC: "Specifying New Congestion Control Algorithms (BCP 133), 2025",
-    DRAFT: "Common TCP Evaluation Suite, draft-irtf-iccrg-tcpeval-01, 2014",
-}
-"""The documents."""
 
 
 def answers(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A dict for each criterion, in the order of `criteria.CRITERIA`.
 
-    Keys document, section, level, asks; evaluated; reason ("" if there is none); numbers, a list of dicts
-    with experiment, setting, metric (in words), unit, and values: for each algorithm mean, low, high (None
-    for a single run) and n, in that unit.
+    Keys document, section, level, asks; verdict (`lines.Verdict`); reason (why it is not evaluated, or what
+    the answer leaves out; ""); held, a list with what each line says (line, verdict, setting, found, bound,
+    settings, words); numbers, a list of dicts with experiment, setting, metric (in words), unit, beside (how
+    the algorithm compares with the standard ones), and values: for each algorithm mean, low, high (None for
+    a single run) and n in that unit, and all of it in words ("shown").
     """
     return [_answer(evaluation, criterion) for criterion in CRITERIA]
 
@@ -39,7 +39,8 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
         "version": _core.version(),
         "algorithm": evaluation.subject.id,
         "label": evaluation.label,
-        "mode": "full" if evaluation.full else "quick",
+        "extent": evaluation.extent,
+        "stopped": evaluation.stopped,
         "documents": TITLES,
         "answers": evaluation.answers,
         "experiments": [_plain(chapter) for chapter in evaluation.chapters],
@@ -47,60 +48,94 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def shown(found: Interval | None, metric: Metric) -> str:
-    """An interval in the metric's unit with three digits: "9.43 ± 0.02 ms", "9.43 ms (one run)"."""
+    """An interval in the metric's unit: "9.43 ± 0.02 ms", "9.43 ms (one run)"."""
     if found is None:
         return "–"
+    from bentpipe import stats
+
+    scaled = found._replace(
+        centre=found.centre * metric.scale, low=found.low * metric.scale, high=found.high * metric.scale
+    )
+    text, _, note = stats.shown(scaled).partition(" (")
     unit = f" {metric.unit}" if metric.unit else ""
-    centre = found.centre * metric.scale
-    if found.n == 1:
-        return f"{digits(centre)}{unit} (one run)"
-    if found.alike:
-        return f"{digits(centre)}{unit} (all runs alike)"
-    half = max(found.high - found.centre, found.centre - found.low) * metric.scale
-    clipped = abs((found.high - found.centre) - (found.centre - found.low)) > 1e-9 * abs(found.high - found.low)
-    if clipped:
-        return f"{digits(centre)} [{digits(found.low * metric.scale)}, {digits(found.high * metric.scale)}]{unit}"
-    return f"{digits(centre)} ± {digits(half, 2)}{unit}"
-
-
-def digits(value: float, significant: int = 3) -> str:
-    """A number with so many significant digits, and all digits before the point."""
-    if abs(value) >= 10 ** (significant - 1):
-        return f"{value:,.0f}"
-    return f"{value:#.{significant}g}".rstrip(".") if abs(value) >= 1e-3 else f"{value:.{significant}g}"
+    return f"{text}{unit} ({note}" if note else f"{text}{unit}"
 
 
 def setting_in_words(chapter: Chapter, where: Mapping[str, Any]) -> str:
-    """A setting for people: "flows 8, buffer 0.5 BDP"."""
+    """A setting for people: "flows 8, buffer 0.5 BDP"; words of a value say themselves what they are."""
     parts = []
     for key, value in where.items():
+        if isinstance(value, str) and " " in value:
+            parts.append(value)
+            continue
         label, _, unit = chapter.experiment.axes.get(key, key).partition(", ")
-        text = f"{value:,g}" if isinstance(value, int | float) else str(value)
+        text = (
+            f"{value:,g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+        )
         parts.append(f"{label} {text}{' ' + unit if unit else ''}")
     return ", ".join(parts)
 
 
 def _answer(evaluation: Evaluation, criterion: Criterion) -> dict[str, Any]:
-    numbers = []
-    reason = criterion.reason
+    numbers: list[dict[str, Any]] = []
+    reasons = [criterion.reason] if criterion.reason else []
     for exhibit in criterion.evidence:
         chapter = evaluation.chapter(exhibit.experiment)
-        if chapter is None:
-            reason = reason or f"The experiment {exhibit.experiment} was not run."
-            continue
-        mine = [error for label, _, error in chapter.failed if label == evaluation.label]
-        numbers += _numbers(chapter, exhibit)
-        if mine:
-            reason = f"failed: {mine[0]}"
+        numbers += [] if chapter is None else _numbers(chapter, exhibit)
     own = [number for number in numbers if evaluation.label in number["values"]]
+    needed = list(dict.fromkeys(exhibit.experiment for exhibit in criterion.evidence))
+    held = []
+    for name in needed:
+        chapter = evaluation.chapter(name)
+        if chapter is None:
+            reasons.append(f"The experiment {name} was not run.")
+            continue
+        failed = [error for label, _, error in chapter.failed if label == evaluation.label]
+        if failed:
+            reasons.append(f"{len(failed)} runs of {name} failed: {failed[0]}")
+        if chapter.missing:
+            reasons.append(f"It was stopped: {chapter.missing} runs of {name} are missing.")
+    for line in criterion.lines:
+        chapter = evaluation.chapter(line.experiment)
+        found = None if chapter is None else hold(line, chapter, evaluation.label, evaluation.standards)
+        if chapter is not None and found is not None:
+            held.append(_held(chapter, found))
     return {
         "document": criterion.document,
         "section": criterion.section,
         "level": criterion.level,
         "asks": criterion.asks,
-        "evaluated": bool(own),
-        "reason": reason,
+        "verdict": _verdict(held) if own or held else "not evaluated",
+        "reason": " ".join(reasons),
+        "held": held,
         "numbers": numbers,
+    }
+
+
+def _verdict(held: list[dict[str, Any]]) -> Verdict:
+    """The worst of what the lines say; without one it is a matter of judgement."""
+    verdicts: list[Verdict] = [one["verdict"] for one in held] or ["a matter of judgement"]
+    return min(verdicts, key=WORST_FIRST.index)
+
+
+def _held(chapter: Chapter, held: Held) -> dict[str, Any]:
+    metric = chapter.experiment.metrics[held.line.metric]
+    where = setting_in_words(chapter, held.setting)
+    number = shown(held.found, metric)
+    unit = f" {metric.unit}" if metric.unit else ""
+    bound = f"{held.bound * metric.scale:.3g}{unit}"
+    of = f"the worst of {held.settings} set-ups" if held.settings > 1 else "the set-up"
+    side_ = "at most" if held.line.most is not None else "at least"
+    return {
+        "line": held.line.words,
+        "verdict": held.verdict,
+        "setting": where,
+        "settings": held.settings,
+        "metric": metric.words,
+        "unit": metric.unit,
+        "found": _scaled(held.found, metric),
+        "bound": held.bound * metric.scale,
+        "words": f"{metric.words}: {number}, line: {side_} {bound} ({of}: {where})",
     }
 
 
@@ -120,6 +155,7 @@ def _numbers(chapter: Chapter, exhibit: Exhibit) -> list[dict[str, Any]]:
                     "setting": setting_in_words(chapter, exhibit.where),
                     "metric": metric.words,
                     "unit": metric.unit,
+                    "beside": side(metric, chapter, name, exhibit.where),
                     "values": values,
                 }
             )
@@ -156,7 +192,9 @@ def _plain(chapter: Chapter) -> dict[str, Any]:
         "deviation": experiment.deviation,
         "metrics": {name: metric.label for name, metric in experiment.metrics.items()},
         "results": results,
+        "missing": chapter.missing,
         "failed": [
-            {"algorithm": label, "setting": setting, "error": error} for label, setting, error in chapter.failed
+            {"algorithm": label, "setting": setting, "error": error}
+            for label, setting, error in chapter.failed
         ],
     }

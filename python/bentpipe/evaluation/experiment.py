@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bentpipe.evaluation.observation import Observation
 from bentpipe.scenario import Scenario
+
+Extent = Literal["quick", "full"]
+"""A full evaluation has more set-ups and more seeds. What both have, both have alike."""
 
 Setting = Mapping[str, str | int | float]
 """What one set-up of an experiment differs in from the others: {"flows": 8, "buffer": 0.5}."""
@@ -17,6 +20,10 @@ Numbers = Mapping[str, float]
 
 Measured = Iterable[tuple[Setting, Numbers]]
 """Rows of one run: what is added to its setting (often nothing), and the metrics."""
+
+
+SEEDS: Mapping[Extent, int] = {"quick": 3, "full": 10}
+"""Runs of each set-up and algorithm, unless an experiment says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class Metric:
         scale: from the SI unit to that unit.
         least: the smallest possible value in the SI unit; an interval does not go below it.
         most: the largest possible value, likewise.
+        good: whether "more" or "less" of it is better; "" where that is not the question.
     """
 
     words: str
@@ -36,6 +44,7 @@ class Metric:
     scale: float = 1.0
     least: float | None = 0.0
     most: float | None = None
+    good: Literal["more", "less", ""] = "less"
 
     @property
     def label(self) -> str:
@@ -43,7 +52,9 @@ class Metric:
         return f"{self.words}, {self.unit}" if self.unit else self.words
 
 
-UTILISATION = Metric("capacity used", "%", 100, most=1)
+DROPS = Metric("packets dropped at the queue", "%", 100, most=1)
+"""Of the packets offered to it."""
+UTILISATION = Metric("capacity used", "%", 100, most=1, good="more")
 """Of the bottleneck: bits that left it, to bits that could have."""
 LOSS = Metric("packets lost", "%", 100, most=1)
 """Of the data packets of the flows that are measured."""
@@ -51,7 +62,7 @@ QUEUEING = Metric("mean wait in the queue", "ms", 1e3)
 """Packets that waited on average, as the time that it takes to send them in full packets."""
 QUEUEING_P95 = Metric("95th percentile of the wait in the queue", "ms", 1e3)
 """Of the round-trip times that the flows measured, less their propagation."""
-JAIN = Metric("Jain's index", most=1)
+JAIN = Metric("Jain's index", most=1, good="more")
 """R. Jain, D. Chiu, W. Hawe, 1984."""
 
 
@@ -121,14 +132,16 @@ class Experiment:
         deviation: in what it differs from them, and why; "" for nothing.
         axes: each part of a setting, and its words for an axis.
         metrics: what is measured, by name.
-        settings: the set-ups, of a quick evaluation (False) or a full one (True).
+        settings: the set-ups of a quick evaluation, or of a full one.
         build: the scenario of a setting, an algorithm (as in `Flow.cc`) and a seed.
         measure: the numbers of one run.
         charts: what is drawn.
-        seeds: how many seeds, quick and full.
+        seeds: how many seeds, by extent.
+        controls: runs of a setting and a seed without the algorithm, by name; their rows are for `compare`.
         course: of a run, instants and values for its `Course` charts; the runs are traced then.
         traced: whether `measure` needs the flows over time.
-        compare: adds metrics to the rows of a setting and a seed, which hold all algorithms.
+        compare: adds metrics to the rows of a setting and a seed: those of the algorithms, and by name those
+            of the controls.
     """
 
     name: str
@@ -138,15 +151,16 @@ class Experiment:
     source: str
     axes: Mapping[str, str]
     metrics: Mapping[str, Metric]
-    settings: Callable[[bool], Iterable[Setting]]
+    settings: Callable[[Extent], Iterable[Setting]]
     build: Callable[[Setting, Any, int], Scenario]
     measure: Callable[[Observation], Measured]
     charts: Sequence[Curves | Tradeoff | Course]
     deviation: str = ""
-    seeds: tuple[int, int] = (3, 10)
+    seeds: Mapping[Extent, int] = field(default_factory=lambda: dict(SEEDS))
     course: Callable[[Observation], tuple[Sequence[float], Sequence[float]]] | None = None
     traced: bool = False
-    compare: Callable[[list[dict[str, Any]]], None] | None = None
+    controls: Mapping[str, Callable[[Setting, int], Scenario]] = field(default_factory=dict)
+    compare: Callable[[list[dict[str, Any]], Mapping[str, dict[str, Any]]], None] | None = None
 
     @property
     def keeps_trace(self) -> bool:

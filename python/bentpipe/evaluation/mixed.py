@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from bentpipe.evaluation.experiment import (
     QUEUEING_P95,
     Curves,
     Experiment,
+    Extent,
     Measured,
     Metric,
     Setting,
@@ -26,9 +28,12 @@ RATE, RTT = 10.0, 40.0
 # Beside Reno, CUBIC and BBR ---------------------------------------------------------------------------------
 
 HARM_S = 60.0
+ALONE, OWN_KIND = "alone", "beside its own kind"
+"""What the other flow's runs with the algorithm are compared with."""
 
 
-def _harm_settings(full: bool) -> list[Setting]:
+def _harm_settings(extent: Extent) -> list[Setting]:
+    full = extent == "full"
     others = ("reno", "cubic", "bbr") if full else ("reno", "cubic")
     buffers = (0.1, 0.25, 0.5, 1, 2, 4, 8) if full else (0.25, 0.5, 1, 2, 4)
     rtts = (RTT, 600.0) if full else (RTT,)
@@ -39,70 +44,89 @@ def _harm_settings(full: bool) -> list[Setting]:
 
 
 def _harm_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    """Two flows; the other one alone if `cc` is None."""
     rtt = float(s["rtt"])
     path = link(RATE, rtt, drop_tail(bdp_packets(RATE, rtt, float(s["buffer"]))))
-    flows = [
-        flow(cc, "test", start_jitter="1 s", **out_of_step(RATE)),
-        flow(s["other"], "other", start_jitter="1 s", **out_of_step(RATE)),
-    ]
+    flows = [flow(s["other"], "other", start_jitter="1 s", **out_of_step(RATE))]
+    if cc is not None:
+        flows.append(flow(cc, "test", start_jitter="1 s", **out_of_step(RATE)))
     return bottleneck(path, flows, HARM_S, seed)
 
 
 def _harm_measure(run: Observation) -> Measured:
-    other, own = run.goodput("other"), run.goodput()
     yield (
         {},
         {
-            "other_share": other / (RATE * 1e6),
-            "own_share": own / (RATE * 1e6),
+            "other_share": run.goodput("other") / (RATE * 1e6),
+            "own_share": run.goodput() / (RATE * 1e6),
             "other_loss": run.loss("other"),
             "other_queueing": run.queueing_p95(float(run.setting["rtt"]) / 1e3, "other"),
         },
     )
 
 
-def _harm_compare(rows: list[dict[str, Any]]) -> None:
-    """G and L of tcpeval section 6.1.3: against the run in which the other flow meets its own kind."""
-    base = next((row for row in rows if row["cc"] == row["other"]), None)
+def _harm_compare(rows: list[dict[str, Any]], controls: Mapping[str, dict[str, Any]]) -> None:
+    """Harm (Ware et al.), and G and L of tcpeval section 6.1.3."""
+    alone, own_kind = controls.get(ALONE), controls.get(OWN_KIND)
     for row in rows:
-        if base is None:
-            row["gain"] = row["kept"] = math.nan
+        row |= dict.fromkeys(("harm", "more_harm", "kept", "gain"), math.nan)
+        if alone is None or own_kind is None:
             continue
-        row["gain"] = row["own_share"] / base["own_share"] if base["own_share"] else math.nan
-        row["kept"] = row["other_share"] / base["other_share"] if base["other_share"] else math.nan
+        row["harm"] = _harm(row, alone)
+        row["more_harm"] = row["harm"] - _harm(own_kind, alone)
+        if own_kind["other_share"]:
+            row["kept"] = row["other_share"] / own_kind["other_share"]
+        if own_kind["own_share"]:
+            row["gain"] = row["own_share"] / own_kind["own_share"]
+
+
+def _harm(row: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
+    """What share of the goodput that the flow has alone is lost to it."""
+    return 1 - float(row["other_share"] / alone["other_share"]) if alone["other_share"] else math.nan
 
 
 HARM = Experiment(
     name="beside-others",
     title="Beside Reno and CUBIC",
-    question="What is left to a flow of a standard algorithm beside one of this algorithm, and the reverse?",
-    setup="One flow of the algorithm and one of Reno or CUBIC (full: also BBR, and 600 ms) over 10 Mbit/s and "
-    "40 ms with a drop-tail queue of 0.25 to 4 BDP, for 60 s. They start within the first second. The curves "
-    "say beside whom the other flow was: where a curve has the other flow's own name, both flows are alike.",
-    source="RFC 9743 sections 5.2 and 5.2.1 (RFC 5681, RFC 9438); tcpeval section 6.1",
-    deviation="tcpeval offers 50 and 100 % of load in pairs of transfers from traces of a campus. Here two long "
-    "flows meet. L and G are as there: goodput of the other flow and of the own flow, as multiples of what "
-    "both have where both use the other flow's algorithm. QUIC (RFC 9002) is not simulated; its controller is "
-    "NewReno's.",
+    question="How much harm does a flow of the algorithm do to one of a standard algorithm, and more than a "
+    "second flow of that kind would do?",
+    setup="One flow of the algorithm and one of Reno or CUBIC (full: also BBR, and 600 ms) over 10 Mbit/s "
+    "and "
+    "40 ms with a drop-tail queue of 0.25 to 4 (full: 0.1 to 8) bandwidth-delay products, for 60 s. They "
+    "start within the first second. Harm is the share of its goodput alone that the other flow loses. It is "
+    "compared with the harm by a flow of the other one's own kind in the same place, seed by seed.",
+    source="RFC 9743 sections 5.2 and 5.2.1 (RFC 5681, RFC 9438); tcpeval section 6.1; R. Ware, M. K. "
+    "Mukerjee, S. Seshan, J. Sherry: Beyond Jain's Fairness Index, HotNets 2019",
+    deviation="tcpeval offers 50 and 100 % of load in pairs of transfers from traces of a campus. Here two "
+    "long flows meet. L and G are as there: goodput of the other flow and of the own flow, as multiples of "
+    "what both have where both use the other flow's algorithm. QUIC (RFC 9002) is not simulated; its "
+    "controller is NewReno's.",
     axes={"other": "other flow", "rtt": "round trip without queue, ms", "buffer": "buffer, BDP"},
     metrics={
-        "other_share": Metric("the other flow's share of the rate", "%", 100, most=1),
-        "own_share": Metric("the own share of the rate", "%", 100, most=1),
+        "harm": Metric("harm to the other flow's goodput", "%", 100, least=None, most=1),
+        "more_harm": Metric("harm beyond that by its own kind", "points", 100, least=-1, most=1),
+        "other_share": Metric("the other flow's share of the rate", "%", 100, most=1, good="more"),
+        "own_share": Metric("the own share of the rate", "%", 100, most=1, good=""),
         "other_loss": Metric("packets that the other flow lost", "%", 100, most=1),
         "other_queueing": Metric("95th percentile of the other flow's wait", "ms", 1e3),
-        "kept": Metric("L: the other flow's goodput, to that beside its own kind"),
-        "gain": Metric("G: the own goodput, to that of the other kind in its place"),
+        "kept": Metric("L: the other flow's goodput, to that beside its own kind", good="more"),
+        "gain": Metric("G: the own goodput, to that of the other kind in its place", good=""),
     },
     settings=_harm_settings,
     build=_harm_build,
     measure=_harm_measure,
+    controls={
+        ALONE: lambda s, seed: _harm_build(s, None, seed),
+        OWN_KIND: lambda s, seed: _harm_build(s, s["other"], seed),
+    },
     compare=_harm_compare,
     charts=(
-        Curves("other_share", "buffer", panel="other", where={"rtt": RTT}, log_x=True),
+        Curves("harm", "buffer", panel="other", where={"rtt": RTT}, log_x=True),
+        Curves("more_harm", "buffer", panel="other", where={"rtt": RTT}, log_x=True),
         Curves("other_loss", "buffer", panel="other", where={"rtt": RTT}, log_x=True),
         Curves("other_queueing", "buffer", panel="other", where={"rtt": RTT}, log_x=True),
     ),
-    seeds=(5, 20),
+    seeds={"quick": 5, "full": 20},
 )
 
 
@@ -135,21 +159,21 @@ MEDIA = Experiment(
     name="real-time",
     title="Beside real-time traffic",
     question="What do the losses and the delay of a call look like that shares the queue?",
-    setup="1 or 4 flows of the algorithm, and unresponsive traffic of 1 Mbit/s in packets of 1000 bytes, over "
-    "10 Mbit/s and 40 ms for 40 s. The wait is that of the algorithm's own packets, which stand in the same "
-    "first-in, first-out queue.",
+    setup="1 or 4 flows of the algorithm, and unresponsive traffic of 1 Mbit/s in packets of 1000 bytes, "
+    "over 10 Mbit/s and 40 ms for 40 s. The wait is that of the algorithm's own packets, which stand in the "
+    "same first-in, first-out queue.",
     source="RFC 9743 section 5.2.2",
     deviation="No real-time congestion control is simulated: the traffic does not adapt.",
     axes={"flows": "flows", "buffer": "buffer, BDP"},
     metrics={
         "media_loss": Metric("packets that the real-time traffic lost", "%", 100, most=1),
         "queueing_p95": QUEUEING_P95,
-        "goodput": Metric("goodput of the algorithm's flows", "Mbit/s", 1e-6),
+        "goodput": Metric("goodput of the algorithm's flows", "Mbit/s", 1e-6, good="more"),
     },
-    settings=lambda full: [
+    settings=lambda extent: [
         {"flows": flows, "buffer": buffer}
         for flows in (1, 4)
-        for buffer in ((0.25, 0.5, 1, 2, 4, 8) if full else (0.5, 1, 4))
+        for buffer in ((0.25, 0.5, 1, 2, 4, 8) if extent == "full" else (0.5, 1, 4))
     ],
     build=_media_build,
     measure=_media_measure,
@@ -169,9 +193,11 @@ FIRST_S, APART_S = 10.0, 8.0
 SHORT_END = FIRST_S + APART_S * len(SIZES)
 
 
-def _short_settings(full: bool) -> list[Setting]:
+def _short_settings(extent: Extent) -> list[Setting]:
     pairs = ["own beside own", "CUBIC beside own", "own beside CUBIC", "no short flows"]
-    return [{"short": pair} for pair in pairs] + ([{"short": "Reno beside own"}] if full else [])
+    if extent == "full":
+        pairs.append("Reno beside own")
+    return [{"short": pair} for pair in pairs]
 
 
 def _short_build(s: Setting, cc: Any, seed: int) -> Scenario:
@@ -209,14 +235,15 @@ SHORT = Experiment(
     title="Short flows and a long one",
     question="How long do short flows take beside a long one, and what do they cost it?",
     setup="A long flow over 10 Mbit/s and 40 ms with a drop-tail queue of one bandwidth-delay product. From "
-    "10 s on a short flow of 10 kB, 30 kB, 100 kB, 300 kB, 1 MB and 2 MB starts, one each 8 s. Short and long "
+    "10 s on a short flow of 10 kB, 30 kB, 100 kB, 300 kB, 1 MB and 2 MB starts, one each 8 s. Short and "
+    "long "
     'flow are of the algorithm ("own") or of CUBIC. Completion counts from the start of the flow, the '
     "handshake included, to when all is acknowledged.",
     source="RFC 9743 sections 5.1.5 and 5.2.3",
     axes={"short": "short flow beside long flow", "size": "size of the short flow, bytes"},
     metrics={
         "done": Metric("completion time of the short flow", "s"),
-        "long": Metric("goodput of the long flow", "Mbit/s", 1e-6),
+        "long": Metric("goodput of the long flow", "Mbit/s", 1e-6, good="more"),
     },
     settings=_short_settings,
     build=_short_build,
@@ -227,7 +254,7 @@ SHORT = Experiment(
         Curves("done", "size", where={"short": "own beside CUBIC"}, log_x=True, log_y=True),
         Curves("long", "short", where={"size": 0}),
     ),
-    seeds=(5, 20),
+    seeds={"quick": 5, "full": 20},
 )
 
 MIXED = (HARM, SHORT, MEDIA)

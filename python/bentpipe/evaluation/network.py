@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bentpipe.models import Bulk, DropTail, Queue, Record
+from bentpipe import units
+from bentpipe.models import Bulk, Cbr, DropTail, Queue, Record
 from bentpipe.scenario import Flow, Link, Scenario
 
 FULL_PACKET = 1500
@@ -15,6 +17,12 @@ EDGE_RTTS = (4, 28, 54, 74, 98, 124, 150, 174, 200)
 """Milliseconds of the nine pairs of hosts of a dumbbell (tcpeval section 4.1, table 1)."""
 RECORD = Record("100 ms", flows=True)
 """What a traced run records: a row each `observation.ROW_S`."""
+
+WINDOW, LEAST_WINDOW = 4.0, 64
+"""The window of every receiver, in multiples of what link and queue can hold, and in segments at least.
+
+Receivers under Linux take 6 MB at most (net.ipv4.tcp_rmem). Without a bound a controller that never shrinks
+its window sends ever more into a queue that is full."""
 
 SMALLEST, LARGEST, SHAPE = 20e3, 20e6, 1.1
 """Sizes of transfers in bytes and the exponent of their distribution, a bounded Pareto: most are short and a
@@ -36,21 +44,40 @@ def link(rate: float, rtt: float, queue: Queue, **more: Any) -> Link:
     return Link(rate=f"{rate:g} Mbit/s", delay=_ms(rtt / 2), queue=queue, **more)
 
 
-def flow(cc: Any, name: str = "test", path: str | Sequence[str] = "link", *, rtt: float = 0, **more: Any) -> Flow:
+def flow(
+    cc: Any, name: str = "test", path: str | Sequence[str] = "link", *, rtt: float = 0, **more: Any
+) -> Flow:
     """A flow whose own part of the round trip takes `rtt` ms."""
     if rtt:
         more["extra_delay"] = _ms(rtt / 2)
     return Flow(cc, path=[path] if isinstance(path, str) else list(path), name=name, **more)
 
 
-def out_of_step(rate: float) -> dict[str, str]:
-    """Options of a flow by which it does not fall into step with others: its acknowledgements wait up to the
-    time of one full packet at `rate` Mbit/s (phase effects: Floyd and Jacobson, 1991)."""
+def out_of_step(rate: float) -> dict[str, Any]:
+    """Options of a flow by which it does not fall into step with others.
+
+    Its acknowledgements wait up to the time of one full packet at `rate` Mbit/s (phase effects: Floyd and
+    Jacobson, 1991).
+    """
     return {"ack_jitter": f"{FULL_PACKET * 8 / rate * 1e3:.0f} ns"}
 
 
-def scenario(links: dict[str, Link], flows: list[Flow], seconds: float, seed: int, *, traced: bool = False) -> Scenario:
-    """A scenario of so many seconds."""
+def scenario(
+    links: dict[str, Link], flows: list[Flow], seconds: float, seed: int, *, traced: bool = False
+) -> Scenario:
+    """A scenario of so many seconds, whose receivers have a window (`WINDOW`)."""
+    own = max(
+        (units.seconds(one.extra_delay, "extra_delay") for one in flows if one.extra_delay), default=0.0
+    )
+    rtt = 2 * (
+        own + sum(max(units.seconds(d, "delay") for d in _values(each.delay)) for each in links.values())
+    )
+    rate = max(_bps(text) for each in links.values() for text in _values(each.rate)) / 1e6
+    room = max(_room(each.queue) for each in links.values())
+    window = max(math.ceil(WINDOW * (bdp_packets(rate, rtt * 1e3) + room)), LEAST_WINDOW)
+    for one in flows:
+        if not isinstance(one.traffic, Cbr):
+            one.receive_window = f"{window} segments"
     return Scenario(
         links=links, flows=flows, duration=f"{seconds:g} s", seed=seed, record=RECORD if traced else None
     )
@@ -63,10 +90,21 @@ def bottleneck(
     return scenario({"link": bottleneck_link}, flows, seconds, seed, traced=traced)
 
 
+def capacity(links: Mapping[str, Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Instants in seconds and bits per second of a scenario's only link; nothing if there are several."""
+    if len(links) != 1:
+        return []
+    (only,) = links.values()
+    given = only["rate"]
+    steps = [["0 s", given]] if isinstance(given, str) else given
+    return [(0.0 if at == "0 s" else units.seconds(at, "rate"), _bps(rate)) for at, rate in steps]
+
+
 def mean_size() -> float:
     """Mean size in bytes of the transfers of `transfers`."""
     low, high, a = SMALLEST, LARGEST, SHAPE
-    return low**a / (1 - (low / high) ** a) * a / (a - 1) * (low ** (1 - a) - high ** (1 - a))
+    mean = low**a / (1 - (low / high) ** a) * a / (a - 1) * (low ** (1 - a) - high ** (1 - a))
+    return float(mean)
 
 
 def transfers(
@@ -110,3 +148,18 @@ def transfers(
 def _ms(value: float) -> str:
     """Milliseconds in whole nanoseconds, as a scenario has it."""
     return f"{value * 1e6:.0f} ns"
+
+
+def _values(given: Any) -> list[str]:
+    """A value, or all that it takes over time."""
+    return [given] if isinstance(given, str) else [value for _, value in given]
+
+
+def _room(queue: Any) -> int:
+    """Packets that a queue of these experiments has room for."""
+    return int(str(queue.limit).removesuffix(" packets"))
+
+
+def _bps(text: str) -> float:
+    """Bits per second of "10 Mbit/s", as the experiments and shipped scenarios have it."""
+    return float(text.removesuffix("Mbit/s")) * 1e6

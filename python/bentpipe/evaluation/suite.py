@@ -10,18 +10,18 @@ import math
 from typing import Any
 
 from bentpipe.evaluation.experiment import (
+    DROPS,
     QUEUEING,
     UTILISATION,
-    Course,
     Curves,
     Experiment,
+    Extent,
     Measured,
     Metric,
     Setting,
     Tradeoff,
 )
 from bentpipe.evaluation.network import (
-    FULL_PACKET,
     bdp_packets,
     bottleneck,
     drop_tail,
@@ -32,13 +32,15 @@ from bentpipe.evaluation.network import (
     transfers,
 )
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import Bulk, Cbr
-from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.evaluation.round_trips import PAIR
+from bentpipe.evaluation.transients import FLOOD
+from bentpipe.models import Bulk
+from bentpipe.scenario import Scenario
 
-DROPS = Metric("packets dropped at the queue", "%", 100, most=1)
 TRAFFIC = (
-    "Instead of the draft's traces of a campus, transfers arrive as a Poisson process; their sizes, 20 kB to "
-    "20 MB, follow a bounded Pareto distribution with exponent 1.1, and their mean is 110 kB. Packets are all full ones."
+    "Instead of the draft's traces of a campus, transfers arrive as a Poisson process; their sizes, 20 kB "
+    "to 20 MB, follow a bounded Pareto distribution with exponent 1.1, and their mean is 110 kB. Packets "
+    "are all full ones."
 )
 
 
@@ -55,11 +57,11 @@ UPLINK, UPLINK_BUFFER = 4.0, 1000.0
 """Of the satellite scenario, Mbit/s and ms."""
 
 
-def _basic_settings(full: bool) -> list[Setting]:
+def _basic_settings(extent: Extent) -> list[Setting]:
     return [
-        {"link": name, "load": load, "part": 1.0 if full else 1 / BASIC_LINKS[name][3]}
+        {"link": name, "load": load, "part": 1.0 if extent == "full" else 1 / BASIC_LINKS[name][3]}
         for name in BASIC_LINKS
-        for load in ((60, 85, 110) if full else (85,))
+        for load in ((60, 85, 110) if extent == "full" else (85,))
     ]
 
 
@@ -98,13 +100,14 @@ BASIC = Experiment(
     name="basic-scenarios",
     title="The suite's basic scenarios",
     question="What do link, queue and losses look like when all traffic of a link uses the algorithm?",
-    setup="Many transfers in both short and long, with nine round-trip times from 4 to 200 ms beside that of the "
-    "central link. Access link: 100 Mbit/s, 4 ms, buffer 100 ms, 20 s. Satellite: 40 Mbit/s down and 4 Mbit/s up, "
-    "600 ms, buffers 100 and 1000 ms, 60 s, with transfers in both directions. Dial-up: 64 kbit/s, 10 ms, "
-    "buffer 1250 ms, 600 s. Offered load 85 % (full: 60, 85 and 110 %); the metrics are those of the central "
-    "link, downwards.",
+    setup="Many transfers in both short and long, with nine round-trip times from 4 to 200 ms beside that "
+    "of the central link. Access link: 100 Mbit/s, 4 ms, buffer 100 ms, 20 s. Satellite: 40 Mbit/s down and "
+    "4 Mbit/s up, 600 ms, buffers 100 and 1000 ms, 60 s, with transfers in both directions. Dial-up: 64 "
+    "kbit/s, 10 ms, buffer 1250 ms, 600 s. Offered load 85 % (full: 60, 85 and 110 %); the metrics are "
+    "those of the central link, downwards.",
     source="tcpeval sections 4.4.2, 4.4.4, 4.4.6 and 4.5; RFC 9743 section 6",
-    deviation=TRAFFIC + " Without prefill, warm-up counts. A quick evaluation divides the rates of the access link "
+    deviation=TRAFFIC
+    + " Without prefill, warm-up counts. A quick evaluation divides the rates of the access link "
     "by 5 and of the satellite by 4. Upwards half of the load is offered. Not evaluated: data centre, "
     "trans-oceanic link and wireless LAN.",
     axes={"link": "scenario", "load": "offered load, %"},
@@ -145,23 +148,26 @@ TRADE = Experiment(
     name="delay-throughput",
     title="Delay against throughput",
     question="How much throughput does a small buffer cost, and how much delay a large one?",
-    setup="The access link with 85 % offered load for 20 s, and a drop-tail queue of 10, 20, 50, 100 and 200 % of the "
-    "bandwidth-delay product of 100 ms. Along each curve the buffer grows.",
+    setup="The access link with 85 % offered load for 20 s, and a drop-tail queue of 10, 20, 50, 100 and "
+    "200 % of the bandwidth-delay product of 100 ms. Along each curve the buffer grows.",
     source="tcpeval section 5.1; RFC 9743 section 6.1",
     deviation=TRAFFIC + " A quick evaluation has 20 Mbit/s instead of 100.",
     axes={"buffer": "buffer, % of the BDP"},
     metrics={
-        "throughput": Metric("throughput", "Mbit/s", 1e-6),
+        "throughput": Metric("throughput", "Mbit/s", 1e-6, good="more"),
         "queueing": QUEUEING,
         "drops": DROPS,
         "utilisation": UTILISATION,
     },
-    settings=lambda full: [
-        {"buffer": buffer, "rate": 100.0 if full else 20.0} for buffer in (10, 20, 50, 100, 200)
+    settings=lambda extent: [
+        {"buffer": buffer, "rate": 100.0 if extent == "full" else 20.0} for buffer in (10, 20, 50, 100, 200)
     ],
     build=_trade_build,
     measure=_trade_measure,
-    charts=(Tradeoff("queueing", "throughput", along="buffer"), Tradeoff("queueing", "drops", along="buffer")),
+    charts=(
+        Tradeoff("queueing", "throughput", along="buffer"),
+        Tradeoff("queueing", "drops", along="buffer"),
+    ),
 )
 
 
@@ -197,159 +203,26 @@ RAMP = Experiment(
     name="ramp-up",
     title="Ramp-up beside an old flow",
     question="How quickly does an old flow make room for a new one?",
-    setup="10 Mbit/s with a drop-tail queue of 80 ms; half of the rate is offered by transfers. One flow has run for "
-    "15 s when another starts. The new one's slow-start threshold is its initial window of 10 segments, the "
-    "draft's worst case; full: also with slow start. Round-trip times of the old and the new flow are 80 and "
-    "80, 120 and 30, 30 and 120 ms. All use the algorithm.",
+    setup="10 Mbit/s with a drop-tail queue of 80 ms; half of the rate is offered by transfers. One flow "
+    "has run for 15 s when another starts. The new one's slow-start threshold is its initial window of 10 "
+    "segments, the draft's worst case; full: also with slow start. Round-trip times of the old and the new "
+    "flow are 80 and 80, 120 and 30, 30 and 120 ms. All use the algorithm.",
     source="tcpeval section 5.2",
-    deviation=TRAFFIC + " The draft's second rate, 1 Gbit/s, is left out. Each number of bytes is a run of its own, "
-    "timed from the flow's SYN to the acknowledgement of the last byte. 15 MB are in full evaluations only. What "
-    "is not done after 10, 15, 30 or 90 s counts as that.",
+    deviation=TRAFFIC
+    + " The draft's second rate, 1 Gbit/s, is left out. Each number of bytes is a run of its own, "
+    "timed from the flow's SYN to the acknowledgement of the last byte. 15 MB are in full evaluations only. "
+    "What is not done after 10, 15, 30 or 90 s counts as that.",
     axes={"rtts": "round trips, old and new", "bytes": "bytes received of the new flow", "start": "start"},
     metrics={"done": Metric("time until these bytes of the new flow are received", "s")},
-    settings=lambda full: [
+    settings=lambda extent: [
         {"rtts": rtts, "start": start, "bytes": size}
         for rtts in RAMP_RTTS
-        for start in ((WITHOUT, "with slow start") if full else (WITHOUT,))
-        for size in (RAMP_WAITS if full else tuple(RAMP_WAITS)[:3])
+        for start in ((WITHOUT, "with slow start") if extent == "full" else (WITHOUT,))
+        for size in (RAMP_WAITS if extent == "full" else tuple(RAMP_WAITS)[:3])
     ],
     build=_ramp_build,
     measure=_ramp_measure,
     charts=(Curves("done", "bytes", panel="rtts", where={"start": WITHOUT}, log_x=True, log_y=True),),
-)
-
-
-# Transients -------------------------------------------------------------------------------------------------
-
-FLOOD_RATE, FLOOD_RTT, FLOOD_PACKETS = 100.0, 100.0, 1024
-FLOOD_S = 20.0
-LEAVES, COMES, GROWS, HALVES = "load leaves", "load comes", "load grows", "capacity halves"
-
-
-def _flood_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    what, end = s["event"], FLOOD_S + float(s["after"])
-    path = link(FLOOD_RATE, FLOOD_RTT, drop_tail(FLOOD_PACKETS))
-    cross: list[Flow] = []
-    if what == LEAVES:
-        cross = [_cross("75 Mbit/s", 1, stop=f"{FLOOD_S:g} s")]
-    elif what == COMES:
-        cross = [_cross("75 Mbit/s", 1, start=f"{FLOOD_S:g} s")]
-    elif what == GROWS:
-        cross = [_cross("2.5 Mbit/s", i + 1, start=f"{FLOOD_S + i:g} s") for i in range(30)]
-    else:
-        path = Link(
-            rate=[["0 s", "100 Mbit/s"], [f"{FLOOD_S:g} s", "50 Mbit/s"]],
-            delay=path.delay,
-            nominal={"rate": "100 Mbit/s", "delay": "50 ms"},
-            queue=path.queue,
-        )
-    return bottleneck(path, [flow(cc, **out_of_step(FLOOD_RATE)), *cross], end, seed, traced=True)
-
-
-def _cross(rate: str, nth: int, **when: str) -> Flow:
-    return flow(None, f"cross-{nth}", traffic=Cbr(rate, packet=f"{FULL_PACKET} bytes"), **when)
-
-
-def _flood_measure(run: Observation) -> Measured:
-    numbers = dict.fromkeys(("to60", "to80", "to90", "jump", "cross", "loss"), math.nan)
-    numbers["loss"] = run.loss()
-    if run.setting["event"] == LEAVES:
-        bdp = FLOOD_RATE * 1e6 * FLOOD_RTT / 1e3 / 8 / FULL_PACKET
-        times, cwnd = run.column("cwnd")
-        for share in (60, 80, 90):
-            first = (t - FLOOD_S for t, w in zip(times, cwnd, strict=True) if t > FLOOD_S and w >= share / 100 * bdp)
-            numbers[f"to{share}"] = next(first, run.seconds - FLOOD_S)
-        steps = zip(times, cwnd, cwnd[1:], strict=False)
-        grown = [b - a for t, a, b in steps if FLOOD_S <= t <= FLOOD_S + numbers["to90"]]
-        numbers["jump"] = max(grown, default=math.nan)
-    elif run.setting["event"] in (COMES, GROWS):
-        numbers["cross"] = float(sum(f["dropped_packets"] for f in run.named("cross")))
-    yield {}, numbers
-
-
-FLOOD = Experiment(
-    name="transients",
-    title="Load that comes and goes",
-    question="How quickly is capacity taken that becomes free, and how much do others lose when load comes?",
-    setup="One flow over 100 Mbit/s and 100 ms with a queue of 1024 packets. After 20 s unresponsive traffic of "
-    "75 Mbit/s leaves; or comes; or grows by 2.5 Mbit/s each second, 30 times; or the capacity halves. The run "
-    "goes on for 40 s (full: 100 s).",
-    source="tcpeval section 5.3; RFC 9743 section 7.8 (sudden onset of congestion)",
-    deviation="That capacity halves is added. The window's change within a round trip is read from rows 100 ms apart. "
-    "A quick evaluation counts drops for 40 s, not 100.",
-    axes={"event": "event"},
-    metrics={
-        "to60": Metric("time until the window is 60 % of the BDP", "s"),
-        "to80": Metric("time until the window is 80 % of the BDP", "s"),
-        "to90": Metric("time until the window is 90 % of the BDP", "s"),
-        "jump": Metric("largest growth of the window in one round trip on the way", "packets", least=None),
-        "cross": Metric("packets of the other traffic that were dropped"),
-        "loss": Metric("packets that the flow lost", "%", 100, most=1),
-    },
-    settings=lambda full: [
-        {"event": event, "after": 100.0 if full else 40.0} for event in (LEAVES, COMES, GROWS, HALVES)
-    ],
-    build=_flood_build,
-    measure=_flood_measure,
-    charts=(Course("goodput, Mbit/s", "event"), Curves("cross", "event", log_y=True)),
-    course=lambda run: (run.rates()[0], [rate / 1e6 for rate in run.rates()[1]]),
-)
-
-
-# Fairness by round-trip time --------------------------------------------------------------------------------
-
-PAIR_RATE, LONG_RTT = 10.0, 160.0
-SAME, UNEQUAL = "equal round trips", "the other has 160 ms"
-
-
-def _pair_settings(full: bool) -> list[Setting]:
-    return [
-        {"pair": pair, "rtt": rtt, "buffer": buffer}
-        for pair in (UNEQUAL, SAME)
-        for rtt in (10, 20, 40, 80, 160)
-        for buffer in ((25, 50, 100, 200) if full else (25, 100))
-    ]
-
-
-def _pair_build(s: Setting, cc: Any, seed: int) -> Scenario:
-    rtt = float(s["rtt"])
-    other = LONG_RTT if s["pair"] == UNEQUAL else rtt
-    queue = drop_tail(bdp_packets(PAIR_RATE, 100, float(s["buffer"]) / 100))
-    flows = [
-        flow(cc, name, rtt=own - 2, start_jitter="6 s", **out_of_step(PAIR_RATE))
-        for name, own in (("test", rtt), ("other", other))
-    ]
-    return bottleneck(link(PAIR_RATE, 2, queue), flows, 60, seed)
-
-
-def _pair_measure(run: Observation) -> Measured:
-    test, other = run.goodput(), run.goodput("other")
-    if run.setting["pair"] == SAME:
-        test, other = max(test, other), min(test, other)
-    yield {}, {"ratio": test / other if other else math.nan, "drops": run.drops()}
-
-
-PAIR = Experiment(
-    name="round-trips",
-    title="Fairness between round-trip times",
-    question="How do two flows of the algorithm share a link when their round-trip times differ, or are equal?",
-    setup="Two flows over 10 Mbit/s with a drop-tail queue of 25 and 100 % (full: 25 to 200 %) of the "
-    "bandwidth-delay product of 100 ms, for 60 s; both start within the first 6 s. One has 160 ms, the other 10 to "
-    "160 ms; or both have the same. The ratio is the goodput of the flow with the shorter round trip to that of the "
-    "other; of equal ones, the larger to the smaller. By theory it is, for Reno, the inverse ratio of the round "
-    "trips, queue included, to a power between 1 and 2.",
-    source="tcpeval section 6.2; RFC 9743 section 5.1.4",
-    deviation="Without the draft's background traffic, and at 10 Mbit/s only.",
-    axes={"pair": "pair", "rtt": "round trip, ms", "buffer": "buffer, % of the BDP"},
-    metrics={"ratio": Metric("ratio of the goodputs"), "drops": DROPS},
-    settings=_pair_settings,
-    build=_pair_build,
-    measure=_pair_measure,
-    charts=(
-        Curves("ratio", "rtt", panel="buffer", where={"pair": UNEQUAL}, log_x=True, log_y=True),
-        Curves("ratio", "rtt", where={"pair": SAME, "buffer": 100}, log_x=True, log_y=True),
-    ),
-    seeds=(3, 20),
 )
 
 
@@ -380,20 +253,22 @@ PARKING_LOT = Experiment(
     name="parking-lot",
     title="Several bottlenecks in a row",
     question="How does a flow over three bottlenecks do beside flows over one each?",
-    setup="Three links of 20 Mbit/s (full: 100), one flow over all of them and one over each, all with a round "
-    "trip of 60 ms, for 40 s. The drop-tail queues hold 0.5 and 1 bandwidth-delay products. The ratio is the mean "
-    "goodput of the flows over one bottleneck to that of the flow over three.",
+    setup="Three links of 20 Mbit/s (full: 100), one flow over all of them and one over each, all with a "
+    "round trip of 60 ms, for 40 s. The drop-tail queues hold 0.5 and 1 bandwidth-delay products. The ratio "
+    "is the mean goodput of the flows over one bottleneck to that of the flow over three.",
     source="tcpeval section 6.3",
     deviation="The draft offers 60 to 100 % of load on each link from traces; here long flows fill it.",
     axes={"buffer": "buffer, BDP"},
-    metrics={"ratio": Metric("ratio of the goodputs"), "drops": DROPS},
-    settings=lambda full: [
-        {"buffer": buffer, "rate": 100.0 if full else 20.0} for buffer in ((0.25, 0.5, 1, 2) if full else (0.5, 1))
+    metrics={"ratio": Metric("ratio of the goodputs", good=""), "drops": DROPS},
+    settings=lambda extent: [
+        {"buffer": buffer, "rate": 100.0 if extent == "full" else 20.0}
+        for buffer in ((0.25, 0.5, 1, 2) if extent == "full" else (0.5, 1))
     ],
     build=_lot_build,
     measure=_lot_measure,
     charts=(Curves("ratio", "buffer", log_x=True),),
 )
+
 
 SUITE = (BASIC, TRADE, RAMP, FLOOD, PAIR, PARKING_LOT)
 """These experiments, in the order of the draft's sections."""

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.measured.losses import bursts, share
+from bentpipe.measured.floor import floor as least_of
+from bentpipe.measured.losses import CHANCE, bursts, share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces.samples import refuse
 
@@ -26,10 +27,19 @@ _FIELDS = (
 _IPV6 = 40
 FULL = 0.7
 """A queue whose delay is more than this share of the longest one may be dropping packets; others do not."""
+_TOP = 0.9
+"""A queue whose delay is more than this share of the longest one is at its longest."""
 _BUSY_S, _BUSY = 0.002, 0.02
 """A round trip this much above the least one has waited in a queue, so the transmitter was busy."""
-_LEAST_BIN_S = 0.05
+_LEAST_BIN_S, _LEAST_BIN_SEGMENTS = 0.05, 100
+"""A rate is measured over at least so long, and over so many segments: fewer tell of bursts."""
+_STRAY = 0.05
+"""So small a share of all losses may be of a full queue, though samples next to them show a shorter one."""
+_FRESH = 0.25
+"""A sample that is older than this share of the least round trip says nothing of the queue now."""
 _LEAST_PACKETS = 200
+_ACK = 100
+"""Bytes of an acknowledgement with all its options, at most."""
 Floats = NDArray[np.float64]
 
 
@@ -56,7 +66,7 @@ def estimates(path: Path) -> list[Estimate]:
         ScenarioError: tshark is missing or refuses the file, or there is no connection with enough data.
     """
     flow = _largest(path, _read(path))
-    samples = flow.acked[~np.isnan(flow.acked[:, 2])]
+    samples = _samples(flow)
     trips = np.array([flow.handshake_s, *samples[:, 2]])
     trips = trips[~np.isnan(trips)]
     if not trips.size:
@@ -69,47 +79,62 @@ def estimates(path: Path) -> list[Estimate]:
             refuse(path, None, "it was made at the receiver and has no handshake; capture at the sender")
         how = "the handshake; a capture at the sender tells more"
         return [Estimate("rtt_s", flow.handshake_s, flow.handshake_s, flow.handshake_s, how, path)]
-    floor = float(trips.min())
-    found = [Estimate("rtt_s", floor, floor, floor, f"least of {len(samples)} acknowledgements", path)]
+    floor, low = least_of(trips)
     rate = _rate(flow, samples, floor, path)
-    lost, queue = _fates(flow, samples, floor)
+    how = f"least of {len(samples)} acknowledgements"
+    if rate is not None and not rate.bound:
+        # A delayed acknowledgement waits for two segments, and for itself, however short the queue.
+        low = min(low, floor - 8 * (2 * _segment(flow) + _ACK) / rate.value)
+        how += "; less the time that two of them take on the link"
+    found = [Estimate("rtt_s", floor, max(low, 0.0), floor, how, path)]
+    lost, trip, age = _fates(flow, samples)
+    queue = trip - floor
     longest = float(np.percentile(samples[:, 2], 99.9)) - floor
-    loss = _loss(lost, queue, longest, floor, path)
-    return found + [one for one in (rate, loss, _buffer(lost, queue, longest, rate, path)) if one is not None]
+    full = float(np.percentile(samples[:, 2], 99)) - floor
+    loss = _loss(lost, queue, age, full, floor, path)
+    room = None
+    if rate is not None and not rate.bound and longest > _BUSY_S:
+        most = float(samples[:, 2].max()) - floor
+        top = (queue > _TOP * longest) & (age <= _FRESH * floor)
+        overflowed = _overflowed(int(lost[top].sum()), int(top.sum()), 0.0 if loss is None else loss.high)
+        room = _buffer(rate, (full, longest, most), _segment(flow), path, overflowed=overflowed)
+    return found + [one for one in (rate, loss, room) if one is not None]
 
 
 def _rate(flow: Transfer, samples: Floats, floor: float, path: Path) -> Estimate | None:
-    """How fast acknowledgements advance in bins in which a queue stood and nothing was missing."""
+    """How fast acknowledgements advance while a queue stands, over spans between two that miss nothing."""
     wire = float(flow.sent[:, 3].sum() / flow.sent[:, 2].sum())
-    width = max(floor, _LEAST_BIN_S)
-    acked = flow.acked
-    cells = np.floor((acked[:, 0] - acked[0, 0]) / width).astype(int)
+    whole = flow.acked[flow.acked[:, 3] == 0]
+    if len(whole) < 2 or whole[-1, 0] == whole[0, 0]:
+        return None
+    mean = (whole[-1, 1] - whole[0, 1]) / (whole[-1, 0] - whole[0, 0])
+    width = max(floor, _LEAST_BIN_S, _LEAST_BIN_SEGMENTS * _segment(flow) / max(mean, 1.0))
+    cells = np.floor((whole[:, 0] - whole[0, 0]) / width).astype(int)
+    ends = whole[np.append(np.flatnonzero(np.diff(cells)), len(whole) - 1)]
     busy, all_of_them = [], []
     least = floor + max(_BUSY_S, _BUSY * floor)
-    for cell in np.unique(cells):
-        rows = acked[cells == cell]
-        if len(rows) < 3 or rows[-1, 0] == rows[0, 0]:
-            continue
-        rate = 8 * wire * (rows[-1, 1] - rows[0, 1]) / (rows[-1, 0] - rows[0, 0])
-        missing = rows[:, 3].any()
-        if not missing:
-            all_of_them.append(rate)
-        waits = rows[:, 2][~np.isnan(rows[:, 2])]
-        if not missing and waits.size and waits.min() > least:
+    for one, other in zip(ends[:-1], ends[1:], strict=True):
+        rate = 8 * wire * (other[1] - one[1]) / (other[0] - one[0])
+        all_of_them.append(rate)
+        waits = samples[(samples[:, 0] > one[0]) & (samples[:, 0] <= other[0]), 2]
+        if waits.size and waits.min() > least:
             busy.append(rate)
     if len(busy) >= 3:
-        low, value, high = (float(np.percentile(busy, q)) for q in (5, 50, 95))
-        how = f"acknowledged bytes with headers, median of {len(busy)} round trips in which a queue stood"
+        low, value, high = (float(np.percentile(busy, q)) for q in (25, 50, 95))
+        how = f"acknowledged bytes with headers, median of {len(busy)} spans in which a queue stood"
         return Estimate("rate_bps", value, low, high, how, path, weight=3)
     if not all_of_them:
         return None
     value, high = (float(np.percentile(all_of_them, q)) for q in (95, 100))
-    how = "acknowledged bytes with headers, 95th percentile of round trips; no queue ever stood"
+    how = "acknowledged bytes with headers, 95th percentile of spans; no queue ever stood"
     return Estimate("rate_bps", value, value, high, how, path, "least", 1)
 
 
-def _fates(flow: Transfer, samples: Floats, floor: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Of each segment sent for the first time: was it sent again, and how long was the queue then?"""
+def _fates(flow: Transfer, samples: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Of each segment sent for the first time: was it sent again, and of the sample before, trip and age.
+
+    Samples after a segment are not looked at: whether there are some depends on whether it was lost.
+    """
     ends = flow.sent[:, 1] + flow.sent[:, 2]
     before = np.concatenate(([0.0], np.maximum.accumulate(ends)[:-1]))
     first = flow.sent[:, 1] >= before
@@ -117,19 +142,24 @@ def _fates(flow: Transfer, samples: Floats, floor: float) -> tuple[NDArray[np.bo
     lost = np.array([begin in again for begin in flow.sent[first, 1]])
     sent_at = samples[:, 0] - samples[:, 2]
     order = np.argsort(sent_at, kind="stable")
-    queue = np.interp(flow.sent[first, 0], sent_at[order], samples[order, 2]) - floor
-    return lost, queue
+    now = flow.sent[first, 0]
+    last = np.searchsorted(sent_at[order], now) - 1
+    known = last >= 0
+    age = np.where(known, now - sent_at[order][last], np.inf)
+    return lost, samples[order, 2][last], age
 
 
 def _loss(
-    lost: NDArray[np.bool_], queue: Floats, longest: float, floor: float, path: Path
+    lost: NDArray[np.bool_], queue: Floats, age: Floats, longest: float, floor: float, path: Path
 ) -> Estimate | None:
-    """Losses of segments that found a queue too short to drop them."""
+    """Losses of segments that found a queue too short to drop them, as far as that is known."""
     swelled = longest > max(_BUSY_S, _BUSY * floor)
-    free = queue <= FULL * longest if swelled else np.ones(len(lost), dtype=bool)
+    free = (queue <= FULL * longest) & (age <= _FRESH * floor) if swelled else np.ones(len(lost), dtype=bool)
     if int(free.sum()) < _LEAST_PACKETS:
         return None
     value, low, high = share(int(lost[free].sum()), int(free.sum()))
+    if lost[free].sum() <= _STRAY * lost.sum() * free.mean():
+        low = 0.0  # the queue at a loss is known only as well as the sample before it
     how = f"{int(lost[free].sum())} of {int(free.sum())} segments sent again"
     how += " that found the queue at most 70 % full" if swelled else ""
     return Estimate(
@@ -137,20 +167,45 @@ def _loss(
     )
 
 
+def _overflowed(lost: int, sent: int, loss: float) -> bool:
+    """Were more segments lost at the longest queue than the link loses by itself?"""
+    from scipy.stats import binom
+
+    return lost > 0 and float(binom.sf(lost - 1, sent, loss)) < CHANCE
+
+
 def _buffer(
-    lost: NDArray[np.bool_], queue: Floats, longest: float, rate: Estimate | None, path: Path
-) -> Estimate | None:
-    """The longest queue, in bytes at the rate; if nothing was lost there, it may hold more."""
-    if rate is None or rate.bound or longest <= _BUSY_S:
-        return None
-    overflowed = bool((lost & (queue > 0.9 * longest)).any())
+    rate: Estimate, swell: tuple[float, float, float], segment: float, path: Path, *, overflowed: bool
+) -> Estimate:
+    """The longest queue, in bytes at the rate; if nothing was lost there, it may hold more.
+
+    `swell` has percentiles 99, 99.9 and 100 of the round trips, less the least one.
+    """
     how = "swell of the round trip (99.9th percentile) times the rate"
     how += ", with losses when it was full" if overflowed else "; nothing was lost when it was longest"
-    value = longest * rate.value / 8
+    ends = zip(swell, (rate.low, rate.value, rate.high), strict=True)
+    low, value, high = (longest * bps / 8 for longest, bps in ends)
+    # The least round trip has up to two segments in it, and room for less than one segment holds none.
     return Estimate(
-        "buffer_bytes", value, longest * rate.low / 8, longest * rate.high / 8, how, path,
+        "buffer_bytes", value, max(low - segment, 0.0), high + 3 * segment, how, path,
         "" if overflowed else "least", 2,
     )  # fmt: skip
+
+
+def _samples(flow: Transfer) -> Floats:
+    """The acknowledgements with a round trip, without those of segments sent twice: of which is it?
+
+    P. Karn, C. Partridge: Improving Round-Trip Time Estimates in Reliable Transport Protocols, SIGCOMM 1987.
+    """
+    ends = flow.sent[:, 1] + flow.sent[:, 2]
+    again = ends <= np.concatenate(([0.0], np.maximum.accumulate(ends)[:-1]))
+    known = ~np.isnan(flow.acked[:, 2]) & ~np.isin(flow.acked[:, 1], ends[again])
+    return flow.acked[known]
+
+
+def _segment(flow: Transfer) -> float:
+    """Bytes of a usual segment on the wire."""
+    return float(np.median(flow.sent[:, 3]))
 
 
 def _largest(path: Path, rows: list[list[str]]) -> Transfer:
@@ -162,7 +217,7 @@ def _largest(path: Path, rows: list[list[str]]) -> Transfer:
     stream, port = max(sizes, key=lambda key: sizes[key], default=("", ""))
     if not sizes or sizes[stream, port] == 0:
         refuse(path, None, "it has no TCP connection that carries data")
-    sent, acked, handshake, gap = [], [], float("nan"), False
+    sent, acked, handshake, gap, before = [], [], float("nan"), False, 0.0
     for row in rows:
         if row[1] != stream:
             continue
@@ -172,6 +227,9 @@ def _largest(path: Path, rows: list[list[str]]) -> Transfer:
             wire = int(row[8].split(",")[0]) if row[8] else int(row[9].split(",")[0] or 0) + _IPV6
             sent.append((float(row[0]), float(row[3]), float(row[4]), float(wire)))
         elif row[2] != port and row[5] and row[11] not in ("1", "True"):
+            if float(row[5]) < before:
+                continue  # it came late, or it resets the connection
+            before = float(row[5])
             missing = bool(row[10])
             sample = float(row[6]) if row[6] and not (missing or gap) else float("nan")
             acked.append((float(row[0]), float(row[5]), sample, float(missing)))

@@ -7,62 +7,114 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces import iperf3 as trace
+from bentpipe.timeline.traces.samples import refuse
 
 HEADERS = 52
 """Bytes of headers on each segment: IPv4, TCP, and its time stamps, as Linux has them."""
-_MSS = 1448
+UDP_HEADERS = 28
+_MSS, _DATAGRAM = 1448, 1448
 _FILLED = 0.05
 """A test whose round trips swell by this share has filled a queue somewhere, so its rate is the link's."""
+_FILLING = 2
+"""Intervals at the start that say more of the sender's buffer, or of slow start, than of the link."""
 
 
-def estimates(path: Path) -> list[Estimate]:
-    """Rate; of a test by TCP on Linux also round-trip time, an upper bound of loss, and buffer.
+def estimates(path: Path, floor_s: float | None = None) -> list[Estimate]:
+    """Rate and loss; of a test by TCP on Linux also round-trip time and buffer.
+
+    Args:
+        path: iperf3's JSON, or its report as text.
+        floor_s: the round-trip time without queues as another file tells it, which makes the buffer narrower.
 
     Raises:
         ScenarioError: the file is damaged, or the test failed.
     """
-    frame = trace.read(path)
-    rates = frame["rate_bps"].to_numpy()[:-1]
     report = _report(path)
-    start = report.get("start") or {}
-    udp = (start.get("test_start") or {}).get("protocol") == "UDP"
+    try:
+        return _estimates(path, report, floor_s)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        refuse(path, None, "its start or its end is not as iperf3 writes it")
+
+
+def _estimates(path: Path, report: dict[str, Any], floor_s: float | None) -> list[Estimate]:
+    start, end = report.get("start") or {}, report.get("end") or {}
+    test = start.get("test_start") or {}
+    if test.get("protocol") == "UDP" and "error" not in report:
+        return _datagrams(path, test, end)
+    rates = trace.read(path)["rate_bps"].to_numpy()[:-1]
     mss = start.get("tcp_mss_default") or start.get("tcp_mss") or _MSS
-    wire = 1.0 if udp else (mss + HEADERS) / mss
-    senders = [s.get("sender") or {} for s in (report.get("end") or {}).get("streams") or []]
-    least = [s["min_rtt"] / 1e6 for s in senders if s.get("min_rtt")]
-    most = [s["max_rtt"] / 1e6 for s in senders if s.get("max_rtt")]
-    swell = max(most) - min(least) if least and most else 0.0
-    filled = bool(least) and swell > _FILLED * min(least)
-    high, middle, top = (float(np.percentile(rates, q)) * wire for q in (95, 50, 100))
-    how = (
-        f"95th percentile of {len(rates)} intervals, with headers; its range from their median to their most"
-    )
-    if not filled:
-        how += "; nothing shows that the test filled the link"
-    found = [
-        Estimate(
-            "rate_bps", high, min(middle, high), top, how, path, "" if filled else "least", 2 if filled else 1
-        )
-    ]
+    wire = (mss + HEADERS) / mss
+    senders = [s.get("sender") or {} for s in end.get("streams") or []]
+    least = min((s["min_rtt"] / 1e6 for s in senders if s.get("min_rtt")), default=0.0)
+    most = max((s["max_rtt"] / 1e6 for s in senders if s.get("max_rtt")), default=0.0)
+    swell = most - min(least, floor_s or least)
+    filled = bool(least) and swell > _FILLED * least
+    rate = _rate(path, rates, end, wire, filled=filled)
+    found = [rate]
     if least:
-        how = "least round trip that the sender's kernel saw"
-        found.append(Estimate("rtt_s", min(least), min(least), min(least), how, path))
+        low = max(2 * least - most, 0.0)
+        how = (
+            "least smoothed round trip that the kernel told at the end of an interval; a queue may have "
+            "stood then, and is taken for no longer than the swell of the others"
+        )
+        found.append(Estimate("rtt_s", least, low, least, how, path))
+        floor = (floor_s, floor_s) if floor_s is not None and floor_s <= least else (low, least)
+        if filled:
+            room = [(most - at) * rate.value / 8 for at in floor]
+            how = "swell of the smoothed round trip times the rate; more if the queue never was full"
+            middle = room[1] if floor_s is None else room[0]
+            found.append(Estimate("buffer_bytes", middle, min(room), max(room), how, path, "least"))
     sent = sum(s.get("bytes") or 0 for s in senders)
     resent = sum(s.get("retransmits") or 0 for s in senders)
-    if sent and not udp:
+    if sent:
         packets = max(round(sent / mss), 1)
-        _, _, most_loss = share(min(resent, packets), packets)
+        _, _, high = share(min(resent, packets), packets)
         how = f"at most the {resent} of {packets} segments that were sent again; queues may have dropped them"
-        found.append(Estimate("loss", 0.0, 0.0, most_loss, how, path, weight=0))
-    if filled:
-        room = swell * high / 8
-        how = "swell of the round trip times the rate; more if the queue never was full"
-        found.append(Estimate("buffer_bytes", room, swell * middle / 8, swell * top / 8, how, path))
+        found.append(Estimate("loss", 0.0, 0.0, high, how, path, weight=0))
     return found
+
+
+def _rate(
+    path: Path, rates: NDArray[np.float64], end: dict[str, Any], wire: float, *, filled: bool
+) -> Estimate:
+    """The best half of the test without its start: shorter pieces tell how a socket's buffer was filled."""
+    steady = rates[_FILLING:] if len(rates) > 2 * _FILLING else rates
+    width = max(len(steady) // 2, 1)
+    means = np.convolve(steady, np.ones(width) / width, mode="valid")
+    value = float(means.max()) * wire
+    whole = (end.get("sum_received") or {}).get("bits_per_second") or float(rates.mean())
+    low = min(float(np.percentile(steady, 25)) * wire, value)
+    high = max(float(np.percentile(steady, 75)) * wire, value)
+    if filled:  # what came through in all is no more than the link carries
+        high = max(high, float(whole) * wire)
+    how = (
+        f"highest mean over {width} of {len(rates)} intervals in a row, with headers; the middle half of them"
+    )
+    if filled:
+        return Estimate("rate_bps", value, low, high, how, path, weight=2)
+    how += "; nothing shows that the test filled the link"
+    return Estimate("rate_bps", value, low, high, how, path, "least", 1)
+
+
+def _datagrams(path: Path, test: dict[str, Any], end: dict[str, Any]) -> list[Estimate]:
+    """What came through of a test by UDP, and what was lost."""
+    total = end.get("sum") or {}
+    sent, lost = int(total.get("packets") or 0), int(total.get("lost_packets") or 0)
+    if not 0 <= lost <= sent or sent == 0:
+        refuse(path, None, "it tells of no datagrams; did the test end?")
+    size = test.get("blksize") or _DATAGRAM
+    rate = float(total["bits_per_second"]) * (1 - lost / sent) * (size + UDP_HEADERS) / size
+    value, low, high = share(lost, sent)
+    how = f"{lost} of {sent} datagrams, Wilson's interval; a queue drops them too if more is sent than fits"
+    return [
+        Estimate("rate_bps", rate, rate, rate, "datagrams that came through, with headers", path, "least", 0),
+        Estimate("loss", value, low, high, how, path, weight=1),
+    ]
 
 
 def _report(path: Path) -> dict[str, Any]:

@@ -16,6 +16,8 @@ _ASK = {
     "rate_bps": ("rate", '--rate "20 Mbit/s"', "iperf3 --json, or a capture at the sender of an upload"),
     "rtt_s": ("rtt", '--rtt "600 ms"', "ping -D"),
 }
+PING_DIGITS = 3
+"""Significant digits of a round trip in the output of ping (iputils, `ping_common.c`)."""
 _SAME = 0.02
 """Ends of a range that differ by less than this share are one value."""
 
@@ -112,16 +114,20 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     if isinstance(files, str | Path):
         files = [files]
     found: list[Estimate] = []
+    tests: list[Path] = []
     for file in map(Path, files):
         match kind(file):
             case "capture":
                 found += capture.estimates(file)
             case "iperf3":
-                found += iperf3.estimates(file)
+                tests.append(file)
             case "irtt":
                 found += probes.estimates(file, irtt.sent(file))
             case _:
-                found += probes.estimates(file, ping.sent(file))
+                found += probes.estimates(file, ping.sent(file), PING_DIGITS)
+    floor = best(found, "rtt_s")  # of probes and captures, which see it better than a test
+    for file in tests:
+        found += iperf3.estimates(file, None if floor is None else floor.value)
     if not found:
         raise _core.ScenarioError("measured: no file is given")
     return Estimates(found)

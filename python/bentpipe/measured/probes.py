@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from bentpipe.measured.floor import floor
 from bentpipe.measured.losses import share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces.probes import OUTAGE_S, Probe, dark
@@ -16,8 +18,13 @@ _ALMOST = 5.0
 """The least round trips, in percent: what lies below is the path with next to no queue."""
 
 
-def estimates(path: Path, sent: Sequence[Probe]) -> list[Estimate]:
+def estimates(path: Path, sent: Sequence[Probe], digits: int | None = None) -> list[Estimate]:
     """Round-trip time without queues, and loss outside outages.
+
+    Args:
+        path: the file, for messages.
+        sent: its probes.
+        digits: to so many significant ones the program rounds times above a millisecond; None if it does not.
 
     Raises:
         ScenarioError: no probe came back.
@@ -25,18 +32,11 @@ def estimates(path: Path, sent: Sequence[Probe]) -> list[Estimate]:
     trips = np.array([probe.rtt_s for probe in sent if probe.rtt_s is not None])
     if not trips.size:
         refuse(path, None, f"none of {len(sent)} probes came back")
-    least = float(trips.min())
+    least, low = floor(trips)
     almost = float(np.percentile(trips, _ALMOST))
-    found = [
-        Estimate(
-            "rtt_s",
-            least,
-            least,
-            almost,
-            f"least of {trips.size} round trips, and their 5th percentile",
-            path,
-        )
-    ]
+    rounded = _rounding(least, digits)
+    how = f"least of {trips.size} round trips; to their 5th percentile"
+    found = [Estimate("rtt_s", least, max(low - rounded, 0.0), almost + rounded, how, path)]
     unseen = dark(sent, OUTAGE_S)
     outside = [probe for probe, is_dark in zip(sent, unseen, strict=True) if not is_dark]
     lost = sum(probe.rtt_s is None for probe in outside)
@@ -45,3 +45,11 @@ def estimates(path: Path, sent: Sequence[Probe]) -> list[Estimate]:
     how = f"{lost} of {len(outside)} probes, either way, Wilson's interval{outages}"
     found.append(Estimate("loss", value, low, high, how, path, weight=2))
     return found
+
+
+def _rounding(value: float, digits: int | None) -> float:
+    """Half of the last digit that is shown of a time, seconds."""
+    if digits is None or value < 1e-3:
+        return 0.0
+    places = math.floor(math.log10(value * 1e3)) - digits + 1
+    return 0.5e-3 * 10.0 ** min(places, 0)

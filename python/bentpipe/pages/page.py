@@ -89,11 +89,11 @@ class Page:
 
     def banner(self, *prose: Prose, tone: Tone = "partly") -> None:
         """A line in a box under the title, of what must be known before the rest is read."""
-        self._head.append(_blocks().banner([html(part) for part in prose], tone))
+        self._head.append(blocks().banner([html(part) for part in prose], tone))
 
     def tally(self, badges: Sequence[Badge]) -> None:
         """Badges in a row under the title."""
-        self._head.append(_blocks().tally([html(badge) for badge in badges]))
+        self._head.append(blocks().tally([html(badge) for badge in badges]))
 
     def section(
         self,
@@ -118,22 +118,22 @@ class Page:
         """
         name = self._name(id or slug(title))
         self._contents.append((level, name, title))
-        self._add(_blocks().heading(level, name, title, html(badge) if badge else ""))
+        self._add(blocks().heading(level, name, title, html(badge) if badge else ""))
         self.paragraphs(*paragraphs)
         return name
 
     def paragraphs(self, *prose: Prose, small: bool = False) -> None:
         """Paragraphs, in small and soft type where they are an aside."""
         for part in prose:
-            self._add(_blocks().paragraph(html(part), small))
+            self._add(blocks().paragraph(html(part), small))
 
     def bullets(self, items: Sequence[Prose]) -> None:
         """A list."""
-        self._add(_blocks().bullets([html(item) for item in items]))
+        self._add(blocks().bullets([html(item) for item in items]))
 
     def command(self, text: str, *, fold: str = "") -> None:
         """Lines of a terminal or of a file, to be copied; a click on ``fold`` unfolds them."""
-        self._add(_blocks().command(text, fold))
+        self._add(blocks().command(text, fold))
 
     def table(
         self,
@@ -164,7 +164,7 @@ class Page:
             for row in rows
         ]
         last = None if total is None else [(html(cell), is_number(cell)) for cell in total]
-        self._add(_blocks().table(columns, plain, html(caption), last, len(columns) >= MANY, fold))
+        self._add(blocks().table(columns, plain, html(caption), last, len(columns) >= MANY, fold))
 
     def figure(
         self,
@@ -197,7 +197,7 @@ class Page:
             csv = _uri("text/csv", data.write_csv().encode())
             links.append(Markup('<a download="{}.csv" href="{}">CSV</a>').format(name, csv))
         uri = _uri("image/svg+xml", svg)
-        self._add(_blocks().figure(name, uri, alt, title, html(caption), links, href), figure=True)
+        self._add(blocks().figure(name, uri, alt, title, html(caption), links, href), figure=True)
 
     def chart(
         self,
@@ -265,10 +265,10 @@ class Page:
 
     def html(self) -> str:
         """The whole file."""
-        script = style = ""
+        script, style = "", "".join(own(f"templates/{name}.css") for name in ("page", "badge", "table"))
         if self._charts:
-            style = _own("uplot/uPlot.min.css")
-            script = _own("uplot/uPlot.iife.min.js") + "\n" + _own("templates/chart.js")
+            style += own("templates/chart.css") + own("uplot/uPlot.min.css")
+            script = own("uplot/uPlot.iife.min.js") + "\n" + own("templates/chart.js")
         return (
             _environment()
             .get_template("page.html")
@@ -285,7 +285,9 @@ class Page:
                 contents=self._contents,
                 charts=self._charts,
                 # Both are ours and end no element of the page; a test makes sure.
-                style=Markup(_own("templates/page.css") + style),
+                light=Markup(own("templates/light.css")),
+                dark=Markup(own("templates/dark.css")),
+                style=Markup(style),
                 script=Markup(script),
             )
         )
@@ -306,7 +308,7 @@ class Page:
         # "<" ends no script element, whatever a label says.
         data = json.dumps(plain, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
         self._add(
-            _blocks().chart(name, Markup(data), alt, title, html(caption), "choices" in plain), figure=True
+            blocks().chart(name, Markup(data), alt, title, html(caption), "choices" in plain), figure=True
         )
 
     def _add(self, block: Markup, *, figure: bool = False) -> None:
@@ -335,12 +337,13 @@ def _environment() -> Environment:
 
 
 @cache
-def _blocks() -> Any:
+def blocks() -> Any:
+    """The macros of the parts of a page."""
     return _environment().get_template("blocks.html").module
 
 
 @cache
-def _own(name: str) -> str:
+def own(name: str) -> str:
     """A file of this package."""
     return files("bentpipe.pages").joinpath(name).read_text(encoding="utf-8")
 

@@ -32,7 +32,8 @@ def cdf(
 ) -> Drawing:
     """The cumulative distribution of a column, one line per algorithm.
 
-    Each flow of each run counts once; of a column of traces (rtt_s, srtt_s, cwnd, in_flight) each sample.
+    Each flow of each run counts once; of a column of traces (rtt_s, srtt_s, cwnd, in_flight) each sample;
+    of completion times each transfer, if results recorded transfers.
     Transfers that are not finished count as longer than all others, so that their line ends below 1.
 
     Args:
@@ -47,7 +48,10 @@ def cdf(
         ScenarioError: there is no such column, or it has no values.
     """
     found = many(given, by=by, where=where)
-    name = column or _usual(found)
+    pieces = found.by_transfer
+    name = column or _usual(pieces)
+    if name == "completion_s":
+        found = pieces
     rows = _values(found, name)
     if not rows["y"].drop_nulls().len():
         raise _core.ScenarioError(f"no flow has a value of {name}")
@@ -68,7 +72,7 @@ def cdf(
             seen.update(dict(zip(*reversed(panel.axes.get_legend_handles_labels()), strict=True)))
             panel.axes.set_ylim(0, 1.02)
             sparse(panel.axes)
-        what = "samples" if name in TRACED else "flows"
+        what = "samples" if name in TRACED else "transfers" if name == "completion_s" else "flows"
         name_axes(fig, drawn, how.label, f"share of {what}")
         title(fig, drawn, seen)
         note(fig, _told(rows, what) + failures(found))
@@ -94,7 +98,8 @@ def _values(found: Many, name: str) -> pl.DataFrame:
             )
         own = "result_name" if "result_name" in flows.columns else "name"
         lines = flows.select(*heads, pl.col(own).alias("_flow"))
-        samples = found.traces.select("run", pl.col("flow").alias("_flow"), pl.col(name).alias("y"))
+        flow = pl.col("flow").str.replace(r"/\d+$", "").alias("_flow")  # a short flow is "NAME/1"
+        samples = found.traces.select("run", flow, pl.col(name).alias("y"))
         samples = samples.filter(pl.col("y").is_finite() & (pl.col("y") > 0))
         return lines.join(samples, on=["run", "_flow"], maintain_order="left").drop("_flow")
     if name == "queueing_p95_s":
@@ -103,7 +108,9 @@ def _values(found: Many, name: str) -> pl.DataFrame:
         return flows.select(*heads, y=pl.col("rtt_p95_s") - pl.col("floor_s")).drop_nulls("y")
     if name in flows.columns and flows.schema[name].is_numeric():
         rows = flows.select(*heads, y=pl.col(name).cast(pl.Float64))
-        return rows if name == "completion_s" else rows.drop_nulls("y")
+        # A line of which nothing is finished is of flows without an end.
+        finished = pl.col("y").is_not_null()
+        return rows.filter(finished.any().over(SERIES) if name == "completion_s" else finished)
     if name in available(found):
         return per_run(found, name).select(*heads, "y")
     raise _core.ScenarioError(unknown("column", name, [*available(found), *TRACED]))
@@ -120,7 +127,8 @@ def _steps(values: pl.Series) -> pl.DataFrame:
 
 
 def _told(rows: pl.DataFrame, what: str) -> str:
-    counts = rows.group_by(SERIES).agg(pl.len().alias("n"), pl.col("run").n_unique().alias("runs"))
+    line = [column for column in rows.columns if column not in ("run", "y")]
+    counts = rows.group_by(line).agg(pl.len().alias("n"), pl.col("run").n_unique().alias("runs"))
     n, runs = ((int(str(counts[c].min())), int(str(counts[c].max()))) for c in ("n", "runs"))
     said = f"n = {_span(n)} {what} of {_span(runs)} runs for each line"
     if runs[1] == 1:

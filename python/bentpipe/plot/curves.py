@@ -115,6 +115,8 @@ def _bands(
         nth = seen.setdefault(cc, 0)
         seen[cc] += 1
         drawn = look(cc, None, nth)
+        if len(parts) == 1:
+            rows = rows.select("t_s", "y")
         many = f"{drawn['label']}, {len(parts)} flows" if len(parts) > 1 else drawn["label"]
         label = f"{run}: {many}" if len(runs) > 1 else many
         found.append(Curve(drawn | {"label": label}, rows, run, f"{cc}, {len(parts)} flows"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -117,13 +118,20 @@ def sparse(axes: Axes) -> None:
         line.set_markevery((place % 5 * every // 5, every))
 
 
+def legend_columns(fig: Figure, labels: Sequence[str]) -> int:
+    """Into how many columns these names go above a figure."""
+    one = looks.size().type * (0.06 * max(map(len, labels)) + 0.42)
+    fits = max(1, int(fig.get_figwidth() / one))
+    rows = -(-len(labels) // fits)
+    return -(-len(labels) // rows)
+
+
 def legend(fig: Figure, axes: Axes) -> None:
     """The names of the lines above the panel. A figure with many of them grows by the rows that they need."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    fits = max(1, int(fig.get_size_inches()[0] / (0.075 * looks.size().type * (max(map(len, labels)) + 6))))
-    columns = 2 if len(labels) == 4 and fits < 4 else min(len(labels), fits)
+    columns = legend_columns(fig, labels)
     rows = -(-len(labels) // columns)
     if rows > 2:
         fig.set_figheight(fig.get_figheight() + (rows - 2) * 0.145 * looks.size().type)

@@ -14,11 +14,11 @@ from matplotlib.patches import Patch, Rectangle
 from bentpipe import _core
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
-from bentpipe.plot.looks import WIDTH, size, styled
+from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
 from bentpipe.plot.measures import per_run, summary
-from bentpipe.plot.over_key import failures
-from bentpipe.registry import unknown
+from bentpipe.plot.over_key import failures, known_key
+from bentpipe.plot.panels import grid_of
 from bentpipe.stats import groups
 
 _WRITTEN = 12
@@ -58,9 +58,7 @@ def heatmap(
 
 
 def _keys(found: Many, x: str | None, y: str | None) -> tuple[str, str]:
-    for key in (x, y):
-        if key is not None and key not in found.keys:
-            raise _core.ScenarioError(unknown("key that varies", key, found.keys))
+    x, y = (key if key is None else known_key(found, key) for key in (x, y))
     left = [key for key in rest(found, [x, y])]
     wanted = [key if key is not None else left.pop(0) if left else None for key in (x, y)]
     across, up = wanted
@@ -86,8 +84,7 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
     points = summary(rows, [SERIES, across, up], value)
     how = words.scaled(value, points["mean"])
     names = [name for name in found.looks if (points[SERIES] == name).any()]
-    columns = min(len(names), 3)
-    fig, panels = _grid(len(names), columns)
+    fig, panels = grid_of(len(names))
     low, high = (float(str(end)) * how.factor for end in (points["mean"].min(), points["mean"].max()))
     norm = mpl.colors.LogNorm(low, high) if how.log else mpl.colors.Normalize(low, high)
     xs, ys = _values(found, across), _values(found, up)
@@ -100,10 +97,10 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
             _write(axes, grid, norm, len(panels))
             _cells(axes, found, across, up, xs, ys)
             axes.set_title(found.looks[name]["label"], loc="left")
-        _outer(panels, columns)
+        _outer(panels)
         fig.colorbar(image, ax=panels, label=how.label, fraction=0.08, pad=0.015)
         n = points["n"]
-        said = _runs(int(str(n.min())), int(str(n.max())))
+        said = _runs(int(str(n.min())), int(str(n.max()))) + (", all alike" if points["alike"].all() else "")
         note(fig, f"mean; {said}{failures(found)}")
     names_of = pl.col("mean", "low", "high").name.prefix(f"{value}_")
     fig.data = points.select(SERIES, across, up, names_of, "n", "alike")
@@ -174,26 +171,13 @@ def _shared(axes: Axes, at: tuple[int, int], colours: list[str]) -> None:
     )
 
 
-def _grid(many_panels: int, columns: int) -> tuple[Drawing, list[Axes]]:
-    now = size()
-    rows = -(-many_panels // columns)
-    wide = max(now.width, 2 * WIDTH + 0.16) if columns > 1 else now.width
-    with styled():
-        fig = blank(wide, now.height * (1 if rows == 1 else 0.8 * rows))
-        grid = list(fig.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
-        for spare in grid[many_panels:]:
-            spare.remove()
-        for above in grid[max(0, many_panels - columns) : many_panels]:
-            above.tick_params(labelbottom=True)
-    return fig, grid[:many_panels]
-
-
-def _outer(panels: list[Axes], columns: int) -> None:
+def _outer(panels: list[Axes]) -> None:
     """Names of the axes at the outer maps only."""
+    columns = {axes.get_subplotspec().colspan.start for axes in panels}  # type: ignore[union-attr]
     for nth, axes in enumerate(panels):
-        if nth < len(panels) - columns:
+        if nth < len(panels) - len(columns):
             axes.set_xlabel("")
-        if nth % columns:
+        if nth % len(columns):
             axes.set_ylabel("")
 
 
@@ -205,11 +189,17 @@ def _cells(axes: Axes, found: Many, across: str, up: str, xs: list[Any], ys: lis
     axes.grid(visible=False)
     for key, values, axis in ((across, xs, axes.xaxis), (up, ys, axes.yaxis)):
         how = words.scaled(key, found.flows[key])
-        numbers = [words.number(v * how.factor) if isinstance(v, int | float) else str(v) for v in values]
+        numbers = [
+            words.number(v * how.factor) if isinstance(v, int | float) else text(str(v)) for v in values
+        ]
         every = max(1, -(-len(values) // 8))
         axis.set_ticks(list(range(0, len(values), every)), numbers[::every])
         axis.set_label_text(how.label)
     axes.tick_params(length=0)
+
+
+def _named(value: Any, how: words.Scaled) -> str:
+    return words.number(value * how.factor) if isinstance(value, int | float) else text(str(value))
 
 
 def _write(axes: Axes, grid: Any, norm: Any, many_panels: int) -> None:

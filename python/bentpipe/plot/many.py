@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from bentpipe.plot.looks import look
 from bentpipe.plot.words import chooses, named
 from bentpipe.registry import unknown
 from bentpipe.result import Result
+from bentpipe.sweeps.columns import quantity
 from bentpipe.sweeps.engine import Runs
 
 ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
@@ -27,6 +28,7 @@ A frame has a row per flow and run, as `Runs.flows` and `DIR/flows/*.parquet` ha
 SERIES = "algorithm"
 """The column of `Many.flows` that says of which line a flow is."""
 _POSITION = "position"
+_CLASH = {"cc": "key.cc"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Many:
         keys: the keys with several values.
         by: the key that tells lines apart; None where that is the flow's own algorithm.
         failed: how many runs failed.
+        missing: how many runs of a sweep that is not finished are not there yet.
+        transfers: run, seed, and the columns of `Result.transfers`; empty unless results recorded them.
     """
 
     flows: pl.DataFrame
@@ -49,13 +53,16 @@ class Many:
     keys: list[str]
     by: str | None
     failed: int
+    missing: int = 0
+    transfers: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @cached_property
     def looks(self) -> dict[str, dict[str, Any]]:
         """How each line is drawn, by its name."""
         rows = self.flows.filter(pl.col(SERIES).is_not_null())
         pairs = rows.select(SERIES, "cc").unique(subset=SERIES, maintain_order=True).rows()
-        if self.by is not None and not chooses(self.by):
+        several = len(pairs) < rows.select(SERIES, "cc").n_unique()
+        if self.by is not None and not chooses(self.by) and (several or self.by in self.numbers):
             return _graded(self.by, sorted(rows[self.by].unique().drop_nulls().to_list()))
         seen: dict[str, int] = {}
         found = {}
@@ -64,6 +71,36 @@ class Many:
             seen[cc] += 1
             found[name] = look(cc, named(name), nth)
         return found
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of numbers."""
+        return [name for name, kind in self.flows.schema.items() if kind.is_numeric()]
+
+    def need(self, *columns: str) -> None:
+        """Makes sure that the flows have these columns.
+
+        Raises:
+            ScenarioError: a frame lacks one.
+        """
+        lacking = [column for column in columns if column not in self.flows.columns]
+        if lacking:
+            raise _core.ScenarioError(f"the frame lacks {' and '.join(lacking)}, which this figure needs")
+
+    @property
+    def by_transfer(self) -> Many:
+        """The same with a row for each transfer in place of a flow whose application sends in pieces."""
+        if not self.transfers.height:
+            return self
+        own = "result_name" if "result_name" in self.flows.columns else "name"
+        pieces = self.transfers.select(
+            "run", pl.col("flow").alias(own), "completion_s", delivered_bytes=pl.col("bytes")
+        )
+        whole = self.flows.join(pieces, on=["run", own], how="anti", maintain_order="left")
+        parts = self.flows.drop("completion_s", "delivered_bytes").join(
+            pieces, on=["run", own], maintain_order="left_right"
+        )
+        return replace(self, flows=pl.concat([whole, parts], how="diagonal_relaxed"))
 
     @property
     def link(self) -> str:
@@ -103,11 +140,20 @@ def many(given: ManyGiven, *, by: str | None = None, where: Mapping[str, Any] | 
         read = _kept(read, key, value)
     several = [key for key in read.keys if read.flows[key].n_unique() > 1]
     choosers = [key for key in several if chooses(key)]
-    if by is not None and by not in read.keys:
+    by = by if by is None else column_of(by, read.keys)
+    if by is not None and by not in read.flows.columns:
         raise _core.ScenarioError(unknown("key of the sweep", by, read.keys))
     by = by or next(iter(choosers), None)
     named_flows = _series(_placed(read.flows), choosers, by)
     return replace(read, flows=named_flows, keys=[key for key in several if key != by], by=by)
+
+
+def column_of(key: str, keys: Sequence[str]) -> str:
+    """The column that is meant by a key without its unit: link.sat.delay is link.sat.delay_s."""
+    if key not in keys and _CLASH.get(key) in keys:
+        return _CLASH[key]
+    found = [known for known in keys if known.startswith(f"{key}_") and "." not in known[len(key) :]]
+    return found[0] if key not in keys and len(found) == 1 else key
 
 
 def rest(found: Many, used: Sequence[str | None]) -> list[str]:
@@ -147,11 +193,18 @@ def _read(given: Any) -> Many:
 def _of_places(places: list[Path]) -> Many:
     from bentpipe.reports.reading import read
 
+    if all((place / "run.json").is_file() for place in places):
+        return _of_results([Result.load(place) for place in places], [place.name for place in places])
     stored = read(places)
-    return _made(stored.flows, stored.links, stored.traces, stored.failed.height)
+    made = _made(stored.flows, stored.links, stored.traces, stored.failed.height)
+    planned = sum(int(part.get("runs", 0)) for part in stored.about.get("parts", [stored.about]))
+    there = stored.failed.height + (stored.flows["run"].n_unique() if stored.flows.height else 0)
+    return replace(made, missing=max(0, planned - there))
 
 
-def _of_results(results: list[Result]) -> Many:
+def _of_results(results: list[Result], places: list[str] | None = None) -> Many:
+    """Results are told apart by their algorithm; or with by="directory" by where they are."""
+
     def table(name: str) -> pl.DataFrame:
         parts = []
         for run, result in enumerate(results):
@@ -160,10 +213,13 @@ def _of_results(results: list[Result]) -> Many:
                 texts = [column for column, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
                 own = pl.lit(run, dtype=pl.UInt64).alias("run")
                 seed = pl.lit(result.json["seed"], dtype=pl.UInt64).alias("seed")
-                parts.append(frame.select(own, seed, pl.all()).with_columns(pl.col(texts).cast(pl.String)))
+                where = [pl.lit(places[run]).alias("directory")] if places else []
+                frame = frame.select(own, seed, pl.all(), *where)
+                parts.append(frame.with_columns(pl.col(texts).cast(pl.String)))
         return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
-    return _made(table("flows"), table("links"), table("trace"), 0)
+    made = _made(table("flows"), table("links"), table("trace"), 0)
+    return replace(made, transfers=table("transfers"))
 
 
 def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed: int) -> Many:
@@ -181,24 +237,22 @@ def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed
     if flows.height:
         text = pl.col(own).cast(pl.String) if own in flows.columns else pl.lit("")
         # A key of the same name is told from the result's column; the figure needs that under `cc`.
-        clash = {"cc": "key.cc"} if "cc" in keys else {}
+        clash = _CLASH if "cc" in keys else {}
         flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
         keys = [clash.get(key, key) for key in keys]
+        if "half" in flows.columns:  # what the second half delivers is what the whole flow does
+            flows = flows.filter(pl.col("half").ne_missing(pl.lit("first")))
     return Many(flows, links, traces, keys, None, failed)
 
 
 def _kept(read: Many, key: str, value: Any) -> Many:
     """The runs in which a key has this value."""
+    key = column_of(key, read.keys)
     if key not in read.keys:
         raise _core.ScenarioError(unknown("key of the sweep", key, read.keys))
     column = read.flows[key]
     if column.dtype.is_numeric():
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise _core.ScenarioError(
-                f"where {key}={value}: write a number, in the unit of the column"
-            ) from None
+        number = _number(key, value)
         hit = (pl.col(key) - number).abs() <= 1e-9 * abs(number)
     else:
         hit = pl.col(key).cast(pl.String) == str(value)
@@ -213,7 +267,20 @@ def _kept(read: Many, key: str, value: Any) -> Many:
     def part(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.filter(pl.col("run").is_in(runs)) if frame.height else frame
 
-    return replace(read, flows=flows, links=part(read.links), traces=part(read.traces))
+    return replace(
+        read, flows=flows, links=part(read.links), traces=part(read.traces), transfers=part(read.transfers)
+    )
+
+
+def _number(key: str, value: Any) -> float:
+    """A value of a key as the column has it: 0.25 or "250 ms"."""
+    given = quantity(value)
+    if given is not None and key.endswith(f"_{given[1]}"):
+        return float(given[0])
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _core.ScenarioError(f"where {key}={value}: write a number, in the unit of the column") from None
 
 
 def _placed(flows: pl.DataFrame) -> pl.DataFrame:

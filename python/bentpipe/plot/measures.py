@@ -73,6 +73,7 @@ def available(found: Many) -> list[str]:
 
 def floors(found: Many) -> pl.DataFrame:
     """The flows of TCP with floor_s, the smallest RTT of their place in runs of the same keys."""
+    found.need("rtt_min_s")
     keys = [key for key in found.keys if not chooses(key) and "queue" not in key and "loss" not in key]
     tcp = found.flows.filter(pl.col("cc") != "cbr")
     return tcp.with_columns(pl.col("rtt_min_s").min().over([*keys, "position"]).alias("floor_s"))

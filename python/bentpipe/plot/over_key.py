@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 
 from bentpipe import _core
 from bentpipe.plot import words
-from bentpipe.plot.drawing import GREY, Drawing, legend, note
-from bentpipe.plot.looks import size, styled
-from bentpipe.plot.many import SERIES, Many, ManyGiven, many
+from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
+from bentpipe.plot.looks import size, styled, text
+from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
 from bentpipe.plot.measures import capacity, per_run, summary, told
 from bentpipe.plot.panels import Panel, logarithmic, name_axes, panels
 from bentpipe.registry import unknown
@@ -70,7 +70,7 @@ def axis_key(
         ScenarioError: none fits, or several do; the message says what to do.
     """
     if wanted is not None:
-        return wanted if wanted in found.keys else no_key(found, wanted)
+        return known_key(found, wanted)
     fit = [key for key in found.keys if fits(key)]
     if len(fit) == 1:
         return fit[0]
@@ -146,17 +146,16 @@ def title(fig: Drawing, drawn: list[Panel], seen: Mapping[str, Any]) -> None:
     if len(drawn) == 1:
         legend(fig, drawn[0].axes)
         return
-    width = fig.get_figwidth()
-    fits = max(1, int(width / (0.075 * size().type * (max(map(len, seen), default=1) + 6))))
-    columns = min(len(seen), fits)
-    if columns:
+    if seen:
         handles: Any = list(seen.values())
+        columns = legend_columns(fig, list(seen))
         fig.legend(handles, list(seen), loc="outside upper center", ncols=columns)
 
 
 def failures(found: Many) -> str:
     """How many runs are missing, for the foot of a figure."""
-    return f"; {found.failed} runs failed and are not shown" if found.failed else ""
+    words = f"; runs that failed and are not shown: {found.failed:,}" if found.failed else ""
+    return words + (f"; runs of the sweep that are not there yet: {found.missing:,}" if found.missing else "")
 
 
 def _draw(
@@ -182,7 +181,7 @@ def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str) -> None:
     if across.log:
         logarithmic(axes.xaxis)
     if across.names:
-        axes.set_xticks(range(len(across.names)), [words.named(str(name)) for name in across.names])
+        axes.set_xticks(range(len(across.names)), [text(words.named(str(name))) for name in across.names])
     if up.log and not words.high_is_good(y):
         logarithmic(axes.yaxis)
         return
@@ -199,9 +198,16 @@ def _most(found: Many, y: str) -> float | None:
     return float(str(rates["rate_bps"].max()))
 
 
-def no_key(found: Many, wanted: str) -> str:
-    """Refuses a key that does not vary."""
-    raise _core.ScenarioError(unknown("key that varies", wanted, found.keys))
+def known_key(found: Many, wanted: str) -> str:
+    """The column of a key that varies.
+
+    Raises:
+        ScenarioError: it does not.
+    """
+    key = column_of(wanted, found.keys)
+    if key not in found.keys:
+        raise _core.ScenarioError(unknown("key that varies", wanted, found.keys))
+    return key
 
 
 def others(found: Many) -> str:

@@ -90,9 +90,14 @@ def goodput(given: Given, *, window_s: float | None = None) -> Drawing:
         capacity(axes, path, _end(found))
         draw(axes, found, scale=1e-6)
         finish(fig, axes, "goodput / Mbit/s")
-        axes.set_ylim(0, 1.05 * max(path.rate_bps / 1e6, axes.get_ylim()[1] / 1.1))
+        top = _top(found) / 1e6
+        most = path.rate_bps / 1e6
+        # Many small flows are not pressed to the ground.
+        low = 0 < top < most / 2
+        axes.set_ylim(0, 1.15 * top if low else 1.05 * max(most, top))
+        beyond = f"; the capacity, {most:.4g} Mbit/s, lies above" if low else ""
         unsure = "" if path.sure else "; the links were not recorded: bursts of late in-order data are shown"
-        note(fig, about(runs, found) + f"; means over {_window(runs, window_s):.3g} s{unsure}")
+        note(fig, about(runs, found) + f"; means over {_window(runs, window_s):.3g} s{beyond}{unsure}")
     fig.data = table(found, "goodput_bps")
     return fig
 
@@ -270,6 +275,13 @@ def _crowded(found: list[Curve]) -> bool:
 def _end(found: list[Curve]) -> float:
     ends = [curve.rows["t_s"].max() for curve in found if curve.rows.height]
     return max((float(end) for end in ends if isinstance(end, int | float)), default=1.0)
+
+
+def _top(found: list[Curve]) -> float:
+    """The largest value of curves and bands."""
+    columns = [(curve.rows, name) for curve in found for name in ("y", "high") if name in curve.rows.columns]
+    tops = [rows[name].max() for rows, name in columns if rows.height]
+    return max((float(top) for top in tops if isinstance(top, int | float)), default=0.0)
 
 
 def about(runs: dict[str, Result], found: list[Curve]) -> str:

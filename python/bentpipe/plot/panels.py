@@ -55,7 +55,8 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
             f"{' and '.join(left)} vary too, and that would be {len(points)} panels, more than {MOST}: "
             f'choose with --where "{left[0]}={first}" (in Python: where={{"{left[0]}": {first!r}}})'
         )
-    fig, grid = grid_of(len(points))
+    across = rows[left[-1]].n_unique() if len(left) > 1 else 0
+    fig, grid = grid_of(len(points), across if 1 < across <= 4 and len(points) % across == 0 else None)
     drawn = []
     for axes, point in zip(grid, points, strict=True):
         wanted = [pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(left, point, strict=True)]
@@ -67,10 +68,10 @@ def panels(found: Many, rows: pl.DataFrame, used: Sequence[str | None]) -> tuple
     return fig, drawn
 
 
-def grid_of(many: int) -> tuple[Drawing, list[Axes]]:
+def grid_of(many: int, columns: int | None = None) -> tuple[Drawing, list[Axes]]:
     """A figure with so many panels, those of a row with one ordinate, those of a column with one abscissa."""
     now = size()
-    columns = 2 if many in (2, 4) else min(3, many)
+    columns = columns or (2 if many in (2, 4) else min(3, many))
     rows = -(-many // columns)
     wide = max(now.width, 2 * WIDTH + 0.16) if columns > 1 else now.width
     with styled():

@@ -13,8 +13,10 @@ from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many
 from bentpipe.plot.measures import capacity, per_run, several
-from bentpipe.plot.over_key import axis_key, lacks, lines, no_key, others
+from bentpipe.plot.over_key import axis_key, known_key, lacks, lines, others
 
+SIZE = "size_bytes"
+"""What a finished transfer delivered, as a key."""
 SIZES = 20
 """More sizes of transfers than these are drawn in steps of a factor of two."""
 
@@ -23,14 +25,15 @@ def utilisation(
     given: ManyGiven,
     *,
     x: str | None = None,
-    y: str = "utilisation",
+    y: str | None = None,
     by: str | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Drawing:
     """Utilisation of the slowest link against the loss rate, one line per algorithm, with 95 % intervals.
 
     The utilisation is the share of the run in which the link sends (RFC 5166, section 2.1). The arguments
-    are those of `against`; `x` is by default the key of a loss rate that varies.
+    are those of `against`; `x` is by default the key of a loss rate that varies. Of a frame, which has no
+    links, the goodput is drawn unless `y` says something else.
 
     Raises:
         ScenarioError: no loss rate varies, or several do.
@@ -39,7 +42,9 @@ def utilisation(
     key = axis_key(
         found, x, "a loss rate", words.about_loss, "link.{}.loss.rate", "{ log = [1e-6, 1e-2], points = 5 }"
     )
-    return lines(found, key, y)
+    if y is None and not found.links.height:
+        return lines(found, key, "goodput_bps", said="; goodput, as the links are not known")
+    return lines(found, key, y or "utilisation")
 
 
 def fairness(
@@ -60,7 +65,7 @@ def fairness(
     """
     found = many(given, by=by, where=where)
     if x is not None:
-        return lines(found, x if x in found.keys else no_key(found, x), "jain")
+        return lines(found, known_key(found, x), "jain")
     keys = [key for key in found.keys if words.about_round_trip(key)]
     several(found, "Jain's index")
     if not keys:
@@ -91,16 +96,17 @@ def completion(
     Raises:
         ScenarioError: no transfer finished, or all have one size.
     """
-    found = many(given, by=by, where=where)
+    found = many(given, by=by, where=where).by_transfer
+    found.need("completion_s", "delivered_bytes", "rtt_min_s")
     flows = found.flows.filter(pl.col(SERIES).is_not_null())
     sizes = [key for key in found.keys if words.about_size(key)]
     if x is None and not sizes:
         by_size = _of_sizes(found)
-        if by_size.flows["delivered_bytes"].n_unique() < 2:
+        if by_size.flows[SIZE].n_unique() < 2:
             line = '"flow.0.traffic.size" = ["20 kB", "200 kB", "2 MB", "20 MB"]'
             raise _core.ScenarioError(lacks("the size of a transfer", line) + others(found))
-        found, x = by_size, "delivered_bytes"
-    key = x if x == "delivered_bytes" else axis_key(found, x, "the size of a transfer", words.about_size, "")
+        found, x = by_size, SIZE
+    key = SIZE if x == SIZE else axis_key(found, x, "the size of a transfer", words.about_size, "")
     if not flows["completion_s"].drop_nulls().len():
         raise _core.ScenarioError("no transfer finished: give the runs a longer duration")
     missing = flows["completion_s"].null_count()
@@ -135,10 +141,17 @@ def friendliness(
             f"{found.by} chooses the algorithm of every flow, so none is a competitor: "
             'add a second [[flow]], for example cc = "cubic"'
         )
-    places = found.flows.filter(pl.col("cc") != "cbr").group_by("run", maintain_order=True)
-    fair = places.agg(fair=pl.col(SERIES).is_not_null().mean())["fair"].unique()
-    named = " and ".join(words.named(cc) for cc in rivals) or "the others"
-    return lines(found, key, "share", y_label=f"share of the goodput\nbeside {named}", fair=fair.to_list())
+    tcp = found.flows.filter(pl.col("cc") != "cbr")
+    if tcp[SERIES].n_unique() == 1 and not rivals.len():
+        raise _core.ScenarioError(
+            f"every flow is {tcp[SERIES][0]}, so none is a competitor: give one another cc, "
+            'or vary the first: "flow.0.cc" = ["bbr", "hybla"]'
+        )
+    shares = tcp.with_columns(_n=pl.len().over("run")).group_by("run", SERIES, "_n").len()
+    shares = shares.filter(pl.col(SERIES).is_not_null())
+    fair_shares = (shares["len"] / shares["_n"]).unique().sort().to_list()
+    beside = f"\nbeside {' and '.join(words.named(cc) for cc in rivals)}" if rivals.len() else ""
+    return lines(found, key, "share", y_label=f"share of the goodput{beside}", fair=fair_shares)
 
 
 def _of_sizes(found: Many) -> Many:
@@ -147,8 +160,8 @@ def _of_sizes(found: Many) -> Many:
     size = pl.col("delivered_bytes").cast(pl.Float64)
     if sizes.len() > SIZES:
         size = 2.0 ** (size.log(2.0).floor() + 0.5)
-    flows = found.flows.filter(pl.col("completion_s").is_not_null()).with_columns(delivered_bytes=size)
-    return replace(found, flows=flows, keys=[*found.keys, "delivered_bytes"])
+    flows = found.flows.filter(pl.col("completion_s").is_not_null()).with_columns(size.alias(SIZE))
+    return replace(found, flows=flows, keys=[*found.keys, SIZE])
 
 
 def _fastest(found: Many, key: str) -> Callable[[Any], Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -44,15 +45,41 @@ def what_was_run(page: Page, stored: Stored, found: Sample | None) -> None:
         text = scenario_text(part)
         if text:
             of = f" of {place.resolve().name}" if len(stored.places) > 1 else ""
-            page.command(text, fold=f"The scenario{of}")
+            page.command(text, fold=f"The scenario{of}, as JSON")
 
 
 def scenario_text(part: dict[str, Any]) -> str:
-    """The scenario as a text that `bentpipe run` reads; empty if it is not known."""
-    text, table = part.get("text"), part.get("scenario")
-    if isinstance(text, str):
-        return text
-    return json.dumps(table, indent=2, ensure_ascii=False) if table else ""
+    """The scenario as a text that `bentpipe run` or `bentpipe sweep` reads; empty if it is not known."""
+    table = part.get("scenario")
+    if not table:
+        return ""
+    table = {key: value for key, value in table.items() if key != "seed" or "vary" not in part}
+    if "vary" in part:
+        zipped = []
+        vary: dict[str, Any] = {}
+        for axis in part["vary"]:
+            columns = dict(zip(axis["keys"], zip(*axis["values"], strict=True), strict=True))
+            if len(columns) > 1:
+                zipped.append(columns)
+            else:
+                vary |= columns
+        keys = [key for axis in part["vary"] for key in axis["keys"]]
+        table = _with_keys(table, keys)
+        table |= {"vary": vary | ({"zip": zipped} if zipped else {}), "seeds": part["seeds"]}
+    return json.dumps(table, indent=2, ensure_ascii=False)
+
+
+def _with_keys(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """A scenario whose links have a loss in place of a list of one, where `link.a.loss.rate` needs it."""
+    links = {name: dict(link) for name, link in table.get("link", {}).items()}
+    for key in keys:
+        found = re.fullmatch(r"link\.([^.]+)\.loss\.[a-z_]+", key)
+        names = links if found and found[1] == "*" else [found[1]] if found else []
+        for name in names:
+            loss = links.get(name, {}).get("loss")
+            if isinstance(loss, list) and len(loss) == 1:
+                links[name]["loss"] = loss[0]
+    return {**table, "link": links}
 
 
 def data_files(page: Page, stored: Stored) -> None:
@@ -104,9 +131,13 @@ def data_files(page: Page, stored: Stored) -> None:
         "Each chart gives its data as CSV. Equal versions of bentpipe, scenarios and seeds give equal runs, "
         "bit for bit, with any number of workers."
     )
-    commands = [command for part in stored.parts if (command := part.get("command"))]
-    for command in commands:
-        page.command(command if isinstance(command, str) else shlex.join(command))
+    if datasets:
+        page.paragraphs(
+            [
+                "To repeat a sweep, save its scenario from above in a file: ",
+                Snippet("bentpipe sweep scenario.json --out again"),
+            ]
+        )
     if single:
         page.command("\n".join(f"bentpipe run {shlex.quote(str(place))}" for place in single[:FEW]))
     _versions(page, stored)
@@ -116,7 +147,7 @@ def _versions(page: Page, stored: Stored) -> None:
     facts = [
         f"{name} {value}"
         for part in stored.parts
-        for name in ("version", "simulator", "hash", "scenario_hash")
+        for name in ("bentpipe", "version", "simulator")
         if isinstance(value := part.get(name), str)
     ]
     where = _few([str(place) for place in stored.places])

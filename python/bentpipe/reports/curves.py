@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from bentpipe import registry
 from bentpipe.pages import Axis, Curve, Page
-from bentpipe.reports.means import interval, means
+from bentpipe.reports.means import Means, at_points, interval, means
 from bentpipe.reports.measures import Measure, Parameter, Sample
 
 #: Most points of the chart of all runs, and up to which each says which run it is.
@@ -33,37 +33,53 @@ def looks(found: Sample, algorithm: str) -> dict[str, Any]:
 def against(page: Page, found: Sample, parameter: Parameter) -> None:
     """Each measure against a parameter: the mean over the others, and at each choice of the others."""
     others = [p for p in found.parameters if p is not parameter]
-    names = " and ".join(p.name for p in others)
     page.section(f"By {parameter.name}")
-    parts = found.rows.partition_by([p.key for p in others], maintain_order=True) if others else []
+    choices = _choices(found, parameter, others)
     for measure in found.measures:
-        whole, counts = _curves(found, parameter, measure, found.rows)
+        mean_over = {
+            value: means(found, measure, part)
+            for value, part in _by(found.rows, parameter.key, parameter.values)
+        }
+        whole, counts = _curves(found, parameter, measure, mean_over)
         if not whole:
             continue
         drawn: Any = whole
-        if 1 < len(parts) <= CHOICES:
+        if 1 < len(choices) <= CHOICES:
             drawn = {"all, their mean": whole}
-            for part in parts:
-                name = ", ".join(p.said(part[p.key][0]) + f" {p.unit}".rstrip() for p in others)
-                curves, _ = _curves(found, parameter, measure, part)
+            runs = at_points(found, measure)
+            for name, points in choices.items():
+                there = {value: runs[point] for value, point in points.items() if point in runs}
+                curves, _ = _curves(found, parameter, measure, there)
                 if curves:
                     drawn[name] = curves
         page.chart(
             drawn,
             x=parameter.axis(),
-            y=Axis(measure.label, most=measure.most),
+            y=Axis(measure.label, most=1.0 if measure.name == "jain" else None),
             alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
             title=f"{measure.title} against {parameter.name}.",
             caption=_how(counts, averaged=bool(others)),
-            choose=names,
+            choose=" and ".join(p.name for p in others),
         )
 
 
+def _choices(
+    found: Sample, parameter: Parameter, others: Sequence[Parameter]
+) -> dict[str, dict[float | str, int]]:
+    """Each combination of the others in words, with the points at the values of the parameter."""
+    made: dict[str, dict[float | str, int]] = {}
+    for row in (
+        found.rows.unique("point").sort([p.key for p in others]).iter_rows(named=True) if others else []
+    ):
+        name = ", ".join(f"{p.said(row[p.key])} {p.unit}".rstrip() for p in others)
+        made.setdefault(name, {})[row[parameter.key]] = row["point"]
+    return made
+
+
 def _curves(
-    found: Sample, parameter: Parameter, measure: Measure, rows: pl.DataFrame
+    found: Sample, parameter: Parameter, measure: Measure, at: Mapping[float | str, Means]
 ) -> tuple[list[Curve], set[tuple[int, bool]]]:
     """A curve for each algorithm, and how many runs its points rest on and whether they are alike."""
-    at = {value: means(found, measure, part) for value, part in _by(rows, parameter.key, parameter.values)}
     drawn, counts = [], set()
     for nth, algorithm in enumerate(found.algorithms):
         x, centre, low, high = [], [], [], []

@@ -44,10 +44,12 @@ class Means:
 
 def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
     """The mean of runs with its 95 % interval, within what the measure can be."""
-    # Sums in floating point exceed 1 by 1e-16; what is beyond by more is refused by the statistics.
     most = measure.most
     if most is not None:
+        # Sums in floating point exceed 1 by 1e-16.
         values = [min(value, most) if value < most * (1 + 1e-12) else value for value in values]
+        if max(values) > most:
+            most = None
     return stats.interval(values, least=measure.least, most=most)
 
 
@@ -92,13 +94,30 @@ def means(found: Sample, measure: Measure, rows: pl.DataFrame | None = None) -> 
     )
 
 
+def at_points(found: Sample, measure: Measure) -> dict[int, Means]:
+    """The runs of each combination by its number; all of them count."""
+    name = measure.name
+    rows = (
+        found.rows.filter(pl.col(name).is_finite())
+        .sort("nth")
+        .group_by("point", "algorithm", maintain_order=True)
+        .agg(pl.col(name), pl.col("seed"))
+    )
+    values: dict[int, dict[str, Sequence[float]]] = {}
+    seeds: dict[int, set[tuple[int, ...]]] = {}
+    for point, algorithm, some, of in rows.iter_rows():
+        values.setdefault(point, {})[algorithm] = some
+        seeds.setdefault(point, set()).add(tuple(of))
+    return {point: Means(some, 1, paired=len(seeds[point]) == 1) for point, some in values.items()}
+
+
 def leads(found: Sample, measure: Measure) -> dict[str, int]:
     """At how many combinations each algorithm is in the best group; empty if that cannot be told."""
     if found.least_runs < 2 or not 1 < found.points <= POINTS or len(found.algorithms) < 2:
         return {}
     counted = dict.fromkeys(found.algorithms, 0)
-    for point in found.rows.partition_by("point"):
-        best = means(found, measure, point).groups(measure)
+    for runs in at_points(found, measure).values():
+        best = runs.groups(measure)
         for name in best[0] if best else []:
             counted[name] += 1
     return counted

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -40,11 +41,11 @@ _MEASURES = (
     Measure("goodput", "goodput, Mbit/s", high_is_good=True),
     Measure("rtt_p95", "95th percentile of the RTT, ms", high_is_good=False),
     Measure("rtt_p50", "median RTT, ms", high_is_good=False),
-    Measure("loss", "packets lost, %", high_is_good=False),
-    Measure("retransmitted", "packets retransmitted, %", high_is_good=False),
+    Measure("loss", "packets lost, %", high_is_good=False, most=100.0),
+    Measure("retransmitted", "packets retransmitted, %", high_is_good=False, most=100.0),
     Measure("completion", "completion time, s", high_is_good=False),
     Measure("jain", "Jain's index", high_is_good=True, most=1.0),
-    Measure("utilisation", "utilisation of the busiest link, %", high_is_good=True),
+    Measure("utilisation", "utilisation of the busiest link, %", high_is_good=True, most=100.0),
     Measure("timeouts", "timeouts per flow", high_is_good=False),
 )
 MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _MEASURES}
@@ -178,7 +179,12 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     if missing:
         raise ScenarioError(f"measures: no run has {missing[0]!r}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
-    return Sample(rows, list(ids), ids, parameters, [MEASURES[name] for name in there])
+    measures = [MEASURES[name] for name in there]
+    rates = stored.links["rate_bps"].max() if "rate_bps" in stored.links.columns else None
+    if isinstance(rates, float) and math.isfinite(rates):
+        # No flow is faster than the fastest link.
+        measures = [replace(m, most=rates * 1e-6) if m.name == "goodput" else m for m in measures]
+    return Sample(rows, list(ids), ids, parameters, measures)
 
 
 def labelled(stored: Stored) -> pl.DataFrame:
@@ -191,6 +197,8 @@ def labelled(stored: Stored) -> pl.DataFrame:
     if "half" in flows.columns:
         flows = flows.filter(pl.col("half").cast(pl.String).fill_null("") != "first")
     own = "result_cc" if "result_cc" in flows.columns else "cc"
+    if flows[own].count():  # Traffic without a controller is no algorithm.
+        flows = flows.filter(pl.col(own).is_not_null())
     cc = pl.col(own).cast(pl.String).fill_null("-")
     if stored.apart:
         named = pl.concat_str([_called(cc), pl.col("directory")], separator=" in ")

@@ -12,6 +12,7 @@ import polars as pl
 
 from bentpipe._core import ScenarioError
 from bentpipe.result import Result, read_about
+from bentpipe.sweeps import dataset
 
 
 @dataclass(frozen=True)
@@ -102,21 +103,8 @@ def _read(place: Path) -> Stored:
 
 
 def _dataset(place: Path) -> Stored:
-    flows, links, traces, failed = (_table(place / name) for name in ("flows", "links", "traces", "failed"))
-    try:
-        about = json.loads((place / "sweep.json").read_text(encoding="utf-8"))
-    except ValueError as wrong:
-        raise ScenarioError(f"{place / 'sweep.json'} is damaged: {wrong}") from None
-    return Stored([place], flows, links, traces, failed, about)
-
-
-def _table(folder: Path) -> pl.DataFrame:
-    """All files of a table, in the order of the runs."""
-    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
-    if not files:
-        return pl.DataFrame()
-    whole = pl.concat([pl.read_parquet(file, glob=False) for file in files], how="vertical_relaxed")
-    return whole.sort("run", maintain_order=True) if "run" in whole.columns else whole
+    runs = dataset.read(place)
+    return Stored([place], runs.flows, runs.links, runs.traces, runs.failed, dataset.about(place))
 
 
 def _result(place: Path) -> Stored:

@@ -61,9 +61,12 @@ def quantity(text: Any) -> tuple[Fraction, str] | None:
     if text[at:] not in UNITS:
         return None
     unit, factor = UNITS[text[at:]]
+    number = text[:at].strip()
     try:
-        return Fraction(text[:at].strip()) * factor, unit
-    except (ValueError, ZeroDivisionError):
+        if not number or "/" in number or not 1e-30 < abs(float(number)) < 1e30 and float(number) != 0:
+            return None
+        return Fraction(number) * factor, unit
+    except ValueError:
         return None
 
 

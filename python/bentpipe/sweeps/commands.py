@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,6 @@ from bentpipe.verbs import FAILED, Json, Stopped, overrides
 
 if TYPE_CHECKING:
     from bentpipe.sweeps.engine import Runs, State
-    from bentpipe.sweeps.execution import Executor
     from bentpipe.sweeps.plan import Plan
 
 #: Runs that failed that are named, and warnings that are shown.
@@ -26,7 +25,7 @@ def sweep_verb(
         typer.Argument(
             metavar="FILE",
             autocompletion=completion.scenarios,
-            help="A scenario with [vary], or any and --vary: a file, a shipped one's name, - for stdin.",
+            help="A scenario with a table vary, or any and --vary: a file, a shipped name, - for stdin.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept, as Parquet tables.")],
@@ -81,6 +80,7 @@ def sweep_verb(
     from bentpipe.sweeps.job import run_plan
     from bentpipe.sweeps.lock import WHOLE, Shard
     from bentpipe.sweeps.plan import Plan
+    from bentpipe.sweeps.ray import on_ray
 
     until = None if until_ci is None else enough.relative(until_ci)
     part = WHOLE if shard is None else Shard.of(shard)
@@ -99,7 +99,7 @@ def sweep_verb(
 
             runs = run_plan(
                 plan, out, workers=workers, shard=part, until=until, most_seeds=most_seeds, fresh=fresh,
-                progress=tell, executor=_executor(ray), warned=warned,
+                progress=tell, executor=on_ray(ray), warned=warned,
             )  # fmt: skip
     except Interrupted as stop:
         raise Stopped(str(stop)) from None
@@ -128,14 +128,6 @@ def _seeds(text: str | None) -> int | list[int] | None:
     if not all(number.isascii() and number.isdigit() for number in numbers):
         raise ScenarioError(f"--seeds {text}: write how many, 5, or which, 1,7,9")
     return int(numbers[0]) if len(numbers) == 1 else [int(number) for number in numbers]
-
-
-def _executor(address: str | None) -> Callable[[], Executor] | None:
-    if address is None:
-        return None
-    from bentpipe.sweeps.ray import Ray
-
-    return lambda: Ray(address)
 
 
 def _planned(plan: Plan, part: object, until_ci: str | None, most: int) -> str:

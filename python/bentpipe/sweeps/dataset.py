@@ -13,6 +13,7 @@ All files of a table have the same columns and types, so every reader of Parquet
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core
-from bentpipe.files import Changed, read_frame, replace
+from bentpipe.files import Changed, read_frame
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.differences import differences
 from bentpipe.sweeps.engine import Runs
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 ABOUT = "sweep.json"
 """What a dataset says of itself."""
 FORMAT, VERSION = "bentpipe sweep", 1
+_DAMAGED = "{path} is damaged; the command that wrote it repeats its runs"
 _KINDS: Mapping[str, type[Key]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
@@ -54,6 +56,11 @@ class Dataset:
 
     def __init__(self, place: Path, plan: Planned, shard: Shard = WHOLE) -> None:
         self.place, self._plan, self._shard = place, plan, shard
+        for name, code in plan.about()["controllers"].items():
+            if not code:
+                raise _core.ScenarioError(
+                    f"{name} has no source, so a change of it could not be noticed; write it to a file"
+                )
         check_place(place)
         self._store = Store(place, TABLES, always=("flows", "links"), shard=shard)
         self._tables = Tables(plan.types)
@@ -138,7 +145,10 @@ class Dataset:
         text = json.dumps(about, indent=1, default=str) + "\n"
         path = self.place / ABOUT
         if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
-            replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+            # Not by `files.replace`: shards on other machines may write the same at this moment.
+            work = self.place / f".{self._shard.prefix}{ABOUT}"
+            work.write_text(text, encoding="utf-8")
+            os.replace(work, path)
 
 
 def check_place(place: Path) -> None:
@@ -202,23 +212,22 @@ def _about(place: Path) -> dict[str, Any]:
 def _table(place: Path, types: Types, name: str) -> pl.DataFrame:
     import polars as pl
 
-    empty = Tables(types).frames([])[name]
-    for _ in range(5):  # a writer may put parts together meanwhile
+    for more_tries in (True, True, True, False):
         try:
             frames = [
                 read_frame(place / file, part.sums[file])
                 for part in _parts(place)
                 if (file := f"{name}/{part.name}.parquet") in part.sums
             ]
-        except FileNotFoundError as failure:
-            gone = failure
-            continue
-        except Changed as damaged:
-            raise _core.ScenarioError(
-                f"{damaged} is damaged; the command that wrote it repeats its runs"
-            ) from None
-        return pl.concat(frames).sort("run", maintain_order=True) if frames else empty
-    raise gone
+            break
+        except (FileNotFoundError, Changed) as wrong:
+            if more_tries and isinstance(wrong, FileNotFoundError):
+                continue  # a writer puts parts together
+            path = wrong.filename if isinstance(wrong, FileNotFoundError) else wrong
+            raise _core.ScenarioError(_DAMAGED.format(path=path)) from None
+    if not frames:
+        return Tables(types).frames([])[name]
+    return pl.concat(frames).sort("run", maintain_order=True)
 
 
 def _parts(place: Path) -> Iterable[Part]:
@@ -228,6 +237,6 @@ def _parts(place: Path) -> Iterable[Part]:
         if part is not None:
             found.append(part)
         elif path.exists():
-            raise _core.ScenarioError(f"{path} is damaged; the command that wrote it repeats its runs")
+            raise _core.ScenarioError(_DAMAGED.format(path=path))
     old = {name for part in found for name in part.replaces}
     return [part for part in found if part.name not in old]

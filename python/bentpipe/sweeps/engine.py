@@ -225,25 +225,32 @@ def _batches(
         yield Batch(some, [cases[number] for number in some], measure)
 
 
+def share_out(executor: Executor, batches: Iterator[Batch]) -> Iterator[Sequence[Ran]]:
+    """Gives batches to an executor as it is free, and runs as they are over; at times an empty list.
+
+    Whoever takes them must stop the executor.
+    """
+    in_hand, more = 0, True
+    while more or in_hand:
+        while more and executor.free:
+            batch = next(batches, None)
+            more = batch is not None
+            if batch is not None:
+                executor.start(batch)
+                in_hand += len(batch.numbers)
+        # With nothing in hand, workers may still have to say that they are free.
+        if in_hand or more:
+            over = executor.finished(WAIT_S)
+            in_hand -= len(over)
+            yield over
+
+
 def _drive(make: Callable[[], Executor], batches: Iterator[Batch]) -> Iterator[Sequence[Ran]]:
     first = next(batches, None)
     if first is None:
         return
-    executor, in_hand = make(), 0
-    ahead = chain([first], batches)
-    more = True
+    executor = make()
     try:
-        while more or in_hand:
-            while more and executor.free:
-                batch = next(ahead, None)
-                more = batch is not None
-                if batch is not None:
-                    executor.start(batch)
-                    in_hand += len(batch.numbers)
-            # With nothing in hand, workers may still have to say that they are free.
-            if in_hand or more:
-                over = executor.finished(WAIT_S)
-                in_hand -= len(over)
-                yield over
+        yield from share_out(executor, chain([first], batches))
     finally:
         executor.stop()

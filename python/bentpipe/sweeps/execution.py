@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from bentpipe import _core
 from bentpipe.sweeps.case import Case, Key
-from bentpipe.sweeps.pool import Pool, said
+from bentpipe.sweeps.pool import News, Pool, Task, said
 
 if TYPE_CHECKING:
     import polars as pl
@@ -137,6 +137,8 @@ class Processes:
         #: Of each batch that is being worked on, the runs that have not come yet.
         self._left: dict[int, Batch] = {}
         self._again: deque[Batch] = deque()
+        #: News of what was begun with `begin`.
+        self.others: deque[News] = deque()
 
     @property
     def size(self) -> int:
@@ -154,12 +156,19 @@ class Processes:
         self._pool.start(self._started, run_batch, batch)
         self._started += 1
 
+    def begin(self, name: str, task: Task, *args: Any) -> None:
+        """Gives a free worker something else to do; `others` gets what comes of it."""
+        self._pool.start(name, task, *args)
+
     def finished(self, timeout_s: float) -> Sequence[Ran]:
         """Runs that are over; waits for one, or as long as that."""
         over: list[Ran] = []
         for news in self._pool.news(timeout_s):
-            batch = self._left.pop(news.task)
-            if news.kind == "progress":
+            batch = self._left.pop(news.task, None)
+            if batch is None:
+                if news.task is not None:  # else a worker ended that had nothing to do
+                    self.others.append(news)
+            elif news.kind == "progress":
                 over.append(news.value)
                 at = list(batch.numbers).index(news.value.number) + 1
                 self._left[news.task] = replace(batch, numbers=batch.numbers[at:], cases=batch.cases[at:])
@@ -173,8 +182,11 @@ class Processes:
         return over
 
     def stop(self) -> None:
-        """Ends everything."""
+        """Ends everything; what is given after that is done by new workers."""
         self._pool.stop()
+        self._left.clear()
+        self._again.clear()
+        self.others.clear()
 
 
 class Here:

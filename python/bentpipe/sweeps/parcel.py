@@ -14,38 +14,25 @@ import pickle
 import platform
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import bentpipe
-from bentpipe import _core
 from bentpipe.sweeps.execution import Batch, Ran, run_case
+from bentpipe.sweeps.fingerprint import FILE_KEYS, simulator_hash
 from bentpipe.sweeps.sources import LIBRARIES
-
-
-def named_files(scenario: Any) -> Iterator[str]:
-    """The names of files in a scenario: those under the keys `file`, `opportunities` and `timeline`."""
-    if isinstance(scenario, Mapping):
-        for key, value in scenario.items():
-            if key in _FILE_KEYS and isinstance(value, str):
-                yield value
-            else:
-                yield from named_files(value)
-    elif isinstance(scenario, list | tuple):
-        for value in scenario:
-            yield from named_files(value)
 
 
 def pack(batch: Batch, files: Sequence[str]) -> bytes:
     """A batch, and the names of the files that go with it, as bytes."""
-    from ray import cloudpickle
-
+    cloudpickle: Any = import_module("ray.cloudpickle")
     cases = [replace(case, controllers={}) for case in batch.cases]
     controllers = [dict(case.controllers) for case in batch.cases]
     measure = getattr(batch.measure, "__self__", batch.measure)
@@ -82,20 +69,17 @@ def run_packed(packed: bytes, contents: Sequence[bytes]) -> list[Ran]:
 @cache
 def versions() -> dict[str, str]:
     """What a run's bits depend on beside its case, and its version or hash on this machine."""
-    assert _core.__file__ is not None and bentpipe.__file__ is not None
+    assert bentpipe.__file__ is not None
     package = Path(bentpipe.__file__).parent
     code = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         code.update(f"{path.relative_to(package)} ".encode() + hashlib.sha256(path.read_bytes()).digest())
     return {
-        "simulator": hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:12],
+        "simulator": simulator_hash()[:12],
         "Python code of Bentpipe": code.hexdigest()[:12],
         "Python": platform.python_version(),
         **{library: version(library) for library in LIBRARIES},
     }
-
-
-_FILE_KEYS = ("file", "opportunities", "timeline")
 
 
 def _own_modules(things: Iterable[Any]) -> list[ModuleType]:
@@ -132,7 +116,7 @@ def _moved(scenario: Any, here: Mapping[str, str]) -> Any:
     if isinstance(scenario, Mapping):
         return {
             key: here.get(value, value)
-            if key in _FILE_KEYS and isinstance(value, str)
+            if key in FILE_KEYS and isinstance(value, str)
             else _moved(value, here)
             for key, value in scenario.items()
         }

@@ -231,7 +231,7 @@ class Plan(Planned):
         return f"python:{name}"
 
     def _checked(self) -> tuple[list[list[dict[str, Key]]], list[Column]]:
-        """Checks each value once, beside the first of other axes; gives the columns of each axis and point."""
+        """Checks each value once, beside the first of other axes; gives the columns of each axis point."""
         keys, columns = [], []
         for number, axis in enumerate(self.axes):
             tables = []

@@ -11,15 +11,16 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from bentpipe import _core
 from bentpipe.sweeps.execution import Batch, Ran
-from bentpipe.sweeps.parcel import named_files, pack, run_packed, versions
+from bentpipe.sweeps.fingerprint import named_files
+from bentpipe.sweeps.parcel import pack, run_packed, versions
 
 #: How often a task is repeated whose worker or node was lost, before its run counts as failed.
 RETRIES = 5
@@ -135,16 +136,23 @@ class Ray:
         return self._stored[name]
 
 
-def _connect(address: str) -> tuple[ModuleType, bool]:
+def on_ray(address: str | None) -> Callable[[], Ray] | None:
+    """What makes the executor for `--ray ADDRESS`; None without."""
+    return None if address is None else lambda: Ray(address)
+
+
+def _connect(address: str) -> tuple[Any, bool]:
     """The package Ray, connected; and whether this did it, or the caller had done so before."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # How long Ray looks for a node on this machine, s; its own minute looks as if it hung.
+    # How long Ray looks for a node on this machine, s, and how often it tries to reach the head: its own
+    # numbers make minutes, which look as if it hung.
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", "10")
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     try:
         with _quietly():
-            import ray
-            import ray._private.worker
-            import ray.exceptions
+            ray: Any = import_module("ray")
+            worker: Any = import_module("ray._private.worker")
+            import_module("ray.exceptions")
     except ImportError:
         raise _core.ScenarioError('--ray needs the package ray: pip install "bentpipe[ray]"') from None
     if ray.is_initialized():
@@ -164,12 +172,15 @@ def _connect(address: str) -> tuple[ModuleType, bool]:
                 "docs/scaling.md says how to start one"
             ) from None
     # Ray writes of lost nodes to the standard output, which is for results. It has no setting for that.
-    ray._private.worker._worker_logs_enabled = False
+    worker._worker_logs_enabled = False
     try:
         with _quietly():
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as failure:  # of many kinds
-        raise _core.ScenarioError(f"--ray {address}: {' '.join(str(failure).split())[:300]}") from None
+        raise _core.ScenarioError(
+            f"--ray {address}: {' '.join(str(failure).split())[:300]}; give the command on a node of the "
+            "cluster (docs/scaling.md)"
+        ) from None
     return ray, True
 
 
@@ -192,8 +203,7 @@ def _serve(wanted: dict[str, str], packed: bytes, *contents: bytes) -> tuple[str
     here = versions()
     for what, there in wanted.items():
         if here.get(what) != there:
-            import ray
-
+            ray: Any = import_module("ray")
             node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
             return (
                 f"--ray: node {node} has another {what} ({here.get(what)}, here {there}); "

@@ -335,7 +335,10 @@ mod tests {
 
     fn flow(options: Options) -> FlowPlan {
         let cc = CcPlan::Supplied { key: "none".into() };
-        FlowPlan::plain("f", Source::Tcp { cc, bytes: Some(100_000), options: Arc::new(options), application: None })
+        FlowPlan::plain(
+            "f",
+            Source::Tcp { cc, bytes: Some(100_000), options: Arc::new(options), application: None },
+        )
     }
 
     /// A capture shows the packets that the links carry, for every combination of options and every kind of segment.

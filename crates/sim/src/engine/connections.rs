@@ -171,7 +171,8 @@ fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
         return None;
     }
     let mut transfers = this.transfers()?.to_vec();
-    let asked = f.checked_sub(1).filter(|_| this.is_linked()).and_then(tcp).and_then(|client| client.open_request());
+    let asked =
+        f.checked_sub(1).filter(|_| this.is_linked()).and_then(tcp).and_then(|client| client.open_request());
     transfers.extend(asked.filter(|asked| transfers.last().is_none_or(|last| last.start != asked.start)));
     Some(transfers)
 }

@@ -68,7 +68,11 @@ impl Recorder {
             most: MAX_ROWS,
             interval,
             flows_at_ticks,
-            short: if plan.flows.iter().any(is_short) { plan.flows.iter().map(is_short).collect() } else { Vec::new() },
+            short: if plan.flows.iter().any(is_short) {
+                plan.flows.iter().map(is_short).collect()
+            } else {
+                Vec::new()
+            },
             changes: on_change.then(|| vec![(0, 0); plan.flows.len()]),
             flows: if flows_at_ticks { FlowSamples::new(&plan.flows) } else { FlowSamples::default() },
             links: links_at_ticks.map(|interval| LinkRecorder::new(plan, interval)),

@@ -26,7 +26,8 @@ pub(crate) fn warnings(
         if report.delivered_bytes > 0 || starts >= end || hungry || opens_none {
             continue;
         }
-        let silence = Silence { plan, flow, report, links, life: end.since(starts), connects: connects(number) };
+        let silence =
+            Silence { plan, flow, report, links, life: end.since(starts), connects: connects(number) };
         let why = silence.why(starts, end);
         match reasons.iter_mut().find(|(known, ..)| *known == why) {
             Some((.., others)) => *others += 1,

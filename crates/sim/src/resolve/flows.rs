@@ -15,6 +15,7 @@ use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, default_name, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
+use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
@@ -73,7 +74,8 @@ fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>
             _ => None,
         });
         let Some(direction) = direction else {
-            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, known));
+            let own = known.into_iter().filter(|link| !is_added(link));
+            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, own));
             return Err(work.error(&key, message));
         };
         if path.iter().any(|before| before.link() == direction.link()) {
@@ -128,14 +130,20 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop.map(|stop| Time(stop.0)).filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
+                    stop: stop
+                        .map(|stop| Time(stop.0))
+                        .filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
                     // At the server.
                     extra_delay: flow
                         .extra_delay
                         .filter(|_| flow.relay.is_none() || *half != Some(Half::Second))
                         .map_or(Span::ZERO, |d| d.0),
                     // At the client.
-                    ack_jitter: if flow.relay.is_some() && *half == Some(Half::First) { Span::ZERO } else { ack_jitter },
+                    ack_jitter: if flow.relay.is_some() && *half == Some(Half::First) {
+                        Span::ZERO
+                    } else {
+                        ack_jitter
+                    },
                     priority,
                     hints: match half {
                         None => whole.clone(),

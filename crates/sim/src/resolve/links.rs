@@ -64,7 +64,7 @@ impl Work<'_> {
             }
             (None, None) if in_file => Ok(None),
             (None, None) => {
-                let message = "is missing; add e.g. delay = \"250 ms\", or from, to and \
+                let message = "is missing; add e.g. delay = \"250 ms\", or a timeline, or from, to and \
                     satellite = { geo = \"100E\" }";
                 Err(self.error(&key.with("delay"), message))
             }

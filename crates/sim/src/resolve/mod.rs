@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::Span;
 
-use crate::scenario::{Record, Scenario};
 use crate::scenario::error::{Error, Key};
 use crate::scenario::mistakes;
 use crate::scenario::units::Interval;
+use crate::scenario::{Record, Scenario};
 use plan::{FlowPlan, Plan, RecordPlan};
 use work::Work;
 
@@ -85,8 +85,7 @@ impl Work<'_> {
         if let Some(interval) = interval {
             // Short flows are sampled only while they last.
             let long = flows.iter().filter(|flow| flow.opened_by.is_none()).count();
-            let each =
-                u64::from(record.flows) * long as u64 + u64::from(record.links) * 2 * links as u64;
+            let each = u64::from(record.flows) * long as u64 + u64::from(record.links) * 2 * links as u64;
             let rows = self.scenario.duration.0.0.checked_div(interval.0).map(|n| n.saturating_mul(each));
             match rows {
                 None => {

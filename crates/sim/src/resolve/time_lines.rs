@@ -193,7 +193,11 @@ impl Work<'_> {
                     nominal: nominal.map(|rate| rate.0),
                 }
             }
-            None => return Err(self.error(&key.with("rate"), "is missing; add e.g. rate = \"10 Mbit/s\"")),
+            None => {
+                return Err(
+                    self.error(&key.with("rate"), "is missing; add e.g. rate = \"10 Mbit/s\", or a timeline")
+                );
+            }
         };
         let in_file = table.is_some_and(|table| column(&table.delay));
         let delay =

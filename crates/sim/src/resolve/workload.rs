@@ -40,11 +40,7 @@ pub(super) fn idle_restart(flow: &Flow) -> bool {
 }
 
 /// The application of a flow, if it is one that leaves pauses.
-pub(super) fn application(
-    work: &Work<'_>,
-    flow: &Flow,
-    key: &Key,
-) -> Result<Option<ApplicationPlan>, Error> {
+pub(super) fn application(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Option<ApplicationPlan>, Error> {
     let key = key.with("traffic");
     Ok(match &flow.traffic {
         Some(Traffic::OnOff { on, size, off }) => {
@@ -205,9 +201,7 @@ impl ShortFlowsPart {
         let expected = self.per_second * until.since(start).secs();
         let arrivals = match expected > 2.0 * MAX_FLOWS as f64 {
             true => Vec::new(),
-            false => {
-                poisson(self.per_second, start, until, MAX_FLOWS as usize, &mut stream("arrivals"))
-            }
+            false => poisson(self.per_second, start, until, MAX_FLOWS as usize, &mut stream("arrivals")),
         };
         if expected > 2.0 * MAX_FLOWS as f64 || arrivals.len() > MAX_FLOWS as usize {
             let message = format!(

@@ -6,6 +6,12 @@ use std::fmt;
 /// How many mistakes of a scenario are shown.
 pub const MOST_SHOWN: usize = 20;
 
+/// Characters of a key that are shown.
+const LONGEST_KEY: usize = 200;
+
+/// How many are counted; a file may have millions.
+pub(crate) const MOST_COUNTED: usize = 10_000;
+
 /// A mistake in a scenario, and the others that it has. Each is shown as `FILE:LINE: KEY: what is wrong; what would be right`, without the
 /// parts that are not known, on a line of its own; at most [`MOST_SHOWN`], and how many more there are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,8 +38,10 @@ impl Error {
     pub fn lines(&self) -> Vec<String> {
         let all = std::iter::once(self).chain(&self.others);
         let mut lines: Vec<String> = all.take(MOST_SHOWN).map(Error::line).collect();
-        if let more @ 1.. = (self.others.len() + 1).saturating_sub(MOST_SHOWN) {
-            lines.push(format!("and {more} more"));
+        let all = self.others.len() + 1;
+        if all > MOST_SHOWN {
+            let least = if all < MOST_COUNTED { "" } else { "at least " };
+            lines.push(format!("and {least}{} more", all - MOST_SHOWN));
         }
         lines
     }
@@ -52,7 +60,9 @@ impl Error {
             line += ": ";
         }
         if !self.key.is_empty() {
-            line = line + &self.key + ": ";
+            // A name may have millions of letters.
+            line.extend(self.key.chars().take(LONGEST_KEY));
+            line += if self.key.chars().nth(LONGEST_KEY).is_some() { "...: " } else { ": " };
         }
         line + &self.message
     }

@@ -290,7 +290,7 @@ pub struct Flow {
     /// Proportional rate reduction (RFC 9937). Paper no, modern yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
-    /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681).
+    /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, modern yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_counting: Option<bool>,
     /// Limited transmit (RFC 3042). Default yes.

@@ -7,6 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::scenario::error::Key;
 use crate::scenario::schema;
 
+/// What the name of a link begins with that was added. No file has it.
+const ADDED: char = '\u{1}';
+
+/// Was the link of this name added?
+pub(crate) fn is_added(link: &str) -> bool {
+    link.starts_with(ADDED)
+}
+
 /// A tree that is being mended.
 pub(crate) struct Mender {
     tree: Value,
@@ -62,7 +70,12 @@ impl Mender {
         if is_there && !schema::is_required(key) {
             return self.remove(key);
         }
-        let right = match name {
+        self.add(key)
+    }
+
+    /// Something right where nothing is.
+    fn add(&mut self, key: &Key) -> bool {
+        let right = match key.last().unwrap_or_default() {
             "path" => Some(json!([self.add_link()])),
             "link" if key.parts().len() == 1 => Some(json!({})),
             "flow" if key.parts().len() == 1 => Some(json!([self.flow()])),
@@ -72,9 +85,12 @@ impl Mender {
         right.is_some_and(|right| self.put(key, right))
     }
 
-    /// Nothing instead of what is wrong; of a list, nothing of it.
+    /// Nothing instead of what is wrong; of a list, nothing of it. What is missing because of that is added.
     fn remove(&mut self, key: &Key) -> bool {
         let (Some(name), Some(above)) = (key.last(), key.parent()) else { return false };
+        if find(&mut self.tree, key.parts()).is_none() {
+            return self.add(key);
+        }
         if key.parts().len() <= 2 && matches!(key.parts()[0].as_str(), "link" | "flow") {
             return self.replace_whole(key);
         }
@@ -128,7 +144,7 @@ impl Mender {
     /// The name of a link that no other flow crosses.
     fn add_link(&mut self) -> String {
         self.added += 1;
-        let name = format!("\u{1}{}", self.added);
+        let name = format!("{ADDED}{}", self.added);
         if let Value::Object(map) = &mut self.tree {
             let links = map.entry("link").or_insert_with(|| Value::Object(Map::new()));
             if let Value::Object(links) = links {

@@ -50,14 +50,18 @@ pub(crate) fn of_tree(
     }
     mistakes.found.extend(single.map(|mistake| origin.error(&mistake.key, mistake.message)));
     let mut settled = Vec::new();
+    let shown_up = wrong.len() >= MOST_SHOWN;
     for Mistake { key, message, meant } in wrong {
         let error = origin.error(&key, message);
         if !mistakes.follows(&error) {
             mistakes.found.push(error);
         }
-        mender.mend(&key);
-        settled.push(key);
-        settled.extend(meant);
+        // Nothing more is looked for behind so many.
+        if !shown_up {
+            mender.mend(&key);
+            settled.push(key);
+            settled.extend(meant);
+        }
     }
     mistakes.settled.extend(settled);
     mistakes.of_plan(mender, directory);

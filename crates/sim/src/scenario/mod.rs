@@ -4,7 +4,7 @@ pub mod error;
 mod keys;
 mod link_layer;
 mod loss;
-mod mender;
+pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;
 pub(crate) mod names;

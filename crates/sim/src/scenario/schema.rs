@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::scenario::error::{Key, quoted, suggestion};
+use crate::scenario::error::{Key, MOST_COUNTED, nearest, quoted, suggestion};
 use crate::scenario::{synonyms, units};
 
 /// Schema member with a hint for a key that is missing.
@@ -26,9 +26,13 @@ pub(crate) struct Mistake {
 pub(crate) static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| schemars::schema_for!(crate::scenario::keys::Scenario).to_value());
 
-/// The same as text (draft 2020-12).
+/// The same as text (draft 2020-12), with its name and version, for editors and other programs.
 pub fn schema() -> String {
-    format!("{:#}", *SCHEMA)
+    let mut published = SCHEMA.clone();
+    published["$id"] = format!("urn:bentpipe:scenario:{}", env!("CARGO_PKG_VERSION")).into();
+    published["title"] = "Bentpipe scenario".into();
+    published["$comment"] = concat!("Bentpipe ", env!("CARGO_PKG_VERSION")).into();
+    format!("{published:#}")
 }
 
 /// Checks a whole scenario; all its mistakes, in the order of the schema and of the tree.
@@ -123,6 +127,9 @@ fn has_type(schema: &Value, value: &Value) -> bool {
 }
 
 fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
+    if found.len() >= MOST_COUNTED {
+        return;
+    }
     let mut wrong = |message: String| found.push(Mistake { key: at.clone(), message, meant: Vec::new() });
     let all = alternatives(schema);
     let fitting: Vec<&Value> = all.iter().copied().filter(|s| has_type(s, value)).collect();
@@ -142,7 +149,10 @@ fn walk(schema: &Value, value: &Value, at: &Key, found: &mut Vec<Mistake>) {
             walk_pair(&first["prefixItems"], items, at, found);
         }
         Value::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
+            // A list of pairs that was written without the inner brackets is one mistake.
+            let flat = first["items"]["type"] == "array" && items.iter().all(|item| !item.is_array());
+            let most = if flat { 1 } else { usize::MAX };
+            for (i, item) in items.iter().enumerate().take(most) {
                 walk(&first["items"], item, &at.with(i), found);
             }
         }
@@ -204,8 +214,17 @@ fn wrong_type(allowed: &[&Value], value: &Value) -> String {
         }
     }
     let example = allowed.iter().map(|s| &s["examples"][0]).find(|e| !e.is_null());
-    let example = example.map(|e| format!(", e.g. {e}")).unwrap_or_default();
+    let example =
+        example.map(|e| format!(", e.g. {e}")).or_else(|| kind_for(allowed, value)).unwrap_or_default();
     format!("{shown} is not allowed here; it must be {}{example}", words.join(" or "))
+}
+
+/// The table that a name may stand for, where `kind` distinguishes tables: `queue = "codel"`.
+fn kind_for(allowed: &[&Value], value: &Value) -> Option<String> {
+    let kinds: Vec<&str> = allowed.iter().filter_map(|s| s["properties"]["kind"]["const"].as_str()).collect();
+    let given = value.as_str().unwrap_or_default();
+    let kind = nearest(given, kinds.iter().copied()).first().copied().or(kinds.first().copied())?;
+    Some(format!(", e.g. {{ kind = {kind:?} }}"))
 }
 
 /// Among tables that `kind` distinguishes, the one that `map` names.
@@ -233,10 +252,10 @@ fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key, found: &mut V
     let others = &schema["additionalProperties"];
     let mut meant: Vec<Key> = Vec::new();
     let nameless = nameless(others, map);
-    if let Some(name) = nameless.first() {
+    if !nameless.is_empty() {
         let last = at.last().unwrap_or_default();
         let message = format!("each {last} has a name; write [{last}.NAME] above {}", nameless.join(", "));
-        found.push(Mistake { key: at.with(name), message, meant: Vec::new() });
+        found.push(Mistake { key: at.clone(), message, meant: Vec::new() });
     }
     for (name, member) in map {
         let key = at.with(name);
@@ -244,6 +263,7 @@ fn walk_object(schema: &Value, map: &Map<String, Value>, at: &Key, found: &mut V
             _ if nameless.contains(&name.as_str()) => {}
             Some(schema) => walk(schema, member, &key, found),
             None if others.is_object() => walk(others, member, &key, found),
+            None if found.len() >= MOST_COUNTED => return,
             None => {
                 let (message, names) = synonyms::unknown_key(name, at, known);
                 let names: Vec<Key> = names.iter().map(|name| at.with(name)).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use crate::scenario::error::{Error, Key, Origin, quoted};
+use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin, quoted};
 use crate::scenario::syntax;
 
 /// Largest scenario file that is read, in bytes.
@@ -103,14 +103,16 @@ pub(crate) fn parse(text: &str, origin: &mut Origin) -> Result<Parsed, Error> {
     let mut reader = Reader { lines, origin: &mut *origin, mistakes: Vec::new() };
     let tree = reader.table(reading.table.get_ref(), &Key::default());
     let Reader { lines, mut mistakes, .. } = reader;
-    // A line that is no TOML is not looked at for more.
     let wrong: Vec<usize> = reading.mistakes.iter().map(|(at, _)| lines.of(*at)).collect();
-    mistakes.retain(|mistake| mistake.line.is_none_or(|line| !wrong.contains(&line)));
+    // Of many only the first are shown, and nothing more is looked for.
+    let few = wrong.len() + mistakes.len() < MOST_SHOWN;
+    // A line that is no TOML is not looked at for more.
+    mistakes.retain(|mistake| mistake.line.is_none_or(|line| wrong.binary_search(&line).is_err()));
     for (line, (_, message)) in wrong.iter().zip(reading.mistakes) {
-        let at = key_on(*line, text, &tree, origin);
+        let at = if few { key_on(*line, text, &tree, origin) } else { Key::default() };
         mistakes.push(Error { at, ..origin.error_on_line(Some(*line), message) });
     }
-    Ok(Parsed { tree, mistakes, is_whole: reading.is_whole })
+    Ok(Parsed { tree, mistakes, is_whole: reading.is_whole && few })
 }
 
 /// The key of a line that is no TOML, as far as it can be told.

@@ -227,14 +227,26 @@ trait Quantity: FromStr<Err = String> + fmt::Display {
     const ABOUT: &'static str;
     /// A valid value.
     const EXAMPLE: &'static str;
+    /// Its units, by their factors.
+    const UNITS: Table;
+    /// Its other units.
+    const WORDS: &'static [&'static str];
+}
+
+/// The texts that are a number and one of these units, as a regular expression for editors.
+fn pattern(units: Table, words: &[&str]) -> String {
+    let units: Vec<&str> = units.iter().map(|(name, _)| *name).chain(words.iter().copied()).collect();
+    format!(r"^\s*\+?[0-9_]*\.?[0-9_]*([eE][+-]?[0-9]+)?\s*({})\s*$", units.join("|"))
 }
 
 macro_rules! quantity {
-    ($type:ident, $name:literal, $example:literal, $about:literal) => {
+    ($type:ident, $name:literal, $example:literal, $units:ident $(, or $word:literal)*; $about:literal) => {
         impl Quantity for $type {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = $about;
             const EXAMPLE: &'static str = $example;
+            const UNITS: Table = $units;
+            const WORDS: &'static [&'static str] = &[$($word),*];
         }
 
         impl Serialize for $type {
@@ -264,6 +276,7 @@ macro_rules! quantity {
                     "examples": [Self::EXAMPLE],
                 });
                 schema.insert(UNIT_KEYWORD.to_owned(), Self::NAME.into());
+                schema.insert("pattern".to_owned(), pattern(Self::UNITS, Self::WORDS).into());
                 schema
             }
         }
@@ -291,7 +304,7 @@ pub(crate) fn check(name: &str, text: &str) -> Result<(), String> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Duration(pub Span);
 
-quantity!(Duration, "duration", "250 ms", "A length of time, in ns, us, ms, s, min, h or d.");
+quantity!(Duration, "duration", "250 ms", TIMES; "A length of time, in ns, us, ms, s, min, h or d.");
 
 impl FromStr for Duration {
     type Err = String;
@@ -317,7 +330,7 @@ impl fmt::Display for Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BitRate(pub u64);
 
-quantity!(BitRate, "rate", "10 Mbit/s", "A rate, in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s.");
+quantity!(BitRate, "rate", "10 Mbit/s", RATES; "A rate, in bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s.");
 
 impl FromStr for BitRate {
     type Err = String;
@@ -340,7 +353,7 @@ impl fmt::Display for BitRate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
-quantity!(Size, "size", "1448 bytes", "A size, in bytes, kB, MB, GB, KiB, MiB or GiB.");
+quantity!(Size, "size", "1448 bytes", SIZES; "A size, in bytes, kB, MB, GB, KiB, MiB or GiB.");
 
 impl FromStr for Size {
     type Err = String;
@@ -369,7 +382,7 @@ pub enum QueueSize {
     Bdp(f64),
 }
 
-quantity!(QueueSize, "queue-size", "432 packets", "Room in a queue, in packets, bytes, kB, MB, or bdp.");
+quantity!(QueueSize, "queue-size", "432 packets", SIZES, or "packets", or "packet", or "bdp", or "BDP"; "Room in a queue, in packets, bytes, kB, MB, or bdp.");
 
 impl FromStr for QueueSize {
     type Err = String;
@@ -412,7 +425,7 @@ pub enum WindowSize {
     Bytes(u64),
 }
 
-quantity!(WindowSize, "window-size", "432 segments", "A window, in segments, bytes, kB or MB.");
+quantity!(WindowSize, "window-size", "432 segments", SIZES, or "segments", or "segment"; "A window, in segments, bytes, kB or MB.");
 
 impl FromStr for WindowSize {
     type Err = String;
@@ -451,7 +464,7 @@ pub enum Interval {
     Every(Span),
 }
 
-quantity!(Interval, "interval", "100 ms", "The time between two rows of a trace, or \"change\".");
+quantity!(Interval, "interval", "100 ms", TIMES, or "change"; "The time between two rows of a trace, or \"change\".");
 
 impl FromStr for Interval {
     type Err = String;

@@ -10,6 +10,7 @@ mod queues;
 mod random;
 mod relays;
 mod scenario_errors;
+mod scenario_mistakes;
 mod scenario_resolve;
 mod scenario_text;
 mod tfrc;

@@ -3,7 +3,8 @@
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const printing = matchMedia("print");
-  const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // Pages of others hold our charts in an element of this class, which has the colours.
+  const css = name => getComputedStyle(document.querySelector(".bentpipe") || document.documentElement).getPropertyValue(name).trim();
   const node = (tag, given = {}, ...inside) => {
     const made = document.createElement(tag);
     for (const [key, value] of Object.entries(given)) key in made ? (made[key] = value) : made.setAttribute(key, value);
@@ -23,6 +24,7 @@
   const readable = colour => {
     const ground = parts(css("--ground")), ink = parts(css("--ink"));
     let mixed = parts(colour);
+    if (light(mixed) < 0.01 && light(ground) < 0.2) return css("--ink");
     for (let i = 0; i < 20 && contrast(mixed, ground) < 2.6; i++) mixed = mixed.map((c, k) => Math.round(c + 0.15 * (ink[k] - c)));
     return `rgb(${mixed})`;
   };
@@ -48,9 +50,9 @@
   const hidden = new Set();
 
   class Chart {
-    constructor(figure) {
+    constructor(figure, given) {
       this.figure = figure;
-      this.given = JSON.parse(figure.querySelector("script").textContent);
+      this.given = given || JSON.parse(figure.querySelector("script").textContent);
       this.choices = this.given.choices;  // [name, curves] of each, if the reader chooses what is drawn
       if (this.choices) this.given.curves = this.choices[0][1];
       this.plot = figure.querySelector(".plot");
@@ -446,6 +448,18 @@
         this.choices.every(([name], i) => name === other.choices[i][0]);
     }
 
+    // Draws other data, in the view and with the names that the reader has chosen.
+    update(given) {
+      const same = given.curves.length === this.given.curves.length && given.curves.every((curve, i) => curve.label === this.given.curves[i].label);
+      this.given = given;
+      this.at = null;
+      this.figure.querySelectorAll(".data-rows, .data > p").forEach(old => old.remove());
+      if (!same) return this.restyle();
+      this.u.setData([null, ...given.curves.map(curve => [curve.x, curve.y])], false);
+      this.show(this.zoom);
+      this.ring();
+    }
+
     restyle() { if (this.u) { this.names(); this.draw(); } }
     start() { if (!this.u) { this.names(); this.draw(); } }
   }
@@ -455,6 +469,7 @@
     if (entry.isIntersecting) { near.unobserve(entry.target); all.get(entry.target).start(); }
   }), { rootMargin: "600px" });
   all.forEach((_, figure) => near.observe(figure));
+  globalThis.bentpipe = { Chart, all };
   dark.addEventListener("change", () => all.forEach(chart => chart.restyle()));
   printing.addEventListener("change", () => all.forEach(chart => { chart.start(); chart.restyle(); }));
 })();

@@ -1,0 +1,60 @@
+"""The verb `bentpipe evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bentpipe import completion, terminal
+from bentpipe.verbs import INTERRUPTED, Json, write_and_show
+
+
+def evaluate_verb(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.algorithms,
+            help='An algorithm: a name, one with parameters ("vegas alpha=2"), or my.py:MyClass.',
+        ),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer set-ups and seeds: less than half a minute.")
+    ] = False,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Some experiments, with commas between: beside-others,queues."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the page, evaluation.json and the tables there."),
+    ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="0: one per processor.")] = 0,
+    json: Json = False,
+) -> None:
+    """Evaluate an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for."""
+    from bentpipe.evaluation.assessment import evaluate
+    from bentpipe.evaluation.writing import PAGE, check_place
+
+    if out is not None:
+        check_place(out)  # before the runs, which may be long
+    names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    with terminal.RunsBar(f"evaluating {algorithm}") as bar:
+        found = evaluate(algorithm, quick=quick, only=names, workers=workers, progress=bar.at)
+
+    def show() -> None:
+        if json:
+            terminal.answer(found.as_dict())
+        else:
+            from bentpipe.evaluation.show import show as show_evaluation
+
+            show_evaluation(found)
+
+    write_and_show(lambda: None if out is None else found.write(out), show)
+    if out is not None and not json:
+        terminal.line(f"written to {terminal.plain(str(out / PAGE))}")
+    if found.stopped:
+        terminal.error("interrupted; the answers rest on the runs that were done")
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,57 @@
+"""What a document asks of an algorithm, and what answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bentpipe.evaluation.lines import Line
+
+Level = Literal["MUST", "SHOULD", "criterion", "experiment"]
+"""A key word of RFC 2119 (REQUIRED counts as MUST); a criterion that has none; an experiment of tcpeval."""
+
+RFC, DRAFT = "RFC 9743", "tcpeval"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Numbers that answer a criterion.
+
+    Args:
+        experiment: the name of the experiment.
+        metrics: which of its metrics.
+        where: in which setting.
+    """
+
+    experiment: str
+    metrics: tuple[str, ...]
+    where: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One demand of a document.
+
+    Args:
+        document: `RFC` or `DRAFT`.
+        section: its number there.
+        level: how strongly it is put.
+        asks: what is asked for.
+        evidence: what answers it; nothing if it is not evaluated.
+        reason: why it is not evaluated, or what the evidence leaves out.
+        lines: at which the answer is held; without one it is a matter of judgement.
+    """
+
+    document: str
+    section: str
+    level: Level
+    asks: str
+    evidence: tuple[Exhibit, ...] = ()
+    reason: str = ""
+    lines: tuple[Line, ...] = ()
+
+
+def of(experiment: str, *metrics: str, **where: str | int | float) -> Exhibit:
+    """These metrics of an experiment in this setting."""
+    return Exhibit(experiment, metrics, where)

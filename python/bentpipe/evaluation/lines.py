@@ -1,0 +1,169 @@
+"""Lines at which a criterion counts as met.
+
+RFC 9743 sets no thresholds (section 5). A line is therefore ours unless its words name a source, and an
+answer always says at which line it stands. Where there is none, the numbers are a matter of judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from bentpipe.evaluation.experiment import Metric, Setting
+from bentpipe.stats import Interval
+
+if TYPE_CHECKING:
+    from bentpipe.evaluation.chapter import Chapter
+
+Verdict = Literal["meets", "does not meet", "a matter of judgement", "not evaluated"]
+
+WORST_FIRST: tuple[Verdict, ...] = ("does not meet", "a matter of judgement", "meets")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A bound of a metric in all settings of an experiment that match, for the 95 % interval of its mean.
+
+    An interval on the right side meets it, one on the wrong side does not, and one that holds the bound
+    leaves the matter open.
+
+    Args:
+        experiment: its name.
+        metric: one of its metrics.
+        words: the line in words, with its source if it is not ours.
+        most: the metric is at most this (SI unit).
+        least: the metric is at least this.
+        times: the bound is so many times what the worse of the standard algorithms has there, and no
+            stricter than `most` or `least`.
+        where: parts of the settings.
+    """
+
+    experiment: str
+    metric: str
+    words: str
+    most: float | None = None
+    least: float | None = None
+    times: float | None = None
+    where: Setting = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a line says of an algorithm: the verdict, and the setting that is worst for it."""
+
+    line: Line
+    verdict: Verdict
+    setting: Setting
+    found: Interval
+    bound: float
+    settings: int
+
+
+def hold(line: Line, chapter: Chapter, subject: str, standards: Sequence[str]) -> Held | None:
+    """Holds an algorithm's numbers against a line; None if there are no numbers."""
+    judged = []
+    for setting in chapter.matching(line.where):
+        found = chapter.interval(line.metric, subject, setting)
+        bound = _bound(line, chapter, standards, setting)
+        if found is None or bound is None:
+            continue
+        low, high = (found.centre,) * 2 if found.n == 1 else (found.low, found.high)
+        over = (low - bound, high - bound) if line.most is not None else (bound - high, bound - low)
+        verdict: Verdict = "meets" if over[1] <= 0 else "does not meet" if over[0] > 0 else WORST_FIRST[1]
+        beyond = sum(over) / abs(bound) if bound else sum(over)
+        judged.append((WORST_FIRST.index(verdict), -beyond, Held(line, verdict, setting, found, bound, 0)))
+    if not judged:
+        return None
+    worst = min(judged, key=lambda one: one[:2])[2]
+    return Held(line, worst.verdict, worst.setting, worst.found, worst.bound, len(judged))
+
+
+def side(metric: Metric, chapter: Chapter, name: str, where: Setting) -> str:
+    """How the algorithm compares with the standard ones: "better than both", "like Reno"; or ""."""
+    if not metric.good or len(chapter.labels) < 2:
+        return ""
+    subject, *standards = chapter.labels
+    sign = 1 if metric.good == "more" else -1
+    signs = []
+    for standard in standards:
+        found = chapter.difference(name, subject, standard, where)
+        if found is None:
+            return ""
+        low, high = (found.centre,) * 2 if found.n == 1 else (found.low, found.high)
+        signs.append(0 if low <= 0 <= high else sign if low > 0 else -sign)
+    both = "both" if len(signs) > 1 else standards[0]
+    said = {1: f"better than {both}", -1: f"worse than {both}", 0: f"like {both}"}
+    if len(set(signs)) == 1:
+        return said[signs[0]]
+    parts = {1: "better than", 0: "like", -1: "worse than"}
+    return ", ".join(f"{parts[s]} {label}" for s, label in zip(signs, standards, strict=True))
+
+
+def _bound(line: Line, chapter: Chapter, standards: Sequence[str], setting: Setting) -> float | None:
+    given = line.most if line.most is not None else line.least
+    if line.times is None:
+        return given
+    others = [found.centre for one in standards if (found := chapter.interval(line.metric, one, setting))]
+    if not others:
+        return None
+    if line.most is not None:
+        return max(line.times * max(others), line.most)
+    return min(line.times * min(others), given if given is not None else 0.0)
+
+
+_MORE = "at most 10 points more than a flow of its own kind does (the comparison is that of Ware et al. 2019)"
+
+BACKOFF = Line(
+    "heavy-loss",
+    "sent",
+    "at most one packet per round trip when 90 % of packets are dropped (RFC 9743 section 5.1.1)",
+    most=1.0,
+    where={"drop": 0.9},
+)
+LOSSES = Line(
+    "buffers", "loss", "at most twice the loss of the lossier of CUBIC and Reno, or 1 %", most=0.01, times=2
+)
+LOSSES_MANY = Line(
+    "many-flows",
+    "loss",
+    "at most twice the loss of the lossier of CUBIC and Reno, or 1 %",
+    most=0.01,
+    times=2,
+)
+STARVED = Line(
+    "beside-others",
+    "other_share",
+    "the other flow keeps at least a tenth of an equal share, in every buffer",
+    least=0.05,
+    where={"rtt": 40.0},
+)
+SILENCE = Line("silence", "into", "at most 3 bandwidth-delay products sent into 20 s of silence", most=3.0)
+HARM_RENO = Line(
+    "beside-others", "more_harm", f"harm to Reno {_MORE}", most=0.1, where={"other": "reno", "rtt": 40.0}
+)
+HARM_CUBIC = Line(
+    "beside-others", "more_harm", f"harm to CUBIC {_MORE}", most=0.1, where={"other": "cubic", "rtt": 40.0}
+)
+SHORT = Line(
+    "short-flows",
+    "done",
+    "short CUBIC flows take at most twice as long as beside the slower of CUBIC and Reno, or 1 s",
+    most=1.0,
+    times=2,
+    where={"short": "CUBIC beside own"},
+)
+DELAYS = Line(
+    "varying-delay",
+    "utilisation",
+    "at least 90 % of what the worse of CUBIC and Reno uses",
+    least=1.0,
+    times=0.9,
+)
+CHANGES = Line(
+    "path-change",
+    "after",
+    "after each change at least 80 % of what the slower of CUBIC and Reno delivers",
+    least=1.0,
+    times=0.8,
+)

@@ -1,0 +1,106 @@
+"""Active queue management (RFC 9743 section 7.1)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bentpipe.evaluation.experiment import (
+    JAIN,
+    LOSS,
+    QUEUEING_P95,
+    UTILISATION,
+    Curves,
+    Experiment,
+    Measured,
+    Metric,
+    Setting,
+)
+from bentpipe.evaluation.network import bottleneck, drop_tail, flow, link, out_of_step
+from bentpipe.evaluation.observation import Observation
+from bentpipe.models import (
+    Codel,
+    DualPi2,
+    FqCodel,
+    Pie,
+    Queue,
+    Red,
+)
+from bentpipe.scenario import Scenario
+from bentpipe.stats import jain
+
+# Active queue management ------------------------------------------------------------------------------------
+
+AQM_RATE, AQM_RTT, AQM_FLOWS = 20.0, 40.0, 4
+AQM_ROOM = "400 packets"
+
+
+def _queues(name: str) -> Queue:
+    ecn = name.endswith(" ECN") or None
+    match name.removesuffix(" ECN"):
+        case "drop-tail":
+            return drop_tail(400)
+        case "RED":
+            return Red(AQM_ROOM, min="20 packets", max="60 packets", ecn=ecn)
+        case "CoDel":
+            return Codel(AQM_ROOM, ecn=ecn)
+        case "PIE":
+            return Pie(AQM_ROOM, ecn=ecn)
+        case "FQ-CoDel":
+            return FqCodel(AQM_ROOM, ecn=ecn)
+        case _:
+            return DualPi2(AQM_ROOM)
+
+
+QUEUES = ("drop-tail", "RED", "CoDel", "PIE", "FQ-CoDel", "DualPI2", "CoDel ECN", "PIE ECN", "DualPI2 ECN")
+
+
+def _aqm_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    name = str(s["queue"])
+    ecn: dict[str, Any] = {"ecn": True} if name.endswith(" ECN") else {}
+    flows = flow(cc, count=AQM_FLOWS, start_jitter="1 s", **ecn, **out_of_step(AQM_RATE))
+    return bottleneck(link(AQM_RATE, AQM_RTT, _queues(name)), [flows], 30, seed)
+
+
+def _aqm_measure(run: Observation) -> Measured:
+    delivered = run.link()["delivered_packets"]
+    yield (
+        {},
+        {
+            "utilisation": run.link()["utilisation"],
+            "queueing_p95": run.queueing_p95(AQM_RTT / 1e3),
+            "loss": run.loss(),
+            "marked": run.link()["marked"] / delivered if delivered else math.nan,
+            "jain": jain(f["goodput_bps"] for f in run.named()),
+        },
+    )
+
+
+AQM = Experiment(
+    name="queues",
+    title="Active queue management",
+    question="Does a queue that drops or marks early keep the delay short, and is the link still used?",
+    setup="4 flows over 20 Mbit/s and 40 ms for 30 s; each queue has room for 400 packets (240 ms) and its "
+    'usual values otherwise (RED: 20 and 60 packets). With "ECN" the flows say that they understand marks, '
+    "with ECT(0), and the queue marks.",
+    source="RFC 9743 section 7.1",
+    deviation="Marks for L4S need ECT(1) and a sender of RFC 9331; the flows here send ECT(0), so DualPI2 "
+    "treats them as classic traffic.",
+    axes={"queue": "queue"},
+    metrics={
+        "utilisation": UTILISATION,
+        "queueing_p95": QUEUEING_P95,
+        "loss": LOSS,
+        "marked": Metric("packets marked", "%", 100, most=1, good=""),
+        "jain": JAIN,
+    },
+    settings=lambda extent: [{"queue": name} for name in QUEUES],
+    build=_aqm_build,
+    measure=_aqm_measure,
+    charts=(
+        Curves("queueing_p95", "queue", log_y=True),
+        Curves("utilisation", "queue"),
+        Curves("loss", "queue"),
+        Curves("marked", "queue"),
+    ),
+)

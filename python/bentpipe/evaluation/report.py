@@ -1,0 +1,147 @@
+"""The page of an evaluation: an answer to each criterion, then a chapter for each experiment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bentpipe import _core
+from bentpipe.evaluation.criteria import TITLES
+from bentpipe.evaluation.figures import draw
+from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Tone
+
+if TYPE_CHECKING:
+    from bentpipe.evaluation.assessment import Evaluation
+    from bentpipe.evaluation.chapter import Chapter
+
+TONES: Mapping[str, Tone] = {
+    "does not meet": "bad",
+    "a matter of judgement": "partly",
+    "meets": "good",
+    "not evaluated": "plain",
+}
+"""The verdicts in the order of the tally."""
+
+
+def build(evaluation: Evaluation) -> Page:
+    """The page about an evaluation."""
+    standards = " and ".join(evaluation.standards)
+    page = Page(
+        f"{evaluation.label}, evaluated",
+        lead="What RFC 9743 and the TCP evaluation suite (draft-irtf-iccrg-tcpeval-01) ask of a congestion "
+        f"control algorithm, answered for {evaluation.label} with simulations. {standards} run in the same "
+        "set-ups, with the same seeds.",
+        foot=f"Written by bentpipe {_core.version()} from {evaluation.runs:,} runs ({evaluation.extent}). "
+        "Equal seeds give equal runs.",
+    )
+    counted = Counter(answer["verdict"] for answer in evaluation.answers)
+    page.tally([Badge(f"{counted[v]} {v}", tone) for v, tone in TONES.items() if counted[v]])
+    if evaluation.stopped:
+        missing = sum(chapter.missing for chapter in evaluation.chapters)
+        page.banner(
+            Badge("Stopped", "bad"), f" before {missing:,} runs were made: the numbers rest on fewer seeds."
+        )
+    if evaluation.extent == "quick":
+        page.banner("A quick evaluation: fewer set-ups and seeds than a full one, and wider intervals.")
+    failed = sum(len(chapter.failed) for chapter in evaluation.chapters)
+    if failed:
+        page.banner(Badge(f"{failed:,} runs failed", "bad"), " and are in no number; the chapters name them.")
+    places = _places(evaluation)
+    _verdicts(page, evaluation)
+    _answers(page, evaluation, places)
+    _left(page, evaluation)
+    for chapter in evaluation.chapters:
+        _chapter(page, evaluation, chapter, places[chapter.experiment.name])
+    return page
+
+
+def _places(evaluation: Evaluation) -> dict[str, str]:
+    """Where each chapter stands on the page."""
+    return {chapter.experiment.name: f"e-{chapter.experiment.name}" for chapter in evaluation.chapters}
+
+
+def _verdicts(page: Page, evaluation: Evaluation) -> None:
+    """What the verdicts mean, and each line with its number."""
+    page.section(
+        "Lines and verdicts",
+        [
+            "RFC 9743 sets no thresholds (its section 5). A line is therefore Bentpipe's own, unless its "
+            "source "
+            "stands beside it. It holds in all set-ups of its experiment, and the table shows the worst. An "
+            "interval on the right side of the line meets it, one on the wrong side does not, and one across "
+            "the line leaves it a matter of judgement. So is every answer that has no line."
+        ],
+    )
+    seen: dict[str, list[Prose]] = {}
+    for answer in evaluation.answers:
+        for held in answer["held"]:
+            row: list[Prose] = [held["line"], Badge(held["verdict"], TONES[held["verdict"]]), held["words"]]
+            seen.setdefault(held["line"] + held["words"], [answer["section"], *row])
+    if seen:
+        page.table(["Section", "Line", "Verdict", "What was found"], list(seen.values()))
+    else:
+        page.paragraphs("None of the experiments that have one was run.")
+
+
+def _answers(page: Page, evaluation: Evaluation, places: Mapping[str, str]) -> None:
+    """A table for each document: each criterion that was evaluated, then a row for each of its numbers."""
+    labels = [evaluation.label, *evaluation.standards]
+    page.section(
+        "Answers",
+        [
+            "Means over seeds with 95 % intervals (Student's t). The last column compares seed by seed: "
+            '"like" means that the interval of the difference holds zero.'
+        ],
+    )
+    for document, title in TITLES.items():
+        rows: list[Sequence[Prose] | Heading] = []
+        for answer in evaluation.answers:
+            if answer["document"] != document or answer["verdict"] == "not evaluated":
+                continue
+            level = f" {answer['level']}" if answer["level"] in ("MUST", "SHOULD") else ""
+            verdict = Badge(answer["verdict"], TONES[answer["verdict"]])
+            reason = f" {answer['reason']}" if answer["reason"] else ""
+            rows.append(Heading([f"{answer['section']}{level}: {answer['asks']} ", verdict, reason]))
+            for number in answer["numbers"]:
+                place = places.get(number["experiment"], "")
+                where = Hyperlink(number["setting"] or number["experiment"], f"#{place}")
+                cells = [number["values"].get(label, {}).get("shown") for label in labels]
+                rows.append([[number["metric"], ": ", where], *cells, number["beside"]])
+        if rows:
+            page.section(f"{document}", [title], level=3)
+            page.table(["Number", *labels, f"{evaluation.label} is"], rows)
+
+
+def _left(page: Page, evaluation: Evaluation) -> None:
+    """What was not evaluated, and why."""
+    rows: list[list[Prose]] = [
+        [
+            f"{answer['document']} {answer['section']}",
+            answer["level"] if answer["level"] in ("MUST", "SHOULD") else "",
+            answer["asks"],
+            answer["reason"],
+        ]
+        for answer in evaluation.answers
+        if answer["verdict"] == "not evaluated"
+    ]
+    page.section("Not evaluated")
+    page.table(["Section", "Word", "Asked", "Why not"], rows)
+
+
+def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -> None:
+    """An experiment: what it asks, how, and its figures."""
+    experiment = chapter.experiment
+    page.section(experiment.title, [experiment.question, experiment.setup], id=place)
+    page.paragraphs(f"Made for: {experiment.source}.", small=True)
+    if experiment.deviation:
+        page.paragraphs(f"How it differs: {experiment.deviation}", small=True)
+    if chapter.missing:
+        page.paragraphs(f"{chapter.missing} runs are missing: the evaluation was stopped.", small=True)
+    for label, setting, error in chapter.failed[:3]:
+        page.paragraphs(f"Failed: {label} ({setting}): {error}")
+    if not chapter.rows:
+        page.paragraphs("There are no numbers.")
+        return
+    for chart in experiment.charts:
+        draw(page, evaluation, chapter, chart)

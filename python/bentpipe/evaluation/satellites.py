@@ -1,0 +1,89 @@
+"""Satellites (RFC 9743 section 7.5)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bentpipe.evaluation.experiment import (
+    LOSS,
+    Curves,
+    Experiment,
+    Measured,
+    Metric,
+    Setting,
+)
+from bentpipe.evaluation.observation import Observation
+from bentpipe.models import (
+    BitError,
+    Bulk,
+)
+from bentpipe.scenario import Flow, Scenario
+from bentpipe.source import Source
+
+# Satellites -------------------------------------------------------------------------------------------------
+
+SATELLITES = ("geo", "geo, bit errors", "vsat", "vsat-dama", "leo")
+BIT_ERRORS = 1e-6
+FILE = "2 MB"
+SATELLITE_S = 60.0
+
+
+def _satellite_build(s: Setting, cc: Any, seed: int) -> Scenario:
+    name, _, errors = str(s["link"]).partition(", ")
+    table = Source(name).load()
+    shipped = Scenario.from_dict({key: table[key] for key in ("link", "station") if key in table})
+    model = next(f for f in table["flow"] if f.get("traffic", {}).get("kind") != "cbr")
+    place = {key: model[key] for key in ("path", "ack_path", "extra_delay") if key in model}
+    if errors:
+        shipped.links[name].loss = BitError(BIT_ERRORS)
+    shipped.duration, shipped.seed = f"{SATELLITE_S:g} s", seed
+    if s["traffic"] == "long flow":
+        shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", **place)]
+    else:
+        shipped.flows = [Flow(cc, name="test", ack_jitter="1 ms", traffic=Bulk(FILE), **place)]
+    return shipped
+
+
+def _satellite_measure(run: Observation) -> Measured:
+    test = run.named()[0]
+    if run.setting["traffic"] != "long flow":
+        done = test["completion_s"]
+        yield {}, {"done": run.seconds if done is None else done}
+        return
+    yield (
+        {},
+        {
+            "goodput": run.goodput(),
+            "loss": run.loss(),
+            "rtt": math.nan if test["rtt_p95_s"] is None else test["rtt_p95_s"] - test["rtt_min_s"],
+        },
+    )
+
+
+SATELLITE = Experiment(
+    name="satellite",
+    title="Satellites",
+    question="How does the algorithm do where the delay is long, the two ways differ, and the channel loses?",
+    setup="One long flow for 60 s, and one file of 2 MB, over the links of shipped scenarios: geo (10 "
+    "Mbit/s, 500 ms), without losses and with a bit error rate of 1e-6; vsat (50 and 5 Mbit/s, bursts of "
+    "losses); vsat-dama (its return channel on demand); and leo (a path that changes hands every 15 s).",
+    source="RFC 9743 sections 7.5 and 7.3; RFC 2488, which it names",
+    axes={"link": "scenario", "traffic": "traffic"},
+    metrics={
+        "goodput": Metric("goodput", "Mbit/s", 1e-6, good="more"),
+        "loss": LOSS,
+        "rtt": Metric("95th percentile of the round-trip time above the least", "ms", 1e3),
+        "done": Metric("completion time of 2 MB, at most 60 s", "s", most=SATELLITE_S),
+    },
+    settings=lambda extent: [
+        {"link": name, "traffic": traffic} for traffic in ("long flow", "file") for name in SATELLITES
+    ],
+    build=_satellite_build,
+    measure=_satellite_measure,
+    charts=(
+        Curves("goodput", "link", where={"traffic": "long flow"}, log_y=True),
+        Curves("loss", "link", where={"traffic": "long flow"}),
+        Curves("done", "link", where={"traffic": "file"}),
+    ),
+)

@@ -1,0 +1,34 @@
+"""The verb `explore`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bentpipe import terminal
+
+
+def explore_verb(
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, help="Port of the page on 127.0.0.1; otherwise 2718 or another that is free."
+        ),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser of this machine.")
+    ] = True,
+) -> None:
+    """Serve a page with sliders for a link, to this machine only: the curves follow the hand."""
+    from importlib.util import find_spec
+
+    from bentpipe._core import ScenarioError
+
+    if find_spec("marimo") is None:
+        raise ScenarioError(
+            'explore needs the package marimo; install it with: pip install "bentpipe[explore]"'
+        )
+    from bentpipe.explore.server import serve
+
+    serve(port, browser=browser, tell=lambda at: terminal.line(f"{at} shows the link; Ctrl-C ends it"))

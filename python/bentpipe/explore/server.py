@@ -1,0 +1,81 @@
+"""Serves the page of `explore` on this machine, to this machine only."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from marimo import create_asgi_app
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from bentpipe._core import ScenarioError
+from bentpipe.pages import live
+
+HOST = "127.0.0.1"
+PORT = 2718
+"""The port if nobody chooses one and it is free: that of marimo."""
+_STYLE = """<style>
+.explore { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
+.explore aside { display: grid; gap: .9rem; align-content: start; }
+.explore main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); }
+.explore #explore-table, .explore #explore-more { order: 1; }
+.explore h1 { font-size: 1.3rem; font-weight: 600; margin: 0; }
+@media (min-width: 60rem) {
+  .explore { grid-template-columns: 17rem minmax(0, 1fr); gap: 2rem; }
+  .explore #explore-table { order: -1; }
+  .explore aside { position: sticky; top: 1rem; align-self: start; }
+}
+</style>
+"""
+
+
+class _Server(uvicorn.Server):
+    """Ends at once when it is told to: there is nothing to finish."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.should_exit = self.force_exit = True
+
+
+def serve(port: int | None = None, *, browser: bool = True, tell: Callable[[str], None] = print) -> None:
+    """Serves the page until Ctrl-C, which ends the process.
+
+    Args:
+        port: of 127.0.0.1; None: `PORT`, or any other if it is taken.
+        browser: open the page in the browser of this machine.
+        tell: given the address of the page once it is there.
+
+    Raises:
+        ScenarioError: the port is taken.
+    """
+    listening = _listen(port)
+    address = f"http://{HOST}:{listening.getsockname()[1]}/"
+    page = create_asgi_app(quiet=True, html_head=live.head() + _STYLE)
+    page = page.with_app(path="", root=str(Path(__file__).with_name("app.py")))
+    # A page from elsewhere must not reach this one under a name of its own for 127.0.0.1.
+    safe = TrustedHostMiddleware(page.build(), allowed_hosts=[HOST, "localhost"])
+    server = _Server(uvicorn.Config(safe, log_level="critical", timeout_graceful_shutdown=0))
+    tell(address)
+    if browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    server.run(sockets=[listening])
+    # The threads in which marimo runs the cells of open pages would be waited for.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _listen(port: int | None) -> socket.socket:
+    """A socket that listens, so that the page can be opened before the server is ready."""
+    for wanted in (PORT, 0) if port is None else (port,):
+        try:
+            return socket.create_server((HOST, wanted))
+        except OSError as failure:
+            if port is not None:
+                raise ScenarioError(f"--port {port}: {failure.strerror}; choose another") from None
+    raise AssertionError("any port is free")
