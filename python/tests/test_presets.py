@@ -13,8 +13,8 @@ from bentpipe.presets.draft import draft
 from bentpipe.presets.shipped import shipped, text
 
 PEOPLE_HAVE = (
-    "earth-observation geo-aircraft geo-backhaul geo-consumer geo-hts geo-quic geo-rural leo-consumer ship "
-    "vsat-upload"
+    "earth-observation geo-aircraft geo-backhaul geo-consumer geo-hts geo-onoff geo-quic geo-rural geo-web-load "
+    "leo-consumer ship vsat-polling vsat-upload"
 ).split()
 SOURCE = re.compile(
     r"https?://|RFC \d|ITU-[TR]|ETSI|EN 30\d|\(\d{4}\)|[A-Z]\w+ \d{4}|bentpipe (orbit|weather)|\.toml"

@@ -314,7 +314,7 @@ def test_names_ignore_case(scenario_file, cli):
     scenario = one_link(queue={"kind": "FQ-CoDel"})
     scenario.flows[0].cc = "CUBIC"
     table = json.loads(scenario.to_json())
-    assert table["flow"][0]["cc"]["name"] == "cubic"
+    assert table["flow"][0]["cc"] in ("cubic", {"name": "cubic"})
     assert table["link"]["sat"]["queue"]["kind"] == "fq-codel"
     assert cli("run", "GEO", "--cc", "CUBIC", "--set", "duration=1 s").exit_code == 0
     compared = cli(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.evaluation.chapter import Chapter, words
 from bentpipe.evaluation.contenders import Contender
 from bentpipe.evaluation.experiment import Experiment, Extent
+from bentpipe.evaluation.network import capacity
 from bentpipe.evaluation.observation import Observation
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted, Runs, State, run_cases
@@ -138,6 +139,7 @@ class _Kept:
                     flows=flows[number].to_dicts() if number in flows else [],
                     links=links[number].to_dicts(),
                     trace=traces.get(number),
+                    capacity=capacity(case.scenario["link"]) if case.keep_trace else (),
                 )
                 self._keep(chapter, planned, run)
 
