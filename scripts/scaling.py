@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bentpipe.sweeps.case import Case
-from bentpipe.sweeps.engine import share_out
+from bentpipe.sweeps.engine import BATCH, share_out
 from bentpipe.sweeps.execution import Batch, Executor, Processes, Threads
 from bentpipe.sweeps.ray import Ray
 
@@ -67,15 +67,15 @@ def main() -> None:
     """Measures and prints."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--ray", metavar="ADDRESS", help="a cluster, whose processors are all used")
-    asked.add_argument("--runs", type=int, default=100)
+    asked.add_argument("--runs", type=int, default=128)
     asked.add_argument("--times", type=int, default=5)
     options = asked.parse_args()
     kinds: list[tuple[str, Callable[[], Executor], int]] = []
     for workers in (1, 2):
         kinds.append((f"threads, {workers}", lambda n=workers: Threads(n), 1))
-        kinds.append((f"processes, {workers}", lambda n=workers: Processes(n), 10))
+        kinds.append((f"processes, {workers}", lambda n=workers: Processes(n), BATCH))
     if options.ray:
-        kinds.append(("Ray", lambda: Ray(options.ray), 10))
+        kinds.append(("Ray", lambda: Ray(options.ray), BATCH))
     print(f"{platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     print("| workers | 60 s runs, 1/s | ms of a processor each | short runs, 1/s | ms of a processor each |")
     print("|---|---:|---:|---:|---:|")

@@ -333,6 +333,23 @@ def test_an_answer_that_was_interrupted_is_shown_with_status_130(
     assert done.stderr == "bentpipe: interrupted; the answer rests on the runs that were done\n"
 
 
+def test_each_stage_has_a_bar_that_begins_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bentpipe import terminal
+    from bentpipe.advice.commands import _Bars
+
+    seen: list[str] = []
+    monkeypatch.setattr(terminal.RunsBar, "__enter__", lambda self: seen.append("begins"))
+    monkeypatch.setattr(terminal.RunsBar, "__exit__", lambda self, *failure: seen.append("ends"))
+    monkeypatch.setattr(
+        terminal.RunsBar, "at", lambda self, state: seen.append(f"{state.done}/{state.total}")
+    )
+    bars = _Bars()
+    for state in (("screening", 0, 8), ("screening", 4, 8), ("the best 8", 0, 6)):
+        bars(*state)
+    bars.close()
+    assert seen == ["begins", "0/8", "4/8", "ends", "begins", "0/6", "ends"]
+
+
 def test_json_is_the_answer_alone(cli: Any) -> None:
     done = cli(
         "advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "vegas", "--plan", "3x1x2s", "--json"

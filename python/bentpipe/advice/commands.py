@@ -15,6 +15,9 @@ Text = str | None
 
 
 def advise_verb(
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")
+    ] = None,
     link: Annotated[
         Text,
         typer.Option(
@@ -35,7 +38,7 @@ def advise_verb(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Instead: measurements of the link (iperf3, ping, irtt, pcap); may be repeated.",
+            help="Instead: measurements of the link (iperf3, ping, irtt, pcap); further files may follow.",
         ),
     ] = None,
     rate: Annotated[
@@ -93,8 +96,10 @@ def advise_verb(
     from bentpipe.advice.job import advise
     from bentpipe.advice.work import Unanswered
     from bentpipe.files import try_place
+    from bentpipe.measured import measured_files
     from bentpipe.verbs import Stopped, write_and_show
 
+    files = measured_files(measured, more)
     before = ""
     if out is not None:  # before the runs, which may be long
         from bentpipe.pages import check_page
@@ -105,7 +110,7 @@ def advise_verb(
     bar = _Bars()
     try:
         answer = advise(
-            link, scenario=scenario, measured=measured or (), rate=rate, rtt=rtt, per=per, ber=ber,
+            link, scenario=scenario, measured=files, rate=rate, rtt=rtt, per=per, ber=ber,
             buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
             shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget, thorough=thorough,
             plan=plan, progress=bar, begun=begun,
@@ -135,17 +140,23 @@ class _Bars:
 
     def __init__(self) -> None:
         self._what = ""
-        self._bar: terminal.Bar | None = None
+        self._bar: terminal.RunsBar | None = None
+        self._began = 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """So many of all runs of this are done."""
+        from bentpipe.sweeps.engine import State
+
         if what != self._what:
             self.close()
-            self._what, self._bar = what, terminal.Bar(what)
+            self._what, self._bar, self._began = what, terminal.RunsBar(what), time.monotonic()
+            self._bar.__enter__()
             if sys.stderr is None or not sys.stderr.isatty():
                 terminal.note(f"{what}: {total} runs" if total > 1 else what)
         if self._bar is not None:
-            self._bar(done, max(total, 1))
+            elapsed = time.monotonic() - self._began
+            left = elapsed / done * (total - done) if done else None
+            self._bar.at(State(done, total, 0, elapsed, left))
 
     def close(self) -> None:
         """Takes the bar away."""

@@ -47,8 +47,11 @@ def _curves(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Curves)
             label: [chapter.interval(chart.metric, label, {**where, chart.x: value}) for value in at]
             for label in chapter.labels
         }
-        if not any(one is not None for of in found.values() for one in of):
+        there = [i for i in range(len(at)) if any(of[i] is not None for of in found.values())]
+        if not there:
             continue
+        at = [at[i] for i in there]
+        found = {label: [of[i] for i in there] for label, of in found.items()}
         fixed = {key: value for key, value in where.items() if key != chart.panel}
         said = ", ".join(part for part in (title, setting_in_words(chapter, fixed)) if part)
         if any(isinstance(value, str) for value in at):
@@ -106,7 +109,7 @@ def _rows(
     apart = 0.7 / len(found)
     rows: list[dict[str, object]] = []
     with styled():
-        fig = Figure(figsize=(4.2, 0.6 + (0.13 + 0.13 * len(found)) * len(at)), layout="constrained")
+        fig = Figure(figsize=(3.7, 0.6 + (0.13 + 0.13 * len(found)) * len(at)), layout="constrained")
         axes = fig.subplots()
         for nth, (label, of) in enumerate(found.items()):
             contender = next(one for one in evaluation.contenders if one.label == label)
