@@ -11,7 +11,7 @@ use bentpipe_tcp::{
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, Role};
+use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
@@ -77,16 +77,16 @@ impl Tcp {
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        role: Option<Role>,
+        purpose: Option<Purpose>,
     ) -> Self {
         let receiver = Receiver::new(options);
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = match role {
-            None | Some(Role::First) => bytes,
-            Some(Role::Second(_) | Role::Application(_)) => Some(0),
+        let written = match purpose {
+            None | Some(Purpose::First) => bytes,
+            Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || role.is_some()).then(|| Box::new(Ends::new(opening, role))),
+            ends: (opening.is_some() || purpose.is_some()).then(|| Box::new(Ends::new(opening, purpose))),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -215,7 +215,7 @@ impl Tcp {
             active.open();
             ends.handshake[0] = now;
         }
-        if let Some(Role::Application(application)) = &mut ends.role {
+        if let Some(Purpose::Application(application)) = &mut ends.purpose {
             application.start(now);
         }
         ends.note_due();
@@ -264,7 +264,7 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| ends.role.is_none() && ends.active().is_none_or(Active::is_quiet);
+        let quiet = |ends: &Ends| ends.purpose.is_none() && ends.active().is_none_or(Active::is_quiet);
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
@@ -447,13 +447,13 @@ impl FlowState {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
                 let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
-                let role = match (application, plan.half) {
-                    (Some(application), _) => Some(Role::Application(Box::new(application))),
-                    (None, Some(Half::First)) => Some(Role::First),
-                    (None, Some(Half::Second)) => Some(Role::Second(Fed::default())),
+                let purpose = match (application, plan.half) {
+                    (Some(application), _) => Some(Purpose::Application(Box::new(application))),
+                    (None, Some(Half::First)) => Some(Purpose::First),
+                    (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => None,
                 };
-                Kind::Tcp(Tcp::new(options, cc, *bytes, role))
+                Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
