@@ -222,9 +222,10 @@ def labelled(stored: Stored) -> pl.DataFrame:
 
 
 def _called(cc: pl.Expr) -> pl.Expr:
-    """What the registry calls an algorithm; other words as they are."""
+    """What the registry calls an algorithm, with its parameters behind it; other words as they are."""
     known = {entry["id"]: entry["label"] for entry in registry.controllers()}
-    return cc.str.replace("^python:", "").replace(known)
+    name = cc.str.replace("^python:", "").str.extract(r"^(\S*)(.*)$", 1)
+    return name.replace(known) + cc.str.extract(r"^(\S*)(.*)$", 2)
 
 
 def _columns() -> list[pl.Expr]:

@@ -6,6 +6,7 @@ mod flows;
 mod hints;
 mod link_layer;
 mod links;
+mod names;
 mod path;
 pub mod plan;
 mod relay;
