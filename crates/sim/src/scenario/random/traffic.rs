@@ -28,8 +28,8 @@ impl Draw<'_> {
     /// An application that does not always have data to send, with transfers of about `size` bytes.
     pub(super) fn application(&mut self, size: u64) -> Value {
         let size = size / 8 + 1;
-        // Where a round trip may take no time, a pause has to.
-        let least = u64::from(self.finite);
+        // Where a round trip may take no time, a pause has to. Elsewhere, pauses of no time make very many small packets.
+        let least = u64::from(self.finite || !self.one_in(8));
         match self.to(2) {
             0 => {
                 if self.regime != Regime::Nanoseconds && self.one_in(4) {
