@@ -121,7 +121,7 @@ class Cluster:
         name = self.folder / str(len(self.nodes))
         log = name.with_suffix(".log")
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
-        command += ["--node-ip-address=127.0.0.2"]  # loopback; Ray replaces 127.0.0.1 by the address of a network
+        command += ["--node-ip-address=127.0.0.2"]  # of the loopback, as 127.0.0.1 would not be
         command += ["--object-store-memory=80000000", "--include-log-monitor=false", f"--temp-dir={name}"]
         with log.open("wb") as output:
             process = subprocess.Popen(
