@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,3 +98,9 @@ def test_the_page_fits(shown: browser.Browser, written: Path, width: int) -> Non
     shown.open(written / "evaluation.html", width)
     assert shown.overflowing() == []
     assert shown.run("document.querySelectorAll('figure').length") > 0
+
+
+def test_the_tables_of_the_documentation_are_up_to_date() -> None:
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, root / "scripts" / "evaluate_md.py", "--check"], check=False)
+    assert done.returncode == 0, "run scripts/evaluate_md.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bentpipe import units
@@ -72,7 +72,7 @@ def scenario(
     rtt = 2 * (
         own + sum(max(units.seconds(d, "delay") for d in _values(each.delay)) for each in links.values())
     )
-    rate = max(float(r.removesuffix(" Mbit/s")) for each in links.values() for r in _values(each.rate))
+    rate = max(_bps(text) for each in links.values() for text in _values(each.rate)) / 1e6
     room = max(_room(each.queue) for each in links.values())
     window = max(math.ceil(WINDOW * (bdp_packets(rate, rtt * 1e3) + room)), LEAST_WINDOW)
     for one in flows:
@@ -88,6 +88,16 @@ def bottleneck(
 ) -> Scenario:
     """A scenario of one link, called "link"."""
     return scenario({"link": bottleneck_link}, flows, seconds, seed, traced=traced)
+
+
+def capacity(links: Mapping[str, Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Instants in seconds and bits per second of a scenario's only link; nothing if there are several."""
+    if len(links) != 1:
+        return []
+    (only,) = links.values()
+    given = only["rate"]
+    steps = [["0 s", given]] if isinstance(given, str) else given
+    return [(0.0 if at == "0 s" else units.seconds(at, "rate"), _bps(rate)) for at, rate in steps]
 
 
 def mean_size() -> float:
@@ -148,3 +158,8 @@ def _values(given: Any) -> list[str]:
 def _room(queue: Any) -> int:
     """Packets that a queue of these experiments has room for."""
     return int(str(queue.limit).removesuffix(" packets"))
+
+
+def _bps(text: str) -> float:
+    """Bits per second of "10 Mbit/s", as the experiments and shipped scenarios have it."""
+    return float(text.removesuffix("Mbit/s")) * 1e6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.evaluation.network import FULL_PACKET
@@ -31,6 +32,8 @@ class Observation:
     flows: Sequence[Mapping[str, Any]]
     links: Sequence[Mapping[str, Any]]
     trace: pl.DataFrame | None = None
+    #: Of a scenario with one link: instants, and its rate from each on, bits per second.
+    capacity: Sequence[tuple[float, float]] = ()
 
     def named(self, name: str = "test") -> list[Mapping[str, Any]]:
         """The flows of this name, numbered or not."""
@@ -69,14 +72,47 @@ class Observation:
 
     def rates(self, name: str = "test", over: float = SMOOTH_S) -> tuple[list[float], list[float]]:
         """Goodput over time of a flow, in bits per second: instants, and means over the time before each."""
-        times, delivered = self.column("delivered_bytes", name)
+        times, arrived = self.arrived(name)
         back = max(round(over / ROW_S), 1)
         instants = times[back:]
         rates = [
-            (delivered[i] - delivered[i - back]) * 8 / (times[i] - times[i - back])
+            (arrived[i] - arrived[i - back]) * 8 / (times[i] - times[i - back])
             for i in range(back, len(times))
         ]
         return instants, rates
+
+    def arrived(self, name: str = "test") -> tuple[list[float], list[float]]:
+        """Instants, and the bytes of a flow that had arrived by then, in order or not.
+
+        After a loss the bytes in order stand still and then jump; `plot.rates.spread` puts each byte at the
+        latest instant at which the link's rate lets it have come.
+        """
+        return self._arrived.get(name, ([], []))
+
+    @cached_property
+    def _arrived(self) -> dict[str, tuple[list[float], list[float]]]:
+        if self.trace is None or not self.trace.height:
+            return {}
+        import numpy as np
+        import polars as pl
+
+        from bentpipe.plot.rates import spread
+
+        rows = self.trace.select("t_s", pl.col("flow").cast(pl.String), "delivered_bytes")
+        wide = (
+            rows.pivot("flow", index="t_s", values="delivered_bytes")
+            .sort("t_s")
+            .fill_null(strategy="forward")
+        )
+        wide = wide.fill_null(0)
+        t_s, names = wide["t_s"].to_numpy(), wide.columns[1:]
+        in_order = wide.select(pl.col(names).cast(pl.Float64)).to_numpy().T
+        if self.capacity:
+            at, bps = (np.array(column) for column in zip(*self.capacity, strict=True))
+            sums = np.concatenate(([0.0], np.cumsum(bps[:-1] * np.diff(at))))
+            row = np.clip(np.searchsorted(at, t_s, side="right") - 1, 0, None)
+            in_order = spread(in_order, np.diff((sums[row] + bps[row] * (t_s - at[row])) / 8))
+        return {name: (t_s.tolist(), row.tolist()) for name, row in zip(names, in_order, strict=True)}
 
     def column(self, column: str, name: str = "test") -> tuple[list[float], list[float]]:
         """A column of a flow's trace with its instants; nothing if the run has no trace of the flow."""
@@ -95,7 +131,7 @@ class Observation:
 
     def delivered_between(self, start: float, end: float, name: str = "test") -> float:
         """Goodput of a flow between two instants, in bits per second."""
-        times, delivered = self.column("delivered_bytes", name)
+        times, delivered = self.arrived(name)
         within = [(t, d) for t, d in zip(times, delivered, strict=True) if start - 1e-9 <= t <= end + 1e-9]
         if len(within) < 2:
             return math.nan

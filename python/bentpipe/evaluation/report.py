@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from bentpipe import _core, registry
-from bentpipe.evaluation.answers import setting_in_words
+from bentpipe import _core
 from bentpipe.evaluation.criteria import TITLES
-from bentpipe.evaluation.experiment import Course, Curves, Metric, Setting, Tradeoff
-from bentpipe.pages import Axis, Badge, Curve, Heading, Hyperlink, Page, Prose, Tone
+from bentpipe.evaluation.figures import draw
+from bentpipe.pages import Badge, Heading, Hyperlink, Page, Prose, Tone
 
 if TYPE_CHECKING:
     from bentpipe.evaluation.assessment import Evaluation
@@ -144,116 +143,5 @@ def _chapter(page: Page, evaluation: Evaluation, chapter: Chapter, place: str) -
     if not chapter.rows:
         page.paragraphs("There are no numbers.")
         return
-    seeds = max(row["seed"] for row in chapter.rows)
-    notes = f"Means of {seeds} runs with 95 % intervals." if seeds > 1 else "One run each."
     for chart in experiment.charts:
-        if isinstance(chart, Curves):
-            _curves(page, evaluation, chapter, chart, notes)
-        elif isinstance(chart, Tradeoff):
-            _tradeoff(page, evaluation, chapter, chart)
-        else:
-            _course(page, evaluation, chapter, chart)
-
-
-def _panels(chapter: Chapter, panel: str | None, where: Setting) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The parts of a setting that each chart has, with words for its title."""
-    matching = chapter.matching(where)
-    if panel is None:
-        if matching:
-            yield "", dict(where)
-        return
-    for value in dict.fromkeys(setting[panel] for setting in matching if panel in setting):
-        yield setting_in_words(chapter, {panel: value}), {**where, panel: value}
-
-
-def _curves(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Curves, notes: str) -> None:
-    metric = chapter.experiment.metrics[chart.metric]
-    for title, where in _panels(chapter, chart.panel, chart.where):
-        settings = [setting for setting in chapter.matching(where) if chart.x in setting]
-        at = list(dict.fromkeys(setting[chart.x] for setting in settings))
-        names = [str(value) for value in at] if any(isinstance(value, str) for value in at) else []
-        curves = []
-        for contender in evaluation.contenders:
-            points = []
-            for i, value in enumerate(at):
-                found = chapter.interval(chart.metric, contender.label, {**where, chart.x: value})
-                if found is not None:
-                    ends = [v * metric.scale for v in found[:3]]
-                    points.append((float(i) if names else float(value), *ends))
-            if points:
-                x, y, low, high = (list(column) for column in zip(*points, strict=True))
-                kind = "points" if names else "both"
-                curves.append(_curve(evaluation, contender.label, x, y, low=low, high=high, kind=kind))
-        if not curves:
-            continue
-        fixed = {key: value for key, value in where.items() if key != chart.panel}
-        said = ", ".join(part for part in (title, setting_in_words(chapter, fixed)) if part)
-        page.chart(
-            curves,
-            x=Axis(chapter.experiment.axes[chart.x], log=chart.log_x and not names, names=names),
-            y=_axis(metric, log=chart.log_y),
-            alt=f"{metric.words} against {chapter.experiment.axes[chart.x]}{', ' + said if said else ''}",
-            title=_capital(metric.words) + (f" ({said})." if said else "."),
-            caption=notes,
-        )
-
-
-def _tradeoff(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Tradeoff) -> None:
-    x_metric, y_metric = (chapter.experiment.metrics[name] for name in (chart.x, chart.y))
-    curves = []
-    for contender in evaluation.contenders:
-        x, y, said = [], [], []
-        for setting in chapter.matching(chart.where):
-            across = chapter.interval(chart.x, contender.label, setting)
-            up = chapter.interval(chart.y, contender.label, setting)
-            if across is not None and up is not None:
-                x.append(across.centre * x_metric.scale)
-                y.append(up.centre * y_metric.scale)
-                said.append(setting_in_words(chapter, {chart.along: setting[chart.along]}))
-        if x:
-            curves.append(_curve(evaluation, contender.label, x, y, kind="both", notes=said))
-    if curves:
-        page.chart(
-            curves,
-            x=_axis(x_metric),
-            y=_axis(y_metric),
-            alt=f"{y_metric.words} against {x_metric.words}",
-            title=f"{_capital(y_metric.words)} against {x_metric.words}.",
-            caption=f"Along each curve: {chapter.experiment.axes[chart.along]}. Means of the runs.",
-        )
-
-
-def _course(page: Page, evaluation: Evaluation, chapter: Chapter, chart: Course) -> None:
-    for title, where in _panels(chapter, chart.panel, chart.where):
-        curves = []
-        for setting, label, times, values in chapter.courses:
-            if times and all(setting.get(key) == value for key, value in where.items()):
-                curves.append(_curve(evaluation, label, times, values, kind="line"))
-        if curves:
-            page.chart(
-                curves,
-                x=Axis("time, s"),
-                y=Axis(chart.label, least=0),
-                alt=f"{chart.label} over time, {title}",
-                title=f"{_capital(chart.label.partition(',')[0])} over time ({title}).",
-                caption="The run of seed 1.",
-            )
-
-
-def _curve(evaluation: Evaluation, label: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Curve:
-    contender = next(one for one in evaluation.contenders if one.label == label)
-    style = registry.style(contender.style)
-    known = [one.style for one in evaluation.contenders]
-    own = known.index(contender.style) == evaluation.contenders.index(contender)
-    colour = style["colour"] if own else ""
-    return Curve(label, x, y, colour=colour, marker=style["marker"], **more)
-
-
-def _axis(metric: Metric, *, log: bool = False) -> Axis:
-    """From zero, as far as the metric has an end."""
-    least = None if log or metric.least != 0 else 0.0
-    return Axis(metric.label, log=log, least=least)
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+        draw(page, evaluation, chapter, chart)

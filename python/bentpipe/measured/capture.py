@@ -95,7 +95,7 @@ def estimates(path: Path) -> list[Estimate]:
     room = None
     if rate is not None and not rate.bound and longest > _BUSY_S:
         most = float(samples[:, 2].max()) - floor
-        top = queue > _TOP * longest
+        top = (queue > _TOP * longest) & (age <= _FRESH * floor)
         overflowed = _overflowed(int(lost[top].sum()), int(top.sum()), 0.0 if loss is None else loss.high)
         room = _buffer(rate, (full, longest, most), _segment(flow), path, overflowed=overflowed)
     return found + [one for one in (rate, loss, room) if one is not None]

@@ -128,7 +128,7 @@ def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> Non
 def _frame(axes: Axes, across: words.Scaled) -> None:
     """The delay grows to the left."""
     low, high = sorted(axes.get_xlim())
-    axes.set_xlim(high, low if across.log else max(0.0, low) if low > 0.4 * high else min(0.0, low))
+    axes.set_xlim(high, low if across.log else min(0.0, low))
 
 
 def _better(axes: Axes) -> None:

@@ -8,10 +8,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::resolve;
+use crate::resolve::plan::Plan;
 use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin};
 use crate::scenario::mender::Mender;
 use crate::scenario::schema::{self, Mistake};
-use crate::scenario::{Scenario, read};
+use crate::scenario::{Scenario, build};
 
 /// Most times that a copy is looked at.
 const MOST_LOOKS: usize = 64;
@@ -22,6 +23,16 @@ struct Mistakes<'a> {
     found: Vec<Error>,
     /// Keys of which enough was said.
     settled: Vec<Key>,
+}
+
+impl Scenario {
+    /// The plan: names resolved, defaults filled in, everything checked.
+    ///
+    /// # Errors
+    /// Values that do not fit together, all of them, each with the line of the key at fault.
+    pub fn resolve(&self) -> Result<Plan, Error> {
+        resolve::make(self).map_err(|first| of_scenario(self, first))
+    }
 }
 
 /// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its plan shows. `None` if it
@@ -69,7 +80,7 @@ pub(crate) fn of_tree(
 }
 
 /// All mistakes of a scenario that cannot be resolved because of `first`.
-pub(crate) fn of_scenario(scenario: &Scenario, first: Error) -> Error {
+fn of_scenario(scenario: &Scenario, first: Error) -> Error {
     let Ok(tree) = serde_json::to_value(scenario) else { return first };
     let mut mistakes = Mistakes { origin: &scenario.origin, found: Vec::new(), settled: Vec::new() };
     let mut mender = Mender::new(tree);
@@ -105,7 +116,7 @@ impl Mistakes<'_> {
             if self.found.len() >= MOST_SHOWN {
                 break;
             }
-            let scenario = read::build(mender.tree().clone(), self.origin, directory);
+            let scenario = build::build(mender.tree().clone(), self.origin, directory);
             let told = scenario.and_then(|scenario| resolve::make(&scenario).map(drop));
             let Err(error) = told else { break };
             let at = error.at.clone();

@@ -1,0 +1,99 @@
+"""Writes the tables of docs/evaluate.md from the criteria, lines and experiments themselves.
+
+python scripts/evaluate_md.py            # rewrites the file
+python scripts/evaluate_md.py --check    # status 1 if it is out of date
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bentpipe.evaluation import lines
+from bentpipe.evaluation.assessment import EXPERIMENTS
+from bentpipe.evaluation.criteria import CRITERIA, TITLES
+from bentpipe.evaluation.lines import Line
+
+PAGE = Path(__file__).parents[1] / "docs" / "evaluate.md"
+BEGIN, END = "<!-- begin {} (scripts/evaluate_md.py) -->", "<!-- end {} -->"
+
+
+def answered() -> Iterator[str]:
+    """A row for each criterion that an experiment answers."""
+    yield "| section | asked | experiments | held against a line | what it leaves out |"
+    yield "|---|---|---|---|---|"
+    for c in CRITERIA:
+        if c.evidence:
+            names = ", ".join(f"`{name}`" for name in dict.fromkeys(e.experiment for e in c.evidence))
+            yield f"| {_place(c)} | {c.asks} | {names} | {'yes' if c.lines else ''} | {c.reason} |"
+
+
+def left() -> Iterator[str]:
+    """A row for each criterion that is not evaluated."""
+    yield "| section | asked | why not |"
+    yield "|---|---|---|"
+    for c in CRITERIA:
+        if not c.evidence:
+            yield f"| {_place(c)} | {c.asks} | {c.reason} |"
+
+
+def bounds() -> Iterator[str]:
+    """A row for each line."""
+    yield "| experiment | metric | line |"
+    yield "|---|---|---|"
+    for line in vars(lines).values():
+        if isinstance(line, Line):
+            experiment = next(e for e in EXPERIMENTS if e.name == line.experiment)
+            yield f"| `{line.experiment}` | {experiment.metrics[line.metric].words} | {line.words} |"
+
+
+def set_ups() -> Iterator[str]:
+    """A paragraph for each experiment."""
+    for e in EXPERIMENTS:
+        quick, full = (len(list(e.settings(extent))) for extent in ("quick", "full"))
+        yield f"### {e.title} (`{e.name}`)"
+        yield ""
+        yield f"{e.setup}"
+        yield ""
+        if e.deviation:
+            yield f"How it differs: {e.deviation}"
+            yield ""
+        yield (
+            f"Source: {e.source}. Set-ups and seeds: {quick} and {e.seeds['quick']} (quick), {full} and "
+            f"{e.seeds['full']} (full)."
+        )
+        yield ""
+
+
+PARTS = {"answered": answered, "left": left, "lines": bounds, "experiments": set_ups}
+
+
+def _place(c: object) -> str:
+    level = c.level if c.level in ("MUST", "SHOULD") else ""
+    return f"{c.document} {c.section} {level}".strip()
+
+
+def written(text: str) -> str:
+    """The page with its tables as they should be."""
+    for name, make in PARTS.items():
+        begin, end = BEGIN.format(name), END.format(name)
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = before + begin + "\n\n" + "\n".join(make()).strip() + "\n\n" + end + after
+    return text
+
+
+def main() -> int:
+    """Rewrites or checks the page."""
+    assert all(c.document in TITLES for c in CRITERIA)
+    old = PAGE.read_text(encoding="utf-8")
+    new = written(old)
+    if "--check" in sys.argv:
+        return int(old != new)
+    PAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
