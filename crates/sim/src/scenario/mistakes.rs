@@ -17,6 +17,9 @@ use crate::scenario::{Scenario, build};
 /// Most times that a copy is looked at.
 const MOST_LOOKS: usize = 64;
 
+/// Links and flows that are looked at in all: some seconds. Of a scenario with very many, only the first mistakes of its plan are told.
+const MOST_TABLES: usize = 100_000;
+
 /// Everything that is wrong with a scenario.
 struct Mistakes<'a> {
     origin: &'a Origin,
@@ -112,7 +115,13 @@ fn single_flow(tree: &mut Value, origin: &mut Origin) -> Option<Mistake> {
 impl Mistakes<'_> {
     /// Looks at the mended copy until nothing more is wrong with it.
     fn of_plan(&mut self, mut mender: Mender, directory: Option<&Path>) {
-        for _ in 0..MOST_LOOKS {
+        let tables = ["link", "flow"].map(|name| match mender.tree().get(name) {
+            Some(Value::Array(items)) => items.len(),
+            Some(Value::Object(map)) => map.len(),
+            _ => 0,
+        });
+        let looks = (MOST_TABLES / tables.iter().sum::<usize>().max(1)).clamp(2, MOST_LOOKS);
+        for _ in 0..looks {
             if self.found.len() >= MOST_SHOWN {
                 break;
             }
