@@ -68,6 +68,7 @@ fmt-check: setup
 docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
+	$(BIN)/python scripts/scenario_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/plots_md.py
 	$(BIN)/python scripts/readme_figures.py
@@ -82,6 +83,7 @@ reproducing: setup ## docs/reproducing.md, from a full run of all studies
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	$(BIN)/python scripts/queues_md.py --check
+	$(BIN)/python scripts/scenario_md.py --check
 	$(BIN)/python scripts/gallery.py --check
 	$(BIN)/python scripts/plots_md.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check

@@ -48,7 +48,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for known in LINKS:
         held = {"rate_bps": 0, "rtt_s": 0, "loss": 0, "buffer_bytes": 0}
-        bursty, shown = 0, ""
+        bursty, least, shown = 0, 0, ""
         for seed in range(1, seeds + 1):
             found = measured(known, seed)
             truth = {"rate_bps": known.rate_bps, "rtt_s": known.rtt_s, "loss": known.share,
@@ -65,8 +65,11 @@ def main() -> None:
                     shown += f"# {known.name} seed {seed}: {name} is {value:g}: {one}\n"
             loss = found.of("loss")
             bursty += loss is not None and loss.bursts is not None
+            room = found.of("buffer_bytes")
+            least += room is not None and room.bound == "least"
         cells = [f"{count} of {seeds}" for count in held.values()]
         cells.insert(3, f"seen in {bursty} of {seeds}")
+        cells[-1] += f", {least} as a lower bound" if least else ""
         print(f"| {known.name} | {' | '.join(cells)} |")
         print(shown, end="", flush=True)
 

@@ -236,7 +236,7 @@ Each figure is a verb of `bentpipe plot` and a function of `bp.plot` of the same
 | `-o FILE` | the figure: `.svg`, `.pdf` or `.png` |
 | `--size SIZE` | `paper` (one column, the default), `page` (both), `screen`, `slide`, or a width: `"12 cm"` |
 | `--data FILE` | where the numbers of the figure go, `.csv` or `.parquet`; by default beside it, as CSV |
-| `--no-data` | no numbers |
+| `--no-data` | no numbers; `sequence` writes none unless it is given `--data` |
 | `--x`, `--y`, `--by` | keys of the axes and the lines, where there is a choice; called as in `DIR/flows` |
 | `--where KEY=VALUE` | only runs with this value |
 
@@ -311,10 +311,10 @@ def section(figure: Figure, place: Path) -> list[str]:
 
 
 def wrapped(command: str) -> str:
-    """A command in lines of a hundred columns, broken before options."""
+    """A command in lines of eighty columns, broken before options."""
     lines, line = [], ""
     for part in command.replace(" --", "\n--").replace(" -o", "\n-o").split("\n"):
-        if line and len(line) + len(part) > 100:
+        if line and len(line) + len(part) > 78:
             lines.append(line)
             line = "    " + part
         else:

@@ -114,7 +114,14 @@ TABLES = [
         "",
         "The algorithms, and the parameters of each, stand in [controllers.md](controllers.md).",
     ),
-    ("Traffic", "`traffic` of a flow", "", ""),
+    ("Traffic", "`traffic` of a flow", "", "More on them stands in [workloads.md](workloads.md)."),
+    ("SizeLaw", "A size by chance", "", "What `size` and `response` of traffic may be instead of one size."),
+    (
+        "LengthLaw",
+        "A time by chance",
+        "",
+        "What `on`, `off` and `think` of traffic may be instead of one time.",
+    ),
     ("Relay", "`relay` of a flow", "", ""),
 ]
 
@@ -201,6 +208,14 @@ OWN = {
     "HandoverKeys.queue": "flushed",
     "Loss.file": "lost.txt",
     "Loss.from": "10 s",
+    "Traffic.load": 0.3,
+    "Traffic.request": "500 bytes",
+    "Traffic.response": "10 kB",
+    "Traffic.think": "5 s",
+    "SizeLaw.most": "10 MB",
+    "SizeLaw.file": "sizes.txt",
+    "SizeLaw.sizes": ["1 kB", "1 MB"],
+    "SizeLaw.weights": [9.0, 1.0],
     "Loss.rate": 1e-4,
     "Loss.to": "12 s",
     "Loss.p": 0.001,
@@ -239,7 +254,7 @@ QUANTITIES = {
 
 def followed(schema: dict[str, Any]) -> dict[str, Any]:
     """What a schema refers to, or itself."""
-    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     return SCHEMA["$defs"][name] if name else schema
 
 
@@ -260,7 +275,7 @@ def types(schema: dict[str, Any]) -> list[str]:
 
 def table_of(schema: dict[str, Any]) -> str | None:
     """The table of the page that describes a value."""
-    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     known = {table for table, *_ in TABLES}
     if name in known and name:
         return name
@@ -271,13 +286,17 @@ def table_of(schema: dict[str, Any]) -> str | None:
 
 def values(schema: dict[str, Any]) -> str:
     """The values that a key takes, in words."""
+    words: dict[str, None] = {}
     name = table_of(schema)
     if name is not None:
         heading = next(heading for table, heading, *_ in TABLES if table == name)
-        return f"[{'tables' if name in ('Link', 'Station', 'Flow') else 'table'}](#{anchor(heading)})"
-    words: dict[str, None] = {}
+        word = "tables" if "additionalProperties" in schema else "table"
+        words[f"[{word}](#{anchor(heading)})"] = None
     for each in alternatives(schema):
-        words |= dict.fromkeys(_words(each))
+        if name is None or "object" not in types(each):
+            words |= dict.fromkeys(_words(each))
+    if name == "Flow":  # always a list
+        del words[f"[table](#{anchor(heading)})"]
     return ", ".join(words)
 
 
@@ -310,7 +329,9 @@ def _words(each: dict[str, Any]) -> list[str]:
 
 def _plural(items: dict[str, Any]) -> str:
     word = values(items)
-    return "names" if word == "text" else word.replace("](", "s](")
+    if word.startswith(("number", "text")):
+        return "names" if word == "text" else word.replace("number", "numbers", 1)
+    return word.replace("](", "s](")
 
 
 DEFAULT = re.compile(r"(?:^|(?<=[.;] ))((?:Default|Paper|[Bb]y default)\b.*?)\.(?= |$)")

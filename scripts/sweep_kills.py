@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -75,6 +76,7 @@ def measure(given: argparse.Namespace, place: Path) -> int:
         time.sleep(0.01)
     planned = time.monotonic() - began
     undisturbed = finish(sweep, began)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     times = random.Random(given.random)
     kept: list[int] = []
     wall = 0.0
@@ -101,6 +103,7 @@ def measure(given: argparse.Namespace, place: Path) -> int:
         "processors": len(os.sched_getaffinity(0)),
         "undisturbed_s": round(undisturbed, 1),
         "runs_per_s": round(seeds * POINTS / undisturbed, 1),
+        "processor_s": round(used.ru_utime + used.ru_stime, 1),
         "planned_s": round(planned, 1),
         "kills": len(kept),
         "runs_kept_at_kills": kept,

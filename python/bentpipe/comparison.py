@@ -121,8 +121,9 @@ def compare(
         for one run); utilisation of the busiest link by delivered bits; rtt_p50_s and rtt_p95_s (means over
         flows and runs); loss (lost of sent data packets), lossy (whether that exceeds `LOSSY`),
         retransmitted (of sent); timeouts (per run); jain (fairness between the flows); completion_s, the
-        mean time of transfers of a size that were completed (of an application's transfers, their mean),
-        and completed, their share (null if the flows have no size); and limited_cwnd and so on, the shares of time that each limit held the flows back.
+        mean time of transfers of a size that were completed (of an application's transfers, their mean), and
+        completed, their share (null if the flows have no size); and limited_cwnd and so on, the shares of
+        time that each limit held the flows back.
 
     Raises:
         ScenarioError: the link, an algorithm or a value is wrong.
@@ -401,7 +402,9 @@ def _row(results: Sequence[dict[str, Any]], flows: int) -> dict[str, Any]:
         for r in results
     ]
     ended = [time for f in every for time in (f["completion_s"], f["completion_mean_s"]) if time is not None]
-    done = [f["completed"] / f["transfers"] if f["transfers"] else f["completion_s"] is not None for f in every]
+    done = [
+        f["completed"] / f["transfers"] if f["transfers"] else f["completion_s"] is not None for f in every
+    ]
     return {
         "flows": flows,
         "runs": len(results),

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,18 @@ class Browser:
                 if not url.startswith(("data:", "blob:")) and kind != "Document":
                     self.requests.append(url)
         return messages
+
+
+def faults(window: Browser, page: Path | str, widths: Sequence[int] = (1280, 390)) -> list[str]:
+    """What is wrong with a page, in the light and in the dark: it does not fit, errs, or loads something."""
+    home = page if isinstance(page, str) else ""
+    found = []
+    for width in widths:
+        for dark in (False, True):
+            window.open(page, width, dark=dark)
+            elsewhere = [url for url in window.requests if not (home and url.startswith(home))]
+            found += [f"{width}: {what}" for what in [*window.overflowing(), *window.errors, *elsewhere]]
+    return found
 
 
 @contextmanager

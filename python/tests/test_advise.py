@@ -111,7 +111,7 @@ def test_a_range_is_another_link_for_each_seed() -> None:
     found = bp.advise(rate="2-8 Mbit/s", rtt="50 ms", cc=["vegas"], plan="3x3x5s")
     goodputs = found.trials["cubic"].of("goodput_bps")
     assert max(goodputs) > 1.5 * min(goodputs)
-    assert any(line.startswith("Given as a range: rate 2 to 8 Mbit/s") for line in found.assumptions)
+    assert any(line.startswith("Taken as a range: rate 2 to 8 Mbit/s") for line in found.assumptions)
 
 
 def test_a_time_line_with_rate_and_delay_is_a_link(tmp_path: Path) -> None:
@@ -174,9 +174,10 @@ def test_start_up_ends_at_nine_tenths_of_what_comes() -> None:
 
 
 def test_a_budget_is_shared_out_and_never_exceeded_by_the_plan() -> None:
-    small = schedule.screening(36, 60, 2e-3, 30, 2)
+    small = schedule.screening(36, 60, 0.6, 2e-3, 30, 2)
     assert schedule.seconds_of(small, 2e-3, 2) < 15
-    assert schedule.screening(36, 60, 5.0, 30, 2) == schedule.Stage(36, 1, 10)
+    assert schedule.screening(36, 60, 0.6, 5.0, 30, 2) == schedule.Stage(36, 1, 10)
+    assert schedule.screening(36, 60, 0.1, 5.0, 30, 2) == schedule.Stage(36, 1, 2)
     assert schedule.finals(small, 60, 3.0, 15) == schedule.Stage(8, 7, 60)
     assert schedule.finals(small, 60, 300.0, 15) is None
     assert str(schedule.read("34x3x30s+8x20x60s")) == "34x3x30s+8x20x60s"
@@ -189,7 +190,7 @@ def test_a_budget_that_is_over_ends_the_work_with_what_is_there() -> None:
     assert len(found.trials) < 36
     assert found.schedule.final is None
     assert any(line.startswith("The time was not enough for") for line in found.cut)
-    assert any(line.startswith("This is provisional") for line in found.sentences())
+    assert f"the time was enough for {len(found.trials)} of 36" in found.sentences()[-1]
 
 
 def test_the_best_eight_go_on_and_the_rest_is_named() -> None:
@@ -278,6 +279,15 @@ def test_a_controller_that_fails_is_named() -> None:
         bp.advise(**LINK, cc=[Broken], plan="3x1x2s")
 
 
+def test_algorithms_are_named_as_for_compare() -> None:
+    found = bp.advise(**LINK, cc="CUBIC, vegas alpha=3, { name = 'simd', beta = 0.1 }, vegas", plan="5x1x2s")
+    labels = {one.candidate.label for one in found.trials.values()}
+    assert labels == {"CUBIC", "Reno", "Vegas", "Vegas alpha=3", "SIMD beta=0.1"}
+    assert found.command.endswith("--cc 'CUBIC, vegas alpha=3, simd beta=0.1, vegas' --plan 5x1x2s")
+    with pytest.raises(bp.ScenarioError, match="did you mean"):
+        bp.advise(**LINK, cc="cubik")
+
+
 def test_linux_lines_are_commands_that_linux_has() -> None:
     assert linux.commands("bbr") == ["modprobe tcp_bbr", "sysctl -w net.ipv4.tcp_congestion_control=bbr"]
     assert linux.commands("westwood-plus")[-1].endswith("=westwood")
@@ -301,6 +311,43 @@ def test_the_first_line_is_the_answer(cli: Any, tmp_path: Path) -> None:
     assert "To repeat it exactly:" in done.stdout
     assert (tmp_path / "out" / "advice.html").is_file()
     assert "screening 4 algorithms" in done.stderr
+
+
+def test_a_file_of_somebody_else_is_not_replaced(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "advice.html").write_text("mine")
+    done = cli("advise", "--link", "geo", "--cc", "vegas", "--plan", "3x1x2s", "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "is no page of Bentpipe" in done.stderr
+    assert (tmp_path / "advice.html").read_text() == "mine"
+
+
+def test_an_answer_that_was_interrupted_is_shown_with_status_130(
+    cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bentpipe.advice import commands
+
+    monkeypatch.setattr(commands._Bars, "__call__", lambda self, *state: stop_at("the best", 3)(*state))
+    done = cli("advise", "--rate", "4 Mbit/s", "--rtt", "100 ms", "--cc", "hybla,vegas", "--plan", PLAN)
+    assert done.exit_code == 130
+    assert done.stdout.startswith(("Use ", "Keep CUBIC"))
+    assert done.stderr == "bentpipe: interrupted; the answer rests on the runs that were done\n"
+
+
+def test_each_stage_has_a_bar_that_begins_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bentpipe import terminal
+    from bentpipe.advice.commands import _Bars
+
+    seen: list[str] = []
+    monkeypatch.setattr(terminal.RunsBar, "__enter__", lambda self: seen.append("begins"))
+    monkeypatch.setattr(terminal.RunsBar, "__exit__", lambda self, *failure: seen.append("ends"))
+    monkeypatch.setattr(
+        terminal.RunsBar, "at", lambda self, state: seen.append(f"{state.done}/{state.total}")
+    )
+    bars = _Bars()
+    for state in (("screening", 0, 8), ("screening", 4, 8), ("the best 8", 0, 6)):
+        bars(*state)
+    bars.close()
+    assert seen == ["begins", "0/8", "4/8", "ends", "begins", "0/6", "ends"]
 
 
 def test_json_is_the_answer_alone(cli: Any) -> None:

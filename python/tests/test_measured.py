@@ -96,8 +96,10 @@ def test_a_simulated_link_lies_in_the_ranges_of_its_capture(
     assert holds(found, "rtt_s", 0.1)
     assert holds(found, "loss", rate)
     assert holds(found, "buffer_bytes", 80e3)
-    lost = found.of("loss")
-    assert lost is not None
+    lost, room = found.of("loss"), found.of("buffer_bytes")
+    assert lost is not None and room is not None
+    if cc == "cubic":
+        assert room.bound == ""  # it is seen to fill the buffer
     assert (lost.bursts is not None) == isinstance(loss, bp.GilbertElliott)
 
 
@@ -135,7 +137,7 @@ def test_the_least_possible_round_trip_is_in_its_range_in_95_of_100_cases() -> N
 def test_what_is_measured_becomes_a_scenario(cli: Any, tmp_path: Path) -> None:
     place = tmp_path / "link.toml"
     test, ping = REAL / "clean-iperf3.json", REAL / "clean-ping.log"
-    done = cli("scenario", "new", "--measured", test, "--measured", ping, "--out", place)
+    done = cli("scenario", "new", "--measured", test, ping, "--out", place)
     assert done.exit_code == 0, done.stderr
     written = tomllib.loads(place.read_text())
     link = written["link"]["sat"]
@@ -157,6 +159,17 @@ def test_advice_takes_measurements_and_says_so() -> None:
         line.startswith("Measured: round-trip time without queues 100.0 ms") for line in found.assumptions
     )
     assert "--measured" in found.command
+
+
+def test_files_follow_the_option_or_are_refused(cli: Any) -> None:
+    test, ping = REAL / "clean-iperf3.json", REAL / "clean-ping.log"
+    done = cli("advise", "--measured", test, ping, "--cc", "vegas", "--plan", "3x1x2s", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert any("(clean-ping.log)" in line for line in json.loads(done.stdout)["assumptions"])
+    for verb in (["advise"], ["scenario", "new"]):
+        done = cli(*verb, ping)
+        assert done.exit_code == 2
+        assert "--measured" in done.stderr
 
 
 def test_what_the_files_do_not_tell_is_asked_for() -> None:

@@ -129,6 +129,8 @@ def test_one_run_and_runs_that_are_alike_say_so() -> None:
     assert "n = 1" in note(plot.against(sweep(DELAY, seeds=1, link=link)))
     alike = sweep(DELAY, seeds=3, link=link)
     assert "all alike" in note(plot.against(alike))
+    assert "all alike" in note(plot.throughput_delay(alike))
+    assert "all alike" in note(plot.heatmap(sweep(DELAY | BUFFER, seeds=2, link=link)))
     assert "one run for each marker" in note(plot.throughput_delay(sweep(CC, seeds=1, link=link)))
     assert "1 run for each line" in note(plot.cdf(sweep(CC, seeds=1, link=link)))
     assert "one run for each cell" in note(plot.heatmap(sweep(CC | DELAY | BUFFER, seeds=1, link=link)))
@@ -178,6 +180,7 @@ def test_keys_that_no_axis_shows_are_panels_and_where_chooses(losses: Runs) -> N
         "one-way delay of sat: 80 ms",
     ]
     one = plot.utilisation(runs, where={"link.sat.delay_s": "0.08"})
+    assert one.data.equals(plot.utilisation(runs, where={"link.sat.delay": "80 ms"}).data)
     assert one.data.equals(figure.data.filter(pl.col("link.sat.delay_s") == 0.08).drop("link.sat.delay_s"))
     by_delay = plot.utilisation(runs, x="link.sat.loss.rate", by="link.sat.delay", where={"flow.0.cc": "bbr"})
     assert list(drawn(by_delay)) == ["one-way delay of sat: 20 ms", "one-way delay of sat: 80 ms"]
@@ -236,7 +239,7 @@ def test_completion_times_lie_above_what_the_rate_allows() -> None:
     assert (figure.data["completion_s_mean"] > figure.data[SIZE] * 8 / 4e6).all()
     # Without a key the sizes are what was delivered.
     plain = plot.completion(runs.flows.drop(SIZE))
-    assert plain.axes[0].get_xlabel().startswith("delivered")
+    assert plain.axes[0].get_xlabel() == "size / kB"
 
 
 @pytest.mark.parametrize(
@@ -334,6 +337,22 @@ def test_keys_that_go_together_are_one_axis(losses: Runs) -> None:
     assert len(plot.against(zipped, x="link.sat.loss.rate").axes) == 1
 
 
+def test_names_are_text_and_no_mathematics(losses: Runs, tmp_path: Path) -> None:
+    own, key = "a$x_1$b", r"link.$\frac$.loss.rate"
+    flows = losses.flows.rename({"link.sat.loss.rate": key})
+    flows = flows.with_columns(pl.lit(own).alias("flow.0.cc"), pl.lit(f"python:{own}").alias("cc"))
+    words = losses.flows.with_columns(pl.col("flow.0.cc").replace({"cubic": own}))
+    for nth, (figure, wanted) in enumerate(
+        [
+            (plot.utilisation(flows), "error rate of $\\frac$"),
+            (plot.cdf(flows, by=key), "error rate of $\\frac$"),
+            (plot.throughput_delay(words, where={"link.sat.loss.rate": 1e-2}), own),
+            (plot.against(words, x="flow.0.cc", by="link.sat.loss.rate"), own),
+        ]
+    ):
+        assert wanted in plot.save(figure, tmp_path / f"{nth}.svg").read_text()
+
+
 def test_a_notebook_shows_the_figure(losses: Runs) -> None:
     picture, about = plot.utilisation(losses)._repr_png_()
     assert picture.startswith(b"\x89PNG") and about["width"] == 385
@@ -364,7 +383,7 @@ def test_the_verbs_write_the_figure_and_its_numbers_and_overwrite_nothing_else(
     assert "CUBIC" in out.read_text()
     (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
     refused = cli("plot", "utilisation", on_disk, "-o", tmp_path / "mine.png")
-    assert refused.exit_code == 2 and "not the numbers of a figure" in refused.stderr
+    assert refused.exit_code == 2 and "--no-data" in refused.stderr
     assert not (tmp_path / "mine.png").exists()
     assert cli("plot", "utilisation", on_disk, "-o", tmp_path / "mine.png", "--no-data").exit_code == 0
     assert (tmp_path / "mine.csv").read_text().startswith("a,b")

@@ -89,7 +89,7 @@ def test_the_schema_gives_many_keys():
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(KEYS), VALUES), min_size=1, max_size=4))
-def test_any_tree_is_a_scenario_or_is_refused_in_one_line(changes):
+def test_any_tree_is_a_scenario_or_is_refused_in_one_answer(changes):
     tree = json.loads(json.dumps(BASE))
     for path, value in changes:
         put(tree, path, value)
@@ -97,7 +97,7 @@ def test_any_tree_is_a_scenario_or_is_refused_in_one_line(changes):
         full = _core.check(json.dumps(tree))
     except _core.ScenarioError as wrong:
         said = str(wrong)
-        assert said and "\n" not in said and "panicked" not in said and len(said) < 2000
+        assert said and "panicked" not in said and len(said) < 2000
         return
     assert json.loads(_core.check(full)) == json.loads(full)
 
@@ -120,7 +120,7 @@ def test_the_command_line_says_what_is_wrong_or_runs(cli, scenario_file, changes
     ran = cli("run", str(scenario_file), "--json", *words)
     assert ran.exit_code in (0, 2), (words, ran.output)
     if ran.exit_code == 2:
-        assert ran.stdout == "" and ran.stderr.count("\n") == 1 and ran.stderr.startswith("bentpipe: ")
+        assert ran.stdout == "" and ran.stderr.startswith("bentpipe: ")
         assert "sat.toml" in ran.stderr, ran.stderr
     else:
         finite(json.loads(ran.stdout))
@@ -146,7 +146,7 @@ def scenario(data):
     try:
         made.check()
     except bp.ScenarioError as wrong:
-        assert "\n" not in str(wrong)
+        assert "panicked" not in str(wrong)
         return None
     return made
 
@@ -173,8 +173,9 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
     crossing = dict.fromkeys(rates, 0)
     flows = iter(alone["flows"])
     for table in made.flows:
-        # Of a relayed flow, what the second half delivers has crossed all links.
-        for flow in itertools.islice(flows, table.count * (1 if table.relay is None else 2)):
+        # Of a relayed flow, what the second half delivers has crossed all links; of a dialogue, responses.
+        pair = table.relay is not None or isinstance(table.traffic, bp.Requests)
+        for flow in itertools.islice(flows, table.count * (2 if pair else 1)):
             for name in table.path if flow["half"] != "first" else ():
                 crossing[name if "/" in name else f"{name}/forward"] += flow["delivered_bytes"] * 8
     for name, bits in crossing.items():
@@ -193,5 +194,7 @@ def test_every_model_is_drawn():
         losses = [link.loss if isinstance(link.loss, list) else [link.loss] for link in links]
         found |= {type(link.queue) for link in links} | {type(model) for some in losses for model in some}
         found |= {type(link.access) for link in links}
-        found |= {type(flow.traffic) for flow in (made.flows if made else [])}
+        traffic = [flow.traffic for flow in (made.flows if made else [])]
+        found |= {type(model) for model in traffic}
+        found |= {type(part) for model in traffic if model for part in vars(model).values()}
     assert set(KINDS.values()) <= found

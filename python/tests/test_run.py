@@ -94,9 +94,9 @@ def test_a_handshake_costs_a_round_trip_and_its_last_segment():
     assert flows[True]["rtt_min_s"] == pytest.approx(trip, abs=1e-9)
     later = flows[True]["completion_s"] - flows[False]["completion_s"]
     assert later == pytest.approx(trip + 52 * 8 / 10e6, abs=1e-9)
-    # Waiting for the answer is no limit of the window.
-    waits = [flow["limited"]["app"] * flow["completion_s"] for flow in flows.values()]
-    assert waits[1] - waits[0] == pytest.approx(trip, abs=1e-4)
+    # Waiting for the answer is a limit of its own.
+    waits = [flow["limited"]["handshake"] * flow["completion_s"] for flow in flows.values()]
+    assert waits == [0, pytest.approx(trip, abs=1e-9)]
     assert flows[True]["sent_packets"] == flows[False]["sent_packets"]
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from bentpipe import _core
+from bentpipe.controller import load_controller
 from bentpipe.sweeps.columns import column, quantity, words
+from bentpipe.sweeps.fingerprint import source_hash
+from bentpipe.sweeps.job import run_plan
 from bentpipe.sweeps.plan import Plan
 from bentpipe.sweeps.vary import Axis, axes, axis_of_text, toml, value_of
 
@@ -226,3 +231,47 @@ def test_the_key_of_a_run_tells_what_its_results_depend_on(scenario_file: Path) 
     assert key(vary={"flow.0.cc": ["mine.py:Mine"]}) == own
     (here / "mine.py").write_text(MINE.replace("/ 2", "/ 3"))
     assert key(vary={"flow.0.cc": ["mine.py:Mine"]}) != own
+
+
+def test_the_code_of_a_controller_is_what_it_refers_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a script of one's own or a notebook; with the modules beside it, if it stands in a file."""
+    script = f"""
+import sys
+GAIN = {{gain}}
+OTHER = {{other}}
+def grow(cwnd):
+    return cwnd + {{step}}
+{MINE.replace("1 / self.cwnd", "GAIN * grow(self.cwnd)")}
+from bentpipe.sweeps.fingerprint import source_hash
+print(source_hash(Mine))
+"""
+
+    def told(**values: int) -> str:
+        file = tmp_path / "script.py"
+        file.write_text(script.format(**{"gain": 1, "other": 1, "step": 1, **values}))
+        return subprocess.run(
+            [sys.executable, file], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    assert len(told()) == 64 and told() == told(other=2)
+    assert len({told(), told(gain=2), told(step=2)}) == 3
+    (tmp_path / "beside.py").write_text("GAIN = 1\n")
+    (tmp_path / "mine.py").write_text("from beside import GAIN\n" + MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    first = source_hash(load_controller(f"{tmp_path / 'mine.py'}:Mine"))
+    (tmp_path / "beside.py").write_text("GAIN = 2\n")
+    assert source_hash(load_controller(f"{tmp_path / 'mine.py'}:Mine")) != first
+    typed: dict[str, type] = {}
+    exec(MINE, typed)
+    assert source_hash(typed["Mine"]) == ""
+
+
+def test_a_controller_without_source_runs_in_memory_only(scenario_file: Path, tmp_path: Path) -> None:
+    typed: dict[str, type] = {"__name__": "__main__"}
+    exec(MINE, typed)
+    plan = Plan(scenario_file, {"flow.0.cc": [typed["Mine"]]})
+    assert run_plan(plan).flows.height == 1
+    with pytest.raises(_core.ScenarioError, match="Mine has no source"):
+        run_plan(plan, tmp_path / "out")

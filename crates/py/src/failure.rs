@@ -61,7 +61,9 @@ impl Call<'_> {
             place.as_ref().is_none_or(|place| place.begun) || !error.is_instance_of::<PyTypeError>(py);
         let called = if begun { None } else { parameters(self.method) };
         let more = called.map_or_else(String::new, |call| format!("it is called as {}({call})", self.method));
-        let what = format!("{} raised {error}", self.method);
+        // An exception may say several lines.
+        let said = error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let what = format!("{} raised {said}", self.method);
         let told = self.error(&what, &within.unwrap_or_default(), &more, place.as_ref());
         told.set_cause(py, Some(error));
         told

@@ -9,33 +9,43 @@ from typing import Annotated
 
 import typer
 
-from bentpipe import terminal
+from bentpipe import completion, terminal
 
 Text = str | None
 
 
 def advise_verb(
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")
+    ] = None,
     link: Annotated[
-        Text, typer.Option(metavar="NAME|FILE", help="A shipped scenario's name, or a TOML file: its links.")
+        Text,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped scenario's name, or a TOML file: its links.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     scenario: Annotated[
         Text,
         typer.Option(
-            metavar="NAME|FILE", help="Instead: a whole scenario, whose first flow takes each algorithm."
+            metavar="NAME|FILE",
+            help="Instead: a whole scenario, whose first flow takes each algorithm.",
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     measured: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Instead: measurements of the link (iperf3, ping, irtt, pcap); may be repeated.",
+            help="Instead: measurements of the link (iperf3, ping, irtt, pcap); further files may follow.",
         ),
     ] = None,
     rate: Annotated[
-        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or "15 Mbit/s..25 Mbit/s".')
+        Text, typer.Option(metavar="RATE", help='"20 Mbit/s", or a range, "5-20 Mbit/s".')
     ] = None,
     rtt: Annotated[
-        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550 ms..650 ms".')
+        Text, typer.Option(metavar="TIME", help='Round trip without queues, "600 ms" or "550-650 ms".')
     ] = None,
     per: Annotated[Text, typer.Option(metavar="P", help="Packet error rate, 1e-4 or 1e-5..1e-3.")] = None,
     ber: Annotated[Text, typer.Option(metavar="P", help="Bit error rate.")] = None,
@@ -59,7 +69,11 @@ def advise_verb(
     ] = False,
     cc: Annotated[
         Text,
-        typer.Option(metavar="NAMES", help="Judge these only, with commas between; also my.py:MyClass."),
+        typer.Option(
+            metavar="NAMES",
+            help="Judge these only, with commas between; also 'vegas alpha=2' or my.py:MyClass.",
+            autocompletion=completion.algorithms,
+        ),
     ] = None,
     for_: Annotated[
         Text, typer.Option("--for", metavar="TIME", help="Simulated time of a run of the second stage.")
@@ -82,17 +96,23 @@ def advise_verb(
     from bentpipe.advice.job import advise
     from bentpipe.advice.work import Unanswered
     from bentpipe.files import try_place
-    from bentpipe.verbs import INTERRUPTED, Stopped, write_and_show
+    from bentpipe.measured import measured_files
+    from bentpipe.verbs import Stopped, write_and_show
 
-    if out is not None:
-        try_place(out / "advice.json")  # before the runs, which may be long
-    names = [name.strip() for name in (cc or "").split(",") if name.strip()]
+    files = measured_files(measured, more)
+    before = ""
+    if out is not None:  # before the runs, which may be long
+        from bentpipe.pages import check_page
+
+        try_place(out / "advice.json")
+        check_page(out / "advice.html")
+        before = ", in place of the one before" if (out / "advice.html").exists() else ""
     bar = _Bars()
     try:
         answer = advise(
-            link, scenario=scenario, measured=measured or (), rate=rate, rtt=rtt, per=per, ber=ber,
+            link, scenario=scenario, measured=files, rate=rate, rtt=rtt, per=per, ber=ber,
             buffer=buffer, timeline=timeline, flows=flows, competing=competing or (), goal=goal,
-            shared=not not_shared, cc=names, duration=for_, seed=seed, budget=budget, thorough=thorough,
+            shared=not not_shared, cc=cc or (), duration=for_, seed=seed, budget=budget, thorough=thorough,
             plan=plan, progress=bar, begun=begun,
         )  # fmt: skip
     except Unanswered as stop:
@@ -110,10 +130,9 @@ def advise_verb(
 
     write_and_show(lambda: None if out is None else answer.write(out), show)
     if out is not None and not json:
-        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}")
+        terminal.line(f"written to {terminal.plain(str(out / 'advice.html'))}{before}")
     if answer.interrupted:
-        terminal.error("interrupted; the answer rests on the runs that were done")
-        raise typer.Exit(INTERRUPTED)
+        raise Stopped("the answer rests on the runs that were done")
 
 
 class _Bars:
@@ -121,17 +140,23 @@ class _Bars:
 
     def __init__(self) -> None:
         self._what = ""
-        self._bar: terminal.Bar | None = None
+        self._bar: terminal.RunsBar | None = None
+        self._began = 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """So many of all runs of this are done."""
+        from bentpipe.sweeps.engine import State
+
         if what != self._what:
             self.close()
-            self._what, self._bar = what, terminal.Bar(what)
-            if not sys.stderr.isatty():
+            self._what, self._bar, self._began = what, terminal.RunsBar(what), time.monotonic()
+            self._bar.__enter__()
+            if sys.stderr is None or not sys.stderr.isatty():
                 terminal.note(f"{what}: {total} runs" if total > 1 else what)
         if self._bar is not None:
-            self._bar(done, max(total, 1))
+            elapsed = time.monotonic() - self._began
+            left = elapsed / done * (total - done) if done else None
+            self._bar.at(State(done, total, 0, elapsed, left))
 
     def close(self) -> None:
         """Takes the bar away."""

@@ -14,6 +14,7 @@ from bentpipe.advice.schedule import Budget, Schedule
 from bentpipe.advice.spans import Span, span
 from bentpipe.advice.verdict import Advice
 from bentpipe.advice.work import Told, Work
+from bentpipe.comparison import algorithms
 from bentpipe.units import seconds
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def advise(
     competing: Sequence[str] = (),
     goal: str = "throughput",
     shared: bool = True,
-    cc: Sequence[Any] = (),
+    cc: str | Sequence[Any] = (),
     duration: str | None = None,
     seed: int = 1,
     budget: str = BUDGET,
@@ -69,7 +70,7 @@ def advise(
         goal: "throughput", "delay", "fair" or "completion"; `advice.question.GOALS` says what each is.
         shared: do flows of others use the link? If not, harm to them flags nothing.
         cc: judge these only (and CUBIC and Reno, for comparison): names, also with parameters,
-            "FILE.py:CLASS" or `Controller` subclasses.
+            "FILE.py:CLASS", `Controller` subclasses, or a text of several with commas between.
         duration: simulated time of a run of the second stage; by default as `schedule.run_time` says.
         seed: the first seed.
         budget: how long it may take, about. The speed of this machine decides how many seeds that is.
@@ -106,7 +107,8 @@ def advise(
         shared=shared, seed=seed, notes=notes,
     ).loaded()  # fmt: skip
     question.check()
-    asked, left = question.candidates([cc] if isinstance(cc, str) else cc)
+    cc = algorithms(cc) if isinstance(cc, str) else list(cc)
+    asked, left = question.candidates(cc)
     if thorough and plan is not None:
         raise _core.ScenarioError("give thorough or plan, not both")
     given = None if plan is None else schedule.read(plan)
@@ -139,12 +141,19 @@ def command(question: Question, options: Mapping[str, Any], made: Schedule) -> s
         for value in given.get(name) or ():
             words += [f"--{name}", str(value)]
     if given.get("cc"):
-        words += ["--cc", ",".join(c if isinstance(c, str) else c.__name__ for c in given["cc"])]
+        words += ["--cc", ", ".join(map(_spelled, given["cc"]))]
     words += ["--flows", str(question.flows)] if question.flows > 1 else []
     words += ["--goal", question.goal] if question.goal != "throughput" else []
     words += [] if question.shared else ["--not-shared"]
     words += ["--seed", str(question.seed)] if question.seed != 1 else []
     return shlex.join([*words, "--plan", str(made)])
+
+
+def _spelled(cc: Any) -> str:
+    """An algorithm as on the command line."""
+    if isinstance(cc, dict):
+        return " ".join([str(cc["name"]), *(f"{key}={value}" for key, value in cc.items() if key != "name")])
+    return cc if isinstance(cc, str) else str(cc.__name__)
 
 
 def _of_time_line(timeline: str | Path, spans: dict[str, Span]) -> tuple[Link | None, dict[str, Span]]:
@@ -185,6 +194,7 @@ def _judged(work: Work, repeat: str) -> Advice:
         question=question,
         schedule=work.made,
         trials=last,
+        asked=len(work.asked),
         screened=len(work.screened),
         groups=ranking.groups(fine, question.goal) if fine else [],
         flagged=flagged,

@@ -105,7 +105,7 @@ def _ranked(page: Page, advice: Advice) -> None:
     rows: list[list[Prose]] = []
     for row in advice.rows():
         judged: Prose = [
-            *(Badge(f"reckless: {flag['kind']}", "bad") for flag in row["flags"]),
+            *(part for flag in row["flags"] for part in (Badge(f"reckless: {flag['kind']}", "bad"), " ")),
             *([Badge("recommended", "good")] if row["cc"] == advice.recommended else []),
         ]
         rows.append(

@@ -11,7 +11,7 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.advice.spans import Span, points
-from bentpipe.comparison import _base, _change, named_algorithm
+from bentpipe.comparison import _base, _change, _named, named_algorithm
 from bentpipe.models import Bulk, Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Flow, Link, Scenario
@@ -136,9 +136,8 @@ class Question:
             chosen: names, "FILE.py:CLASS" or `Controller` subclasses; none for all that are registered.
         """
         if chosen:
-            asked = [_candidate(one) for one in chosen]
-            rivals = [_candidate(name) for name in RIVALS]
-            return asked + [one for one in rivals if one.id not in {a.id for a in asked}], []
+            every = [_candidate(one) for one in (*chosen, *RIVALS)]
+            return list({one.id: one for one in every}.values()), []
         from bentpipe.advice.linux import MODULES
 
         known = [entry["id"] for entry in controllers()]
@@ -211,10 +210,6 @@ class Question:
 
 def _candidate(given: Any) -> Candidate:
     cc = named_algorithm(given)
-    if isinstance(cc, type):
-        return Candidate(cc.__name__, cc.__name__, cc)
-    name = cc["name"] if isinstance(cc, dict) else cc
-    label = find(name)["label"]
-    if isinstance(cc, dict) and len(cc) > 1:
-        return Candidate(str(given), f"{label} {str(given).partition(' ')[2]}", cc)
-    return Candidate(name, label, cc)
+    named = _named(cc)
+    own = isinstance(cc, dict) and len(cc) > 1
+    return Candidate(named["label"] if own else named["cc"], named["label"], cc)

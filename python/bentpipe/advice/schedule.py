@@ -13,6 +13,8 @@ LEAST_SEEDS = 5
 """Seeds of the second stage below which intervals are too wide to be worth a stage of their own."""
 MOST_SEEDS = 20
 """Seeds beyond which intervals shrink little: by a tenth for each further five."""
+LEAST_TRIPS = 25
+"""Round trips of a run below which next to nothing but slow start is seen."""
 BEST = 8
 """Algorithms that go on to the second stage, if the budget allows it."""
 SUSPECTS = 3
@@ -66,7 +68,7 @@ class Budget:
         self._limit_s = limit_s
         self._begun = begun
         # For judging, writing and the end of the interpreter.
-        self._kept_s = 0.0 if limit_s is None else min(max(1.0, 0.05 * limit_s), limit_s / 4)
+        self._kept_s = 0.0 if limit_s is None else min(max(2.0, 0.1 * limit_s), limit_s / 4)
 
     @property
     def ends(self) -> float | None:
@@ -112,17 +114,22 @@ def run_time(rtt_s: float) -> float:
     return float(min(max(60, round(100 * rtt_s)), 180))
 
 
-def screening(algorithms: int, run_s: float, cost: float, budget_s: float, workers: int) -> Stage:
+def screening(
+    algorithms: int, run_s: float, rtt_s: float, cost: float, budget_s: float, workers: int
+) -> Stage:
     """The largest first stage that takes at most half of the budget; the smallest if none does.
 
     Args:
         algorithms: how many there are.
         run_s: full simulated time of a run.
+        rtt_s: the round-trip time, of which a run has `LEAST_TRIPS` or the sixth of its full length.
         cost: seconds of a processor that a simulated second takes, mean over the algorithms.
         budget_s: seconds for all.
         workers: runs at once.
     """
-    for seeds, share in ((3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3), (1, 1 / 6)):
+    least = min(LEAST_TRIPS * rtt_s / run_s, 1 / 6)
+    shorter = [(1, share) for share in (1 / 6, 1 / 12, 1 / 24) if share > least]
+    for seeds, share in [(3, 1 / 2), (2, 1 / 2), (2, 1 / 3), (1, 1 / 3), *shorter, (1, least)]:
         stage = Stage(algorithms, seeds, max(float(round(run_s * share)), 1.0))
         if _SLOWER * seconds_of(stage, cost, workers) <= SCREENING * budget_s:
             break
@@ -141,7 +148,7 @@ def finals(screen: Stage, run_s: float, seed_s: float, left_s: float) -> Stage |
     each = seed_s / (screen.algorithms * screen.run_s)
     more = 2 + SUSPECTS / 2  # CUBIC and Reno are run as well, wherever they came in
     for best in (BEST, 5, 3):
-        for share in (1, 1 / 2, 1 / 3, 1 / 6):
+        for share in (1, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24):
             length = max(float(round(run_s * share)), screen.run_s)
             seeds = int(0.9 * left_s / ((best + more) * length * each)) if each > 0 else MOST_SEEDS
             if seeds >= LEAST_SEEDS:

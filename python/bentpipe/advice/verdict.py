@@ -49,7 +49,8 @@ class Advice:
         question: what was asked.
         schedule: what was run.
         trials: what the last stage measured, by the algorithm's id.
-        screened: how many algorithms were screened.
+        asked: how many algorithms were to be judged.
+        screened: how many of them were screened.
         groups: groups of ids, the best first, tied inside; without those that are flagged.
         flagged: why an algorithm is fast and reckless, by its id.
         assumptions: what the answer rests on, sentences.
@@ -62,6 +63,7 @@ class Advice:
     question: Question
     schedule: Schedule
     trials: Mapping[str, Trials]
+    asked: int
     screened: int
     groups: Sequence[Sequence[str]]
     flagged: Mapping[str, Sequence[Flag]]

@@ -101,6 +101,8 @@ def _doubt(advice: Advice) -> list[str]:
     plan = advice.schedule
     trips = round(plan.screen.run_s / advice.rtt_s)
     last = plan.final or plan.screen
+    if advice.screened < advice.asked:
+        why.append(f"the time was enough for {advice.screened} of {advice.asked} algorithms")
     if trips < _FEW_TRIPS:
         why.append(f"{advice.screened} algorithms were screened by runs of {trips} round trips")
     if last.seeds < _FEW_SEEDS:
@@ -137,16 +139,17 @@ def assumptions(question: Question, made: Schedule, rtt_s: float) -> list[str]:
     said = [*question.notes]
     known = [f"{name} {value}" for name, value in question.spans.items() if value.known]
     ranges = [f"{name} {value}" for name, value in question.spans.items() if not value.known]
-    said += [f"Given: {', '.join(known)}."] if known else []
+    said += [f"Taken: {', '.join(known)}."] if known else []
     if ranges:
         said.append(
-            f"Given as a range: {'; '.join(ranges)}. Each seed has another point, the same for all algorithms, "
-            "so intervals of means are wide where comparisons seed by seed are not."
+            f"Taken as a range: {'; '.join(ranges)}. Each seed has another point, the same for all "
+            "algorithms, so intervals of means are wide where comparisons seed by seed are not."
         )
     for name, link in base.links.items():
         said += _unsaid(name, link)
     said.append(
-        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from that of each seed."
+        f"The least round-trip time seen is {digits(1e3 * rtt_s)} ms; queueing delay counts from that of "
+        "each seed."
     )
     flows = f"{question.flows} flows" if question.flows > 1 else "one flow"
     if question.whole:

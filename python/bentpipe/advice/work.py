@@ -16,8 +16,10 @@ from bentpipe.sweeps.execution import cores
 
 Told = Callable[[str, int, int], None]
 """Called with what is being done, the runs done of it, and all of its runs."""
-_FIRST_LOOKS_S = (5.0, 60.0)
-"""Simulated seconds after which the first packets are back; the second if none are after the first."""
+_FIRST_LOOKS_S = (0.5, 5.0, 60.0)
+"""Simulated seconds of runs that tell the round trip and the speed: the next if nothing is back yet, ..."""
+_LOOK = 0.1
+"""... or if it takes no more than this share of the time: shorter runs mostly begin and end."""
 _FRAME_BITS = 8 * 1500
 
 
@@ -59,14 +61,14 @@ class Work:
         """
         try:
             self._tell("measuring how fast this machine is", 0, 1)
-            cost = self._look()
+            cost = self._look(budget.left_s())
         except KeyboardInterrupt:
             raise Unanswered("nothing is known yet") from None
         full_s = run_s or schedule.run_time(self.rtt_s)
         stage = (
             given.screen
             if given
-            else schedule.screening(len(self.asked), full_s, cost, budget.left_s(), cores())
+            else schedule.screening(len(self.asked), full_s, self.rtt_s, cost, budget.left_s(), cores())
         )
         if not self._screen(stage, budget, alone=given is None) or self.interrupted:
             return
@@ -82,7 +84,7 @@ class Work:
         """Runs what `schedule.thorough` says, without a budget; raises as `go` does."""
         self._tell("measuring how fast this machine is", 0, 1)
         try:
-            self._look()
+            self._look(float("inf"))
         except KeyboardInterrupt:
             raise Unanswered("nothing is known yet") from None
         plan = schedule.thorough(len(self.asked), run_s or schedule.run_time(self.rtt_s))
@@ -90,7 +92,7 @@ class Work:
         if self._screen(plan.screen, budget, alone=False) and not self.interrupted and plan.final:
             self._final(plan.final, budget)
 
-    def _look(self) -> float:
+    def _look(self, left_s: float) -> float:
         """Finds the round-trip time; returns the mean processor time of a simulated second."""
         from bentpipe.runs import run
 
@@ -102,7 +104,8 @@ class Work:
                 result = run(self.question.alone(one, 0, look_s)).json
                 took_s = time.perf_counter() - since
                 known = [flow["rtt_min_s"] for flow in result["flows"] if flow["rtt_min_s"]]
-                if known:
+                longer = _FIRST_LOOKS_S[1] / look_s * took_s
+                if known and (look_s > _FIRST_LOOKS_S[0] or longer > _LOOK * left_s):
                     break
             if not known and one.id == "cubic":
                 raise _core.ScenarioError(

@@ -8,7 +8,7 @@ iperf3, ping, irtt and captures of packets are read; which one a file is, its co
 the methods, and how far each is from a known truth.
 """
 
-from bentpipe.measured.link import Estimates, estimate, scenario_text
+from bentpipe.measured.link import Estimates, estimate, measured_files, scenario_text
 from bentpipe.measured.quantities import Estimate
 
-__all__ = ["Estimate", "Estimates", "estimate", "scenario_text"]
+__all__ = ["Estimate", "Estimates", "estimate", "measured_files", "scenario_text"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe.measured.floor import floor as least_of
-from bentpipe.measured.losses import bursts, share
+from bentpipe.measured.losses import CHANCE, bursts, share
 from bentpipe.measured.quantities import Estimate
 from bentpipe.timeline.traces.samples import refuse
 
@@ -27,6 +27,8 @@ _FIELDS = (
 _IPV6 = 40
 FULL = 0.7
 """A queue whose delay is more than this share of the longest one may be dropping packets; others do not."""
+_TOP = 0.9
+"""A queue whose delay is more than this share of the longest one is at its longest."""
 _BUSY_S, _BUSY = 0.002, 0.02
 """A round trip this much above the least one has waited in a queue, so the transmitter was busy."""
 _LEAST_BIN_S, _LEAST_BIN_SEGMENTS = 0.05, 100
@@ -93,7 +95,8 @@ def estimates(path: Path) -> list[Estimate]:
     room = None
     if rate is not None and not rate.bound and longest > _BUSY_S:
         most = float(samples[:, 2].max()) - floor
-        overflowed = bool((lost & (queue > 0.9 * longest)).any())
+        top = (queue > _TOP * longest) & (age <= _FRESH * floor)
+        overflowed = _overflowed(int(lost[top].sum()), int(top.sum()), 0.0 if loss is None else loss.high)
         room = _buffer(rate, (full, longest, most), _segment(flow), path, overflowed=overflowed)
     return found + [one for one in (rate, loss, room) if one is not None]
 
@@ -162,6 +165,13 @@ def _loss(
     return Estimate(
         "loss", value, low, high, f"{how}, Wilson's interval", path, weight=3, bursts=bursts(lost[free])
     )
+
+
+def _overflowed(lost: int, sent: int, loss: float) -> bool:
+    """Were more segments lost at the longest queue than the link loses by itself?"""
+    from scipy.stats import binom
+
+    return lost > 0 and float(binom.sf(lost - 1, sent, loss)) < CHANCE
 
 
 def _buffer(

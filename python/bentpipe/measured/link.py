@@ -133,6 +133,17 @@ def estimate(files: Sequence[str | Path]) -> Estimates:
     return Estimates(found)
 
 
+def measured_files(first: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Path]:
+    """The files of `--measured FILE...`: those of the option, and those that follow.
+
+    Raises:
+        ScenarioError: files are given without the option.
+    """
+    if more and not first:
+        raise _core.ScenarioError(f"{more[0]}: say what it is, --link, --scenario or --measured")
+    return [*(first or ()), *(more or ())]
+
+
 def scenario_text(files: Sequence[str | Path]) -> str:
     """A commented scenario file of the link that the files were measured on, with one CUBIC flow.
 

@@ -267,7 +267,11 @@ def _draw(
         raise _core.ScenarioError("--data and --no-data contradict each other")
     numbers = None if no_data else data or beside(out)
     if numbers is not None:
-        check_numbers(numbers)
+        try:
+            check_numbers(numbers)
+        except _core.ScenarioError as wrong:
+            hint = "" if data is not None else ", or give --data FILE or --no-data"
+            raise _core.ScenarioError(f"{wrong}{hint}") from None
     from bentpipe import plot
 
     with plot.sized(size):

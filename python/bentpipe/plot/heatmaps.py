@@ -14,7 +14,7 @@ from matplotlib.patches import Patch, Rectangle
 from bentpipe import _core
 from bentpipe.plot import words
 from bentpipe.plot.drawing import Drawing, blank, note
-from bentpipe.plot.looks import size, styled
+from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, many, rest
 from bentpipe.plot.measures import per_run, summary
 from bentpipe.plot.over_key import failures, known_key
@@ -100,7 +100,7 @@ def _maps(found: Many, rows: pl.DataFrame, across: str, up: str, value: str) -> 
         _outer(panels)
         fig.colorbar(image, ax=panels, label=how.label, fraction=0.08, pad=0.015)
         n = points["n"]
-        said = _runs(int(str(n.min())), int(str(n.max())))
+        said = _runs(int(str(n.min())), int(str(n.max()))) + (", all alike" if points["alike"].all() else "")
         note(fig, f"mean; {said}{failures(found)}")
     names_of = pl.col("mean", "low", "high").name.prefix(f"{value}_")
     fig.data = points.select(SERIES, across, up, names_of, "n", "alike")
@@ -189,11 +189,17 @@ def _cells(axes: Axes, found: Many, across: str, up: str, xs: list[Any], ys: lis
     axes.grid(visible=False)
     for key, values, axis in ((across, xs, axes.xaxis), (up, ys, axes.yaxis)):
         how = words.scaled(key, found.flows[key])
-        numbers = [words.number(v * how.factor) if isinstance(v, int | float) else str(v) for v in values]
+        numbers = [
+            words.number(v * how.factor) if isinstance(v, int | float) else text(str(v)) for v in values
+        ]
         every = max(1, -(-len(values) // 8))
         axis.set_ticks(list(range(0, len(values), every)), numbers[::every])
         axis.set_label_text(how.label)
     axes.tick_params(length=0)
+
+
+def _named(value: Any, how: words.Scaled) -> str:
+    return words.number(value * how.factor) if isinstance(value, int | float) else text(str(value))
 
 
 def _write(axes: Axes, grid: Any, norm: Any, many_panels: int) -> None:

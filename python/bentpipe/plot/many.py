@@ -15,6 +15,7 @@ from bentpipe.plot.looks import look
 from bentpipe.plot.words import chooses, named
 from bentpipe.registry import unknown
 from bentpipe.result import Result
+from bentpipe.sweeps.columns import quantity
 from bentpipe.sweeps.engine import Runs
 
 ManyGiven = Runs | pl.DataFrame | Result | str | Path | Sequence["Result | str | Path"]
@@ -251,12 +252,7 @@ def _kept(read: Many, key: str, value: Any) -> Many:
         raise _core.ScenarioError(unknown("key of the sweep", key, read.keys))
     column = read.flows[key]
     if column.dtype.is_numeric():
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise _core.ScenarioError(
-                f"where {key}={value}: write a number, in the unit of the column"
-            ) from None
+        number = _number(key, value)
         hit = (pl.col(key) - number).abs() <= 1e-9 * abs(number)
     else:
         hit = pl.col(key).cast(pl.String) == str(value)
@@ -274,6 +270,17 @@ def _kept(read: Many, key: str, value: Any) -> Many:
     return replace(
         read, flows=flows, links=part(read.links), traces=part(read.traces), transfers=part(read.transfers)
     )
+
+
+def _number(key: str, value: Any) -> float:
+    """A value of a key as the column has it: 0.25 or "250 ms"."""
+    given = quantity(value)
+    if given is not None and key.endswith(f"_{given[1]}"):
+        return float(given[0])
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _core.ScenarioError(f"where {key}={value}: write a number, in the unit of the column") from None
 
 
 def _placed(flows: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from bentpipe import _core
 from bentpipe.plot import words
 from bentpipe.plot.drawing import GREY, Drawing, legend, legend_columns, note
-from bentpipe.plot.looks import size, styled
+from bentpipe.plot.looks import size, styled, text
 from bentpipe.plot.many import SERIES, Many, ManyGiven, column_of, many
 from bentpipe.plot.measures import capacity, per_run, summary, told
 from bentpipe.plot.panels import Panel, logarithmic, name_axes, panels
@@ -181,7 +181,7 @@ def _scale(axes: Axes, across: words.Scaled, up: words.Scaled, y: str) -> None:
     if across.log:
         logarithmic(axes.xaxis)
     if across.names:
-        axes.set_xticks(range(len(across.names)), [words.named(str(name)) for name in across.names])
+        axes.set_xticks(range(len(across.names)), [text(words.named(str(name))) for name in across.names])
     if up.log and not words.high_is_good(y):
         logarithmic(axes.yaxis)
         return

@@ -15,6 +15,8 @@ from bentpipe.plot.many import SERIES, Many, ManyGiven, many
 from bentpipe.plot.measures import capacity, per_run, several
 from bentpipe.plot.over_key import axis_key, known_key, lacks, lines, others
 
+SIZE = "size_bytes"
+"""What a finished transfer delivered, as a key."""
 SIZES = 20
 """More sizes of transfers than these are drawn in steps of a factor of two."""
 
@@ -100,11 +102,11 @@ def completion(
     sizes = [key for key in found.keys if words.about_size(key)]
     if x is None and not sizes:
         by_size = _of_sizes(found)
-        if by_size.flows["delivered_bytes"].n_unique() < 2:
+        if by_size.flows[SIZE].n_unique() < 2:
             line = '"flow.0.traffic.size" = ["20 kB", "200 kB", "2 MB", "20 MB"]'
             raise _core.ScenarioError(lacks("the size of a transfer", line) + others(found))
-        found, x = by_size, "delivered_bytes"
-    key = x if x == "delivered_bytes" else axis_key(found, x, "the size of a transfer", words.about_size, "")
+        found, x = by_size, SIZE
+    key = SIZE if x == SIZE else axis_key(found, x, "the size of a transfer", words.about_size, "")
     if not flows["completion_s"].drop_nulls().len():
         raise _core.ScenarioError("no transfer finished: give the runs a longer duration")
     missing = flows["completion_s"].null_count()
@@ -158,8 +160,8 @@ def _of_sizes(found: Many) -> Many:
     size = pl.col("delivered_bytes").cast(pl.Float64)
     if sizes.len() > SIZES:
         size = 2.0 ** (size.log(2.0).floor() + 0.5)
-    flows = found.flows.filter(pl.col("completion_s").is_not_null()).with_columns(delivered_bytes=size)
-    return replace(found, flows=flows, keys=[*found.keys, "delivered_bytes"])
+    flows = found.flows.filter(pl.col("completion_s").is_not_null()).with_columns(size.alias(SIZE))
+    return replace(found, flows=flows, keys=[*found.keys, SIZE])
 
 
 def _fastest(found: Many, key: str) -> Callable[[Any], Any] | None:

@@ -21,6 +21,8 @@ from bentpipe.plot.panels import logarithmic, name_axes, panels
 
 LEAST = 3
 """Fewer runs than these have no ellipse."""
+_VECTORS = 500
+"""More runs than these of one line become a picture within the figure."""
 
 
 def throughput_delay(
@@ -92,7 +94,10 @@ def _cloud(axes: Axes, x: pl.Series, y: pl.Series, look: dict[str, Any], *, log:
     centre = float(place.mean()), float(ys.mean())
     scale = size().type
     if len(xs) > 1:
-        axes.plot(xs, ys, linestyle="", marker=".", markersize=2.2 * scale, color=look["color"], alpha=0.45)
+        axes.plot(
+            xs, ys, linestyle="", marker=".", markersize=2.2 * scale, color=look["color"], alpha=0.45,
+            rasterized=len(xs) > _VECTORS,
+        )  # fmt: skip
     if len(xs) >= LEAST and (place.std() > 0 or ys.std() > 0):
         _ellipse(axes, np.column_stack([place, ys]), look, log=log)
     x_mean = math.exp(centre[0]) if log else centre[0]
@@ -123,7 +128,7 @@ def _ellipse(axes: Axes, points: Any, look: dict[str, Any], *, log: bool) -> Non
 def _frame(axes: Axes, across: words.Scaled) -> None:
     """The delay grows to the left."""
     low, high = sorted(axes.get_xlim())
-    axes.set_xlim(high, low if across.log else max(0.0, low) if low > 0.4 * high else min(0.0, low))
+    axes.set_xlim(high, low if across.log else min(0.0, low))
 
 
 def _better(axes: Axes) -> None:
@@ -144,10 +149,17 @@ def _limit(found: Many) -> float | None:
 
 
 def _told(rows: pl.DataFrame) -> str:
-    counts = rows.group_by([c for c in rows.columns if c not in ("run", "seed", "x", "y")]).len()["len"]
-    least, most = int(str(counts.min())), int(str(counts.max()))
+    """Of how many runs each marker is."""
+    heads = [name for name in rows.columns if name not in ("run", "seed", "x", "y")]
+    spread = [(pl.col(name).max() - pl.col(name).min()).alias(name) for name in ("x", "y")]
+    markers = rows.group_by(heads).agg(pl.len().alias("n"), *spread)
+    least, most = int(str(markers["n"].min())), int(str(markers["n"].max()))
     if most == 1:
         return "n = 1: one run for each marker, so no ellipses"
     n = f"{least}" if least == most else f"{least} to {most}"
+    alike = markers.filter(pl.col("n") > 1, pl.col("x") == 0, pl.col("y") == 0).height
+    if alike == markers.height:
+        return f"n = {n} runs for each marker, all alike: nothing random had an effect"
     ring = "ellipse: one standard deviation" if most >= LEAST else f"fewer than {LEAST}, so no ellipses"
-    return f"n = {n} runs for each marker, the mean; {ring}"
+    same = f"; runs are alike at {alike} of {markers.height} markers" if alike else ""
+    return f"n = {n} runs for each marker, the mean; {ring}{same}"

@@ -129,9 +129,9 @@ def scaled(column: str, values: pl.Series) -> Scaled:
 def valued(key: str, value: Any) -> str:
     """A key and a value of it in words: "one-way delay of sat: 25 ms"."""
     if not isinstance(value, int | float) or isinstance(value, bool):
-        return text(named(str(value))) if chooses(key) else text(f"{_name(key)}: {value}")
+        return text(named(str(value))) if chooses(key) else f"{_name(key)}: {text(str(value))}"
     how = scaled(key, pl.Series([value]))
-    return text(f"{how.bare}: {number(value * how.factor)} {how.unit}".rstrip())
+    return f"{how.bare}: {number(value * how.factor)} {how.unit}".rstrip()
 
 
 def number(value: float) -> str:

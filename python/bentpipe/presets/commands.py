@@ -45,6 +45,9 @@ def show_verb(
 
 @app.command("new")
 def new_verb(
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="Further files of --measured.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: standard output.")
     ] = None,
@@ -79,7 +82,10 @@ def new_verb(
     ] = None,
     measured: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Estimate the link from iperf3, ping, irtt or a pcap. Repeatable."),
+        typer.Option(
+            metavar="FILE",
+            help="Estimate the link from iperf3, ping, irtt or a pcap; further files may follow.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
@@ -88,12 +94,13 @@ def new_verb(
 
     if out is not None and out.exists() and not force:
         raise _core.ScenarioError(f"{out} exists; --force replaces it")
-    if measured:
+    from bentpipe.measured import measured_files, scenario_text
+
+    files = measured_files(measured, more)
+    if files:
         if any(value is not None for value in (base, rate, rtt, ber, per, buffer, flows, cc)):
             raise _core.ScenarioError("--measured estimates the link and goes with --out and --force alone")
-        from bentpipe.measured import scenario_text
-
-        content = scenario_text(measured)
+        content = scenario_text(files)
     else:
         from bentpipe.presets.draft import draft
 

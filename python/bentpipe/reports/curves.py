@@ -55,7 +55,7 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
         page.chart(
             drawn,
             x=parameter.axis(),
-            y=Axis(measure.label, most=measure.most),
+            y=Axis(measure.label, most=1.0 if measure.name == "jain" else None),
             alt=f"{measure.label} against {parameter.label}, one curve for each algorithm",
             title=f"{measure.title} against {parameter.name}.",
             caption=_how(counts, averaged=bool(others)),
@@ -63,10 +63,34 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
         )
 
 
+def by_algorithm(page: Page, found: Sample) -> None:
+    """Each measure by algorithm, where nothing else varies."""
+    if found.parameters or len(found.algorithms) < 2:
+        return
+    page.section("By algorithm")
+    for measure in found.measures:
+        of = means(found, measure)
+        drawn, counts = [], set()
+        for at, algorithm in enumerate(found.algorithms):
+            got = of.interval(algorithm, measure)
+            if got is not None:
+                counts.add((got.n, got.alike))
+                point = [float(at)], [got.centre], [got.low], [got.high]
+                drawn.append(Curve(algorithm, *point, kind="points", **looks(found, algorithm)))
+        page.chart(
+            drawn,
+            x=Axis("algorithm", names=found.algorithms),
+            y=Axis(measure.label),
+            alt=f"{measure.label} of each algorithm",
+            title=f"{measure.title}.",
+            caption=_how(counts, averaged=False),
+        )
+
+
 def _choices(
     found: Sample, parameter: Parameter, others: Sequence[Parameter]
 ) -> dict[str, dict[float | str, int]]:
-    """Each combination of the others in words, with the number of the point at each value of the parameter."""
+    """Each combination of the others in words, with the points at the values of the parameter."""
     made: dict[str, dict[float | str, int]] = {}
     for row in (
         found.rows.unique("point").sort([p.key for p in others]).iter_rows(named=True) if others else []

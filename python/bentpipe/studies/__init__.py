@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.studies.job import Failure
     from bentpipe.studies.study import Plan, Study, StudyResult
     from bentpipe.sweeps.engine import State
+    from bentpipe.sweeps.execution import Executor
 
 MODES = ("quick", "full")
 
@@ -49,16 +50,20 @@ def run(
     *,
     workers: int = 0,
     fresh: bool = False,
+    executor: Callable[[], Executor] | None = None,
 ) -> StudyResult:
     """Run the study ``name`` and write its page, claims, figures and data under ``out``.
 
     ``mode`` is ``"quick"`` (few seeds, under a minute on two cores) or ``"full"`` (the published form).
     ``progress(done, total)`` counts runs. ``workers`` processes share the work, one per processor if 0;
     the results do not depend on it. Runs that are under ``out`` from an earlier call, finished or not, are
-    not repeated unless ``fresh``. Raises KeyError for an unknown study, ValueError for an unknown mode,
+    not repeated unless ``fresh``. ``executor`` makes what computes the runs in place of this machine
+    (`bentpipe.sweeps.ray.Ray`). Raises KeyError for an unknown study, ValueError for an unknown mode,
     StudyFailed if the study could not be finished.
     """
-    return run_plan(get(name), _plan(name, mode), Path(out), progress, workers=workers, fresh=fresh)
+    return run_plan(
+        get(name), _plan(name, mode), Path(out), progress, workers=workers, fresh=fresh, executor=executor
+    )
 
 
 def run_plan(
@@ -69,6 +74,7 @@ def run_plan(
     *,
     workers: int = 0,
     fresh: bool = False,
+    executor: Callable[[], Executor] | None = None,
 ) -> StudyResult:
     """Run ``plan`` of ``study`` as `run` does, and write everything under ``out``."""
     from bentpipe.pages import check_page
@@ -80,7 +86,9 @@ def run_plan(
         if progress is not None:
             progress(state.done, state.total)
 
-    (result,) = run_jobs([Job(study, plan, out)], workers=workers, fresh=fresh, progress=tell)
+    (result,) = run_jobs(
+        [Job(study, plan, out)], workers=workers, fresh=fresh, executor=executor, progress=tell
+    )
     if isinstance(result, Failure):
         raise StudyFailed(f"study {result.name}: {result.why}")
     return result
@@ -93,6 +101,7 @@ def run_each(
     *,
     workers: int = 0,
     fresh: bool = False,
+    executor: Callable[[], Executor] | None = None,
 ) -> list[StudyResult | Failure]:
     """Run several studies as one job and write each in the folder that ``places`` gives for its name.
 
@@ -105,7 +114,7 @@ def run_each(
     for place in places.values():
         check_page(Path(place) / "index.html")
     jobs = [Job(get(name), _plan(name, mode), Path(place)) for name, place in places.items()]
-    return run_jobs(jobs, workers=workers, fresh=fresh, progress=progress)
+    return run_jobs(jobs, workers=workers, fresh=fresh, executor=executor, progress=progress)
 
 
 def run_all(
@@ -116,6 +125,7 @@ def run_all(
     *,
     workers: int = 0,
     fresh: bool = False,
+    executor: Callable[[], Executor] | None = None,
 ) -> Joined:
     """Run several studies as `run_each` does, each in ``out/NAME``, and write ``out/index.html`` about all.
 
@@ -135,7 +145,9 @@ def run_all(
             progress(state)
 
     out = Path(out)
-    results = run_each({n: out / n for n in names}, mode, tell, workers=workers, fresh=fresh)
+    results = run_each(
+        {n: out / n for n in names}, mode, tell, workers=workers, fresh=fresh, executor=executor
+    )
     page = summary.write(results, out, time.monotonic() - began, taken_over)
     return Joined(results, page)
 

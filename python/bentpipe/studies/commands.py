@@ -10,6 +10,10 @@ import typer
 from bentpipe import completion, terminal
 from bentpipe.verbs import FAILED, Json, Stopped
 
+Ray = Annotated[
+    str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on a Ray cluster: HOST:PORT, or auto.")
+]
+
 app = typer.Typer(help="Published experiments, repeated.", no_args_is_help=True)
 
 
@@ -44,6 +48,7 @@ def study_run(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    ray: Ray = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Repeat runs that are there already.")] = False,
     json: Json = False,
 ) -> None:
@@ -55,6 +60,7 @@ def study_run(
     from bentpipe.registry import unknown
     from bentpipe.studies.study import StudyResult
     from bentpipe.sweeps.engine import Interrupted, State
+    from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_claims, show_counts
 
     if quick and full:
@@ -75,11 +81,14 @@ def study_run(
                 damaged[:] = state.damaged
                 bar.at(state)
 
+            cluster = on_ray(ray)
             if len(wanted) == 1:
-                place = out or root / wanted[0]
-                results = studies.run_each({wanted[0]: place}, mode, tell, workers=workers, fresh=fresh)
+                places = {wanted[0]: out or root / wanted[0]}
+                results = studies.run_each(places, mode, tell, workers=workers, fresh=fresh, executor=cluster)
             else:
-                results, page = studies.run_all(wanted, mode, root, tell, workers=workers, fresh=fresh)
+                results, page = studies.run_all(
+                    wanted, mode, root, tell, workers=workers, fresh=fresh, executor=cluster
+                )
     except Interrupted as stop:
         raise Stopped(str(stop)) from None
     finally:
@@ -105,6 +114,7 @@ def study_fit(
     most: Annotated[int, typer.Option(metavar="N", min=1, help="Combinations to try, at most.")] = 500,
     minutes: Annotated[float, typer.Option(metavar="T", help="How long, at most.")] = 120.0,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Processes; 0: one per processor.")] = 0,
+    ray: Ray = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write.")] = None,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the result there as well, as NAME.json.")
@@ -120,6 +130,7 @@ def study_fit(
     from bentpipe.registry import unknown
     from bentpipe.studies import fit
     from bentpipe.sweeps.engine import Interrupted
+    from bentpipe.sweeps.ray import on_ray
     from bentpipe.tables import show_fit
 
     known = studies.available()
@@ -129,7 +140,9 @@ def study_fit(
     try:
         with terminal.FitBar() as bar:
             limits = fit.Limits(seeds, most, minutes)
-            found = fit.fit(studies.get(name), place, limits, workers=workers, progress=bar.at)
+            found = fit.fit(
+                studies.get(name), place, limits, workers=workers, progress=bar.at, executor=on_ray(ray)
+            )
     except Interrupted as stop:
         raise Stopped(str(stop)) from None
     files = fit.write(found, place, keep)

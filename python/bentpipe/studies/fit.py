@@ -23,6 +23,7 @@ from bentpipe.studies.search import Names, Search, Tried, search
 from bentpipe.studies.study import Section, Study, Table, Tally
 from bentpipe.studies.write import save_text
 from bentpipe.sweeps.engine import Interrupted
+from bentpipe.sweeps.execution import Executor
 
 #: The seed before the first of those that the search has not seen.
 OTHER_SEEDS = 1000
@@ -93,11 +94,14 @@ def fit(
     *,
     workers: int = 0,
     progress: Callable[[Progress], None] | None = None,
+    executor: Callable[[], Executor] | None = None,
 ) -> Fit:
     """Search the choices of a study and confirm the best.
 
     The runs are kept under ``out``: an interrupted search, given again, goes on from there. Without a limit
     of time that cuts it short, the result depends neither on that nor on the number of workers.
+
+    ``executor`` makes what computes the runs, in place of this machine.
 
     Raises:
         ValueError: the study has no choices, or the seeds are fewer than two.
@@ -109,7 +113,7 @@ def fit(
     began = time.monotonic()
     design = assembly(study).design
     few, full = _with_seeds(design.sizes["quick"], limits.seeds), design.sizes["full"]
-    with Laboratory(study, out, workers, progress) as laboratory:
+    with Laboratory(study, out, workers, progress, executor) as laboratory:
         whole = sum(1 for _ in design.cases(design.joined(), full))
 
         def judge(what: str, wanted: Sequence[Names]) -> list[Tried | None]:

@@ -1,24 +1,25 @@
-"""Several studies as one job: their batches and drawings are shared out to worker processes.
+"""Several studies as one job on the engine of many runs, as sweeps are.
 
-No study waits for another: a worker takes the next batch, of whatever study, and a study is drawn as soon as
-its last batch is done. What is on disk already (`bentpipe.studies.store`) is not run again.
+No study waits for another: a worker takes the next runs, of whatever study, and a study is drawn as soon as
+its last batch is stored. What is on disk already (`bentpipe.studies.store`) is not run again. This process
+stores what the workers measure, so they can be on other machines; figures are drawn on this one.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bentpipe.studies.store import Batch, Store, gather
+from bentpipe.studies.store import BATCH, Filling, Store, StoredBatch, gather
 from bentpipe.studies.study import Plan, Study, StudyResult
-from bentpipe.sweeps.engine import Interrupted, State
-from bentpipe.sweeps.execution import cores
-from bentpipe.sweeps.pool import News, Pool, said
+from bentpipe.sweeps.engine import WAIT_S, Interrupted, State, share_out
+from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
+from bentpipe.sweeps.pool import News, said
 
 if TYPE_CHECKING:
     from bentpipe.studies.study import Outcome
@@ -47,45 +48,13 @@ class StudyFailed(RuntimeError):
     """A study could not be finished; the message is one line."""
 
 
-@dataclass
-class _Work:
-    """What is left to do of a study."""
-
-    job: Job
-    store: Store
-    waiting: deque[int]
-    #: Runs on disk, and those of them that were there before.
-    kept: int
-    taken_over: int
-    damaged: Sequence[Path]
-    #: Runs that are done in batches that are being worked on, by batch.
-    under_way: dict[int, int] = field(default_factory=dict)
-    #: Batches done by this job: time that a worker spent, s, and runs.
-    spent_s: float = 0.0
-    spent_on: int = 0
-    drawn: bool = False
-    result: StudyResult | Failure | None = None
-
-    @property
-    def total(self) -> int:
-        return len(self.job.plan.cases)
-
-    @property
-    def done(self) -> int:
-        return self.kept + sum(self.under_way.values())
-
-    def fail(self, why: str) -> None:
-        self.waiting.clear()
-        self.under_way.clear()
-        self.result = Failure(self.job.study.name, why)
-
-
 def run_jobs(
     jobs: Sequence[Job],
     *,
     workers: int = 0,
     fresh: bool = False,
     progress: Callable[[State], None] | None = None,
+    executor: Callable[[], Executor] | None = None,
 ) -> list[StudyResult | Failure]:
     """Runs the jobs; the results come in their order. A study that fails does not stop the others.
 
@@ -94,12 +63,12 @@ def run_jobs(
         workers: how many processes work; 0 for one per processor. The results do not depend on it.
         fresh: forget what earlier runs left, and run everything.
         progress: told how far the job is, whenever that changes.
+        executor: makes what computes the runs, in place of this machine.
 
     Raises:
         Interrupted: the user stopped it; what is finished is kept for the next run.
+        ScenarioError: the executor cannot be used.
     """
-    began = time.monotonic()
-    size = workers or cores()
     with ExitStack() as held:
         works, failed = [], {}
         for job in jobs:
@@ -108,7 +77,13 @@ def run_jobs(
             except (OSError, RuntimeError) as failure:
                 failed[job.study.name] = Failure(job.study.name, said(failure))
         try:
-            _work_off(works, size, began, progress)
+            here = Processes(workers)
+            held.callback(here.stop)
+            runs: Executor = here
+            if executor is not None and any(work.waiting for work in works):
+                runs = executor()
+                held.callback(runs.stop)
+            _Floor(works, runs, here, progress).work()
         except KeyboardInterrupt:
             kept, total = sum(w.kept for w in works), sum(w.total for w in works)
             raise Interrupted(
@@ -117,6 +92,64 @@ def run_jobs(
     found = {work.job.study.name: work.result for work in works} | failed
     results = [found[job.study.name] for job in jobs]
     return [result for result in results if result is not None]
+
+
+def draw(_: Tell, study: Study, plan: Plan, place: Path, batches: Sequence[StoredBatch]) -> StudyResult:
+    """A worker's task: judge and draw a study whose batches are all stored."""
+    from bentpipe.studies.write import write
+
+    outcome: Outcome = gather(batches)
+    return write(study, plan, outcome, study.report(plan, outcome), place)
+
+
+@dataclass
+class _Work:
+    """What is left to do of a study."""
+
+    job: Job
+    store: Store
+    #: The numbers of the batches that are not on disk.
+    waiting: deque[int]
+    #: Runs on disk, and those of them that were there before.
+    kept: int
+    taken_over: int
+    damaged: Sequence[Path]
+    #: Batches some of whose runs are over, and how many of their runs are being worked on.
+    filling: dict[int, Filling] = field(default_factory=dict)
+    under_way: int = 0
+    #: Processor time of the runs of this job, s, and how many they are.
+    spent_s: float = 0.0
+    spent_on: int = 0
+    drawing: bool = False
+    result: StudyResult | Failure | None = None
+
+    @property
+    def total(self) -> int:
+        return len(self.job.plan.cases)
+
+    @property
+    def done(self) -> int:
+        return self.kept + sum(len(filling.over) for filling in self.filling.values())
+
+    def fail(self, why: str) -> None:
+        self.waiting.clear()
+        self.filling.clear()
+        self.result = Failure(self.job.study.name, why)
+
+    def take(self, number: int, index: int, ran: Ran) -> None:
+        """A run of a batch is over."""
+        self.under_way -= 1
+        if self.result is not None:  # the study has failed meanwhile
+            return
+        if ran.error is not None:
+            return self.fail(ran.error)
+        self.spent_s += ran.cpu_s
+        self.spent_on += 1
+        try:
+            if self.filling[number].take(index, ran):
+                self.kept += len(self.filling.pop(number).batch.cases)
+        except OSError as failure:
+            self.fail(said(failure))
 
 
 def _open(job: Job, held: ExitStack, fresh: bool) -> _Work:  # noqa: FBT001
@@ -130,112 +163,110 @@ def _open(job: Job, held: ExitStack, fresh: bool) -> _Work:  # noqa: FBT001
     return _Work(job, store, deque(left), kept, kept, damaged)
 
 
-def _work_off(
-    works: Sequence[_Work], size: int, began: float, progress: Callable[[State], None] | None
-) -> None:
-    order = _order(works)
-    started: dict[tuple[int, int | None], float] = {}
-    with Pool(size) as pool:
-        while any(work.result is None for work in works):
-            while pool.free and (task := _next(works, order)) is not None:
-                which, number = task
-                started[task] = time.monotonic()
-                work = works[which]
-                if number is None:
-                    pool.start(task, draw, work.job.study, work.job.plan, work.job.place, work.store.batches)
-                else:
-                    pool.start(task, run_batch, work.job.study, work.store.batches[number])
-            if progress is not None:
-                progress(_state(works, pool.busy, size, began))
-            for news in pool.news():
-                _take(works, news, started)
-        if progress is not None:
-            progress(_state(works, [], size, began))
+class _Floor:
+    """Where the studies are worked on: `runs` computes the runs, `here` draws."""
 
+    def __init__(
+        self,
+        works: Sequence[_Work],
+        runs: Executor,
+        here: Processes,
+        progress: Callable[[State], None] | None,
+    ) -> None:
+        self._works, self._runs, self._here, self._progress = works, runs, here, progress
+        self._began = time.monotonic()
+        #: Of each run that is being worked on, its study, its batch and its index in that.
+        self._asked: dict[int, tuple[_Work, int, int]] = {}
 
-def _order(works: Sequence[_Work]) -> deque[tuple[int, int]]:
-    """All batches: the first of each study, which tells how long its runs take, then study by study.
+    def work(self) -> None:
+        """Runs and draws everything."""
+        self._look_after()
+        for over in share_out(self._runs, self._batches()):
+            for ran in over:
+                work, number, index = self._asked.pop(ran.number)
+                work.take(number, index, ran)
+            if self._here is not self._runs:
+                self._here.finished(0)
+            self._look_after()
+        while any(work.result is None for work in self._works):
+            self._here.finished(WAIT_S)
+            self._look_after()
 
-    The studies that keep most traces come first: they take longest to draw, and that should not come last.
-    """
-    kept = {i: sum(case.keep_trace for case in w.job.plan.cases) for i, w in enumerate(works)}
-    first = [(i, work.waiting[0]) for i, work in enumerate(works) if work.waiting]
-    rest = [(i, n) for i in sorted(kept, key=lambda i: -kept[i]) for n in list(works[i].waiting)[1:]]
-    return deque([*first, *rest])
+    def _batches(self) -> Iterator[Batch]:
+        """All runs, in parts of stored batches so small that none is worked on alone for long."""
+        left = sum(work.total - work.kept for work in self._works)
+        size = max(1, min(BATCH, left // (4 * self._runs.size)))
+        first = 0
+        for work, number in self._order():
+            if work.result is not None:
+                continue
+            batch = work.store.batches[number]
+            work.waiting.remove(number)
+            work.filling[number] = Filling(batch)
+            for at in range(0, len(batch.cases), size):
+                if work.result is not None:
+                    break
+                cases = batch.cases[at : at + size]
+                numbers = range(first, first + len(cases))
+                first += len(cases)
+                work.under_way += len(cases)
+                self._asked.update((n, (work, number, at + i)) for i, n in enumerate(numbers))
+                yield Batch(numbers, cases, work.job.study.measure)
 
+    def _order(self) -> list[tuple[_Work, int]]:
+        """All batches: the first of each study, which tells how long its runs take, then study by study.
 
-def _next(works: Sequence[_Work], order: deque[tuple[int, int]]) -> tuple[int, int | None] | None:
-    """The next task, a batch or (None) the drawing of a study; None if there is none at present."""
-    for i, work in enumerate(works):
-        if work.kept == work.total and not work.drawn and work.result is None:
-            work.drawn = True
-            return i, None
-    while order:
-        which, number = order.popleft()
-        if works[which].result is None:
-            works[which].waiting.remove(number)
-            return which, number
-    return None
+        The studies that keep most traces come first: they take longest to draw, which should not come last.
+        """
+        by_traces = sorted(
+            self._works, key=lambda work: -sum(case.keep_trace for case in work.job.plan.cases)
+        )
+        first = [(work, work.waiting[0]) for work in self._works if work.waiting]
+        return [*first, *((work, number) for work in by_traces for number in list(work.waiting)[1:])]
 
+    def _look_after(self) -> None:
+        """Begins to draw what is complete, notes what is drawn, and tells how far the job is."""
+        while self._here.others:
+            self._note(self._here.others.popleft())
+        for work in self._works:
+            complete = work.kept == work.total and work.result is None and not work.drawing
+            if complete and self._here.free:
+                work.drawing = True
+                job = work.job
+                self._here.begin(job.study.name, draw, job.study, job.plan, job.place, work.store.batches)
+        if self._progress is not None:
+            self._progress(self._state())
 
-def _take(works: Sequence[_Work], news: News, started: dict[tuple[int, int | None], float]) -> None:
-    """Notes what a worker says."""
-    which, number = news.task
-    work = works[which]
-    if work.result is not None:  # it has failed; a batch that was under way then may still report
-        return
-    if news.kind == "failed":
-        work.fail(news.value)
-    elif number is None:
-        work.result = news.value
-    elif news.kind == "progress":
-        work.under_way[number] = news.value
-    else:
-        runs = len(work.store.batches[number].cases)
-        work.under_way.pop(number, None)
-        work.kept += runs
-        work.spent_s += time.monotonic() - started[news.task]
-        work.spent_on += runs
+    def _note(self, news: News) -> None:
+        (work,) = (work for work in self._works if work.job.study.name == news.task)
+        work.drawing = False
+        if news.kind == "failed":
+            work.fail(news.value)
+        else:
+            work.result = news.value
 
+    def _state(self) -> State:
+        works = self._works
+        return State(
+            done=sum(work.done for work in works),
+            total=sum(work.total for work in works),
+            failed=0,
+            taken_over=sum(work.taken_over for work in works),
+            running=[work.job.study.name for work in works if work.under_way],
+            drawing=[work.job.study.name for work in works if work.drawing],
+            elapsed_s=time.monotonic() - self._began,
+            remaining_s=self._remaining(),
+            damaged=[path for work in works for path in work.damaged],
+        )
 
-def _state(works: Sequence[_Work], busy: Sequence[tuple[int, int | None]], size: int, began: float) -> State:
-    names = [work.job.study.name for work in works]
-    return State(
-        done=sum(work.done for work in works),
-        total=sum(work.total for work in works),
-        failed=0,
-        taken_over=sum(work.taken_over for work in works),
-        running=[name for i, name in enumerate(names) if any(j == i and n is not None for j, n in busy)],
-        drawing=[name for i, name in enumerate(names) if (i, None) in busy],
-        elapsed_s=time.monotonic() - began,
-        remaining_s=_remaining(works, size),
-        damaged=[path for work in works for path in work.damaged],
-    )
-
-
-def _remaining(works: Sequence[_Work], size: int) -> float | None:
-    """The time of the runs that are left, each taken to last as long as those of its study have so far, s."""
-    runs = sum(work.spent_on for work in works)
-    if not runs:
-        return None
-    typical = sum(work.spent_s for work in works) / runs
-    left = 0.0
-    for work in works:
-        each = work.spent_s / work.spent_on if work.spent_on else typical
-        left += each * (work.total - work.done) if work.result is None else 0.0
-    return left / size
-
-
-def run_batch(tell: Tell, study: Study, batch: Batch) -> None:
-    """A worker's task: run and store a batch."""
-    from bentpipe.studies.execute import measure
-
-    batch.write(measure(study, batch.cases, tell))
-
-
-def draw(_: Tell, study: Study, plan: Plan, place: Path, batches: Sequence[Batch]) -> StudyResult:
-    """A worker's task: judge and draw a study whose batches are all stored."""
-    from bentpipe.studies.write import write
-
-    outcome: Outcome = gather(batches)
-    return write(study, plan, outcome, study.report(plan, outcome), place)
+    def _remaining(self) -> float | None:
+        """The time of the runs that are left, s, each taken to last as long as those of its study so far."""
+        spent_s = sum(work.spent_s for work in self._works)
+        if not spent_s:
+            return None
+        typical = spent_s / sum(work.spent_on for work in self._works)
+        left_s = 0.0
+        for work in self._works:
+            each = work.spent_s / work.spent_on if work.spent_on else typical
+            left_s += each * (work.total - work.done) if work.result is None else 0.0
+        return (time.monotonic() - self._began) * left_s / spent_s

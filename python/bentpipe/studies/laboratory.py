@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,13 +24,14 @@ import polars as pl
 from bentpipe.studies.assembly import Assembly
 from bentpipe.studies.claim import Claim
 from bentpipe.studies.design import BASE, Size, Variant
-from bentpipe.studies.job import StudyFailed, Tell, run_batch
+from bentpipe.studies.job import StudyFailed, Tell
 from bentpipe.studies.judge import evaluate, judged
 from bentpipe.studies.search import Names, Tried
-from bentpipe.studies.store import BATCH, FOLDER, Batch, hold
+from bentpipe.studies.store import BATCH, FOLDER, Filling, StoredBatch, hold
 from bentpipe.studies.study import Case, Key, Plan, ReportOf, Study
-from bentpipe.sweeps.execution import cores
-from bentpipe.sweeps.pool import Pool
+from bentpipe.sweeps.engine import WAIT_S, share_out
+from bentpipe.sweeps.execution import Batch, Executor, Processes, Ran
+from bentpipe.sweeps.pool import said
 from bentpipe.sweeps.sources import code_version
 
 Row = dict[str, Any]
@@ -75,15 +76,27 @@ class _Wanted:
 
 
 class Laboratory:
-    """Measures and judges combinations; as a context, no other search uses the folder meanwhile."""
+    """Measures and judges combinations; as a context, no other search uses the folder meanwhile.
+
+    Args:
+        study: the study whose choices are combined.
+        place: the folder of the search; the runs are kept in it.
+        workers: processes that run and judge; 0: one per processor.
+        progress: told how far the search is.
+        executor: makes what computes the runs, in place of these processes.
+    """
 
     def __init__(
-        self, study: Study, place: Path, workers: int, progress: Callable[[Progress], None] | None
+        self,
+        study: Study,
+        place: Path,
+        workers: int,
+        progress: Callable[[Progress], None] | None,
+        executor: Callable[[], Executor] | None = None,
     ) -> None:
         self._study = study
         self._design = assembly(study).design
         self._folder = place / FOLDER / "fit"
-        self._workers = workers or cores()
         self._progress = progress
         self._code = code_version(study.measure)
         self._rows: dict[str, Row] = {}
@@ -92,12 +105,20 @@ class Laboratory:
         self._measured = 0
         self._best = (0, 0)
         self._held = ExitStack()
-        self._pool = Pool(self._workers)
+        self._here = Processes(workers)
+        self._make = executor
+        self._runs: Executor = self._here
 
     def __enter__(self) -> Self:
-        """Raises RuntimeError if another search uses the folder, OSError if it cannot be made."""
+        """Raises RuntimeError if another search uses the folder, OSError if it cannot be made.
+
+        ScenarioError says that the executor cannot be used.
+        """
         self._held.enter_context(hold(self._folder))
-        self._held.enter_context(self._pool)
+        self._held.callback(self._here.stop)
+        if self._make is not None:
+            self._runs = self._make()
+            self._held.callback(lambda: self._runs.stop())
         return self
 
     def __exit__(
@@ -130,54 +151,72 @@ class Laboratory:
             StudyFailed: a run or a check could not be done; the message is one line.
         """
         found: list[Tried | None] = [None] * len(wanted)
-        ahead = self._prepare(wanted, size, after)
         open_: dict[int, _Wanted] = {}
-        waiting: deque[Batch] = deque()
         ready: deque[_Wanted] = deque()
-        numbers = count()
-        tasks: dict[int, Batch | _Wanted] = {}
-        more = True
-        while more or waiting or ready or tasks:
-            while self._pool.free and (more or waiting or ready):
-                if not waiting and not ready:
-                    step = next(ahead, None)
-                    more = step is not None
-                    if step is not None:
-                        one, batches = step
-                        open_[one.number] = one
-                        waiting += batches
-                        ready += self._complete(open_)
-                    continue
-                name = next(numbers)
-                if ready:
-                    task = tasks[name] = ready.popleft()
-                    rows = [{**self._rows[key], **keys} for key, keys in task.runs]
-                    called = " + ".join(task.names) or BASE
-                    self._pool.start(name, judge, self._study, called, rows, task.runs[0][1])
-                else:
-                    batch = tasks[name] = waiting.popleft()
-                    self._pool.start(name, run_batch, self._study, batch)
-            self._tell(what, sum(of is not None for of in found), len(wanted))
-            if not tasks:
-                continue
-            if until is not None and time.monotonic() > until:
-                self._pool.stop()
-                return found
-            for news in self._pool.news(0.2):
+        judging: dict[str, _Wanted] = {}
+        #: Of each run that is being worked on, its batch and its index in that.
+        asked: dict[int, tuple[Filling, int]] = {}
+
+        def late() -> bool:
+            return until is not None and time.monotonic() > until
+
+        def batches() -> Iterator[Batch]:
+            numbers = count()
+            for one, missing in self._prepare(wanted, size, after):
+                open_[one.number] = one
+                for batch in missing:
+                    filling = Filling(batch)
+                    mine = list(islice(numbers, len(batch.cases)))
+                    asked.update((number, (filling, i)) for i, number in enumerate(mine))
+                    yield Batch(mine, batch.cases, self._study.measure)
+                ready.extend(self._complete(open_))
+                look_after()
+                if late():
+                    return
+
+        def take(ran: Ran) -> None:
+            if ran.error is not None:
+                raise StudyFailed(f"study {self._study.name}: {ran.error}")
+            filling, index = asked.pop(ran.number)
+            try:
+                whole = filling.take(index, ran)
+            except OSError as failure:
+                raise StudyFailed(f"study {self._study.name}: {said(failure)}") from None
+            if whole:
+                self._take(filling.batch)
+                self._measured += len(filling.batch.cases)
+                ready.extend(self._complete(open_))
+
+        def look_after() -> None:
+            """Judges what is measured, and tells how far it is."""
+            while self._here.others:
+                news = self._here.others.popleft()
                 if news.kind == "failed":
                     raise StudyFailed(f"study {self._study.name}: {news.value}")
-                if news.kind == "progress":
-                    continue
-                of = tasks.pop(news.task)
-                if isinstance(of, Batch):
-                    self._take(of)
-                    self._measured += len(of.cases)
-                    ready += self._complete(open_)
-                else:
-                    tried = Tried(of.names, self._design.free(of.names), news.value)
-                    found[of.number] = tried
-                    self._best = max(self._best, (tried.held, tried.checks))
-        self._tell(what, len(wanted), len(wanted))
+                of = judging.pop(news.task)
+                found[of.number] = tried = Tried(of.names, self._design.free(of.names), news.value)
+                self._best = max(self._best, (tried.held, tried.checks))
+            while ready and self._here.free:
+                of = ready.popleft()
+                judging[str(of.number)] = of
+                rows = [{**self._rows[key], **keys} for key, keys in of.runs]
+                called = " + ".join(of.names) or BASE
+                self._here.begin(str(of.number), judge, self._study, called, rows, of.runs[0][1])
+            self._tell(what, sum(of is not None for of in found), len(wanted))
+
+        for over in share_out(self._runs, batches()):
+            for ran in over:
+                take(ran)
+            if self._here is not self._runs:
+                self._here.finished(0)
+            look_after()
+            if late():
+                break
+        while (ready or judging) and not late():
+            self._here.finished(WAIT_S)
+            look_after()
+        if late():
+            self._drop()
         return found
 
     def prune(self) -> None:
@@ -186,9 +225,16 @@ class Laboratory:
             if path not in self._used:
                 path.unlink()
 
+    def _drop(self) -> None:
+        """Ends what is being worked on."""
+        self._here.stop()
+        if self._make is not None:
+            self._runs.stop()
+            self._runs = self._make()
+
     def _prepare(
         self, wanted: Sequence[Names], size: Size, after: int
-    ) -> Iterator[tuple[_Wanted, list[Batch]]]:
+    ) -> Iterator[tuple[_Wanted, list[StoredBatch]]]:
         """Each combination with the batches of those of its runs that no batch before has."""
         base = self._keyed(self._design.joined(), size, after)
         under_way: set[str] = set()
@@ -213,17 +259,17 @@ class Laboratory:
         cases = (replace(case, keep_trace=False) for case in self._design.cases(variant, size, after))
         return [(_key(case), case) for case in cases]
 
-    def _batch(self, cases: Sequence[Case]) -> Batch:
+    def _batch(self, cases: Sequence[Case]) -> StoredBatch:
         text = " ".join(map(_key, cases))
         name = hashlib.sha256(f"{self._code} {text}".encode()).hexdigest()[:32]
-        batch = Batch(cases, self._folder / f"{name}.parquet")
+        batch = StoredBatch(cases, self._folder / f"{name}.parquet")
         self._used |= {batch.rows, batch.sums}
         return batch
 
-    def _has(self, batch: Batch) -> bool:
+    def _has(self, batch: StoredBatch) -> bool:
         return all(_key(case) in self._rows for case in batch.cases)
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: StoredBatch) -> None:
         for case, row in zip(batch.cases, batch.read(batch.rows)["row"], strict=True):
             self._rows[_key(case)] = json.loads(row)
 

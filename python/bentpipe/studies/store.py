@@ -21,8 +21,9 @@ from typing import IO, Self
 import polars as pl
 
 from bentpipe.files import Changed, check_file, read_frame, replace, replace_frame
-from bentpipe.studies.execute import Measured
+from bentpipe.studies.execute import Measured, measured
 from bentpipe.studies.study import Case, Outcome, Plan, Study
+from bentpipe.sweeps.execution import Ran
 from bentpipe.sweeps.sources import code_version
 
 #: Runs in a batch: what is lost at most, for each core, by an interruption.
@@ -32,7 +33,7 @@ FOLDER = ".runs"
 
 
 @dataclass(frozen=True)
-class Batch:
+class StoredBatch:
     """Some consecutive cases of a plan, and the file of their rows."""
 
     cases: Sequence[Case]
@@ -106,12 +107,33 @@ class Batch:
                 "row": [json.dumps(row, default=_plain) for row in done.rows],
                 "packets": done.packets,
                 "warnings": done.warnings,
-                "cpu_s": [done.cpu_s / len(done.rows)] * len(done.rows),
+                "cpu_s": done.cpu_s,
             },
             schema_overrides={"warnings": pl.List(pl.String)},
         )
         sums[self.rows.name] = replace_frame(self.rows, rows)
         replace(self.sums, lambda work: work.write_text(json.dumps(sums), encoding="utf-8"))
+
+
+class Filling:
+    """Takes the runs of a stored batch, in any order, and writes it when it has all."""
+
+    def __init__(self, batch: StoredBatch) -> None:
+        self.batch = batch
+        self.over: dict[int, Ran] = {}
+
+    def take(self, index: int, ran: Ran) -> bool:
+        """Takes the run of a case, by its index in the batch; whether the batch is written with that.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self.over[index] = ran
+        if len(self.over) < len(self.batch.cases):
+            return False
+        cases = self.batch.cases
+        self.batch.write(measured(cases, [self.over[i] for i in range(len(cases))]))
+        return True
 
 
 def hold(folder: Path) -> IO[bytes]:
@@ -143,7 +165,7 @@ class Store:
             cases = plan.cases[first : first + BATCH]
             text = json.dumps([[dict(c.keys), c.scenario, c.keep_trace, dict(c.settings)] for c in cases])
             key = hashlib.sha256(f"{code} {text}".encode()).hexdigest()[:32]
-            self.batches.append(Batch(cases, self.folder / f"{key}.parquet"))
+            self.batches.append(StoredBatch(cases, self.folder / f"{key}.parquet"))
 
     def __enter__(self) -> Self:
         """Raises RuntimeError if another run uses the folder, OSError if it cannot be made."""
@@ -181,7 +203,7 @@ class Store:
         return [i for i, batch in enumerate(self.batches) if not batch.finished()]
 
 
-def gather(batches: Iterable[Batch]) -> Outcome:
+def gather(batches: Iterable[StoredBatch]) -> Outcome:
     """The outcome of finished batches."""
     batches = list(batches)
     stored = pl.concat([batch.read(batch.rows) for batch in batches])

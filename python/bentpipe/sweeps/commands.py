@@ -25,7 +25,7 @@ def sweep_verb(
         typer.Argument(
             metavar="FILE",
             autocompletion=completion.scenarios,
-            help="A scenario with [vary], or any and --vary: a file, a shipped one's name, - for stdin.",
+            help="A scenario with a table vary, or any and --vary: a file, a shipped name, - for stdin.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept, as Parquet tables.")],

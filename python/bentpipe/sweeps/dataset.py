@@ -13,6 +13,7 @@ All files of a table have the same columns and types, so every reader of Parquet
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _core
-from bentpipe.files import Changed, read_frame, replace
+from bentpipe.files import Changed, read_frame
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.differences import differences
 from bentpipe.sweeps.engine import Runs
@@ -55,6 +56,11 @@ class Dataset:
 
     def __init__(self, place: Path, plan: Planned, shard: Shard = WHOLE) -> None:
         self.place, self._plan, self._shard = place, plan, shard
+        for name, code in plan.about()["controllers"].items():
+            if not code:
+                raise _core.ScenarioError(
+                    f"{name} has no source, so a change of it could not be noticed; write it to a file"
+                )
         check_place(place)
         self._store = Store(place, TABLES, always=("flows", "links"), shard=shard)
         self._tables = Tables(plan.types)
@@ -139,7 +145,10 @@ class Dataset:
         text = json.dumps(about, indent=1, default=str) + "\n"
         path = self.place / ABOUT
         if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
-            replace(path, lambda work: work.write_text(text, encoding="utf-8"))
+            # Not by `files.replace`: shards on other machines may write the same at this moment.
+            work = self.place / f".{self._shard.prefix}{ABOUT}"
+            work.write_text(text, encoding="utf-8")
+            os.replace(work, path)
 
 
 def check_place(place: Path) -> None:

@@ -40,7 +40,7 @@ class UntilInterval:
 
     The goodput of a run is that of all its flows together. `stats.enough` is asked after 5 seeds, or as many
     as the plan has, and then after each quarter more. A point with a run that failed gets no more. What a
-    point gets does not depend on the order in which runs end, nor on what was on disk before.
+    point gets does not depend on the order in which runs end.
 
     Args:
         plan: its seeds come first, then those that follow its last.

@@ -10,15 +10,18 @@ import ast
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.sweeps.parcel import named_files
 from bentpipe.sweeps.portable import source_file
 
+#: Keys of a scenario whose text is the name of a file.
+FILE_KEYS = ("file", "opportunities", "timeline")
 #: Keys of a scenario that its results do not depend on, and the seed, which is told apart from the rest.
 _ASIDE = ("title", "seed")
 
@@ -30,17 +33,28 @@ def simulator_hash() -> str:
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
+def named_files(scenario: Any) -> Iterator[str]:
+    """The names of files in a scenario: those under the keys `file`, `opportunities` and `timeline`."""
+    if isinstance(scenario, Mapping):
+        for key, value in scenario.items():
+            if key in FILE_KEYS and isinstance(value, str):
+                yield value
+            else:
+                yield from named_files(value)
+    elif isinstance(scenario, list | tuple):
+        for value in scenario:
+            yield from named_files(value)
+
+
 class Fingerprints:
     """Hashes of scenarios. Files and controllers are read once.
 
     Args:
         controllers: those in Python, by the name that stands for each in the scenarios.
-
-    Raises:
-        ScenarioError: a controller has no source, so a change of it could not be noticed.
     """
 
     def __init__(self, controllers: Mapping[str, Callable[..., Any]]) -> None:
+        #: The hash of each controller, "" if a change of it could not be noticed.
         self.controllers = {name: source_hash(cls) for name, cls in controllers.items()}
         #: The hash of each file that a scenario named so far.
         self.files: dict[str, str] = {}
@@ -68,24 +82,19 @@ def run_key(point: str, seed: int) -> str:
 
 
 def source_hash(cls: Callable[..., Any]) -> str:
-    """The hash of the code of a controller: of its file, and of those beside it that it imports.
+    """The hash of the code of a controller; "" if it has no source.
 
-    Comments and layout do not count.
-
-    Raises:
-        ScenarioError: it has no source.
+    Of one from a file it is the file, and those beside it that it imports; comments and layout do not count.
+    Of one from a notebook or from the script itself it is what its code refers to there.
     """
     file = source_file(cls)
     if file is None or cls.__module__ == "__main__":
-        try:
-            return hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
-        except (OSError, TypeError):
-            pass
-    if file is None:
-        raise _core.ScenarioError(
-            f"the class {cls.__qualname__} has no source, so a change of it could not be noticed; "
-            "write it to a file: FILE.py:CLASS"
-        )
+        found = hashlib.sha256()
+        for text in _told(cls):
+            if not text:
+                return ""
+            found.update(text.encode())
+        return found.hexdigest()
     found = hashlib.sha256(getattr(cls, "__qualname__", "").encode())
     for path in _files_of(file.resolve()):
         try:
@@ -94,6 +103,26 @@ def source_hash(cls: Callable[..., Any]) -> str:
             code = path.read_text(errors="replace")
         found.update(code.encode())
     return found.hexdigest()
+
+
+def _told(cls: Callable[..., Any]) -> Iterator[str]:
+    """The source of a class, and of the functions, classes and constants of its module that it names."""
+    there = vars(sys.modules.get(cls.__module__, object))
+    waiting: list[Any] = [cls]
+    for thing in waiting:
+        try:
+            text = textwrap.dedent(inspect.getsource(thing))
+            tree = ast.parse(text)
+        except (OSError, TypeError, SyntaxError):
+            yield ""
+            return
+        yield text
+        for name in sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}):
+            value = there.get(name)
+            if getattr(value, "__module__", None) == cls.__module__ and value not in waiting:
+                waiting.append(value)
+            elif isinstance(value, bool | int | float | str | tuple):
+                yield f"{name} = {value!r}"
 
 
 def _files_of(file: Path) -> list[Path]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: Rows of the table that are printed.
 _ROWS = 40
+_HEADS = ["runs", "<goodput, Mbit/s\nmean, 95 % interval", "RTT p95\nms", "lost\n%"]
 
 
 def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
@@ -54,7 +55,6 @@ def groups(flows: pl.DataFrame, links: pl.DataFrame, keys: Sequence[str]) -> lis
 
 def show_groups(found: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
     """Prints them."""
-    heads = [f"<{key}" for key in keys] or ["<"]
     rows = []
     for row in found[:_ROWS]:
         low, high = row["goodput_low_bps"], row["goodput_high_bps"]
@@ -67,15 +67,24 @@ def show_groups(found: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
         )
         rows.append(
             [
-                *([_cell(row[key]) for key in keys] or ["all runs"]),
+                *([_cell(row[key]) for key in keys] or [""]),
                 str(row["runs"]),
                 stats.shown(mean),
                 units.milliseconds(row["rtt_p95_s"]),
                 units.percent(row["loss"], 2),
             ]
         )
-    last = ["runs", "<goodput, Mbit/s\nmean, 95 % interval", "RTT p95\nms", "lost\n%"]
-    terminal.show_table("", [*heads, *last], rows)
+    heads = [*([f"<{key}" for key in keys] or ["<"]), *_HEADS]
+    wide = sum(
+        max(len(text) for text in (*(row[i] for row in rows), *head.lstrip("<").split("\n"))) + 2
+        for i, head in enumerate(heads)
+    )
+    if len(keys) > 1 and wide > terminal.console().width:  # the keys as one column
+        count = len(keys)
+        heads = ["<point", *_HEADS]
+        rows = [[", ".join(row[:count]), *row[count:]] for row in rows]
+        terminal.line(f"point: {', '.join(keys)}")
+    terminal.show_table("", heads, rows)
     terminal.rest(_ROWS, len(found), "points")
 
 

@@ -13,7 +13,7 @@ use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, ShortFlows, Source};
 use crate::workload::transfers::{Summary, Transfer};
 
 /// The rows of a run.
-pub(super) struct Rows {
+pub(super) struct ReportRows {
     pub(super) reports: Vec<FlowReport>,
     /// The number of each row's connection, of several the first.
     pub(super) first: Vec<usize>,
@@ -22,22 +22,22 @@ pub(super) struct Rows {
 }
 
 /// The rows of a run that ends at `end`.
-pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> Rows {
+pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> ReportRows {
     let mut first = Vec::new();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ReportRow> = Vec::new();
     let mut sources: BTreeMap<(*const ShortFlows, Option<&str>), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let report = flows[f].report(of, cc_name(of), end);
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
-            rows.push(Row::single(report, transfers_of(flows, f)));
+            rows.push(ReportRow::single(report, transfers_of(flows, f)));
             first.push(f);
             continue;
         };
         let half = of.half.map(Half::name);
         let i = *sources.entry((Arc::as_ptr(source), half)).or_insert_with(|| {
-            rows.push(Row::of_source(source, &report));
+            rows.push(ReportRow::of_source(source, &report));
             first.push(f);
             rows.len() - 1
         });
@@ -54,11 +54,11 @@ pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> Rows {
         }
         reports.push(row.finish(end));
     }
-    Rows { reports, first, transfers }
+    ReportRows { reports, first, transfers }
 }
 
 /// A row in the making.
-struct Row {
+struct ReportRow {
     report: FlowReport,
     transfers: Option<Vec<Transfer>>,
     /// What a source of short flows needs beside.
@@ -75,7 +75,7 @@ struct Group {
     rtts: Histogram,
 }
 
-impl Row {
+impl ReportRow {
     /// A row of its own.
     fn single(report: FlowReport, transfers: Option<Vec<Transfer>>) -> Self {
         Self { report, transfers, group: None }

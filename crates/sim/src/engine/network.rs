@@ -8,7 +8,7 @@ use crate::capture::pcap::Capture;
 use crate::capture::tap::Tap;
 use crate::engine::audit;
 use crate::engine::classes;
-use crate::engine::connections::{self, Rows};
+use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
@@ -166,7 +166,7 @@ impl Network {
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
-        let Rows { reports: flows, first, transfers } = connections::report(plan, &mut self.flows, end);
+        let ReportRows { reports: flows, first, transfers } = connections::report(plan, &mut self.flows, end);
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
             name: plan.links[id.link()].name.clone(),
             direction: id.way(),

@@ -2,7 +2,7 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::ends::Role;
+use crate::host::ends::Purpose;
 use crate::host::flow::Tcp;
 use crate::workload::application::Application;
 use crate::workload::transfers::Transfer;
@@ -36,8 +36,8 @@ impl Tcp {
             return false;
         };
         let segments = client.receiver.delivered();
-        match self.ends.as_mut().and_then(|ends| ends.role.as_mut()) {
-            Some(Role::Application(server)) => {
+        match self.ends.as_mut().and_then(|ends| ends.purpose.as_mut()) {
+            Some(Purpose::Application(server)) => {
                 server.on_requests((segments, each), asked.start, &mut self.sender)
             }
             _ => false,
@@ -48,8 +48,8 @@ impl Tcp {
     /// whole response.
     pub(crate) fn hear(&mut self, now: Time, server: &mut Tcp) -> bool {
         let delivered = server.receiver.delivered();
-        let heard = match server.ends.as_mut().and_then(|ends| ends.role.as_mut()) {
-            Some(Role::Application(server)) => server.on_segments(now, delivered),
+        let heard = match server.ends.as_mut().and_then(|ends| ends.purpose.as_mut()) {
+            Some(Purpose::Application(server)) => server.on_segments(now, delivered),
             _ => false,
         };
         if heard && let Some((application, sender)) = self.application_mut() {
@@ -96,9 +96,9 @@ impl Tcp {
     }
 
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
-        match self.ends.as_mut()?.role.as_mut()? {
-            Role::Application(application) => Some((application, &mut self.sender)),
-            Role::First | Role::Second(_) => None,
+        match self.ends.as_mut()?.purpose.as_mut()? {
+            Purpose::Application(application) => Some((application, &mut self.sender)),
+            Purpose::First | Purpose::Second(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
-    pub(super) role: Option<Role>,
+    pub(super) purpose: Option<Purpose>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
@@ -22,13 +22,13 @@ pub(crate) struct Ends {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, role: Option<Role>) -> Self {
-        let linked = match &role {
-            Some(Role::First) => true,
-            Some(Role::Second(_)) | None => false,
-            Some(Role::Application(application)) => application.is_of_dialogue(),
+    pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
+        let linked = match &purpose {
+            Some(Purpose::First) => true,
+            Some(Purpose::Second(_)) | None => false,
+            Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, role, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
+        Self { opening, purpose, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
     }
 
     /// The opening end.
@@ -39,9 +39,9 @@ impl Ends {
 
     /// Its application, if it has one of its own.
     pub(super) fn application(&self) -> Option<&Application> {
-        match &self.role {
-            Some(Role::Application(application)) => Some(application),
-            Some(Role::First | Role::Second(_)) | None => None,
+        match &self.purpose {
+            Some(Purpose::Application(application)) => Some(application),
+            Some(Purpose::First | Purpose::Second(_)) | None => None,
         }
     }
 
@@ -54,7 +54,7 @@ impl Ends {
 
 /// What a connection is for.
 #[derive(Debug)]
-pub(crate) enum Role {
+pub(crate) enum Purpose {
     /// It ends at a relay.
     First,
     /// It begins at a relay.

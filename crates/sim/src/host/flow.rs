@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Span, Time};
+use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, Limit, MAX_BLOCKS, Options, Passive, Receiver, Sack,
-    Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, Role};
+use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
-use crate::record::report::{FlowReport, LimitShares};
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
 use bentpipe_tcp::unwrap;
@@ -33,7 +31,7 @@ pub(crate) struct Tcp {
     pub(super) ends: Option<Box<Ends>>,
     /// When the last byte was acknowledged.
     pub(super) done_at: Time,
-    rtts: Histogram,
+    pub(super) rtts: Histogram,
     pub(crate) receiver: Receiver,
     pub(super) bytes: Option<u64>,
     pub(crate) check: WindowCheck,
@@ -77,16 +75,16 @@ impl Tcp {
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        role: Option<Role>,
+        purpose: Option<Purpose>,
     ) -> Self {
         let receiver = Receiver::new(options);
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = match role {
-            None | Some(Role::First) => bytes,
-            Some(Role::Second(_) | Role::Application(_)) => Some(0),
+        let written = match purpose {
+            None | Some(Purpose::First) => bytes,
+            Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || role.is_some()).then(|| Box::new(Ends::new(opening, role))),
+            ends: (opening.is_some() || purpose.is_some()).then(|| Box::new(Ends::new(opening, purpose))),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -215,7 +213,7 @@ impl Tcp {
             active.open();
             ends.handshake[0] = now;
         }
-        if let Some(Role::Application(application)) = &mut ends.role {
+        if let Some(Purpose::Application(application)) = &mut ends.purpose {
             application.start(now);
         }
         ends.note_due();
@@ -264,7 +262,7 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| ends.role.is_none() && ends.active().is_none_or(Active::is_quiet);
+        let quiet = |ends: &Ends| ends.purpose.is_none() && ends.active().is_none_or(Active::is_quiet);
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
@@ -447,13 +445,13 @@ impl FlowState {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
                 let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
-                let role = match (application, plan.half) {
-                    (Some(application), _) => Some(Role::Application(Box::new(application))),
-                    (None, Some(Half::First)) => Some(Role::First),
-                    (None, Some(Half::Second)) => Some(Role::Second(Fed::default())),
+                let purpose = match (application, plan.half) {
+                    (Some(application), _) => Some(Purpose::Application(Box::new(application))),
+                    (None, Some(Half::First)) => Some(Purpose::First),
+                    (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => None,
                 };
-                Kind::Tcp(Tcp::new(options, cc, *bytes, role))
+                Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -554,81 +552,6 @@ impl FlowState {
             Kind::Cbr(_) if self.data.arrived + self.missing_data.dropped < self.data.sent => end,
             Kind::Cbr(cbr) => self.stop.max(cbr.last_arrival),
         })
-    }
-
-    /// What the flow has achieved when the run ends at `end`.
-    pub(crate) fn report(&mut self, plan: &FlowPlan, cc: &str, end: Time) -> FlowReport {
-        let mut report = FlowReport {
-            name: plan.name.clone(),
-            half: plan.half.map(Half::name),
-            cc: cc.to_string(),
-            start_s: self.start.secs(),
-            goodput_bps: 0.0,
-            delivered_bytes: 0,
-            sent_packets: self.data.sent,
-            retransmitted_packets: 0,
-            dropped_packets: self.missing_data.dropped,
-            timeouts: 0,
-            spurious_timeouts: 0,
-            rtt_min_s: None,
-            rtt_mean_s: None,
-            rtt_p50_s: None,
-            rtt_p95_s: None,
-            cwnd_mean_segments: 0.0,
-            completion_s: None,
-            transfers: None,
-            completed: None,
-            completion_mean_s: None,
-            completion_p50_s: None,
-            completion_p95_s: None,
-            completion_p99_s: None,
-            limited: LimitShares::default(),
-        };
-        let life_ends = self.life_ends(end);
-        match &mut self.kind {
-            Kind::Cbr(cbr) => report.delivered_bytes = self.data.arrived * u64::from(cbr.size),
-            Kind::Tcp(tcp) => {
-                report.delivered_bytes = tcp.delivered_bytes();
-                let counters = tcp.sender.counters();
-                report.retransmitted_packets = counters.retransmitted;
-                report.timeouts = counters.timeouts;
-                report.spurious_timeouts = counters.spurious_timeouts;
-                report.rtt_min_s = tcp.rtts.min_s();
-                report.rtt_mean_s = tcp.rtts.mean_s();
-                report.rtt_p50_s = tcp.rtts.quantile_s(0.5);
-                report.rtt_p95_s = tcp.rtts.quantile_s(0.95);
-                if tcp.bytes.is_some() && tcp.done_at < NEVER {
-                    report.completion_s = Some(tcp.done_at.since(self.start).secs());
-                }
-                if self.start < end {
-                    let mss = f64::from(tcp.sender.options().mss);
-                    let limits = tcp.sender.limits(life_ends);
-                    report.cwnd_mean_segments = limits.mean_window() / mss;
-                    let life = life_ends.since(self.start).secs();
-                    let part = |span: Span| if life > 0.0 { span.secs() / life } else { 0.0 };
-                    let share = |limit| part(limits.spent(limit));
-                    // While the connection opens, its application seems to have nothing to send.
-                    let opening = match tcp.ends.as_ref().map(|ends| ends.handshake) {
-                        Some([began, done]) => done.min(life_ends).since(began),
-                        None => Span::ZERO,
-                    };
-                    report.limited = LimitShares {
-                        handshake: part(opening),
-                        cwnd: share(Limit::Cwnd),
-                        rwnd: share(Limit::Rwnd),
-                        app: part(Span(limits.spent(Limit::App).0.saturating_sub(opening.0))),
-                        pacing: share(Limit::Pacing),
-                        recovery: share(Limit::Recovery),
-                        timeout: share(Limit::Timeout),
-                    };
-                }
-            }
-        }
-        let life = life_ends.since(self.start).secs();
-        if life > 0.0 {
-            report.goodput_bps = report.delivered_bytes as f64 * 8.0 / life;
-        }
-        report
     }
 }
 

@@ -7,4 +7,5 @@ pub(crate) mod control;
 pub(crate) mod ends;
 pub(crate) mod flow;
 pub(crate) mod relay;
+mod report;
 pub(crate) mod sack_store;

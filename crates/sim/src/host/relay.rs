@@ -6,7 +6,7 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::ends::{Fed, Role};
+use crate::host::ends::{Fed, Purpose};
 use crate::host::flow::{NEVER, Tcp};
 use crate::resolve::plan::Half;
 use crate::workload::application::Application;
@@ -14,10 +14,10 @@ use crate::workload::application::Application;
 impl Tcp {
     /// Which half of a relayed flow it is, if it is one.
     pub(crate) fn half(&self) -> Option<Half> {
-        match self.ends.as_ref()?.role.as_ref()? {
-            Role::First => Some(Half::First),
-            Role::Second(_) => Some(Half::Second),
-            Role::Application(_) => None,
+        match self.ends.as_ref()?.purpose.as_ref()? {
+            Purpose::First => Some(Half::First),
+            Purpose::Second(_) => Some(Half::Second),
+            Purpose::Application(_) => None,
         }
     }
 
@@ -43,7 +43,7 @@ impl Tcp {
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
         let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Role::Second(fed))) = (&mut ends.opening, &mut ends.role)
+        if let (Some((active, _)), Some(Purpose::Second(fed))) = (&mut ends.opening, &mut ends.purpose)
             && !core::mem::replace(&mut fed.opened, true)
         {
             active.open();
@@ -90,16 +90,16 @@ impl Tcp {
     }
 
     fn fed(&self) -> Option<&Fed> {
-        match self.ends.as_ref()?.role.as_ref()? {
-            Role::Second(fed) => Some(fed),
-            Role::First | Role::Application(_) => None,
+        match self.ends.as_ref()?.purpose.as_ref()? {
+            Purpose::Second(fed) => Some(fed),
+            Purpose::First | Purpose::Application(_) => None,
         }
     }
 
     fn fed_mut(&mut self) -> Option<&mut Fed> {
-        match self.ends.as_mut()?.role.as_mut()? {
-            Role::Second(fed) => Some(fed),
-            Role::First | Role::Application(_) => None,
+        match self.ends.as_mut()?.purpose.as_mut()? {
+            Purpose::Second(fed) => Some(fed),
+            Purpose::First | Purpose::Application(_) => None,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The flows of a plan: copies, names, paths, controllers and options.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
@@ -8,11 +7,12 @@ use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
-use crate::resolve::work::{SUPPLIED, Work, default_name, name_of};
+use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
@@ -183,70 +183,6 @@ pub(crate) fn expand(
         return Err(work.error(&Key::of(["flow"]), message));
     }
     Ok(plans)
-}
-
-/// Gives flows their names.
-struct Names<'a> {
-    /// How many flows without a name of their own share a default.
-    sharing: BTreeMap<&'a str, u64>,
-    numbered: BTreeMap<&'a str, u64>,
-    taken: BTreeSet<String>,
-}
-
-impl<'a> Names<'a> {
-    fn new(flows: &'a [Flow]) -> Names<'a> {
-        let mut sharing = BTreeMap::new();
-        for flow in flows.iter().filter(|flow| flow.name.is_none()) {
-            *sharing.entry(default_name(flow)).or_insert(0) += flow.count;
-        }
-        Names { sharing, numbered: BTreeMap::new(), taken: BTreeSet::new() }
-    }
-
-    fn next(&mut self, work: &Work<'_>, flow: &'a Flow, copy: u64, key: &Key) -> Result<String, Error> {
-        let name = match &flow.name {
-            Some(name) if flow.count == 1 => name.clone(),
-            Some(name) => format!("{name}-{copy}"),
-            None => {
-                let name = default_name(flow);
-                let number = self.numbered.entry(name).or_insert(0);
-                *number += 1;
-                if self.sharing.get(name) == Some(&1) { name.to_owned() } else { format!("{name}-{number}") }
-            }
-        };
-        let key = key.with("name");
-        if name.is_empty() {
-            return Err(work.error(&key, "a name is not empty; leave it out, or write e.g. name = \"star\""));
-        }
-        self.take(work, name, &key)
-    }
-
-    /// The name of one half of flow `name`, or that of the flow if it has none.
-    fn half(
-        &mut self,
-        work: &Work<'_>,
-        flow: &Flow,
-        name: &str,
-        half: Option<Half>,
-        key: &Key,
-    ) -> Result<String, Error> {
-        let Some(half) = half else { return Ok(name.to_owned()) };
-        let part = match (half, &flow.relay) {
-            (half, Some(_)) => half.name(),
-            (Half::First, None) => "requests",
-            (Half::Second, None) => "responses",
-        };
-        self.take(work, format!("{name}/{part}"), &key.with("name"))
-    }
-
-    fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
-        match self.taken.insert(name.clone()) {
-            true => Ok(name),
-            false => {
-                Err(work
-                    .error(key, format!("another flow is called {}, too; names must differ", quoted(&name))))
-            }
-        }
-    }
 }
 
 /// Start and stop.

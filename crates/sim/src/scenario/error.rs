@@ -6,6 +6,9 @@ use std::fmt;
 /// How many mistakes of a scenario are shown.
 pub const MOST_SHOWN: usize = 20;
 
+/// Characters of a key that are shown.
+const LONGEST_KEY: usize = 200;
+
 /// How many are counted; a file may have millions.
 pub(crate) const MOST_COUNTED: usize = 10_000;
 
@@ -57,7 +60,9 @@ impl Error {
             line += ": ";
         }
         if !self.key.is_empty() {
-            line = line + &self.key + ": ";
+            // A name may have millions of letters.
+            line.extend(self.key.chars().take(LONGEST_KEY));
+            line += if self.key.chars().nth(LONGEST_KEY).is_some() { "...: " } else { ": " };
         }
         line + &self.message
     }

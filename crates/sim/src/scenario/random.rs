@@ -136,6 +136,9 @@ impl Draw<'_> {
             _ => {
                 let (flows, links) = (!self.one_in(4), !self.one_in(4));
                 tree["record"] = json!({ "interval": self.interval(), "flows": flows, "links": links });
+                if self.one_in(2) {
+                    tree["record"]["transfers"] = json!(true);
+                }
             }
         }
         tree

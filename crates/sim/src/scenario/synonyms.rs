@@ -56,6 +56,7 @@ pub(crate) fn unknown_key(name: &str, at: &Key, known: &Map<String, Value>) -> (
     if let Some(index) = name.find('[') {
         let (list, rest) = name.split_at(index);
         let number: String = rest.chars().filter(char::is_ascii_digit).collect();
+        let list: String = list.chars().take(60).collect();
         return (format!("unknown key; items of {list} are counted behind a point: {list}.{number}"), vec![]);
     }
     let table = at.last().unwrap_or_default();

@@ -105,6 +105,50 @@ fn an_application_that_writes_in_pieces() {
     assert!(!t.sender.is_done());
 }
 
+/// An application has data without end for a while, then none, then again.
+#[test]
+fn an_application_that_is_on_for_a_while() {
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, f64::INFINITY), Some(0));
+    t.sender.write_on().unwrap();
+    t.sends("0-3");
+    t.sender.stop();
+    t.at(100).ack(4).sends("").idle();
+    assert!(t.sender.is_done());
+    t.at(5000).sender.write_on().unwrap();
+    t.sends("4-8");
+    assert!(!t.sender.is_done());
+}
+
+/// Behind a short segment that has been sent nothing can follow.
+#[test]
+fn no_data_without_end_follows_a_short_segment() {
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, f64::INFINITY), Some(u64::from(MSS) / 2));
+    t.sends("0");
+    assert!(t.sender.write_on().is_err());
+}
+
+/// RFC 5681 section 4.1: after a pause of more than a retransmission timeout the window is the initial one, here two segments. By slow start
+/// it returns to what it was, 9 segments, and grows on from there.
+#[test]
+fn after_a_long_pause_the_window_begins_anew() {
+    let options = Options { idle_restart: true, initial_window: 2.0, ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, reno(8.0, f64::INFINITY), Some(0));
+    t.write(8 * MSS).sends("0-7").at(100).ack(8).window(9.0, f64::INFINITY).idle();
+    t.at(5000).write(40 * MSS).sends("8-9");
+    t.at(5100).ack(10).sends("10-13");
+    t.at(5200).ack(14).sends("14-21");
+    t.at(5300).ack(22).window(12.0, f64::INFINITY).sends("22-33");
+}
+
+/// A pause shorter than the timeout changes nothing: the initial one is a second.
+#[test]
+fn after_a_short_pause_the_window_is_what_it_was() {
+    let options = Options { idle_restart: true, initial_window: 2.0, ..plain(LossRecovery::Sack) };
+    let mut t = Script::new(options, reno(8.0, f64::INFINITY), Some(0));
+    t.write(8 * MSS).sends("0-7").at(100).ack(8).idle();
+    t.at(110).write(40 * MSS).sends("8-16");
+}
+
 /// The controller hears of a pause when the first segment after it is about to go out, and only if nothing was in flight (Linux,
 /// `CA_EVENT_TX_START`).
 #[test]

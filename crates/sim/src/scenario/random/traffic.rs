@@ -28,6 +28,8 @@ impl Draw<'_> {
     /// An application that does not always have data to send, with transfers of about `size` bytes.
     pub(super) fn application(&mut self, size: u64) -> Value {
         let size = size / 8 + 1;
+        // Where a round trip may take no time, a pause has to. Elsewhere, pauses of no time make very many small packets.
+        let least = u64::from(self.finite || !self.one_in(8));
         match self.to(2) {
             0 => {
                 if self.regime != Regime::Nanoseconds && self.one_in(4) {
@@ -39,7 +41,7 @@ impl Draw<'_> {
                 json!({ "kind": "short-flows", "per_second": often.max(1e-3), "size": self.transfer(size) })
             }
             1 => {
-                let mut on_off = json!({ "kind": "on-off", "off": self.length(0) });
+                let mut on_off = json!({ "kind": "on-off", "off": self.length(least) });
                 if !self.finite && self.one_in(2) {
                     on_off["on"] = self.length(1);
                 } else {
@@ -55,7 +57,7 @@ impl Draw<'_> {
                 if self.one_in(2) {
                     requests["every"] = self.time(1, [3_000, 2_000, 30, 90_000]);
                 } else {
-                    requests["think"] = self.length(0);
+                    requests["think"] = self.length(least);
                 }
                 requests
             }
