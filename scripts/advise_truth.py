@@ -17,7 +17,7 @@ from typing import Any
 import bentpipe as bp
 from bentpipe.advice.question import Candidate, Question
 from bentpipe.advice.ranking import SAME, fast_enough
-from bentpipe.advice.spans import span
+from bentpipe.advice.spans import Span, span
 from bentpipe.advice.trials import Trials
 
 LINKS: dict[str, dict[str, Any]] = {
@@ -37,9 +37,9 @@ def main() -> None:
     given = parser.parse_args()
     asked = LINKS[given.link]
     answers = {}
-    for name, options in (("30 s", {}), ("thorough", {"thorough": True})):
+    for name in ("30 s", "thorough"):
         since = time.monotonic()
-        answers[name] = bp.advise(**asked, **options)
+        answers[name] = bp.advise(**asked, thorough=name == "thorough")
         print(f"# {name}: {time.monotonic() - since:.0f} s, {answers[name].schedule}", flush=True)
     final = answers["thorough"].schedule.final
     assert final is not None
@@ -71,7 +71,9 @@ def main() -> None:
 
 def measure(asked: dict[str, Any], runs: int, run_s: float) -> dict[str, dict[str, list[float]]]:
     """Goodput and queueing delay of every algorithm, run by run."""
-    spans = {name: span(name, asked[name]) for name in ("rate", "rtt", "per") if name in asked}
+    spans: dict[str, Span] = {
+        name: span(name, asked[name]) for name in asked if name in ("rate", "rtt", "per")
+    }
     question = Question(
         link=asked.get("link"), spans=spans, flows=asked.get("flows", 1), seed=FAR
     ).loaded()  # fmt: skip

@@ -378,7 +378,7 @@ Length = str | Exponential | dict[str, Any]
 
 @dataclass(frozen=True)
 class ShortFlows(Model):
-    """A new connection for each transfer, at the instants of a Poisson process; the result has one row for all.
+    """A new connection for each transfer, at the instants of a Poisson process; one row for all.
 
     Args:
         size: payload of each connection, "100 kB" or a law such as `Exponential("100 kB")`.

@@ -111,7 +111,8 @@ class Result:
     def trace(self) -> pl.DataFrame:
         """The flows over time.
 
-        Columns t_s; flow, its name, of short flows "NAME/1" and so on; cwnd, ssthresh and in_flight in segments; srtt_s; rtt_s; delivered_bytes.
+        Columns t_s; flow, its name, of short flows "NAME/1" and so on; cwnd, ssthresh and in_flight in
+        segments; srtt_s; rtt_s; delivered_bytes.
         Empty unless the scenario records flows.
         """
         return self._columns("trace", "flow")

@@ -295,7 +295,9 @@ class Scenario:
                 raise _core.ScenarioError(f"{key}: too large; whole numbers go up to {2**64 - 1}")
         for key, value in _strange(tree, ""):
             what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-            raise _core.ScenarioError(f"{key}: {what} cannot be written as JSON; give text, a number or a model")
+            raise _core.ScenarioError(
+                f"{key}: {what} cannot be written as JSON; give text, a number or a model"
+            )
         try:
             text = json.dumps(tree)
         except (TypeError, ValueError) as error:

@@ -13,8 +13,8 @@ from bentpipe.presets.draft import draft
 from bentpipe.presets.shipped import shipped, text
 
 PEOPLE_HAVE = (
-    "earth-observation geo-aircraft geo-backhaul geo-consumer geo-hts geo-onoff geo-quic geo-rural geo-web-load "
-    "leo-consumer ship vsat-polling vsat-upload"
+    "earth-observation geo-aircraft geo-backhaul geo-consumer geo-hts geo-onoff geo-quic geo-rural "
+    "geo-web-load leo-consumer ship vsat-polling vsat-upload"
 ).split()
 SOURCE = re.compile(
     r"https?://|RFC \d|ITU-[TR]|ETSI|EN 30\d|\(\d{4}\)|[A-Z]\w+ \d{4}|bentpipe (orbit|weather)|\.toml"
@@ -30,7 +30,7 @@ def test_a_scenario_that_comes_with_the_package_delivers_data(preset) -> None:
 
 @pytest.mark.parametrize("name", PEOPLE_HAVE)
 def test_every_number_of_a_link_has_its_source_or_says_that_it_is_ours(name) -> None:
-    """The comment above has a source, or a comment of the file has the number; a delay may be half a round trip."""
+    """The comment above has a source, or some comment has the number; a delay may be half a round trip."""
     content = text(name)
     head = content.partition("\ntitle")[0]
     assert SOURCE.search(head)

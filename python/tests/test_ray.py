@@ -106,6 +106,10 @@ class Cluster:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(16),
         }
+        self.address = ""
+
+    def begin(self) -> None:
+        """Starts the head."""
         head = self.start(sys.path, "--head", "--port=0", "--include-dashboard=false")
         self.address = head.log.read_text().partition("--address='")[2].partition("'")[0]
 
@@ -117,6 +121,7 @@ class Cluster:
         name = self.folder / str(len(self.nodes))
         log = name.with_suffix(".log")
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
+        command += ["--node-ip-address=127.0.0.2"]  # of the loopback, as 127.0.0.1 would not be
         command += ["--object-store-memory=80000000", "--include-log-monitor=false", f"--temp-dir={name}"]
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -147,18 +152,18 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     folder = Path(tempfile.mkdtemp(prefix="bp-ray-", dir="/tmp"))  # the names of sockets must be short
-    cluster = None
+    cluster = Cluster(folder)
     try:
-        cluster = Cluster(folder)
+        cluster.begin()
         yield cluster
     finally:
-        for node in cluster.nodes if cluster else []:
+        for node in cluster.nodes:
             node.end()
         shutil.rmtree(folder)
 
 
 @pytest.fixture
-def two_nodes(cluster: Cluster) -> Iterator[Node]:
+def second(cluster: Cluster) -> Iterator[Node]:
     """The second node; the head is the first."""
     node = cluster.join(sys.path)
     yield node
@@ -241,7 +246,7 @@ def measure(case, result, trace):
 
 @needs_ray
 def test_a_node_that_is_killed_half_way_leaves_no_trace_in_the_result(
-    cluster: Cluster, two_nodes: Node, tmp_path: Path
+    cluster: Cluster, second: Node, tmp_path: Path
 ) -> None:
     """Files and Python code travel with the tasks, results come back by the object store."""
     source = tmp_path / "source"
@@ -249,12 +254,12 @@ def test_a_node_that_is_killed_half_way_leaves_no_trace_in_the_result(
     (source / "mine.py").write_text(MINE)
     (source / "beside.py").write_text("GAIN = 1.5\n")
     (tmp_path / 'loss "1".txt').write_text("100\n2000\n2001\n")
-    status, out, errors = ended(cluster.driver(KILL, tmp_path, source, two_nodes.raylet))
+    status, out, errors = ended(cluster.driver(KILL, tmp_path, source, second.raylet))
     assert (status, errors) == (0, "")
     killed, equal = out.splitlines()
     assert 0 < int(killed.removeprefix("killed after ")) < 40
     assert equal == "equal 40 10"
-    two_nodes.process.wait(PATIENCE_S)
+    second.process.wait(PATIENCE_S)
 
 
 STUDY = """

@@ -126,6 +126,26 @@ def test_of_a_relayed_flow_the_second_half_counts() -> None:
     assert found.rows["goodput"].to_list() == [pytest.approx(8)]
 
 
+def test_a_rival_is_shown_and_not_ranked_and_steady_traffic_is_neither() -> None:
+    rows = runs("cubic", 0.1, [5, 6, 5]) + runs("bbr", 0.1, [7, 8, 7])
+    given = stored(rows)
+    beside = given.flows.with_columns(name=pl.lit("other"), cc=pl.lit("reno"), goodput_bps=pl.lit(9e6))
+    steady = given.flows.with_columns(name=pl.lit("noise"), cc=pl.lit("cbr"))
+    found = sample(Stored(given.places, pl.concat([given.flows, beside, steady]), *[pl.DataFrame()] * 3))
+    assert found.algorithms == ["CUBIC", "BBR", "Reno beside CUBIC", "Reno beside BBR"]
+    assert found.rivals == {"Reno beside CUBIC", "Reno beside BBR"}
+    assert means(found, GOODPUT).groups(GOODPUT, found.rivals) == [["BBR"], ["CUBIC"]]
+
+
+def test_parameters_of_an_algorithm_stand_behind_its_name() -> None:
+    rows = runs("vegas alpha=3", 0.1, [5, 6]) + runs("vegas", 0.1, [5, 7])
+    given = stored(rows)
+    flows = given.flows.with_columns(cc=pl.lit("vegas"))
+    whole = Stored(given.places, flows, *[pl.DataFrame()] * 3)
+    assert sample(whole).algorithms == ["Vegas alpha=3", "Vegas"]
+    assert '<h2 id="by-algorithm">By algorithm</h2>' in build(whole).html()
+
+
 def test_no_end_of_an_interval_is_beyond_the_link() -> None:
     given = stored(runs("cubic", 0.1, [8, 9, 9.9]))
     link = pl.DataFrame(

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -324,6 +325,28 @@ def test_names_ignore_case(scenario_file, cli):
     assert cli("cc", "show", "Reno").exit_code == cli("queue", "show", "CoDel").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: bp.Scenario.load(5), "Scenario.load: a file or the name of a scenario is needed"),
+        (lambda: bp.run(5), "a scenario is a file, a dict or a bentpipe.Scenario"),
+        (lambda: bp.run(bp.Scenario(links=[bp.Link()])), "links: a dict of links by name"),
+        (lambda: bp.run(one_link(queue=bp.DropTail)), "link.sat.queue: the class DropTail cannot be written"),
+        (lambda: bp.run(one_link(queue="codl")), 'it must be a table, e.g. { kind = "codel" }'),
+        (
+            lambda: bp.run(one_link(reverse={"rate": object()})),
+            "link.sat.reverse.rate: object cannot be written",
+        ),
+        (lambda: bp.run("geo", seed="x"), 'seed: "x" is not allowed here; it must be a whole number'),
+    ],
+)
+def test_values_of_a_wrong_type_get_one_line(make, said):
+    with pytest.raises(bp.ScenarioError) as caught:
+        make()
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+@cache
 def schema_validator():
     jsonschema = pytest.importorskip("jsonschema")
     schema = scenario_schema()

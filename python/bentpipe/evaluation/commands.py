@@ -21,7 +21,7 @@ def evaluate_verb(
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer set-ups and seeds: less than half a minute.")
+        bool, typer.Option("--quick", help="Fewer set-ups and seeds: about half a minute.")
     ] = False,
     only: Annotated[
         str | None,

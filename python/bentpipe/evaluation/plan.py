@@ -94,23 +94,35 @@ def _some(runs: Sequence[Planned], experiments: Sequence[Experiment]) -> list[Ca
     """The first of these runs, as many as may be in memory together."""
     cases: list[Case] = []
     flows = 0
+    built: tuple[object, dict[str, Any]] = (None, {})
     for planned in runs:
-        cases.append(_case(experiments[planned.chapter], planned))
-        flows += len(cases[-1].scenario["flow"])
+        experiment = experiments[planned.chapter]
+        if isinstance(planned.contender, str):
+            table = experiment.controls[planned.contender](planned.setting, planned.seed).to_dict()
+            controllers: dict[str, Any] = {}
+        else:
+            # All algorithms of a set-up and a seed have the same scenario, which may have thousands of flows.
+            which = (planned.chapter, planned.seed, planned.setting)
+            if built[0] != which:
+                built = which, experiment.build(planned.setting, _ANY, planned.seed).to_dict()
+            table, controllers = _with(built[1], planned.contender.cc)
+        keys = {"experiment": experiment.name, "algorithm": planned.label, "setting": words(planned.setting)}
+        cases.append(Case(keys, table, keep_trace=experiment.keeps_trace, controllers=controllers))
+        flows += len(table["flow"])
         if len(cases) == TOGETHER or flows >= FLOWS_TOGETHER:
             break
     return cases
 
 
-def _case(experiment: Experiment, planned: Planned) -> Case:
-    who = planned.contender
-    if isinstance(who, str):
-        made = experiment.controls[who](planned.setting, planned.seed)
-    else:
-        made = experiment.build(planned.setting, who.cc, planned.seed)
-    keys = {"experiment": experiment.name, "algorithm": planned.label, "setting": words(planned.setting)}
-    controllers = dict(made.controllers())
-    return Case(keys, made.to_dict(), keep_trace=experiment.keeps_trace, controllers=controllers)
+_ANY = {"name": "the algorithm"}
+"""Stands for the algorithm in a scenario that all algorithms share."""
+
+
+def _with(table: Mapping[str, Any], cc: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A scenario with this algorithm, and the controller that goes with it if it is written in Python."""
+    name, controllers = (f"python:{cc.__name__}", {cc.__name__: cc}) if isinstance(cc, type) else (cc, {})
+    flows = [{**flow, "cc": name} if flow.get("cc") == _ANY else flow for flow in table["flow"]]
+    return {**table, "flow": flows}, controllers
 
 
 class _Kept:

@@ -63,6 +63,30 @@ def against(page: Page, found: Sample, parameter: Parameter) -> None:
         )
 
 
+def by_algorithm(page: Page, found: Sample) -> None:
+    """Each measure by algorithm, where nothing else varies."""
+    if found.parameters or len(found.algorithms) < 2:
+        return
+    page.section("By algorithm")
+    for measure in found.measures:
+        of = means(found, measure)
+        drawn, counts = [], set()
+        for at, algorithm in enumerate(found.algorithms):
+            got = of.interval(algorithm, measure)
+            if got is not None:
+                counts.add((got.n, got.alike))
+                point = [float(at)], [got.centre], [got.low], [got.high]
+                drawn.append(Curve(algorithm, *point, kind="points", **looks(found, algorithm)))
+        page.chart(
+            drawn,
+            x=Axis("algorithm", names=found.algorithms),
+            y=Axis(measure.label),
+            alt=f"{measure.label} of each algorithm",
+            title=f"{measure.title}.",
+            caption=_how(counts, averaged=False),
+        )
+
+
 def _choices(
     found: Sample, parameter: Parameter, others: Sequence[Parameter]
 ) -> dict[str, dict[float | str, int]]:

@@ -35,11 +35,12 @@ class Means:
         values = self.values.get(algorithm)
         return interval(values, measure) if values else None
 
-    def groups(self, measure: Measure) -> list[list[str]]:
+    def groups(self, measure: Measure, rivals: frozenset[str] = frozenset()) -> list[list[str]]:
         """The algorithms in groups that intervals cannot tell apart; empty for one or one run each."""
-        if not self.shared or len(self.values) < 2 or min(map(len, self.values.values())) < 2:
+        ranked = {name: values for name, values in self.values.items() if name not in rivals}
+        if not self.shared or len(ranked) < 2 or min(map(len, ranked.values())) < 2:
             return []
-        return stats.groups(self.values, highest_first=measure.high_is_good, paired=self.paired)
+        return stats.groups(ranked, highest_first=measure.high_is_good, paired=self.paired)
 
 
 def interval(values: Sequence[float], measure: Measure) -> stats.Interval:
@@ -115,9 +116,9 @@ def leads(found: Sample, measure: Measure) -> dict[str, int]:
     """At how many combinations each algorithm is in the best group; empty if that cannot be told."""
     if found.least_runs < 2 or not 1 < found.points <= POINTS or len(found.algorithms) < 2:
         return {}
-    counted = dict.fromkeys(found.algorithms, 0)
+    counted = {name: 0 for name in found.algorithms if name not in found.rivals}
     for runs in at_points(found, measure).values():
-        best = runs.groups(measure)
+        best = runs.groups(measure, found.rivals)
         for name in best[0] if best else []:
             counted[name] += 1
     return counted

@@ -130,6 +130,8 @@ class Sample:
     ids: dict[str, str]
     parameters: Sequence[Parameter]
     measures: Sequence[Measure]
+    #: Those that are beside another in the same runs: they are shown, and not ranked.
+    rivals: frozenset[str] = frozenset()
 
     @property
     def points(self) -> int:
@@ -179,46 +181,51 @@ def sample(stored: Stored, wanted: Sequence[str] = ()) -> Sample:
     if missing:
         raise ScenarioError(f"measures: no run has {missing[0]!r}")
     ids = dict(flows.select("algorithm", "id").unique(maintain_order=True).iter_rows())
+    rivals = frozenset(flows.filter("rival")["algorithm"].unique())
     measures = [MEASURES[name] for name in there]
     rates = stored.links["rate_bps"].max() if "rate_bps" in stored.links.columns else None
     if isinstance(rates, float) and math.isfinite(rates):
         # No flow is faster than the fastest link.
         measures = [replace(m, most=rates * 1e-6) if m.name == "goodput" else m for m in measures]
-    return Sample(rows, list(ids), ids, parameters, measures)
+    return Sample(rows, list(ids), ids, parameters, measures, rivals)
 
 
 def labelled(stored: Stored) -> pl.DataFrame:
-    """The flows with `algorithm`, what a legend calls them, and `id`, the algorithm's name.
+    """The flows with `algorithm`, what a legend calls them, `id`, the algorithm's name, and `rival`.
 
-    A flow whose algorithm a parameter chooses has the value of the parameter. Another beside it is called
-    "Reno beside CUBIC". Of a relayed flow its second half counts: what it delivers is what the whole does.
+    A flow whose algorithm a parameter chooses has the value of the parameter. Another beside it is its rival
+    and called "Reno beside CUBIC". Of a relayed flow its second half counts: what it delivers is what the
+    whole does.
     """
     flows = stored.flows
     if "half" in flows.columns:
         flows = flows.filter(pl.col("half").cast(pl.String).fill_null("") != "first")
     own = "result_cc" if "result_cc" in flows.columns else "cc"
-    if flows[own].count():  # Traffic without a controller is no algorithm.
-        flows = flows.filter(pl.col(own).is_not_null())
+    steady = flows[own].cast(pl.String).eq_missing("cbr")
+    if not steady.all():  # Traffic without a controller is no algorithm.
+        flows = flows.filter(~steady)
     cc = pl.col(own).cast(pl.String).fill_null("-")
     if stored.apart:
         named = pl.concat_str([_called(cc), pl.col("directory")], separator=" in ")
-        return flows.with_columns(algorithm=named, id=cc)
+        return flows.with_columns(algorithm=named, id=cc, rival=pl.lit(value=False))
     choosing = [key for key in stored.keys if _chooses(key)]
     if not choosing:
-        return flows.with_columns(algorithm=_called(cc), id=cc)
+        return flows.with_columns(algorithm=_called(cc), id=cc, rival=pl.lit(value=False))
     # A value may carry parameters: {name = "cubic", hystart = true}.
     given = [pl.col(key).cast(pl.String).fill_null("-") for key in choosing]
     chosen = pl.concat_str([_called(value) for value in given], separator=" and ")
-    varied = pl.any_horizontal([value.str.contains(cc, literal=True) for value in given])
+    plain = cc.str.replace("^python:", "")
+    varied = pl.any_horizontal([value.str.contains(plain, literal=True) for value in given])
     beside = pl.concat_str([_called(cc), chosen], separator=" beside ")
     alone = chosen if len(choosing) == 1 else pl.concat_str([_called(cc), chosen], separator=" of ")
-    return flows.with_columns(algorithm=pl.when(varied).then(alone).otherwise(beside), id=cc)
+    return flows.with_columns(algorithm=pl.when(varied).then(alone).otherwise(beside), id=cc, rival=~varied)
 
 
 def _called(cc: pl.Expr) -> pl.Expr:
-    """What the registry calls an algorithm; other words as they are."""
+    """What the registry calls an algorithm, with its parameters behind it; other words as they are."""
     known = {entry["id"]: entry["label"] for entry in registry.controllers()}
-    return cc.str.replace("^python:", "").replace(known)
+    name = cc.str.replace("^python:", "").str.extract(r"^(\S*)(.*)$", 1)
+    return name.replace(known) + cc.str.extract(r"^(\S*)(.*)$", 2)
 
 
 def _columns() -> list[pl.Expr]:

@@ -13,7 +13,7 @@ def summary(page: Page, found: Sample) -> None:
     """A table of all algorithms, the best group of the first measure on top."""
     of = {measure.name: means(found, measure) for measure in found.measures}
     first = found.measures[0]
-    groups = of[first.name].groups(first)
+    groups = of[first.name].groups(first, found.rivals)
     place = {name: nth for nth, group in enumerate(groups, 1) for name in group}
     led = leads(found, first)
     page.section("Summary", _said(found, of[first.name]))
@@ -23,7 +23,7 @@ def summary(page: Page, found: Sample) -> None:
         if groups:
             row.append(_group(place.get(algorithm), groups))
         if led:
-            row.append(f"{led[algorithm]:,} of {found.points:,}")
+            row.append(f"{led[algorithm]:,} of {found.points:,}" if algorithm in led else "-")
         for measure in found.measures:
             got = of[measure.name].interval(algorithm, measure)
             lossy = measure.name == "loss" and got is not None and got.centre > 100 * LOSSY
@@ -38,11 +38,14 @@ def summary(page: Page, found: Sample) -> None:
 
 def _ordered(found: Sample, first: Means, place: dict[str, int]) -> list[str]:
     """The algorithms, the best first, those without a value last."""
+    last = len(found.algorithms) + 1
     sign = -1 if found.measures[0].high_is_good else 1
 
     def rank(name: str) -> tuple[int, float]:
         values = first.values.get(name)
-        return place.get(name, 1), sign * sum(values) / len(values) if values else float("inf")
+        return place.get(name, last if name in found.rivals else 1), sign * sum(values) / len(
+            values
+        ) if values else float("inf")
 
     return sorted(found.algorithms, key=rank)
 

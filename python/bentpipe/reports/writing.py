@@ -50,6 +50,7 @@ def build(stored: Stored, measures: Sequence[str] = ()) -> Page:
             " where no interval is shown (n = 1): other seeds give other numbers.",
         )
     summary(page, found)
+    curves.by_algorithm(page, found)
     for parameter in found.parameters:
         curves.against(page, found, parameter)
     curves.maps(page, found)

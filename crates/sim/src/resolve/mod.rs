@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 use bentpipe_cc::Span;
 
 use crate::scenario::error::{Error, Key};
-use crate::scenario::mistakes;
 use crate::scenario::units::Interval;
 use crate::scenario::{Record, Scenario};
 use plan::{FlowPlan, Plan, RecordPlan};
@@ -30,16 +29,6 @@ use work::Work;
 const MAX_DURATION: Span = Span(3_652 * 86_400 * 1_000_000_000);
 /// Most rows that the traces of a run may have.
 pub(crate) const MAX_ROWS: u64 = 200_000_000;
-
-impl Scenario {
-    /// The plan: names resolved, defaults filled in, everything checked.
-    ///
-    /// # Errors
-    /// Values that do not fit together, all of them, each with the line of the key at fault.
-    pub fn resolve(&self) -> Result<Plan, Error> {
-        make(self).map_err(|first| mistakes::of_scenario(self, first))
-    }
-}
 
 /// Makes the plan of a scenario; an error is the first that shows.
 pub(crate) fn make(scenario: &Scenario) -> Result<Plan, Error> {

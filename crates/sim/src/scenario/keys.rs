@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
 use crate::scenario::error::Origin;
+use crate::scenario::keywords::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
-use crate::scenario::names::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 

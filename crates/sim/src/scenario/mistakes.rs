@@ -8,13 +8,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::resolve;
+use crate::resolve::plan::Plan;
 use crate::scenario::error::{Error, Key, MOST_SHOWN, Origin};
 use crate::scenario::mender::Mender;
 use crate::scenario::schema::{self, Mistake};
-use crate::scenario::{Scenario, read};
+use crate::scenario::{Scenario, build};
 
 /// Most times that a copy is looked at.
 const MOST_LOOKS: usize = 64;
+
+/// Links and flows that are looked at in all: some seconds. Of a scenario with very many, only the first mistakes of its plan are told.
+const MOST_TABLES: usize = 100_000;
 
 /// Everything that is wrong with a scenario.
 struct Mistakes<'a> {
@@ -22,6 +26,16 @@ struct Mistakes<'a> {
     found: Vec<Error>,
     /// Keys of which enough was said.
     settled: Vec<Key>,
+}
+
+impl Scenario {
+    /// The plan: names resolved, defaults filled in, everything checked.
+    ///
+    /// # Errors
+    /// Values that do not fit together, all of them, each with the line of the key at fault.
+    pub fn resolve(&self) -> Result<Plan, Error> {
+        resolve::make(self).map_err(|first| of_scenario(self, first))
+    }
 }
 
 /// All mistakes of a tree: those of its text, which are `known`, those against the schema, and those that its plan shows. `None` if it
@@ -69,7 +83,7 @@ pub(crate) fn of_tree(
 }
 
 /// All mistakes of a scenario that cannot be resolved because of `first`.
-pub(crate) fn of_scenario(scenario: &Scenario, first: Error) -> Error {
+fn of_scenario(scenario: &Scenario, first: Error) -> Error {
     let Ok(tree) = serde_json::to_value(scenario) else { return first };
     let mut mistakes = Mistakes { origin: &scenario.origin, found: Vec::new(), settled: Vec::new() };
     let mut mender = Mender::new(tree);
@@ -101,11 +115,17 @@ fn single_flow(tree: &mut Value, origin: &mut Origin) -> Option<Mistake> {
 impl Mistakes<'_> {
     /// Looks at the mended copy until nothing more is wrong with it.
     fn of_plan(&mut self, mut mender: Mender, directory: Option<&Path>) {
-        for _ in 0..MOST_LOOKS {
+        let tables = ["link", "flow"].map(|name| match mender.tree().get(name) {
+            Some(Value::Array(items)) => items.len(),
+            Some(Value::Object(map)) => map.len(),
+            _ => 0,
+        });
+        let looks = (MOST_TABLES / tables.iter().sum::<usize>().max(1)).clamp(2, MOST_LOOKS);
+        for _ in 0..looks {
             if self.found.len() >= MOST_SHOWN {
                 break;
             }
-            let scenario = read::build(mender.tree().clone(), self.origin, directory);
+            let scenario = build::build(mender.tree().clone(), self.origin, directory);
             let told = scenario.and_then(|scenario| resolve::make(&scenario).map(drop));
             let Err(error) = told else { break };
             let at = error.at.clone();

@@ -1,7 +1,9 @@
 //! What a user writes: the keys of a scenario, their units, how they are read, and messages about mistakes.
 
+mod build;
 pub mod error;
 mod keys;
+mod keywords;
 mod link_layer;
 mod loss;
 pub(crate) mod mender;

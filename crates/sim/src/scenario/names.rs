@@ -3,12 +3,8 @@
 use bentpipe_cc::registry;
 use serde_json::Value;
 
+use crate::scenario::keywords::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::schema::{self, SCHEMA};
-
-/// Schema member that says whose names a string may be.
-pub(crate) const NAMES_KEYWORD: &str = "x-names";
-/// Its value where these are the congestion controllers.
-pub(crate) const CONTROLLERS: &str = "controllers";
 
 /// Writes every name as it is registered. What is not known in any case is left as it is.
 pub(crate) fn canonical(tree: &mut Value) {

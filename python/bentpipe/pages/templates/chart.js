@@ -81,6 +81,9 @@
       if (axis.most !== null) high = Math.max(axis.most, high);
       if (low > high) return axis.log ? [1, 10] : [0, 1];
       if (axis.log) return low === high ? [low / 2, high * 2] : [low / (high / low) ** 0.04, high * (high / low) ** 0.04];
+      // A hundredth of a value is not blown up into a mountain.
+      const flat = Math.abs(high) / 50 - (high - low);
+      if (low !== high && flat > 0) { low -= flat / 2; high += flat / 2; }
       const room = low === high ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.04;
       // Zero is the natural end of what is never negative and comes near it.
       const base = low >= 0 && low < 0.35 * high ? 0 : axis.least !== null && low === axis.least ? low : low - room;

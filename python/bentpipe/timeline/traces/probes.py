@@ -59,7 +59,7 @@ def frame(path: Path, probes: Sequence[Probe], outage_s: float | None, gap_s: fl
 
 
 def dark(probes: Sequence[Probe], longest: float) -> list[bool]:
-    """For each probe, whether it was lost in an outage: in a run of lost ones of more than `longest` seconds."""
+    """For each probe, whether it was lost in an outage: a run of lost ones of more than `longest` seconds."""
     found = [False] * len(probes)
     begin = None
     for place, probe in enumerate(probes):
