@@ -122,8 +122,8 @@ fn an_application_that_is_on_for_a_while() {
 /// Behind a short segment that has been sent nothing can follow.
 #[test]
 fn no_data_without_end_follows_a_short_segment() {
-    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, f64::INFINITY), Some(u64::from(MSS) / 2));
-    t.sends("0");
+    let mut t = Script::new(plain(LossRecovery::Sack), reno(4.0, f64::INFINITY), Some(0));
+    t.write(MSS / 2).sends("0");
     assert!(t.sender.write_on().is_err());
 }
 
