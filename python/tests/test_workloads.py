@@ -138,6 +138,14 @@ def test_a_burst_is_followed_by_silence() -> None:
     assert kept["completion_s"][1] == pytest.approx(20 * 1.2e-3 + flight)
 
 
+def test_a_stop_within_a_burst_ends_the_connection() -> None:
+    """The burst is cut to what was sent, which is delivered; the run goes on to its end."""
+    found = run(bp.OnOff(size="10 MB", off="1 s"), delay="20 ms", duration="20 s", stop="3 s", **PROMPT)
+    (took,) = found.transfers["completion_s"]
+    assert 3 < took < 20
+    assert row(found)["delivered_bytes"] == found.transfers["bytes"].sum() < 10_000_000
+
+
 def test_an_application_that_is_on_for_a_time_sends_then_and_not_otherwise() -> None:
     queue = bp.DropTail("1 bdp")
     found = run(bp.OnOff(on="2 s", off="3 s"), delay="20 ms", duration="49 s", queue=queue, **PROMPT)

@@ -173,7 +173,7 @@ impl Application {
         let ApplicationPlan::OnOff { on, off } = &self.plan else { return };
         let (by_size, off) = (matches!(on, Burst::Of(_)), *off);
         self.complete(now, una);
-        if by_size && self.busy && self.completed == self.transfers.len() {
+        if by_size && self.busy && !self.stopped && self.completed == self.transfers.len() {
             self.pause(now, off);
             self.act(now, sender);
         }
