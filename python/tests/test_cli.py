@@ -215,7 +215,7 @@ def test_compare_fits_the_terminal(cli, scenario_file, monkeypatch, columns):
     lines = ran.stdout.splitlines()
     assert max(map(len, lines)) <= columns
     heads = " ".join(lines)
-    for word in ("goodput", "RTT", "retr.", "Jain", "congestion", "application", "recovery"):
+    for word in ("goodput", "RTT", "retr.", "Jain", "congestion", "handshake", "recovery"):
         assert word in heads
     assert sum(line.split()[:1] == ["Reno"] for line in lines) == 2
 
@@ -303,7 +303,7 @@ def two_studies(monkeypatch):
         ],
     }
 
-    def run_each(places, mode, progress, *, workers, fresh):
+    def run_each(places, mode, progress, *, workers, fresh, executor):
         if workers == 9:
             raise Interrupted("7 of 8 runs are done")
         results = []
