@@ -183,6 +183,9 @@ pub(super) fn short_flows(
     Ok(Some(ShortFlowsPart { per_second, sizes }))
 }
 
+/// Start and size in bytes of each connection of a source.
+type Connections = Vec<(Time, u64)>;
+
 impl ShortFlowsPart {
     /// The connections that `one`, a source called `name`, opens: their starts and sizes.
     pub(super) fn connections(
@@ -190,7 +193,7 @@ impl ShortFlowsPart {
         work: &mut Work<'_>,
         one: &FlowPlan,
         key: &Key,
-    ) -> Result<(Arc<ShortFlows>, Vec<(Time, u64)>), Error> {
+    ) -> Result<(Arc<ShortFlows>, Connections), Error> {
         let (name, seed) = (&one.name, work.scenario.seed);
         let stream = |what: &str| Stream::new(seed, &format!("flow/{name}/{what}"));
         let late = (stream("start").uniform() * one.start_jitter.0 as f64) as u64;

@@ -17,7 +17,7 @@ pub(crate) const MOST_COUNTED: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
     /// Name of the file, unless the scenario came from JSON or Python.
-    pub file: Option<String>,
+    pub file: Option<Box<str>>,
     /// Line in the file, from 1.
     pub line: Option<usize>,
     /// Does the value come from an override instead of the file?
@@ -28,7 +28,7 @@ pub struct Error {
     /// What is wrong, and what would be right.
     pub message: String,
     /// The other mistakes of the scenario that do not follow from this one, in the order of the file. They have no others.
-    pub others: Vec<Error>,
+    pub others: Box<[Error]>,
     /// The path of the key.
     pub(crate) at: Key,
 }
@@ -36,7 +36,7 @@ pub struct Error {
 impl Error {
     /// What is shown: a line for each mistake.
     pub fn lines(&self) -> Vec<String> {
-        let all = std::iter::once(self).chain(&self.others);
+        let all = std::iter::once(self).chain(&*self.others);
         let mut lines: Vec<String> = all.take(MOST_SHOWN).map(Error::line).collect();
         let all = self.others.len() + 1;
         if all > MOST_SHOWN {
@@ -84,7 +84,7 @@ impl fmt::Display for Error {
 
 /// Path of a key from the top of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(Vec<String>);
+pub(crate) struct Key(Box<[String]>);
 
 impl Key {
     /// The path made of these parts.
@@ -95,15 +95,13 @@ impl Key {
     /// The path one step further down.
     #[must_use]
     pub(crate) fn with(&self, part: impl ToString) -> Key {
-        let mut parts = self.0.clone();
-        parts.push(part.to_string());
-        Key(parts)
+        Key(self.0.iter().cloned().chain([part.to_string()]).collect())
     }
 
     /// The path one step up; `None` at the top.
     pub(crate) fn parent(&self) -> Option<Key> {
         let (_, above) = self.0.split_last()?;
-        Some(Key(above.to_vec()))
+        Some(Key(above.into()))
     }
 
     /// The steps from the top.
@@ -164,12 +162,12 @@ impl Origin {
             at = k.parent();
         }
         Error {
-            file: self.file.clone(),
+            file: self.file.as_deref().map(Box::from),
             line: place.flatten(),
             overridden: place == Some(None),
             key: key.to_string(),
             message: message.into(),
-            others: Vec::new(),
+            others: Box::default(),
             at: key.clone(),
         }
     }
@@ -177,7 +175,7 @@ impl Origin {
     /// A mistake on a line of the file that belongs to no key.
     pub(crate) fn error_on_line(&self, line: Option<usize>, message: impl Into<String>) -> Error {
         let message = message.into();
-        Error { file: self.file.clone(), line, overridden: false, message, ..self.error(&Key::default(), "") }
+        Error { line, overridden: false, message, ..self.error(&Key::default(), "") }
     }
 }
 
