@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -63,23 +62,8 @@ def scenario_text(part: dict[str, Any]) -> str:
                 zipped.append(columns)
             else:
                 vary |= columns
-        keys = [key for axis in part["vary"] for key in axis["keys"]]
-        table = _with_keys(table, keys)
         table |= {"vary": vary | ({"zip": zipped} if zipped else {}), "seeds": part["seeds"]}
     return json.dumps(table, indent=2, ensure_ascii=False)
-
-
-def _with_keys(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """A scenario whose links have a loss in place of a list of one, where `link.a.loss.rate` needs it."""
-    links = {name: dict(link) for name, link in table.get("link", {}).items()}
-    for key in keys:
-        found = re.fullmatch(r"link\.([^.]+)\.loss\.[a-z_]+", key)
-        names = links if found and found[1] == "*" else [found[1]] if found else []
-        for name in names:
-            loss = links.get(name, {}).get("loss")
-            if isinstance(loss, list) and len(loss) == 1:
-                links[name]["loss"] = loss[0]
-    return {**table, "link": links}
 
 
 def data_files(page: Page, stored: Stored) -> None:

@@ -289,6 +289,12 @@ fn place(
             }
             Ok(())
         }
+        // `loss = { ... }` and `loss = [{ ... }]` mean the same; stored scenarios have the second.
+        Value::Array(items)
+            if items.len() == 1 && at.last() == Some("loss") && part.parse::<usize>().is_err() =>
+        {
+            place(&mut items[0], parts, &at.with(0), value, touched)
+        }
         Value::Array(items) => {
             let count = items.len();
             let item = part.parse().ok().and_then(|i: usize| items.get_mut(i));
@@ -338,6 +344,14 @@ mod tests {
         assert_eq!(line(&["e", "0"]), Some(5));
         assert_eq!(line(&["e", "1"]), Some(8));
         assert_eq!(line(&["e", "1", "f"]), Some(9));
+    }
+
+    #[test]
+    fn a_list_of_one_loss_is_that_loss() {
+        let (mut value, mut origin) = tree("link.a.loss = [{ rate = 1 }]\nflow = [{ cc = 'reno' }]");
+        set(&mut value, &mut origin, "link.a.loss.rate", "2").unwrap();
+        assert_eq!(value["link"]["a"]["loss"][0]["rate"], 2);
+        assert!(set(&mut value, &mut origin, "flow.cc", "star").is_err());
     }
 
     #[test]
