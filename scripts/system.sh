@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2 and tshark for the witness
-# tests, and valgrind for counting instructions.
+# tests, valgrind for counting instructions, and Chromium for looking at pages.
 # As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
 set -euo pipefail
 
@@ -39,6 +39,7 @@ fi
 command -v ns >/dev/null || optional+=(ns2)
 command -v tshark >/dev/null || optional+=(tshark)
 command -v valgrind >/dev/null || optional+=(valgrind)
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || optional+=(chromium)
 
 install() {
     echo "installing Debian packages: $*"

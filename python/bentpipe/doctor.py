@@ -39,7 +39,7 @@ class Check:
 
 def examine() -> list[Check]:
     """Looks for everything that Bentpipe uses."""
-    return [_python(), _core(), *_packages(), _itur(), _ns2(), _tshark(), _chromium(), _root()]
+    return [_python(), _core(), *_packages(), *_extras(), _ns2(), _tshark(), _chromium(), _root()]
 
 
 def _python() -> Check:
@@ -74,12 +74,21 @@ def _packages() -> list[Check]:
     return checks
 
 
-def _itur() -> Check:
-    try:
-        found: str | None = importlib.metadata.version("itur")
-    except importlib.metadata.PackageNotFoundError:
-        found = None
-    return Check("itur", found, False, "rain over a place", 'pip install "bentpipe[weather]"')
+def _extras() -> list[Check]:
+    """Packages that only some verbs need, by the name of the extra that installs each."""
+    extras = {
+        "itur": ("weather", "rain over a place"),
+        "marimo": ("explore", "bentpipe explore"),
+        "ray": ("ray", "many runs on a cluster"),
+    }
+    checks = []
+    for name, (extra, purpose) in extras.items():
+        try:
+            found: str | None = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found = None
+        checks.append(Check(name, found, False, purpose, f'pip install "bentpipe[{extra}]"'))
+    return checks
 
 
 def _ns2() -> Check:
@@ -102,9 +111,7 @@ def _tshark() -> Check:
 def _chromium() -> Check:
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for path in map(shutil.which, names) if path is not None), None)
-    return Check(
-        "chromium", found, False, "pictures of study pages, for looking at them", "apt install chromium"
-    )
+    return Check("chromium", found, False, "looking at pages in tests", "apt install chromium")
 
 
 def _root() -> Check:
