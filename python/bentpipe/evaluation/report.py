@@ -36,7 +36,7 @@ def build(evaluation: Evaluation) -> Page:
         "Equal seeds give equal runs.",
     )
     counted = Counter(answer["verdict"] for answer in evaluation.answers)
-    page.tally([Badge(f"{counted[v]} {v}", tone) for v, tone in TONES.items() if counted[v]])
+    page.tally([Badge(f"{v}: {counted[v]}", tone) for v, tone in TONES.items() if counted[v]])
     if evaluation.stopped:
         missing = sum(chapter.missing for chapter in evaluation.chapters)
         page.banner(

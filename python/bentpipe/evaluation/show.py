@@ -23,7 +23,7 @@ def show(evaluation: Evaluation) -> None:
     _say(
         f"{terminal.named(evaluation.label)} beside {' and '.join(evaluation.standards)} "
         f"({evaluation.extent}, {evaluation.runs:,} runs): "
-        + ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
+        + ", ".join(f"{verdict}: {counted[verdict]}" for verdict in VERDICTS if counted[verdict])
         + "."
     )
     for document, title in TITLES.items():
