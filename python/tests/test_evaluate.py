@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from collections import Counter
@@ -198,7 +199,7 @@ def test_workers_change_nothing() -> None:
     assert one.equals(two)
 
 
-def test_what_was_done_before_an_interruption_is_kept() -> None:
+def test_what_was_done_before_an_interruption_is_kept(tmp_path: Path) -> None:
     def stop(state: object) -> None:
         if state.done >= 40:
             raise KeyboardInterrupt
@@ -210,6 +211,13 @@ def test_what_was_done_before_an_interruption_is_kept() -> None:
     assert chapter.missing + len(chapter.rows) == 16 * 3 * 3
     assert found.as_dict()["stopped"]
     assert "missing" in answered(found, "5.1.2", "criterion")["reason"]
+    # It is written, but not over one that was not stopped.
+    assert (
+        found.write(tmp_path).is_file() and json.loads((tmp_path / "evaluation.json").read_text())["stopped"]
+    )
+    bp.evaluate("vegas", quick=True, only=["silence"], out=tmp_path)
+    found.write(tmp_path)
+    assert not json.loads((tmp_path / "evaluation.json").read_text())["stopped"]
 
 
 def test_a_failing_controller_is_named(tmp_path: Path) -> None:

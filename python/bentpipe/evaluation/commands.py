@@ -36,7 +36,7 @@ def evaluate_verb(
 ) -> None:
     """Evaluate an algorithm beside CUBIC and Reno by what RFC 9743 and the TCP evaluation suite ask for."""
     from bentpipe.evaluation.assessment import evaluate
-    from bentpipe.evaluation.writing import PAGE, check_place
+    from bentpipe.evaluation.writing import PAGE, check_place, is_complete
 
     if out is not None:
         check_place(out)  # before the runs, which may be long
@@ -52,8 +52,10 @@ def evaluate_verb(
 
             show_evaluation(found)
 
+    kept = out is not None and found.stopped and is_complete(out)
     write_and_show(lambda: None if out is None else found.write(out), show)
-    if out is not None and not json:
+    if out is not None and not json and not kept:
         terminal.line(f"written to {terminal.plain(str(out / PAGE))}")
     if found.stopped:
-        raise Stopped("the answers rest on the runs that were done")
+        rest = "the answers rest on the runs that were done"
+        raise Stopped(f"{rest}; the complete evaluation in {out} stays" if kept else rest)

@@ -38,8 +38,14 @@ def check_place(directory: Path) -> None:
     try_place(directory / PAGE)
 
 
+def is_complete(directory: Path) -> bool:
+    """Whether an evaluation is there that was not stopped."""
+    path = directory / JSON
+    return path.is_file() and json.loads(path.read_text(encoding="utf-8")).get("stopped") is False
+
+
 def write(evaluation: Evaluation, directory: Path) -> Path:
-    """Writes all files; returns the page.
+    """Writes all files; returns the page. One that was stopped replaces no complete one.
 
     Raises:
         ScenarioError: a file there is none of an evaluation.
@@ -48,6 +54,8 @@ def write(evaluation: Evaluation, directory: Path) -> Path:
     from bentpipe.evaluation.report import build
 
     check_place(directory)
+    if evaluation.stopped and is_complete(directory):
+        return directory / PAGE
     text = json.dumps(evaluation.as_dict(), indent=1, allow_nan=False) + "\n"
     replace(directory / JSON, lambda work: work.write_text(text, encoding="utf-8"))
     replace_frame(directory / NUMBERS, evaluation.numbers)
