@@ -255,8 +255,8 @@ In Python they take a sweep's directory, its runs, a polars frame of flows, or r
 ```python
 import bentpipe as bp
 
-figure = bp.plot.utilisation("losses")       # shown by itself in a notebook
-figure.data                                  # its numbers, a polars frame
+figure = bp.plot.utilisation("losses")  # shown by itself in a notebook
+figure.data  # its numbers, a polars frame
 with bp.plot.sized("slide"):
     bp.plot.save(bp.plot.cdf("transfers", "goodput_bps"), "goodput.pdf", data=True)
 ```
