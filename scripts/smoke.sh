@@ -4,7 +4,7 @@
 set -euo pipefail
 
 wheel=$(realpath "$1")
-python=$(command -v "${2:-python3}")
+python=$(realpath -s "$(command -v "${2:-python3}")") # the name itself, as what it points at is another environment
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
@@ -54,6 +54,12 @@ try bentpipe study list
 try bentpipe scenario list
 try bentpipe scenario new --out my.toml
 try bentpipe run my.toml
+try bentpipe sweep my.toml --vary 'flow.0.cc=["cubic","mine.py:Mine"]' --seeds 2 --set 'duration="10 s"' --out losses
+try bentpipe plot throughput-delay losses -o figure.svg
+try bentpipe report losses
+try bentpipe advise --link geo --cc cubic,hybla --budget "3 s" --out advice
+try bentpipe evaluate reno --quick --only silence --out evaluated
+try bentpipe schema
 try python -c 'import bentpipe as bp; print(bp.run(bp.Scenario.load("vsat")).flows)'
 # The whole package is there: every module can be found, and the types are published.
 try python -c 'import bentpipe.papers, bentpipe.studies, bentpipe.orbit, pathlib as p
