@@ -35,8 +35,9 @@ impl Limits {
         Self { spent: [0; 6], now: Limit::App, since: Time(0), window_time: 0.0 }
     }
 
+    /// Time counts from `now` on. Within that instant data may have been asked for before.
     pub(crate) fn begin(&mut self, now: Time) {
-        self.since = now;
+        *self = Self { now: self.now, since: now, ..Self::new() };
     }
 
     /// Time passes until `now` under the present limit and a window of `cwnd` bytes.

@@ -132,6 +132,11 @@ impl TimeLine {
         self.work(self.step_at(from), from.0, to.0) / u128::from(PARTS)
     }
 
+    /// Is there a rate at any time of an interval? Of an empty one nothing is denied.
+    pub(crate) fn is_up(&self, from: Time, to: Time) -> bool {
+        to <= from || self.work(self.step_at(from), from.0, to.0) > 0
+    }
+
     /// The number of the step at an instant.
     fn step_at(&self, at: Time) -> usize {
         self.steps.partition_point(|s| s.at <= at).saturating_sub(1)

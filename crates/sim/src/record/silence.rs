@@ -97,7 +97,7 @@ impl Silence<'_> {
         let (plan, name) = (direction.of(&self.plan.links), self.plan.name_of(direction));
         let did = &self.links[direction.index()];
         match () {
-            () if plan.line.is_some() && plan.bits(starts, end) == 0 => {
+            () if plan.line.as_ref().is_some_and(|line| !line.is_up(starts, end)) => {
                 Some(format!("link {name} is never up"))
             }
             () if did.delivered_packets > 0 => None,
