@@ -64,14 +64,10 @@ def _packages() -> list[Check]:
         "scipy": "confidence intervals",
         "jinja2": "study pages",
     }
-    checks = []
-    for name, purpose in purposes.items():
-        try:
-            found: str | None = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found = None
-        checks.append(Check(name, found, True, purpose, f"pip install {name}"))
-    return checks
+    return [
+        Check(name, _version(name), True, purpose, f"pip install {name}")
+        for name, purpose in purposes.items()
+    ]
 
 
 def _extras() -> list[Check]:
@@ -81,14 +77,18 @@ def _extras() -> list[Check]:
         "marimo": ("explore", "bentpipe explore"),
         "ray": ("ray", "many runs on a cluster"),
     }
-    checks = []
-    for name, (extra, purpose) in extras.items():
-        try:
-            found: str | None = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found = None
-        checks.append(Check(name, found, False, purpose, f'pip install "bentpipe[{extra}]"'))
-    return checks
+    return [
+        Check(name, _version(name), False, purpose, f'pip install "bentpipe[{extra}]"')
+        for name, (extra, purpose) in extras.items()
+    ]
+
+
+def _version(package: str) -> str | None:
+    """The version of a package that is installed; None if it is not."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _ns2() -> Check:
