@@ -1,0 +1,1 @@
+//! A simulated link against the wall clock, under real programs.

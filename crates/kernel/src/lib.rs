@@ -1,0 +1,1 @@
+//! Controllers of `bentpipe-cc` inside the TCP of the Linux kernel.

@@ -1,0 +1,1 @@
+//! Controllers of `bentpipe-cc` under QUIC.
