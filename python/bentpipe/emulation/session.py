@@ -67,6 +67,8 @@ class Emulation:
         self._watcher: subprocess.Popen[bytes] | None = None
         self._last: dict[str, tuple[float, int]] = {}
         self._report: dict[str, Any] | None = None
+        #: Sockets of programs that were waited for, see `listening`.
+        self.served: set[str] = set()
         near, far = _core.EmulatedNetwork.addresses(0)
         #: Addresses of the ends.
         self.addresses: dict[str, str] = {"near": near, "far": far}
@@ -89,7 +91,11 @@ class Emulation:
         namespaces = [network.descriptor(end) for end in _ENDS.values()]
         command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
         self._watcher = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=namespaces, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=namespaces,
+            start_new_session=True,
         )
         network.start()
         return self
