@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _STDERR = 2
 """Where programs of --serve write: standard output is the command's alone."""
+_WAYS = ("forward", "reverse")
 _LISTENS_S = 3.0
 """How long a program of --serve may take until it listens."""
 _LOOK_S = 0.25
@@ -42,9 +43,7 @@ def emulate_verb(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override a value: link.geo.delay=300ms. Repeatable."
-        ),
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a value: link.geo.delay=1s. Repeatable."),
     ] = None,
     path: Annotated[
         str | None,
@@ -79,7 +78,7 @@ def emulate_verb(
 
     if not command:
         raise ScenarioError(
-            f"emulate runs a program; write it behind two dashes: bentpipe emulate {link} -- ping -c 3 10.77.0.2"
+            f"emulate runs a program, behind two dashes: bentpipe emulate {link} -- ping -c 3 10.77.0.2"
         )
     if at not in ("sender", "receiver"):
         raise ScenarioError(f'--at {at}: COMMAND runs at "sender" or "receiver"')
@@ -173,7 +172,7 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 
 def _summary(found: dict[str, Any]) -> None:
     """What the link has done, in a few lines on standard error."""
-    for way in ("forward", "reverse"):
+    for way in _WAYS:
         row = found[way]
         lost = [
             f"{row[key]:,} {what}"
@@ -188,12 +187,10 @@ def _summary(found: dict[str, Any]) -> None:
         ]
         told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
         terminal.note(f"{way}: {', '.join([told, *lost])}")
-    late = [
-        max(found[way][f"lateness_{q}_s"] for way in ("forward", "reverse")) for q in ("p50", "p99", "max")
-    ]
+    late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
     p50, p99, most = (f"{units.milliseconds(value)} ms" for value in late)
     bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
-    if not all(found[way]["realtime"] for way in ("forward", "reverse")):
+    if not all(found[way]["realtime"] for way in _WAYS):
         terminal.note("the real-time class SCHED_FIFO was refused; packets are later than they need be")

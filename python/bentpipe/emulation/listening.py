@@ -13,20 +13,15 @@ from bentpipe._core import ScenarioError
 if TYPE_CHECKING:
     from bentpipe.emulation.session import Emulation, Side
 
-_TCP_LISTENS = "0A"
-_UDP_BOUND = "07"
+_TABLES = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
+"""Tables of sockets, and the state in which one listens or is bound (include/net/tcp_states.h)."""
 _BETWEEN_S = 0.01
 
 
 def sockets() -> set[str]:
     """The inodes of sockets of TCP that listen and of UDP that are bound, in the namespace of this thread."""
     found = set()
-    for table, state in (
-        ("tcp", _TCP_LISTENS),
-        ("tcp6", _TCP_LISTENS),
-        ("udp", _UDP_BOUND),
-        ("udp6", _UDP_BOUND),
-    ):
+    for table, state in _TABLES.items():
         path = Path(f"/proc/thread-self/net/{table}")
         if path.exists():
             rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()[1:]]

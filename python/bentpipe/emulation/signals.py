@@ -54,10 +54,10 @@ def held() -> Iterator[Signals]:
 
 
 def end(program: Popen[Any], within_s: float) -> int:
-    """Lets a program end that an interrupt may have reached; asks it to after a third of the time, then kills it."""
-    for ask in (lambda: None, program.terminate, program.kill):
+    """Lets a program end that an interrupt may have reached, asks it to in a third of the time, kills it."""
+    for number in (0, signal.SIGTERM, signal.SIGKILL):
         with suppress(OSError):
-            ask()
+            program.send_signal(number)
         status = _end_of(program, within_s / 3, None)
         if status is not None:
             return status
