@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 ORDER = (
-    "run compare sweep plot report explore advise evaluate emulate study scenario cc queue timeline orbit weather "
-    "schema bench doctor"
+    "run compare sweep plot report explore advise evaluate emulate study scenario cc queue timeline orbit "
+    "weather schema bench doctor"
 ).split()
 
 
