@@ -1,4 +1,4 @@
-"""The live page: what is kept, who is served, and what a browser shows while numbers come and after the end."""
+"""The live page: what is kept, who is served, and what a browser shows, also after the end."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ import browser
 import pytest
 
 from bentpipe import ScenarioError, live
+from bentpipe.live import emulation, kernel
+from bentpipe.live.flows import Largest
 from bentpipe.live.history import KEPT_S, History
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
@@ -233,6 +235,79 @@ def ask_first_line(host: str, port: int, request: bytes) -> bytes:
     with socket.create_connection((host, port)) as one:
         one.sendall(request)
         return one.makefile("rb").readline().strip()
+
+
+def test_the_largest_of_many_flows_are_those_that_were_fast_of_late() -> None:
+    largest = Largest(most=2)
+    assert largest.rates(0.0, {"a": 9e9, "b": 1, "c": 0}) == {"a": 0, "b": 0}
+    assert largest.rates(2.0, {"a": 9e9, "b": 1001, "c": 500}) == {"b": 4000, "c": 2000}
+    # A pause does not remove a flow at once; a flow that has gone is gone.
+    assert largest.rates(3.0, {"a": 9e9 + 10, "b": 1001, "c": 500}) == {"b": 0, "c": 0}
+    assert largest.rates(4.0, {"a": 9e9 + 10, "c": 1500, "d": 7e6}) == {"a": 0, "c": 8000}
+    assert set(largest.rates(5.0, {"a": 9e9 + 10, "c": 1500, "d": 8e6})) == {"c", "d"}
+
+
+def way(**given: float) -> dict[str, float]:
+    names = "queue_packets delivered_bytes dropped_queue dropped_error".split()
+    late = {f"lateness_{part}_s": 1e-5 for part in ("p50", "p99", "max")}
+    return dict.fromkeys(names, 0.0) | late | given
+
+
+def test_an_emulation_is_shown_by_what_it_did_between_two_looks() -> None:
+    seen = [
+        {"t_s": 1.0, "forward": way(delivered_bytes=1000, dropped_queue=3), "reverse": way()},
+        {
+            "t_s": 1.5,
+            "forward": way(delivered_bytes=126_000, dropped_queue=5, queue_packets=7, lateness_p99_s=2e-5),
+            "reverse": way(dropped_error=1, lateness_max_s=3e-4),
+        },
+    ]
+    source = emulation.EmulationSource(iter(seen).__next__)
+    first, second = source(), source()
+    assert "forward/rate" not in first and first["lost"] == 3
+    assert second["forward/rate"] == 2e6 and second["forward/queue"] == 7  # 125 kB in half a second
+    assert (second["forward/dropped_queue"], second["reverse/dropped_error"]) == (4, 2)
+    assert (second["lost"], second["late/p99"], second["late/max"]) == (6, 2e-5, 3e-4)
+    assert shown_names(emulation.page("geo")) <= set(second)
+
+
+def shown_names(page: live.LivePage) -> set[str]:
+    """The names that a page asks for, families excepted."""
+    curves = [series.name for chart in page.charts for series in getattr(chart.curves, "__iter__", list)()]
+    return {*curves, *(reading.name for reading in page.readings)}
+
+
+def test_the_flows_of_the_kernel_are_shown_at_most_eight_of_them() -> None:
+    def status(factor: int, flows: int = 12) -> dict[str, Any]:
+        return {
+            "flows": [
+                {
+                    "id": i,
+                    "local": f"192.0.2.1:{i}",
+                    "remote": "192.0.2.2:80",
+                    "cwnd_segments": 10 + i,
+                    "srtt_s": 0.5,
+                    "in_flight_segments": 9,
+                    "delivered_bytes": factor * i * 1000,
+                    "order_age_s": 0.01,
+                    "fallbacks": 1,
+                }
+                for i in range(flows)
+            ],
+            "dropped_reports": 2,
+            "latency": {"ack_to_applied_s": {"p99": 3e-4}},
+        }
+
+    statuses, times = iter([status(1), status(2), {"flows": []}]), iter([10.0, 12.0, 14.0])
+    source = kernel.KernelSource(statuses.__next__, times.__next__)
+    source()
+    numbers = source()
+    name = "192.0.2.1:11 → 192.0.2.2:80"
+    assert numbers[f"bps/{name}"] == 44_000 and numbers[f"cwnd/{name}"] == 21
+    assert numbers["rate"] == 66 * 4000 and numbers["fallbacks"] == 12 and numbers["applied"] == 3e-4
+    assert sum(key.startswith("cwnd/") for key in numbers) == 8
+    assert shown_names(kernel.page("star")) <= set(numbers)
+    assert source()["flows"] == 0  # nothing is attached any more: the page goes on
 
 
 @needs_chromium

@@ -26,10 +26,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Family:
-    """Curves that come and go: one for every number whose name begins with ``prefix``, which the rest of it labels.
+    """Curves that come and go: one for every number whose name begins with ``prefix``.
 
-    A flow has the same label in all families of a page and so the same colour. Of more than ``most`` labels
-    in the view those with the largest sum in the page's ``rank`` are shown, and the page says so.
+    The rest of the name is its label. A flow has the same label in all families of a page and so the same
+    colour. Of more than ``most`` labels in the view those with the largest sum in the page's ``rank`` are
+    shown, and the page says so.
     """
 
     prefix: str
@@ -43,7 +44,7 @@ class Family:
 
 @dataclass(frozen=True)
 class LiveChart:
-    """A chart over time: the first words of its caption, the label of its vertical axis with the unit, its curves.
+    """A chart over time: the first words of its caption, the label of its vertical axis, its curves.
 
     On a logarithmic axis what is not above zero is left out.
     """

@@ -138,8 +138,8 @@ def loopback(address: str, option: str = "--web") -> tuple[str, int]:
         ) from None
     if not inside:
         raise ScenarioError(
-            f"{option} {address}: the page is for this machine only; write 127.0.0.1:{port}, and reach it from "
-            "elsewhere by ssh -L"
+            f"{option} {address}: the page is for this machine only; write 127.0.0.1:{port}, and reach it "
+            "from elsewhere by ssh -L"
         )
     return host, int(port)
 

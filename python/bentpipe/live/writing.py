@@ -41,7 +41,8 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-act
 <h1>{title}</h1>
 {lead}
 <p class="banner" id="state" role="status">Waiting for numbers.</p>
-<noscript><p class="banner bad">The charts are drawn by the script of this page, which is switched off.</p></noscript>
+<noscript><p class="banner bad">The charts are drawn by the script of this page, \
+which is switched off.</p></noscript>
 <dl class="now">{readings}</dl>
 <p class="view small"><label>Shown: <select id="last">{choices}</select></label>
 <button type="button" id="pause" aria-pressed="false">Pause</button>
@@ -50,8 +51,9 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-act
 <div class="figures" id="charts">
 {figures}
 </div>
-<p class="small soft hint">{note}Charts: point at them, or use the arrow keys, for values. Drag to zoom, or use + and -. Double-click \
-or Esc shows all. Names below a chart hide and show what they name, in every chart.</p>
+<p class="small soft hint">{note}Charts: point at them, or use the arrow keys, for values. Drag to zoom, \
+or use + and -. Double-click or Esc shows all. Names below a chart hide and show what they name, \
+in every chart.</p>
 </main>
 <script type="application/json" id="plan">{plan}</script>
 </body>
