@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
+from bentpipe.emulation.commands import emulate_verb
 from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.explore.commands import explore_verb
 from bentpipe.orbit.commands import app as orbit_app
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 ORDER = (
-    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
+    "run compare sweep plot report explore advise evaluate emulate study scenario cc queue timeline orbit weather "
     "schema bench doctor"
 ).split()
 
@@ -125,6 +126,7 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
+app.command("emulate")(emulate_verb)
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
 
