@@ -2,6 +2,7 @@
 
 mod controller;
 mod failure;
+mod kernel;
 mod orbit;
 mod pool;
 mod reminder;
@@ -357,5 +358,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
+    m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_support, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_gaps, m)?)?;
+    kernel::add(m)?;
     Ok(())
 }
