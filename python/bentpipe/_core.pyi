@@ -215,8 +215,8 @@ class KernelAgent:
         `spec` is an algorithm of the registry, such a one with parameters (`{"name": "hswa", "a": 2}`), or a
         class of a controller. The kernel's `name` is `bp_` and the algorithm's unless given, cut to 15
         characters; with `native` the in-kernel program `bpn_...` is registered and there is no agent. With
-        `pin`, a directory, it outlives the process, and one that is pinned there already is taken up again with
-        its flows. `paced` paces sockets by cwnd / srtt where the controller leaves that open.
+        `pin`, a directory, it outlives the process, and one that is pinned there already is taken up again,
+        flows and all. `paced` paces sockets by cwnd / srtt where the controller leaves that open.
         """
     @property
     def name(self) -> str: ...
