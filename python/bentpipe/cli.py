@@ -18,6 +18,7 @@ from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
 from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.explore.commands import explore_verb
+from bentpipe.kernel.commands import app as kernel_app
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 ORDER = (
     "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
-    "schema bench doctor"
+    "kernel schema bench doctor"
 ).split()
 
 
@@ -125,6 +126,7 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
+app.add_typer(kernel_app, name="kernel")
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
 
