@@ -1,4 +1,4 @@
-"""The agent: a process that answers the reports of one controller's flows, and the questions of `bentpipe kernel`.
+"""The agent: a process that answers the reports of one controller's flows, and questions about them.
 
 `python -m bentpipe.kernel.agent DIRECTORY READY` is started by `attach`; the directory holds the record, and
 one line on the file descriptor READY says that the controller is registered, or why it is not.
@@ -31,7 +31,7 @@ class Datapath(Protocol):
     """What is asked of `_core.KernelAgent`."""
 
     def step(self, timeout_s: float) -> bool:
-        """Waits for the end of its thread, at most so long; True if that has come, and raises what it failed by."""
+        """Waits for its end, at most so long; True if that has come. Raises what it failed by."""
 
     def status(self) -> str:
         """Everything about it and its flows, as JSON."""
@@ -170,7 +170,7 @@ def ask(directory: Path, question: str, patience_s: float = PATIENCE_S) -> dict[
 
 
 def wait_for_line(handle: int, patience_s: float) -> str:
-    """The line that comes on a file descriptor; what there is of it when the time is over or the other end closes."""
+    """The line that comes on a file descriptor; what there is of it when time is over or it is closed."""
     text = b""
     end = time.monotonic() + patience_s
     with selectors.DefaultSelector() as selector:

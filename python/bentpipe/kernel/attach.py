@@ -109,13 +109,13 @@ def attach(
 
 
 def detach(record: Record) -> list[str]:
-    """Takes a controller out: its routes, its agent, its pins, its record. What it met on the way, in lines."""
+    """Takes a controller out: routes, agent, pins, record. What was in the way, a line each."""
     with changing():
         return _take_out(record)
 
 
 def find(given: str | None) -> list[Record]:
-    """The attached controllers that a name means: the user's word, the registry's, or the kernel's; all for None.
+    """The attached controllers that a word means: the user's, the registry's or the kernel's; all for None.
 
     Raises:
         ScenarioError: nothing of this name is attached.

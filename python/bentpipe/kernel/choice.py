@@ -37,7 +37,7 @@ class Choice:
     name: str
 
     def agent_spec(self) -> Any:
-        """What `_core.KernelAgent` takes: an algorithm as in a scenario, a native program's name, or the user's class.
+        """What `_core.KernelAgent` takes: an algorithm as in a scenario, a native program, or the class.
 
         Raises:
             ScenarioError: the file of the class does not load.
@@ -125,7 +125,7 @@ def natives() -> list[str]:
 
 
 def offered() -> list[dict[str, Any]]:
-    """What can be attached: id, label, name in the kernel, native (the native program's name there, or None) and gaps of each."""
+    """What can be attached: id, label, name (in the kernel), native (that program's name, or None) and gaps."""
     there = set(natives())
     return [
         {
@@ -144,7 +144,8 @@ def _check_native(cc: str, made: str | dict[str, Any]) -> None:
     if cc not in known:
         names = ", ".join(known)
         raise _core.ScenarioError(
-            f"{cc} has no native program{f'; there are {names}' if names else ' in this build'}: leave out --native"
+            f"{cc} has no native program{f'; there are {names}' if names else ' in this build'}: "
+            "leave out --native"
         )
     if not isinstance(made, str) and len(made) > 1:
         raise _core.ScenarioError(

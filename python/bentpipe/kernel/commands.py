@@ -149,7 +149,7 @@ def run_verb(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Run a command whose TCP connections, and no others, use a controller. The exit status is the command's."""
+    """Run a command whose TCP connections, and no others, use a controller; exit with its status."""
     from bentpipe._core import ScenarioError
     from bentpipe.kernel.choice import choose
     from bentpipe.kernel.running import run

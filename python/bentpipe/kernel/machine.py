@@ -60,7 +60,7 @@ def privilege() -> str | None:
 
 
 def mounted(kind: str) -> Path | None:
-    """Where a file system of this kind, "cgroup2" or "bpf", is mounted in this mount namespace; None if it is not."""
+    """Where a file system of this kind, "cgroup2" or "bpf", is mounted; None if it is not."""
     try:
         lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

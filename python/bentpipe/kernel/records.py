@@ -129,7 +129,7 @@ def _locked() -> int:
 
 
 def started(pid: int) -> int:
-    """When a process started, in ticks since boot (field 22 of /proc/PID/stat); -1 if there is none, or a zombie."""
+    """When a process started, in ticks since boot (field 22 of /proc/PID/stat); -1 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

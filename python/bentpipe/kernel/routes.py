@@ -41,8 +41,8 @@ def plan(asked: str, name: str) -> Change:
     """How one route is to be changed; nothing is changed yet.
 
     Args:
-        asked: the beginning of a route as `ip route show` takes it: "default", "10.0.0.0/8", "default dev eth0";
-            "lock" at the end forbids programs to choose another algorithm.
+        asked: a route as `ip route show` takes it: "default", "10.0.0.0/8", "default dev eth0"; "lock" at
+            the end forbids programs to choose another algorithm.
         name: the kernel's name of the algorithm.
 
     Raises:

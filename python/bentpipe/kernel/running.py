@@ -16,7 +16,8 @@ from bentpipe.kernel.attach import check_machine
 from bentpipe.kernel.choice import Choice
 from bentpipe.kernel.records import records
 
-#: The shell puts itself into the group $0 and becomes the command: all that this starts is in the group from its first instruction.
+#: The shell puts itself into the group $0 and becomes the command, which is in the group from its first
+#: instruction, with all that it starts.
 _ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
 _HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STEP_S = 0.1
@@ -65,8 +66,8 @@ def run(
         group: makes the control group.
 
     Returns:
-        The command's exit status, 128 more than its signal if that ended it; and what the agent said last, empty if this
-        process was none.
+        The command's exit status, 128 more than its signal if that ended it; and what the agent said last,
+        empty if this process was none.
 
     Raises:
         KernelFailed: nothing is changed then, and the command has not run.
@@ -91,7 +92,7 @@ def run(
 
 
 def _run(words: list[str], datapath: agent.Datapath | None) -> int:
-    """Runs it to its end, or to the agent's. Ctrl-C reaches it directly; what comes to us alone is handed on."""
+    """Runs it to its end, or to the agent's. Ctrl-C reaches it directly; other signals are handed on."""
     heard: list[int] = []
     before = {number: signal.signal(number, lambda n, _: heard.append(n)) for number in _HEARD}
     try:
