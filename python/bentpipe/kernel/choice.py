@@ -125,7 +125,7 @@ def natives() -> list[str]:
 
 
 def offered() -> list[dict[str, Any]]:
-    """What can be attached: id, label, name (in the kernel), native (that program's name, or None) and gaps."""
+    """What can be attached: id, label, name (in the kernel), native (that program's name) and gaps."""
     there = set(natives())
     return [
         {

@@ -17,7 +17,7 @@ OURS = re.compile(r"bpn?_[a-z0-9_]+")
 def status() -> list[dict[str, Any]]:
     """One table for each attached controller, then for those of `bentpipe kernel run` and other programs.
 
-    Each has name (the kernel's), given and cc (as asked for), native, attached (by `bentpipe kernel attach`?),
+    Each has name (the kernel's), given and cc (as asked for), native, attached (False for those others),
     agent ("running" or "gone"), pid, pin, routes, what `_core.KernelAgent.status` says (flows, reports,
     dropped_reports, latency), and error if the agent cannot say it.
     """
