@@ -19,6 +19,7 @@ from bentpipe.advice.commands import advise_verb
 from bentpipe.emulation.commands import emulate_verb
 from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.explore.commands import explore_verb
+from bentpipe.kernel.commands import app as kernel_app
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
@@ -36,8 +37,13 @@ if TYPE_CHECKING:
 
 
 ORDER = (
+<<<<<<< HEAD
     "run compare sweep plot report explore advise evaluate emulate study scenario cc queue timeline orbit weather "
     "schema bench doctor"
+=======
+    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
+    "kernel schema bench doctor"
+>>>>>>> w-kverbs
 ).split()
 
 
@@ -126,7 +132,11 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
+<<<<<<< HEAD
 app.command("emulate")(emulate_verb)
+=======
+app.add_typer(kernel_app, name="kernel")
+>>>>>>> w-kverbs
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
 
