@@ -37,13 +37,8 @@ if TYPE_CHECKING:
 
 
 ORDER = (
-<<<<<<< HEAD
-    "run compare sweep plot report explore advise evaluate emulate study scenario cc queue timeline orbit weather "
-    "schema bench doctor"
-=======
-    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
-    "kernel schema bench doctor"
->>>>>>> w-kverbs
+    "run compare sweep plot report explore advise evaluate emulate kernel validate study scenario cc queue timeline orbit "
+    "weather schema bench doctor"
 ).split()
 
 
@@ -132,11 +127,8 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
-<<<<<<< HEAD
 app.command("emulate")(emulate_verb)
-=======
 app.add_typer(kernel_app, name="kernel")
->>>>>>> w-kverbs
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
 
