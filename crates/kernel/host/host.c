@@ -5,6 +5,8 @@
 
 #include "window.h"
 
+#include "a-liad.h"
+#include "hswa.h"
 #include "hybla.h"
 #include "star.h"
 #include "vegas-l.h"
@@ -71,6 +73,8 @@ struct program {
 		NAME##_host_recovered, NAME##_host_idle,                                                               \
 	};
 
+PROGRAM(a_liad)
+PROGRAM(hswa)
 PROGRAM(hybla)
 PROGRAM(star)
 PROGRAM(vegas_l)

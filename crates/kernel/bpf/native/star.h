@@ -7,7 +7,7 @@
  * Equations: (2) bandwidth sample and (3) its smoothing -> star_sample; (4) LWC, the window is Reno's plus the estimate's ->
  * star_lwc; (5) and figure 1, CWS -> star_cut. The first branch of figure 1 keeps W; the second goes to the estimate.
  *
- * What differs in fixed point: BW and its samples are Q24 segments per second, at most 2^34; time is in microseconds, and
+ * What differs in fixed point: BW and its samples are Q24 segments per second, at most 2^27; time is in microseconds, and
  * what is delivered within one microsecond is one sample. Eq. 3 is (18 BW + s_k + s_(k-1)) / 20, rounded down: BW is at most
  * 10 * 2^-24 segments per second too small. The minimal RTT enters as Q40 seconds. Error of the window: below 2^-16 segments
  * for W < 2^20.
@@ -19,8 +19,8 @@
 
 #include "window.h"
 
-/* BW sample at most, Q24 segments per second: 20 of them must fit into 64 bits. */
-#define STAR_LARGEST_SAMPLE (1ULL << 58)
+/* BW sample at most, Q24 segments per second: times the longest RTT in Q40 it must stay below 2^96. */
+#define STAR_LARGEST_SAMPLE (1ULL << 51)
 /* Segments in one sample at most: their number times 10^6 in Q24 must fit into 64 bits. */
 #define STAR_LARGEST_BURST (1U << 19)
 

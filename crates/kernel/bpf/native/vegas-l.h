@@ -9,9 +9,9 @@
  * other round.
  *
  * What differs in fixed point: steps and alpha are halves of a segment and exact. Diff has an error below W 2^-31 segments.
- * Th is Q32 segments per second, at most 2^31, with an error below 2^-32; two rounds of equal Th are equal here, while a float
- * can tell them apart by its own rounding. Where that happens, or Diff lies within its error of a threshold, a step can
- * differ by one segment.
+ * Th is Q32 segments per second, at most 2^31, with an error below 2^-32. Where two rounds' Th, or two changes of it, are equal
+ * (as on a simulated path of constant RTT) they are equal here, while the rounding of floats decides in Rust; then, or with
+ * Diff within its error of a threshold, the steps can differ. RTTs that vary by a microsecond leave no such ties.
  * What differs in the kernel: a round ends when the first segment sent after its start is acknowledged cumulatively. The RTT
  * sample of an ACK is one, whatever the ACK covers.
  */
@@ -55,14 +55,16 @@ static __always_inline void vegas_l_begin(struct vegas_l *s)
 	s->win.flags = VEGAS_L_TURN;
 }
 
-/* Figure 2 without its sign: 2, 1 or 1/2. */
+/* Figure 2 without its sign, in halves: 2, 1 or 1/2. Changes that differ by no more than the rounding of Th are equal. */
 static __always_inline u32 vegas_l_case(s64 now, s64 before)
 {
+	u8 more = now > before + 2;
+
 	if ((now > 0) != (before > 0))
 		return 1; /* cases 3 and 4 */
 	if (now > 0)
-		return now > before ? 4 : 2; /* cases 1 and 2 */
-	return now > before ? 2 : 4; /* cases 5 and 6 */
+		return more ? 4 : 2; /* cases 1 and 2 */
+	return more ? 2 : 4; /* cases 5 and 6 */
 }
 
 /* Takes Th of a round. */

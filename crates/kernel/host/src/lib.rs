@@ -50,18 +50,22 @@ struct Program {
 }
 
 unsafe extern "C" {
+    static bentpipe_native_a_liad: Program;
+    static bentpipe_native_hswa: Program;
     static bentpipe_native_hybla: Program;
     static bentpipe_native_star: Program;
     static bentpipe_native_vegas_l: Program;
 }
 
 /// The algorithms that have a native program, by their registered name.
-pub const NATIVE: &[&str] = &["hybla", "star", "vegas-l"];
+pub const NATIVE: &[&str] = &["a-liad", "hswa", "hybla", "star", "vegas-l"];
 
 fn program(id: &str) -> Option<&'static Program> {
     // SAFETY: constants of host.c, of the type that is declared above; nothing writes them.
     unsafe {
         Some(match id {
+            "a-liad" => &bentpipe_native_a_liad,
+            "hswa" => &bentpipe_native_hswa,
             "hybla" => &bentpipe_native_hybla,
             "star" => &bentpipe_native_star,
             "vegas-l" => &bentpipe_native_vegas_l,
