@@ -4,5 +4,11 @@ fn main() {
     let programs = "../bpf/native";
     println!("cargo:rerun-if-changed={programs}");
     println!("cargo:rerun-if-changed=host.c");
-    cc::Build::new().file("host.c").include(programs).opt_level(2).warnings(true).flag_if_supported("-Wno-unused-parameter").compile("bentpipe_native");
+    cc::Build::new()
+        .file("host.c")
+        .include(programs)
+        .opt_level(2)
+        .warnings(true)
+        .flag_if_supported("-Wno-unused-parameter")
+        .compile("bentpipe_native");
 }

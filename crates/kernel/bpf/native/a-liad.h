@@ -8,9 +8,9 @@
  * a_liad_approach; (7) adaptive decrease -> a_liad_cut; (11) alpha of the RTT, by Rust's fit -> a_liad_share. Hoe's estimate of
  * the initial ssthresh is in hoe.h.
  *
- * What differs in fixed point: of alpha only 1 - 1/alpha is needed, which is 1 - exp(-f(SRTT)); SRTT is taken in whole
- * microseconds, and the share has an error below 2^-20. A round's growth then has an error below 2^-20 of the gap between
- * the window and its target, and the next round closes what is left. beta is the exact ratio of two RTTs, rounded down.
+ * What differs in fixed point: of alpha only 1 - 1/alpha is needed, which is 1 - exp(-f(SRTT)); the share has an error
+ * below 2^-24. A round's growth then has an error below 2^-24 of the gap between the window and its target, and the next round
+ * closes what is left. beta is the exact ratio of two RTTs, rounded down.
  * What differs in the kernel: a paced sender spoils Hoe's estimate as it does in Rust, so the connection must not be paced
  * (no fq with pacing). RTTmax leaves out fast recovery only, as in Rust.
  */
@@ -45,12 +45,12 @@ static __always_inline void a_liad_begin(struct a_liad *s)
 }
 
 /* 1 - 1/alpha by eq. 11, alpha = exp(r (10.8606 + 0.6194 ln r - 0.165 r)) with r in seconds from 0.005 to 1. */
-static __always_inline u64 a_liad_share(u32 srtt_us)
+static __always_inline u64 a_liad_share(u32 srtt8)
 {
-	u32 us = fx_min(fx_max(srtt_us, 5000), FX_SECOND);
-	u64 r = ((u64)us << 32) / FX_SECOND;
-	/* -ln r = (lg 10^6 - lg us) ln 2, with lg to base 2. */
-	u64 minus_ln = fx_mul(fx_less(85605435163ULL, fx_log2(us)), 2977044472ULL);
+	u32 eighths = fx_min(fx_max(srtt8, 8 * 5000), 8 * FX_SECOND);
+	u64 r = ((u64)eighths << 32) / (8 * FX_SECOND);
+	/* -ln r = (lg 8000000 - lg eighths) ln 2, with lg to base 2. */
+	u64 minus_ln = fx_mul(fx_less(98490337051ULL, fx_log2(eighths)), 2977044472ULL);
 	u64 inner = 46645921815ULL - fx_mul(2660302743ULL, minus_ln) - fx_mul(708669604ULL, r);
 
 	/* 1/alpha = 2^-(r inner lg e) */
@@ -154,7 +154,7 @@ static __always_inline void a_liad_congestion(struct a_liad *s, enum fx_why why)
 		s->level = s->win.w; /* Wmax */
 	s->win.stage = A_LIAD_LOG;
 	if (s->win.rtt_min)
-		s->share = a_liad_share(s->win.srtt8 >> 3);
+		s->share = a_liad_share(s->win.srtt8);
 	s->rtt_max = 0;
 	s->per_segment = 0;
 }

@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bentpipe_cc::{
-    Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Rtt, RttSample, Span, Start, Time, registry,
-};
+use bentpipe_cc::{Ack, Backoff, Congestion, Controller, Decision, Flow, Life, Start, registry};
 use bentpipe_kernel_host::Native;
 
 /// What a comparison has found so far.
@@ -32,7 +30,6 @@ pub(crate) struct Twin {
     native: Native,
     mss: f64,
     report: Report,
-    kernel: Kernel,
 }
 
 /// Segments apart; none if both are the "not yet" of a threshold, endlessly far if one is.
@@ -49,7 +46,7 @@ impl Twin {
     pub(crate) fn new(id: &str, start: Start, report: Report) -> Self {
         let rust = registry::build(id, &[], start).expect("registered");
         let native = Native::new(id, start).expect("it has a native program");
-        Self { rust, native, mss: f64::from(start.mss), report, kernel: Kernel::default() }
+        Self { rust, native, mss: f64::from(start.mss), report }
     }
 
     fn both(&mut self, mut act: impl FnMut(&mut dyn Controller)) {
@@ -82,65 +79,25 @@ impl Twin {
     }
 }
 
-/// What the kernel tells: whole microseconds, and the smoothed RTT in eighths of one. An RTT gets a jitter of up to 15 us: on a
-/// path of constant RTT the throughputs of two rounds would often be equal but for the rounding of floats, and this would
-/// decide the steps of Vegas-L.
-#[derive(Debug, Default)]
-struct Kernel {
-    samples: u64,
-    /// Smallest and latest RTT.
-    rtt: Option<(Span, Span)>,
-}
-
-impl Kernel {
-    /// Takes an RTT sample.
-    fn sample(&mut self, rtt: Option<RttSample>) -> Option<RttSample> {
-        let rtt = rtt?.latest;
-        self.samples += 1;
-        let jitter = self.samples.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
-        let told = Span((rtt.0 / 1000 + 1 + jitter) * 1000);
-        self.rtt = Some((self.rtt.map_or(told, |(min, _)| min.min(told)), told));
-        Some(RttSample::one(told))
-    }
-
-    fn flow(&self, flow: &Flow) -> Flow {
-        let mut told = *flow;
-        told.now = Time(flow.now.0 / 1000 * 1000);
-        told.rtt = flow.rtt.zip(self.rtt).map(|(rtt, (min, latest))| Rtt {
-            latest,
-            min,
-            smoothed: Span(rtt.smoothed.0 / 125 * 125),
-            var: rtt.var,
-        });
-        told
-    }
-}
-
 impl Controller for Twin {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        let mut told = *ack;
-        told.rtt = self.kernel.sample(ack.rtt);
-        let flow = self.kernel.flow(flow);
-        self.both(|cc| cc.on_ack(&flow, &told));
-        self.compare(&flow, "an ACK", false);
+        self.both(|cc| cc.on_ack(flow, ack));
+        self.compare(flow, "an ACK", false);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        let flow = self.kernel.flow(flow);
-        self.both(|cc| cc.on_congestion(&flow, why));
-        self.compare(&flow, "congestion", true);
+        self.both(|cc| cc.on_congestion(flow, why));
+        self.compare(flow, "congestion", true);
     }
 
     fn on_undo(&mut self, flow: &Flow, before: &Decision) {
-        let flow = self.kernel.flow(flow);
-        self.both(|cc| cc.on_undo(&flow, before));
-        self.compare(&flow, "an undo", false);
+        self.both(|cc| cc.on_undo(flow, before));
+        self.compare(flow, "an undo", false);
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
-        let flow = self.kernel.flow(flow);
-        self.both(|cc| cc.on_life(&flow, what));
-        self.compare(&flow, "an event", false);
+        self.both(|cc| cc.on_life(flow, what));
+        self.compare(flow, "an event", false);
     }
 
     fn decision(&self) -> Decision {
@@ -148,6 +105,6 @@ impl Controller for Twin {
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
-        self.rust.backoff(&self.kernel.flow(flow), why)
+        self.rust.backoff(flow, why)
     }
 }
