@@ -90,11 +90,13 @@ def table(text: str, about: str, smoothed: bool) -> str:
     """
     found = events(text)
     _check(found)
-    begin = next((i for i, e in enumerate(found) if e.kind == "ack" and e["out"] > 0), None)
+    start = next((e for e in found if e.kind == "ack"), None)
+    if start is None:
+        raise Unusable("there is no handshake")
+    begin = next((i for i, e in enumerate(found) if e.kind == "ack" and e["una"] != start["una"]), None)
     if begin is None:
         raise Unusable("nothing was sent")
     first = found[begin]
-    start = next(e for e in found if e.kind == "ack")
     una, nxt, clock = start["una"], start["una"], first["t"]
     srtt, rtt = start["srtt"], start["srtt"] // 8
     rows = [f"# {about}", f"# start,{first['cwnd']},{srtt}"]
