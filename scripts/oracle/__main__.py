@@ -86,7 +86,7 @@ def record(modules: list[Module], links: list[Link], again: bool) -> None:
                 partial.rename(kept)
                 print(f"{name}: recorded in {time.monotonic() - begin:.0f} s", flush=True)
             about = f"Linux {kernel.release}, {module.name}; {link.about}; see docs/oracle.md"
-            rows = trace_table.table(kept.read_text(), about, module.smoothed)
+            rows = trace_table.table(kept.read_text(), about, module.smoothed, module.ticks)
             (DATA / f"{name}.csv").write_text(rows)
             print(f"{name}: {rows.count(chr(10)) - 2} events, {len(rows)} bytes", flush=True)
 

@@ -88,6 +88,7 @@ def probes(types: Types, module: Module) -> list[str]:
             "cnt=" + _u(tp("snd_cwnd_cnt"), "u32"),
             "ssthresh=" + _u(tp("snd_ssthresh"), "u32"),
             "state=" + _bit(state),
+            *(["ticks=@jiffies:u32"] if module.ticks else []),
         ]
     )
     rtt = types.place("rate_sample", "rtt_us")

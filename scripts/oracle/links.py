@@ -59,6 +59,8 @@ class Module:
     in_ack_event: str = ""
     smoothed: bool = False
     """Does it, or our controller of that name, read the smoothed RTT? Then the table has it."""
+    ticks: bool = False
+    """Does it count the kernel's clock ticks? Then the table has them."""
 
 
 _RENO = ("tcp_reno_cong_avoid", "tcp_reno_ssthresh")
@@ -93,6 +95,7 @@ MODULES = {
             "",
             "tcp_westwood_event",
             "tcp_westwood_ack",
+            ticks=True,
         ),
         Module(
             "hybla", "tcp_hybla", "hybla_cong_avoid", "tcp_reno_ssthresh", "", "hybla_state", smoothed=True
@@ -112,9 +115,16 @@ MODULES = {
             "htcp_recalc_ssthresh",
             "measure_achieved_throughput",
             "htcp_state",
+            ticks=True,
         ),
         Module(
-            "bic", "tcp_bic", "bictcp_cong_avoid", "bictcp_recalc_ssthresh", "bictcp_acked", "bictcp_state"
+            "bic",
+            "tcp_bic",
+            "bictcp_cong_avoid",
+            "bictcp_recalc_ssthresh",
+            "bictcp_acked",
+            "bictcp_state",
+            ticks=True,
         ),
         Module("highspeed", "tcp_highspeed", "hstcp_cong_avoid", "hstcp_ssthresh"),
         Module("scalable", "tcp_scalable", "tcp_scalable_cong_avoid", "tcp_scalable_ssthresh"),

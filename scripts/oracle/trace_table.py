@@ -10,6 +10,7 @@ before, if the algorithm reads it; \
 segments in flight; state; may the window grow; the window that the kernel then had; its threshold |
 | C    | microseconds; the threshold that `ssthresh` answered with                                          |
 | S    | microseconds; the new state, 0 to 4 (`enum tcp_ca_state`); the window                              |
+| E    | microseconds; something was sent while nothing was in flight (`CA_EVENT_TX_START`)                 |
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ import re
 from dataclasses import dataclass
 
 INFINITE = 0x7FFFFFFF
+
+# `enum tcp_ca_event`: something is sent while nothing is in flight.
+TX_START = 0
+
+# A table ends after so many lines, to keep the test data small.
+MOST = 850
 
 _LINE = re.compile(r"^.*\[\d+\] \S+ +([\d.]+): (\w+): (.*)$", re.MULTILINE)
 _CELL = re.compile(r"(\w+)=(\S+)")
@@ -83,8 +90,9 @@ def _after(found: list[Event], index: int) -> tuple[int, int]:
     raise IndexError
 
 
-def table(text: str, about: str, smoothed: bool) -> str:
-    """The table of a trace; `about` becomes its first line. `smoothed`: with the smoothed RTT.
+def table(text: str, about: str, smoothed: bool, ticks: bool) -> str:
+    """The table of a trace; `about` becomes its first line. `smoothed` and `ticks`: with the smoothed RTT, and with
+    clock ticks.
 
     Raises Unusable if the trace is not whole.
     """
@@ -102,8 +110,14 @@ def table(text: str, about: str, smoothed: bool) -> str:
     rows = [f"# {about}", f"# start,{first['cwnd']},{srtt}"]
     last: dict[str, list[str]] = {}
 
-    def row(kind: str, time: int, *cells: str) -> None:
-        nonlocal clock
+    tick = start["ticks"] if ticks else 0
+
+    def row(kind: str, event: Event, *cells: str) -> None:
+        nonlocal clock, tick
+        time = event["t"]
+        if ticks:
+            cells += (str(event["ticks"] - tick),)
+            tick = event["ticks"]
         seen = last.get(kind, [""] * len(cells))
         short = ["" if cell == old else cell for cell, old in zip(cells, seen, strict=True)]
         last[kind] = list(cells)
@@ -126,7 +140,7 @@ def table(text: str, about: str, smoothed: bool) -> str:
             flight = event["out"] - event["sacked"] - event["gone"] + event["again"]
             row(
                 "A",
-                event["t"],
+                event,
                 str((event["una"] - una) % 2**32),
                 str((event["nxt"] - nxt) % 2**32),
                 str(event["delivered"]),
@@ -140,14 +154,18 @@ def table(text: str, about: str, smoothed: bool) -> str:
                 "inf" if ssthresh == INFINITE else str(ssthresh),
             )
             una, nxt, srtt = event["una"], event["nxt"], event["srtt"]
+            if len(rows) >= MOST:
+                break
         elif event.kind == "ask":
             answer = next(e for e in found[index:] if e.kind == "cut")
-            row("C", event["t"], str(answer["value"]))
+            row("C", event, str(answer["value"]))
         elif (
             event.kind == "state"
             and event["to"] != event["state"]
             or event.kind == "state"
             and event["to"] == 4
         ):
-            row("S", event["t"], str(event["to"]), str(event["cwnd"]))
+            row("S", event, str(event["to"]), str(event["cwnd"]))
+        elif event.kind == "event" and event["what"] == TX_START:
+            row("E", event)
     return "\n".join(rows) + "\n"

@@ -74,6 +74,8 @@ pub(crate) trait Module {
     }
     /// The end of a recovery, with the window at the threshold already (CA_EVENT_COMPLETE_CWR).
     fn recovered(&mut self, _s: &mut Socket) {}
+    /// Something is sent while nothing is in flight (CA_EVENT_TX_START).
+    fn sends(&mut self, _s: &mut Socket) {}
     /// The beginning of a timeout (CA_EVENT_LOSS).
     fn collapsed(&mut self, _s: &mut Socket) {}
 }
@@ -111,6 +113,12 @@ impl Module for Vegas {
             self.least = self.least.min(rtt + 1);
             self.samples += 1;
         }
+    }
+
+    /// Unlike ours, a retransmission after a timeout makes it forget the base and go on in the middle of the repair.
+    fn sends(&mut self, s: &mut Socket) {
+        self.base = INFINITE;
+        self.enter(s, State::Open);
     }
 
     /// Unlike ours, off in Disorder too, and then the round begins anew.
@@ -180,6 +188,12 @@ impl Module for Veno {
             self.least = self.least.min(rtt + 1);
             self.samples += 1;
         }
+    }
+
+    /// As with Vegas.
+    fn sends(&mut self, s: &mut Socket) {
+        (self.base, self.due) = (INFINITE, true);
+        self.enter(s, State::Open);
     }
 
     fn enter(&mut self, _s: &mut Socket, to: State) {

@@ -115,14 +115,21 @@ impl Ours {
             self.learn(acked);
         }
         let mut recovered = false;
+        let asked = step.changes.iter().any(|change| matches!(change, Change::Cut(_)));
         for change in &step.changes {
             match *change {
+                // The kernel keeps its threshold at a timeout in recovery and at a second one (tcp_input.c, `tcp_enter_loss`).
+                Change::Entered(State::Loss, _) if !asked => {
+                    self.cc.on_congestion(&self.flow, Congestion::Timeout);
+                }
                 Change::Cut(kernel) => {
                     let why = why(&step.changes);
                     let answer = self.cc.backoff(&self.flow, why).ssthresh;
                     found.cut(answer as f64 / f64::from(MSS), kernel);
                     self.cc.on_congestion(&self.flow, why);
                 }
+                // Our sender says so of new data only, and all of these are retransmissions.
+                Change::Sends => {}
                 Change::Entered(to, _) => recovered |= !to.reduces() && self.flow.phase != to.phase(),
             }
         }
@@ -180,6 +187,7 @@ pub(crate) fn model(module: &mut dyn Module, trace: &Trace) -> Compared {
                     found.cut(f64::from(s.ssthresh), kernel);
                     s.count = 0;
                 }
+                Change::Sends => module.sends(&mut s),
                 Change::Entered(to, cwnd) => {
                     if to == State::Loss {
                         (s.cwnd, s.count) = (cwnd, 0);

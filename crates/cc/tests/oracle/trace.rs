@@ -63,6 +63,8 @@ pub(crate) enum Change {
     Cut(u32),
     /// A new state, and the window at its beginning.
     Entered(State, u32),
+    /// Something is sent while nothing is in flight (CA_EVENT_TX_START), a retransmission also.
+    Sends,
 }
 
 /// An ACK, or an expiry of the timer, with the changes that it brought.
@@ -154,6 +156,10 @@ pub(crate) fn read(name: &str) -> Trace {
                 fill(&mut states, line);
                 changes.push(Change::Entered(State::of(&states[0]), number(&states[1])));
                 &states[2]
+            }
+            "E" => {
+                changes.push(Change::Sends);
+                &line.split(',').nth(2).unwrap_or("").to_string()
             }
             _ => panic!("{path}: what is {line}?"),
         };
