@@ -26,6 +26,7 @@ from bentpipe.schema import schema_verb
 from bentpipe.studies.commands import app as study_app
 from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
+from bentpipe.truth.commands import app as validate_app
 from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, overrides, write_and_show
 from bentpipe.weather.commands import weather_verb
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 ORDER = (
     "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
-    "schema bench doctor"
+    "schema validate bench doctor"
 ).split()
 
 
@@ -127,6 +128,7 @@ app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(validate_app, name="validate")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001
