@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 __all__ = [
     "EVENTS_PER_PROGRESS",
     "ControllerError",
+    "EmulatedNetwork",
     "RawResult",
     "ScenarioError",
     "Threads",
@@ -39,6 +40,33 @@ class ScenarioError(ValueError):
 
     mistakes: tuple[str, ...]
     """The lines of the message, if the scenario was read or checked as a whole; empty otherwise."""
+
+@final
+class EmulatedNetwork:
+    """Ends, which are network namespaces without names, and links between ends that run by the wall clock. On
+    Linux alone. Failures for want of privilege are OSErrors whose message says what it takes."""
+
+    def __init__(self, ends: int, links: list[tuple[int, int, str]]) -> None:
+        """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow."""
+
+    def start(self) -> None:
+        """Time 0: packets are forwarded from now on."""
+
+    def enter(self, end: int) -> None:
+        """Moves the calling thread to an end. Threads and processes that it starts are there, too."""
+
+    def descriptor(self, end: int) -> int:
+        """The file descriptor of an end's namespace."""
+
+    @staticmethod
+    def addresses(link: int) -> tuple[str, str]:
+        """Addresses of the near and the far end of a link."""
+
+    def status(self, link: int, histogram: bool = False) -> str:
+        """What the link has done so far, as JSON."""
+
+    def stop(self) -> None:
+        """Ends forwarding. What is inside is lost; the counts stay."""
 
 @final
 class RawResult:

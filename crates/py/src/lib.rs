@@ -1,6 +1,8 @@
 //! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
 
 mod controller;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod failure;
 mod orbit;
 mod pool;
@@ -345,6 +347,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_class::<pool::Threads>()?;
+    #[cfg(target_os = "linux")]
+    m.add_class::<emulation::EmulatedNetwork>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
