@@ -39,10 +39,10 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 /// The first clang that there is.
 fn clang() -> String {
     let asked = env::var("CLANG").ok();
-    let names = asked
-        .iter()
-        .map(String::as_str)
-        .chain(["clang", "clang-16", "clang-19", "clang-18", "clang-17", "clang-15"]);
+    let names = asked.iter().map(String::as_str).chain([
+        "clang", "clang-16", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-15",
+        "clang-14",
+    ]);
     let found = names
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success()));

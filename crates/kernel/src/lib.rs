@@ -15,11 +15,11 @@ pub mod cgroup;
 pub mod clock;
 #[cfg(feature = "bpf")]
 pub mod datapath;
+#[cfg(feature = "bpf")]
+mod elf_error;
 mod gaps;
 pub mod latency;
 pub mod layout;
-#[cfg(feature = "bpf")]
-mod libelf_errors;
 #[cfg(feature = "bpf")]
 mod maps;
 pub mod objects;

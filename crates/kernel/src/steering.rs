@@ -254,4 +254,3 @@ fn phase(report: &Report) -> Phase {
         _ => Phase::Open,
     }
 }
-
