@@ -10,7 +10,7 @@ from typing import Any
 from bentpipe.kernel import agent, machine
 from bentpipe.kernel.records import Record, records
 
-OURS = re.compile(r"bpn?_[a-z0-9_]+")
+OURS = re.compile(r"bpn?_[a-z0-9_-]+")
 """Names that controllers of ours have in the kernel."""
 
 
