@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -297,6 +298,23 @@ def test_an_unprivileged_user_is_told(cli: Any, monkeypatch: pytest.MonkeyPatch)
     assert ran.exit_code == 1 and "run it as root" in ran.stderr
 
 
+DOCS = Path(__file__).parents[2] / "docs" / "kernel.md"
+
+
+def blocks() -> list[str]:
+    """The shell commands of docs/kernel.md; those that begin with "# as root" change the kernel."""
+    return re.findall(r"^```sh\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_has_no_verb_that_is_not_there(cli: Any) -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    verbs = set(re.findall(r"bentpipe kernel ([a-z]+)", text))
+    assert verbs == {"attach", "detach", "status", "run", "list"}
+    helps = "".join(cli("kernel", verb, "--help").stdout for verb in verbs)
+    named = set(re.findall(r"(?<![\w-])--(?:pin|native|congctl|set|foreground|json|watch|web)\b", text))
+    assert len(named) == 8 and all(option in helps for option in named)
+
+
 # What can be attached
 
 
@@ -398,8 +416,7 @@ class TestKernel:
         wait_until(
             lambda: not any(one["name"] in ("bp_sqrt", "bp_binomial", "bp_kl") for one in status._kernels())
         )
-        pins = machine.mounted("bpf")
-        assert pins is None or not (pins / "bentpipe" / "bp_sqrt").exists()
+        assert not (machine.BPFFS / "bentpipe" / "bp_sqrt").exists()
 
     def test_a_connection_uses_what_is_attached(self, place: Path) -> None:
         said = in_a_network(
@@ -507,6 +524,43 @@ class TestKernel:
             assert "bp_sqrt" in machine.registered() and records.records() == []
         finally:
             made.close()
+
+    @pytest.mark.parametrize(
+        "number", range(len([block for block in blocks() if block.startswith("# as root")]))
+    )
+    def test_the_commands_of_the_page_work(self, place: Path, number: int) -> None:
+        block = [block for block in blocks() if block.startswith("# as root")][number]
+        in_a_network(block, place)
+        assert not place.exists()
+
+    def test_it_nests_in_an_emulated_link(self, place: Path) -> None:
+        if not hasattr(_core, "EmulatedNetwork"):
+            pytest.skip("this build has no emulator")
+        said = in_a_network(
+            """
+            bentpipe emulate geo --quiet --serve "iperf3 -s --logfile /dev/null" -- \\
+                bentpipe kernel run --json kl -- iperf3 --client 10.77.0.2 --time 1 --logfile /dev/null
+            """,
+            place,
+        )
+        told = json.loads(said)
+        assert told["name"] == "bp_kl" and told["orders"] > 0
+
+    def test_three_capabilities_are_enough(self, place: Path) -> None:
+        """Those of the service in docs/kernel.md; without CAP_BPF it is refused, and nothing is changed."""
+        unit = re.search(r"^CapabilityBoundingSet=(.*)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+        assert unit is not None
+        held = ",".join(f"+{word.removeprefix('CAP_').lower()}" for word in unit[1].split())
+        in_a_network(
+            f"""
+            setpriv --bounding-set=-all,{held} bentpipe kernel attach kl >/dev/null
+            setpriv --bounding-set=-all,{held} bentpipe kernel detach kl >/dev/null
+            ! setpriv --bounding-set=-all,+net_admin,+perfmon bentpipe kernel attach kl 2>"$BENTPIPE_STATE.said"
+            grep -q "CAP_BPF and CAP_PERFMON" "$BENTPIPE_STATE.said"
+            [ ! -e "$BENTPIPE_STATE" ]
+            """,
+            place,
+        )
 
     def test_a_class_of_ones_own_serves_connections(self, place: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(

@@ -98,10 +98,8 @@ def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Cho
 
 def kernel_name(cc: str, *, native: bool = False) -> str:
     """What the kernel calls an algorithm: `bp_star`, or `bpn_star` for the native program."""
-    if native:
-        return f"bpn_{cc}"
     plain = re.sub(r"[^a-z0-9]+", "_", cc.lower()).strip("_")
-    return f"bp_{plain}"[:LONGEST_NAME].rstrip("_")
+    return f"{'bpn' if native else 'bp'}_{plain}"[:LONGEST_NAME].rstrip("_")
 
 
 def gaps(choice: Choice) -> list[str]:

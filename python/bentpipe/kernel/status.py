@@ -49,7 +49,12 @@ def together() -> dict[str, Any]:
 
 def _other(known: Mapping[str, Any]) -> dict[str, Any]:
     running = known["native"] or known.get("pid") is not None
-    state: dict[str, Any] = {"attached": False, "agent": "running" if running else "gone", "pin": None, "routes": []}
+    state: dict[str, Any] = {
+        "attached": False,
+        "agent": "running" if running else "gone",
+        "pin": None,
+        "routes": [],
+    }
     return {**known, "given": known["cc"], **state}
 
 
