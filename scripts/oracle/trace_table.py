@@ -30,7 +30,7 @@ SLOW_PATH = 1
 TX_START = 0
 
 # A table ends after so many lines, to keep the test data small.
-MOST = 850
+MOST = 750
 
 _LINE = re.compile(r"^.*\[\d+\] \S+ +([\d.]+): (\w+): (.*)$", re.MULTILINE)
 _CELL = re.compile(r"(\w+)=(\S+)")

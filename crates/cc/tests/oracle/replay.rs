@@ -155,10 +155,6 @@ pub(crate) fn ours(id: &str, given: &[(&str, Value)], trace: &Trace) -> Compared
         if !acked.state.reduces() {
             found.window(step.now, us.segments(), acked.cwnd);
         }
-        if std::env::var_os("ORACLE_SHOW").is_some() {
-            println!("{:.6} {:?} {} {:.3}", step.now.secs(), step.changes, acked.cwnd, us.segments());
-            us.cc.probe(&mut |name, value| print!("  {name} {value:.6}"));
-        }
     }
     found
 }
@@ -210,9 +206,6 @@ pub(crate) fn model(module: &mut dyn Module, trace: &Trace) -> Compared {
         if !state.reduces() {
             if acked.advanced > 0 {
                 module.avoid(&mut s, acked.delivered, acked.limited);
-            }
-            if std::env::var_os("ORACLE_MODEL").is_some() {
-                println!("{:.6} {:?} {} {s:?} {module:?}", step.now.secs(), step.changes, acked.cwnd);
             }
             found.window(step.now, f64::from(s.cwnd), acked.cwnd);
         }
