@@ -11,6 +11,8 @@ RATE = "10 Mbit/s"
 RTTS_MS = (20, 100, 500)
 PACKET_ERRORS = (0.0, 1e-4, 1e-3)
 BUFFERS_BDP = (0.5, 1.0)
+SAMPLE_S = 0.025
+"""Distance of the samples of window and RTT in both worlds."""
 
 KERNEL = ("reno", "cubic", "bbr")
 """The kernel's own algorithms."""
@@ -110,7 +112,7 @@ class Cell:
             "flow": [flow],
         }
         if traced:
-            made["record"] = {"flows": True}
+            made["record"] = {"flows": True, "interval": f"{SAMPLE_S * 1e3:g} ms"}
         return made
 
 

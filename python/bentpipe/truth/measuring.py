@@ -68,7 +68,7 @@ def measure(
                 cell, attempt = waiting.popleft()
                 running.append((Transfer(cell, folder), attempt))
                 next_start = now + APART_S
-            for transfer, attempt in [pair for pair in running if pair[0].over]:
+            for transfer, attempt in [pair for pair in running if pair[0].step()]:
                 running.remove((transfer, attempt))
                 try:
                     late = not _keep(store, transfer, attempt)
