@@ -187,3 +187,6 @@ impl Chain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -255,3 +255,6 @@ fn become_prompt() -> bool {
     // SAFETY: the parameter is ours; 0 is this thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &priority) == 0 }
 }
+
+#[cfg(test)]
+mod tests;

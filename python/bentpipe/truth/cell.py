@@ -94,7 +94,12 @@ class Cell:
 
     def scenario(self, *, traced: bool = False) -> dict[str, Any]:
         """The scenario of both worlds."""
-        flow: dict[str, Any] = {"name": "bulk", "cc": self.sender.algorithm, "path": ["link"], "profile": "linux"}
+        flow: dict[str, Any] = {
+            "name": "bulk",
+            "cc": self.sender.algorithm,
+            "path": ["link"],
+            "profile": "linux",
+        }
         if self.sender.home != "kernel":
             flow |= {"aen": False}  # the kernel has no such probe
         link = {

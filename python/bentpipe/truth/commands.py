@@ -12,7 +12,9 @@ import typer
 from bentpipe import terminal
 from bentpipe.verbs import Json, Stopped, write_and_show
 
-app = typer.Typer(help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True)
+app = typer.Typer(
+    help="Compare simulations with real programs behind the emulated link.", no_args_is_help=True
+)
 
 QUICK_S, FULL_S = 20.0, 120.0
 QUICK_SEEDS, FULL_SEEDS = 1, 5
@@ -26,7 +28,8 @@ def _group() -> None:
 @app.command("kernel")
 def kernel_verb(
     full: Annotated[
-        bool, typer.Option("--full", help="The whole grid: 270 links and senders, five seeds of 120 s; hours.")
+        bool,
+        typer.Option("--full", help="The whole grid: 270 links and senders, five seeds of 120 s; hours."),
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Three cells of 20 s, half a minute. The default.")
@@ -42,9 +45,7 @@ def kernel_verb(
             help='Some cells: a sender, "kernel:*", or a row, "kernel-reno-100ms-*". Repeatable.',
         ),
     ] = None,
-    at_once: Annotated[
-        int, typer.Option(metavar="N", min=1, max=64, help="Links emulated at a time.")
-    ] = 12,
+    at_once: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Links emulated at a time.")] = 12,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -62,8 +62,11 @@ def curve_distance(real: Column, simulated: Column) -> float:
     return float(np.abs(simulated[:n] - real[:n]).mean() / real[:n].mean())
 
 
-def grouped(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[tuple[tuple[Any, ...], list[dict[str, Any]]]]:
+def grouped(
+    rows: Sequence[dict[str, Any]], names: Sequence[str]
+) -> list[tuple[tuple[Any, ...], list[dict[str, Any]]]]:
     """The rows by the values of these columns, in the order in which each value first appears."""
+
     def key(row: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(row[name] for name in names)
 

@@ -28,7 +28,19 @@ def link_of(row: dict[str, Any]) -> str:
 
 def show_truth(table: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> None:
     """Prints the table, and what its errors come to."""
-    heads = ["<sender", "<link", "Mbit/s", "simulated", "error", "RTT ms", "error", "retr.", "error", "window", "curve"]
+    heads = [
+        "<sender",
+        "<link",
+        "Mbit/s",
+        "simulated",
+        "error",
+        "RTT ms",
+        "error",
+        "retr.",
+        "error",
+        "window",
+        "curve",
+    ]
     lines = [
         [
             row["sender"],
