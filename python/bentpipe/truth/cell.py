@@ -38,11 +38,11 @@ class Sender:
     def __str__(self) -> str:
         return f"{self.home}:{self.algorithm}"
 
-    @property
-    def kernel_name(self) -> str:
-        """What the kernel calls it, 15 characters at most."""
-        prefix = {"kernel": "", "agent": "bp_", "native": "bpn_"}[self.home]
-        return (prefix + self.algorithm.replace("-", "_"))[:15]
+    def name_in_kernel(self, mark: int) -> str:
+        """What the kernel calls it, 15 characters at most; `mark` tells jobs on one machine apart."""
+        if self.home == "kernel":
+            return self.algorithm
+        return f"t{mark % 1000:03}{self.home[0]}_{self.algorithm.replace('-', '_')}"[:15]
 
 
 SENDERS = tuple(

@@ -33,12 +33,19 @@ class TransferFailed(RuntimeError):
 
 
 class Transfer:
-    """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started."""
+    """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started.
 
-    def __init__(self, cell: Cell, folder: Path) -> None:
+    Args:
+        cell: what is transferred over which link.
+        folder: where the sender's program may write.
+        algorithm: the kernel's name of the congestion control.
+    """
+
+    def __init__(self, cell: Cell, folder: Path, algorithm: str) -> None:
         from bentpipe.emulation import Emulation
 
         self.cell = cell
+        self._algorithm = algorithm
         self._samples = folder / f"{cell.key}.samples.json"
         self._held = ExitStack()
         try:
@@ -53,7 +60,7 @@ class Transfer:
     def _start(self, what: str, side: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-I", "-S", PROGRAM, what]
         if what == "send":
-            command += [self._emulation.peer, "--cc", self.cell.sender.kernel_name]
+            command += [self._emulation.peer, "--cc", self._algorithm]
             command += ["--every", str(SAMPLE_S), "--out", str(self._samples)]
         command += ["--port", str(PORT), "--for", repr(self.cell.length_s)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
