@@ -11,7 +11,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
-RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*.[ch]')
+
+# Before cargo or maturin: sets $$extension, $$workspace and $$everything, the features that can be built here.
+FEATURES := . scripts/features.sh;
 
 # The Rust documentation. `make docs` is for it; `make lint` only asks whether it can be made.
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
@@ -30,7 +33,8 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench instructions fuzz fuzz-tools dist wheel clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench instructions fuzz fuzz-tools dist wheel clean system always
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate oracle bench instructions fuzz fuzz-tools dist wheel clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,13 +50,13 @@ test: test-rust test-python ## every test, Rust and Python
 
 # The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython to link.
 test-rust: setup
-	cargo test --workspace --exclude bentpipe-py
+	$(FEATURES) cargo test --workspace --exclude bentpipe-py $$workspace
 
 test-python: setup
 	$(BIN)/python -m pytest
 
 lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warnings are errors
-	cargo clippy --workspace --all-targets -- -D warnings
+	$(FEATURES) cargo clippy --workspace --all-targets $$everything -- -D warnings
 	$(RUSTDOC)
 	$(BIN)/ruff check .
 	$(BIN)/python -m mypy.stubtest bentpipe._core
@@ -100,6 +104,9 @@ leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/l
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py
 
+oracle: ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
+	python3 scripts/oracle record
+
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
 	$(BIN)/python scripts/performance_md.py
@@ -133,13 +140,13 @@ fuzz-tools: ## nightly Rust and cargo-fuzz, if they are missing
 dist: .venv/.installed ## an sdist, and from it a wheel (Linux, glibc 2.28 or later); tried without Rust (docs/releasing.md)
 	rm -rf $(DIST)
 	$(BIN)/python -m pip install --quiet ziglang
-	VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --sdist --zig \
-		--compatibility manylinux_2_28 --out $(DIST)
+	$(FEATURES) apart "$(CURDIR)/target/apart"; VIRTUAL_ENV=$(CURDIR)/.venv PATH="$(CURDIR)/$(BIN):$$PATH" \
+		$(BIN)/maturin build --release --locked --sdist --zig --compatibility manylinux_2_28 $$extension --out $(DIST)
 	for python in $(PYTHONS); do scripts/smoke.sh $(DIST)/*.whl "$$python"; done
 
 wheel: setup ## a wheel of what is built, for this machine and newer ones, installed into an empty environment and tried
 	rm -rf out/wheel
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release --out out/wheel
+	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release $$extension --out out/wheel
 	scripts/smoke.sh out/wheel/*.whl $(BIN)/python
 
 clean: ## remove what was built, .venv and out included
@@ -165,6 +172,12 @@ system:
 	$(BIN)/python scripts/dependencies.py docs | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	@touch $@
 
-.venv/.built: $(RUST) .venv/.installed
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release
+# What can be built here, in a word; newer only if that has changed, a compiler installed for example.
+.venv/.features: .venv/.made always | system
+	@scripts/features.sh | cmp -s - $@ || scripts/features.sh | tee $@
+
+always:
+
+.venv/.built: $(RUST) .venv/.installed .venv/.features
+	$(FEATURES) VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release $$extension
 	@touch $@

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Looks for what pip and cargo cannot install: a C compiler, Rust, Python's venv module, ns-2 and tshark for the witness
-# tests, valgrind for counting instructions, and Chromium for looking at pages.
+# tests, valgrind for counting instructions, Chromium for looking at pages, and what builds and tests the kernel's datapath.
 # As root on Debian it installs what is missing; otherwise it names it. Prints nothing when nothing is missing.
 set -euo pipefail
 
 rust_wanted=1.88
 required=() # the build fails without these Debian packages
 optional=() # only some checks need these
+datapath=() # bentpipe kernel needs these when it is built, and nothing else does
 
 python_ok() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
@@ -39,7 +40,17 @@ fi
 command -v ns >/dev/null || optional+=(ns2)
 command -v tshark >/dev/null || optional+=(tshark)
 command -v valgrind >/dev/null || optional+=(valgrind)
+command -v iperf3 >/dev/null || optional+=(iperf3)
+command -v ip >/dev/null || optional+=(iproute2)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || optional+=(chromium)
+
+# The newest clang of Debian 12 has a number in its name; elsewhere the one without is new enough.
+clang_package() { if apt-cache show clang-16 >/dev/null 2>&1; then echo "clang-16 llvm-16"; else echo "clang llvm"; fi; }
+has_static() { [ -f "$(cc -print-file-name="$1" 2>/dev/null)" ]; }
+compgen -c clang | grep -qxE 'clang(-[0-9]+)?' || read -ra datapath <<<"$(clang_package)"
+has_static libelf.a || datapath+=(libelf-dev)
+has_static libz.a || datapath+=(zlib1g-dev)
+command -v pkg-config >/dev/null || datapath+=(pkg-config)
 
 install() {
     echo "installing Debian packages: $*"
@@ -54,6 +65,9 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     if [ ${#optional[@]} -gt 0 ]; then
         install "${optional[@]}" || echo "could not install ${optional[*]}: the checks that need them will be skipped"
     fi
+    if [ ${#datapath[@]} -gt 0 ]; then
+        install "${datapath[@]}" || echo "could not install ${datapath[*]}: bentpipe kernel will not be built"
+    fi
 else
     if [ ${#required[@]} -gt 0 ]; then
         echo "missing; install these packages as root and try again: ${required[*]}" >&2
@@ -61,6 +75,9 @@ else
     fi
     if [ ${#optional[@]} -gt 0 ]; then
         echo "not installed, so the checks that need them will be skipped: ${optional[*]} (as root: apt-get install ${optional[*]})"
+    fi
+    if [ ${#datapath[@]} -gt 0 ]; then
+        echo "not installed, so bentpipe kernel will not be built: ${datapath[*]} (as root: apt-get install ${datapath[*]})"
     fi
 fi
 

@@ -1,1 +1,42 @@
 //! A simulated link against the wall clock, under real programs.
+//!
+//! A [`Network`] has *ends* and *links between ends*. An end is a network namespace without a name, kept by a file descriptor: when the
+//! process is gone, so is the namespace, however the process ended. A [`Link`] joins two ends by a TUN device in each. What the kernel sends
+//! into the device of one end is read here, crosses the simulator's own directions ([`bentpipe_sim::link::Direction`]: same queues, losses
+//! and time lines) with the wall clock in the place of simulated time, and is written to the device of the other end.
+//!
+//! Link `i` has the network 10.77.`i`.0/24; `.1` is its near end, `.2` its far end. So the usual emulation is two ends and one link, and a
+//! relay is an end of its own between two links:
+//!
+//! ```text
+//! near 10.77.0.1 == link 0 == 10.77.0.2 far
+//! near 10.77.0.1 == link 0 == 10.77.0.2 relay 10.77.1.1 == link 1 == 10.77.1.2 far
+//! ```
+//!
+//! The parts, from the inside out: [`Chain`] is a series of directions and the packets in them, without clock and device, so that it can be
+//! driven by a test; `forwarder` is the thread that does it by the clock; `device` and `namespace` speak to the kernel; [`Network`] holds all
+//! together and is what a caller uses. Time is `CLOCK_MONOTONIC` since [`Network::start`].
+//!
+//! Needs CAP_NET_ADMIN, CAP_SYS_ADMIN (for namespaces) and /dev/net/tun.
+
+#![cfg(target_os = "linux")]
+
+mod chain;
+mod clock;
+mod device;
+mod error;
+mod forwarder;
+mod ip;
+mod lateness;
+mod namespace;
+mod network;
+mod packet_store;
+mod route;
+mod status;
+
+pub use chain::{Chain, Delivery, HopCounts};
+pub use error::EmulationError;
+pub use lateness::Lateness;
+pub use network::{Link, Network};
+pub use route::{Hop, Route, route_of};
+pub use status::{HopStatus, LinkStatus, WayStatus};

@@ -1,7 +1,10 @@
 //! The Python module `bentpipe._core`: thin, no logic. Scenarios come in as JSON, results go out as JSON and columns.
 
 mod controller;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod failure;
+mod kernel;
 mod orbit;
 mod pool;
 mod reminder;
@@ -345,6 +348,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("EVENTS_PER_PROGRESS", EVENTS_PER_LOOK * LOOKS_PER_COUNT)?;
     m.add_class::<RawResult>()?;
     m.add_class::<pool::Threads>()?;
+    #[cfg(target_os = "linux")]
+    m.add_class::<emulation::EmulatedNetwork>()?;
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(controllers, m)?)?;
     m.add_function(wrap_pyfunction!(queues, m)?)?;
@@ -357,5 +362,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
+    m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_support, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_gaps, m)?)?;
+    kernel::add(m)?;
     Ok(())
 }

@@ -29,6 +29,11 @@ impl Backlog {
         Self { bytes: bytes.then(Box::default), ..Self::default() }
     }
 
+    /// From now on bytes are counted, too. It is empty.
+    pub(crate) fn count_bytes(&mut self) {
+        self.bytes.get_or_insert_default();
+    }
+
     #[inline(always)]
     fn slot(&self, number: u64) -> usize {
         number as usize & self.begins.len().wrapping_sub(1)

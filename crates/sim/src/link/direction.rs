@@ -213,7 +213,7 @@ impl Direction {
     }
 
     /// A direction with a delay, but without queue or losses.
-    pub(crate) fn access_delay(delay: Span) -> Self {
+    pub fn access_delay(delay: Span) -> Self {
         Self::pure_delay(delay, 0)
     }
 
@@ -368,8 +368,8 @@ impl Direction {
         Time(self.transmitter.free_at)
     }
 
-    /// Packets waiting at `now`, the one in transmission not counted.
-    pub(crate) fn waiting(&mut self, now: Time) -> u64 {
+    /// Packets waiting at `now`, which is not before the last call; the one in transmission is not counted.
+    pub fn waiting(&mut self, now: Time) -> u64 {
         if self.decides_at_departure() {
             self.catch_up(now);
         }
@@ -381,6 +381,20 @@ impl Direction {
         }
         self.backlog.drain(now.0);
         self.backlog.packets()
+    }
+
+    /// From now on the bytes that wait are counted, also where queue and rule go by packets. Nothing has come so far.
+    pub fn count_bytes(&mut self) {
+        self.backlog.count_bytes();
+    }
+
+    /// Bytes waiting at `now`, which is not before the last call; 0 if they are not counted, see [`Direction::count_bytes`].
+    pub fn waiting_bytes(&mut self, now: Time) -> u64 {
+        self.waiting(now);
+        match self.scheduled() {
+            Some(scheduled) => scheduled.bytes(),
+            None => self.backlog.bytes(),
+        }
     }
 
     /// Has the queue room at `now`? It has been drained until then.

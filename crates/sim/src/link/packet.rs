@@ -70,6 +70,18 @@ impl Packet {
         Self { flags: self.flags | ECT, ..self }
     }
 
+    /// The same with this codepoint. A direction that marks it changes the codepoint to [`Ecn::Congested`].
+    #[must_use]
+    pub fn with_ecn(self, ecn: Ecn) -> Self {
+        let bits = match ecn {
+            Ecn::NotCapable => 0,
+            Ecn::Ect0 => ECT,
+            Ecn::Ect1 => ECT1,
+            Ecn::Congested => ECT | CE,
+        };
+        Self { flags: self.flags & !(CE | ECT | ECT1) | bits, ..self }
+    }
+
     /// What its IP header says of congestion.
     pub fn ecn(&self) -> Ecn {
         match self.flags & (CE | ECT | ECT1) {
@@ -103,5 +115,13 @@ mod tests {
     #[test]
     fn a_slot_of_a_ring_is_32_bytes() {
         assert_eq!(size_of::<Packet>(), 24);
+    }
+
+    #[test]
+    fn a_codepoint_that_is_set_is_read_again() {
+        for ecn in [Ecn::NotCapable, Ecn::Ect0, Ecn::Ect1, Ecn::Congested] {
+            assert_eq!(Packet::new(1500, 7).with_ecn(Ecn::Ect1).with_ecn(ecn).ecn(), ecn);
+        }
+        assert_eq!(Packet::new(1500, 7).with_ecn(Ecn::Ect0), Packet::new(1500, 7).with_ect());
     }
 }

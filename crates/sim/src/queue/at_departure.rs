@@ -22,6 +22,11 @@ pub struct Class {
 }
 
 impl Class {
+    /// The class of a packet whose flow has this hash, of which the upper 53 bits count.
+    pub fn of_hash(band: u8, hash: u64) -> Self {
+        Self { band, hash: hash >> 11 }
+    }
+
     /// The class of a packet whose hash is drawn: `uniform` is in (0, 1].
     pub(crate) fn drawn(band: u8, uniform: f64) -> Self {
         Self { band, hash: ((1.0 - uniform) * HASHES as f64) as u64 }

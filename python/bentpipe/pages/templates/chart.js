@@ -110,7 +110,7 @@
         made.filter = (u, splits) => splits;
       } else made.values = (u, splits) => splits.map(v => said(+v.toPrecision(10)));
       made.size = vertical ? undefined : 30;
-      if (vertical) made.size = (u, values) => 12 + 7 * Math.max(3, ...(values || []).map(v => v ? v.length : 0));
+      if (vertical) made.size = (u, values) => 17 + 7 * Math.max(3, ...(values || []).map(v => v ? v.length : 0));
       return made;
     }
 

@@ -1,0 +1,134 @@
+//! TUN devices: what the kernel sends into one is read from its file, and what is written to the file has come in by the device.
+//!
+//! No offloads: the kernel then cuts segments and fills in checksums before they are read, and every packet is one packet
+//! (Documentation/networking/tuntap.rst).
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// The largest packet of a device, bytes.
+pub(crate) const MTU: usize = 1_500;
+/// Packets that wait in the kernel until they are read. The queue of the link is the emulator's; this one must never be the bottleneck.
+const TRANSMIT_QUEUE: i32 = 10_000;
+
+/// An open device.
+#[derive(Debug)]
+pub(crate) struct Device {
+    file: File,
+}
+
+impl Device {
+    /// Makes a device in the namespace of the calling thread and sets it up: `own` on this side, `peer` on the other, in a network of 24
+    /// bits.
+    pub(crate) fn open(name: &str, own: Ipv4Addr) -> io::Result<Self> {
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+        let mut request = request(name);
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+        control(file.as_raw_fd(), libc::TUNSETIFF, &mut request)?;
+        let socket = socket()?;
+        let socket = socket.as_raw_fd();
+        request.ifr_ifru.ifru_mtu = MTU as i32;
+        control(socket, libc::SIOCSIFMTU, &mut request)?;
+        request.ifr_ifru.ifru_metric = TRANSMIT_QUEUE; // ifr_qlen is the same member of the union
+        control(socket, libc::SIOCSIFTXQLEN, &mut request)?;
+        request.ifr_ifru.ifru_addr = address(own);
+        control(socket, libc::SIOCSIFADDR, &mut request)?;
+        request.ifr_ifru.ifru_netmask = address(Ipv4Addr::new(255, 255, 255, 0));
+        control(socket, libc::SIOCSIFNETMASK, &mut request)?;
+        raise(socket, request)?;
+        Ok(Self { file })
+    }
+
+    /// Something else that keeps the bounds of packets, for tests: an end of a pair of sockets.
+    #[cfg(test)]
+    pub(crate) fn of(end: OwnedFd) -> Self {
+        Self { file: end.into() }
+    }
+
+    /// Another handle of the same device.
+    pub(crate) fn share(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()? })
+    }
+
+    /// The next packet that the kernel has sent; `None` if there is none.
+    #[inline]
+    pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        // SAFETY: the buffer is ours and as long as is said.
+        let n = unsafe { libc::read(self.file.as_raw_fd(), into.as_mut_ptr().cast(), into.len()) };
+        if n >= 0 {
+            return Ok(Some(n as usize));
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+            _ => Err(error),
+        }
+    }
+
+    /// Gives a packet to the kernel.
+    #[inline]
+    pub(crate) fn write(&self, packet: &[u8]) -> io::Result<()> {
+        // SAFETY: the buffer is ours and as long as is said.
+        let n = unsafe { libc::write(self.file.as_raw_fd(), packet.as_ptr().cast(), packet.len()) };
+        if n >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl AsRawFd for Device {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+/// Sets the loopback device of the calling thread's namespace up.
+pub(crate) fn raise_loopback() -> io::Result<()> {
+    raise(socket()?.as_raw_fd(), request("lo"))
+}
+
+fn raise(socket: RawFd, mut request: libc::ifreq) -> io::Result<()> {
+    control(socket, libc::SIOCGIFFLAGS, &mut request)?;
+    // SAFETY: SIOCGIFFLAGS has filled this member in.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    request.ifr_ifru.ifru_flags = flags | (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    control(socket, libc::SIOCSIFFLAGS, &mut request)
+}
+
+/// A socket by which devices of this thread's namespace are controlled.
+fn socket() -> io::Result<OwnedFd> {
+    // SAFETY: no memory of ours is an argument.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, open, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// An empty request about a device; its name has at most 15 bytes.
+fn request(name: &str) -> libc::ifreq {
+    // SAFETY: all members are integers or arrays of them, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().take(15).zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
+}
+
+fn address(address: Ipv4Addr) -> libc::sockaddr {
+    let [a, b, c, d] = address.octets().map(|byte| byte as libc::c_char);
+    let mut data = [0; 14];
+    data[2..6].copy_from_slice(&[a, b, c, d]); // behind the port
+    libc::sockaddr { sa_family: libc::AF_INET as libc::sa_family_t, sa_data: data }
+}
+
+fn control(fd: RawFd, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: all requests made here take an ifreq, which is ours.
+    match unsafe { libc::ioctl(fd, what, request) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,43 @@
+//! What can go wrong.
+
+use std::io;
+
+/// Why there is no emulation. Each message is one line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EmulationError {
+    /// The machine or the user's privileges do not allow it.
+    Unable {
+        /// What was tried.
+        what: &'static str,
+        /// What is needed.
+        needs: &'static str,
+        /// The error that the system gave.
+        source: io::Error,
+    },
+    /// The request is wrong.
+    Wrong(String),
+}
+
+impl std::fmt::Display for EmulationError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unable { what, needs, source } => write!(f, "cannot {what}: {source}; {needs}"),
+            Self::Wrong(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for EmulationError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unable { source, .. } => Some(source),
+            Self::Wrong(_) => None,
+        }
+    }
+}
+
+/// Names what was tried, where the system refuses something.
+pub(crate) fn unable(what: &'static str, needs: &'static str) -> impl FnOnce(io::Error) -> EmulationError {
+    move |source| EmulationError::Unable { what, needs, source }
+}

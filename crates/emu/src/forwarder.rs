@@ -1,0 +1,260 @@
+//! The thread that drives one way of a link by the wall clock.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bentpipe_cc::{Span, Time};
+
+use crate::chain::Chain;
+use crate::clock::Clock;
+use crate::device::{Device, MTU};
+use crate::ip::{self, Refused};
+use crate::route::Hop;
+use crate::status::{HopStatus, WayStatus};
+
+/// Packets that are read before a look at what is due.
+const BATCH: usize = 32;
+/// The priority in the real-time class SCHED_FIFO: above all usual threads, below the kernel's own.
+const PRIORITY: i32 = 10;
+/// How long a caller waits for the thread's answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The caller's side of the thread.
+#[derive(Debug)]
+pub(crate) struct Forwarder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    hops: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    stop: AtomicBool,
+    /// Wakes the thread.
+    bell: OwnedFd,
+    /// The caller wants to know the status.
+    wanted: AtomicBool,
+    status: Mutex<Answer>,
+    told: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Answer {
+    number: u64,
+    status: WayStatus,
+    failed: Option<io::Error>,
+}
+
+impl Forwarder {
+    /// Starts the thread: what is read from `from` crosses `hops` and is written to `to`.
+    pub(crate) fn start(
+        name: &str,
+        (from, to): (Device, Device),
+        hops: Vec<Hop>,
+        seed: u64,
+        clock: Clock,
+    ) -> io::Result<Self> {
+        // SAFETY: no memory of ours is an argument.
+        let bell = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if bell < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            // SAFETY: the descriptor is new, open, and nobody else's.
+            bell: unsafe { OwnedFd::from_raw_fd(bell) },
+            wanted: AtomicBool::new(false),
+            status: Mutex::default(),
+            told: Condvar::new(),
+        });
+        let (count, theirs) = (hops.len(), shared.clone());
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            // Directions are made here because they stay in one thread.
+            let worker = Worker {
+                chain: Chain::new(&hops, seed),
+                hops: hops.len(),
+                from,
+                to,
+                clock,
+                status: WayStatus { realtime: become_prompt(), ..WayStatus::default() },
+                shared: theirs,
+            };
+            worker.run();
+        })?;
+        Ok(Self { shared, thread: Some(thread), hops: count })
+    }
+
+    /// What it has done so far.
+    pub(crate) fn status(&self) -> WayStatus {
+        let mut answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = answer.number;
+        if self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            self.shared.wanted.store(true, Ordering::Release);
+            self.ring();
+            let wait =
+                self.shared.told.wait_timeout_while(answer, PATIENCE, |answer| answer.number == before);
+            answer = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let mut status = answer.status.clone();
+        status.hops.resize(self.hops, HopStatus::default());
+        status
+    }
+
+    /// Ends the thread. What is inside is lost.
+    pub(crate) fn stop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.ring();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic has been told of on standard error
+        }
+    }
+
+    /// Why the thread ended by itself, if it did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        let answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.failed.as_ref().map(io::Error::to_string)
+    }
+
+    fn ring(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // SAFETY: the buffer is ours and eight bytes long. A full counter rings just as well, so the result does not matter.
+        unsafe { libc::write(self.shared.bell.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+}
+
+impl Drop for Forwarder {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The thread's own.
+struct Worker {
+    chain: Chain,
+    hops: usize,
+    from: Device,
+    to: Device,
+    clock: Clock,
+    status: WayStatus,
+    shared: Arc<Shared>,
+}
+
+impl Worker {
+    fn run(mut self) {
+        let failed = self.forward().err();
+        self.tell(failed);
+    }
+
+    fn forward(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 1 << 16];
+        loop {
+            self.deliver();
+            let more = self.read(&mut buffer)?;
+            if self.shared.wanted.swap(false, Ordering::AcqRel) {
+                self.tell(None);
+            }
+            if self.shared.stop.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            if !more {
+                let now = self.clock.now();
+                match self.chain.next() {
+                    Some(due) if due <= now => {}
+                    due => self.sleep(due.map(|due| due.since(now)))?,
+                }
+            }
+        }
+    }
+
+    /// Writes what is due.
+    fn deliver(&mut self) {
+        self.chain.advance(self.clock.now());
+        while let Some(delivery) = self.chain.take() {
+            let bytes = self.chain.bytes(&delivery);
+            let length = bytes.len() as u64;
+            if self.to.write(bytes).is_ok() {
+                self.status.written_packets += 1;
+                self.status.written_bytes += length;
+            } else {
+                self.status.refused_kernel += 1;
+            }
+            let late = self.clock.now().since(delivery.due);
+            self.status.lateness.add(late.0);
+            self.chain.free(delivery);
+        }
+    }
+
+    /// Reads what has come, and not more than a batch. Is there more?
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        for _ in 0..BATCH {
+            let Some(length) = self.from.read(buffer)? else { return Ok(false) };
+            let packet = &buffer[..length];
+            self.status.read_packets += 1;
+            match ip::check(packet, MTU) {
+                Ok(()) => self.chain.push(self.clock.now(), packet),
+                Err(Refused::NotIpv4) => self.status.refused_protocol += 1,
+                Err(Refused::TooLong) => self.status.refused_size += 1,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sleeps until a packet comes, the bell rings, or so much time has passed.
+    fn sleep(&self, most: Option<Span>) -> io::Result<()> {
+        let bell = self.shared.bell.as_raw_fd();
+        let mut fds =
+            [self.from.as_raw_fd(), bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        let most = most.map(|most| libc::timespec {
+            tv_sec: (most.0 / 1_000_000_000) as i64,
+            tv_nsec: (most.0 % 1_000_000_000) as i64,
+        });
+        let timeout = most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the descriptors and the timeout are ours and outlive the call; no signal mask is given.
+        let n =
+            unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
+        if n < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        if fds[1].revents != 0 {
+            let mut count = [0_u8; 8];
+            // SAFETY: the buffer is ours and eight bytes long.
+            unsafe { libc::read(bell, count.as_mut_ptr().cast(), count.len()) };
+        }
+        Ok(())
+    }
+
+    /// Answers the caller.
+    fn tell(&mut self, failed: Option<io::Error>) {
+        let now = self.clock.now();
+        self.status.hops = (0..self.hops).map(|i| self.look(i, now)).collect();
+        self.status.inside = self.chain.inside() as u64;
+        let mut answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.number += 1;
+        answer.status = self.status.clone();
+        answer.failed = failed;
+        drop(answer);
+        self.shared.told.notify_all();
+    }
+
+    fn look(&mut self, i: usize, now: Time) -> HopStatus {
+        let (counts, (queue_packets, queue_bytes)) = self.chain.look(i, now);
+        HopStatus { counts, queue_packets, queue_bytes }
+    }
+}
+
+/// Asks the kernel to wake this thread on time. Is it allowed the real-time class?
+fn become_prompt() -> bool {
+    // SAFETY: no memory of ours is an argument. A refusal only makes timers coarser.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+    let priority = libc::sched_param { sched_priority: PRIORITY };
+    // SAFETY: the parameter is ours; 0 is this thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &priority) == 0 }
+}
+
+#[cfg(test)]
+mod tests;

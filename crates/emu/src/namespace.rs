@@ -1,0 +1,82 @@
+//! A network namespace without a name: it lives as long as a file descriptor, a process or a device in it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use crate::error::{EmulationError, unable};
+
+const NEEDS: &str = "run it as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN";
+
+/// What is set in each namespace before a program runs there: a path below /proc/sys/net, and the value. Windows large enough for a link of
+/// 100 Mbit/s and 500 ms with a full queue; nothing remembered from one connection to the next; no packets of the kernel's own.
+const SETTINGS: [(&str, &str); 5] = [
+    ("ipv4/tcp_rmem", "4096 131072 67108864"),
+    ("ipv4/tcp_wmem", "4096 65536 67108864"),
+    ("ipv4/tcp_no_metrics_save", "1"),
+    ("ipv6/conf/all/disable_ipv6", "1"),
+    ("ipv6/conf/default/disable_ipv6", "1"),
+];
+
+/// A network namespace.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    file: File,
+}
+
+impl Namespace {
+    /// A new one, in which only the loopback device is up.
+    pub(crate) fn new() -> Result<Self, EmulationError> {
+        // A thread of its own, because a thread that has left its namespace should not be used for anything else.
+        let made = std::thread::spawn(|| {
+            // SAFETY: unshare has no memory of ours as an argument; it changes this thread alone.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return Err(unable("make a network namespace", NEEDS)(io::Error::last_os_error()));
+            }
+            let open = unable("open a network namespace", "mount /proc");
+            let file = File::open("/proc/thread-self/ns/net").map_err(open)?;
+            crate::device::raise_loopback().map_err(unable("set a loopback device up", NEEDS))?;
+            configure().map_err(unable("set a network namespace up", "/proc/sys must be writable"))?;
+            Ok(Self { file })
+        });
+        made.join().unwrap_or_else(|_| Err(EmulationError::Wrong("a thread has failed".to_owned())))
+    }
+
+    /// Moves the calling thread there. What the thread starts from now on, threads and processes, is there too.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        // SAFETY: the descriptor is open and that of a namespace; setns changes this thread alone.
+        match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Does `work` in a thread inside.
+    pub(crate) fn with<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                self.enter()?;
+                work()
+            });
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has failed")))
+        })
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Writes the settings of the namespace of this thread.
+fn configure() -> io::Result<()> {
+    for (path, value) in SETTINGS {
+        match fs::write(format!("/proc/sys/net/{path}"), value) {
+            // A kernel without IPv6 has nothing to turn off.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.starts_with("ipv6") => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}

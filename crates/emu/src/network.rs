@@ -1,0 +1,162 @@
+//! Ends and links between ends.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::error::{EmulationError, unable};
+use crate::forwarder::Forwarder;
+use crate::namespace::Namespace;
+use crate::route::Route;
+use crate::status::LinkStatus;
+
+/// As many links as networks 10.77.x.0.
+const MOST_LINKS: usize = 250;
+
+/// A link between two ends.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Numbers of its near and its far end.
+    pub between: (usize, usize),
+    /// What packets cross.
+    pub route: Route,
+    /// With which flows are hashed, where a queue sorts by flow.
+    pub seed: u64,
+}
+
+/// Network namespaces, and links between them that run by the wall clock.
+#[derive(Debug)]
+pub struct Network {
+    ends: Vec<Namespace>,
+    links: Vec<Running>,
+    clock: Option<Clock>,
+}
+
+#[derive(Debug)]
+struct Running {
+    link: Link,
+    /// The devices at its near and its far end.
+    devices: (Device, Device),
+    forwarders: Option<(Forwarder, Forwarder)>,
+}
+
+impl Network {
+    /// Makes `ends` namespaces, and the devices of the links in them. No packet is forwarded before [`Network::start`].
+    ///
+    /// # Errors
+    /// [`EmulationError::Unable`] without the privileges or the device that it takes; [`EmulationError::Wrong`] if a link is not between
+    /// two different ends.
+    pub fn new(ends: usize, links: Vec<Link>) -> Result<Self, EmulationError> {
+        if links.len() > MOST_LINKS {
+            let message = format!("these are {} links; an emulation has at most {MOST_LINKS}", links.len());
+            return Err(EmulationError::Wrong(message));
+        }
+        if let Some(link) = links.iter().find(|Link { between: (a, b), .. }| a == b || *a.max(b) >= ends) {
+            let message = format!("a link is between two of the {ends} ends; not {:?}", link.between);
+            return Err(EmulationError::Wrong(message));
+        }
+        let ends = (0..ends).map(|_| Namespace::new()).collect::<Result<Vec<_>, _>>()?;
+        let mut network = Self { ends, links: Vec::new(), clock: None };
+        for (i, link) in links.into_iter().enumerate() {
+            let (near, far) = link.between;
+            let open =
+                |end: usize, address| network.ends[end].with(|| Device::open(&format!("bp{i}"), address));
+            let devices =
+                open(near, Self::near_address(i)).and_then(|a| Ok((a, open(far, Self::far_address(i))?)));
+            let needs = "it takes /dev/net/tun (modprobe tun) and CAP_NET_ADMIN";
+            let devices = devices.map_err(unable("make a TUN device", needs))?;
+            network.links.push(Running { link, devices, forwarders: None });
+        }
+        Ok(network)
+    }
+
+    /// The address of the near end of link `i`.
+    pub fn near_address(i: usize) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, i as u8, 1)
+    }
+
+    /// The address of the far end of link `i`.
+    pub fn far_address(i: usize) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, i as u8, 2)
+    }
+
+    /// Time 0: packets are forwarded from now on.
+    ///
+    /// # Errors
+    /// [`EmulationError::Unable`] if the system gives no more threads or descriptors.
+    pub fn start(&mut self) -> Result<(), EmulationError> {
+        let clock = Clock::begin();
+        self.clock = Some(clock);
+        for (i, running) in self.links.iter_mut().enumerate() {
+            let Running { link, devices: (near, far), forwarders } = running;
+            let pair = |from: &Device, to: &Device| Ok::<_, io::Error>((from.share()?, to.share()?));
+            let begin = || {
+                let Route { forward, reverse } = &link.route;
+                let there = Forwarder::start(
+                    &format!("emu{i}-forward"),
+                    pair(near, far)?,
+                    forward.clone(),
+                    link.seed,
+                    clock,
+                )?;
+                let back = Forwarder::start(
+                    &format!("emu{i}-reverse"),
+                    pair(far, near)?,
+                    reverse.clone(),
+                    link.seed,
+                    clock,
+                )?;
+                Ok((there, back))
+            };
+            *forwarders = Some(begin().map_err(unable("start forwarding", "end other programs"))?);
+        }
+        Ok(())
+    }
+
+    /// Moves the calling thread to an end. What it starts from now on, threads and processes, is there too.
+    ///
+    /// # Errors
+    /// [`EmulationError::Unable`] without CAP_SYS_ADMIN; [`EmulationError::Wrong`] if there is no such end.
+    pub fn enter(&self, end: usize) -> Result<(), EmulationError> {
+        let namespace = self.namespace(end)?;
+        namespace.enter().map_err(unable("enter a network namespace", "it takes CAP_SYS_ADMIN"))
+    }
+
+    /// The descriptor of an end's namespace.
+    ///
+    /// # Errors
+    /// [`EmulationError::Wrong`] if there is no such end.
+    pub fn descriptor(&self, end: usize) -> Result<BorrowedFd<'_>, EmulationError> {
+        Ok(self.namespace(end)?.as_fd())
+    }
+
+    /// What link `i` has done so far. The threads that forward are asked for it; they are not held up.
+    ///
+    /// # Errors
+    /// [`EmulationError::Wrong`] if there is no such link, or its thread has failed.
+    pub fn status(&self, i: usize) -> Result<LinkStatus, EmulationError> {
+        let link = self.links.get(i).ok_or_else(|| EmulationError::Wrong(format!("there is no link {i}")))?;
+        let t_s = self.clock.map_or(0.0, |clock| clock.now().secs());
+        let Some((forward, reverse)) = &link.forwarders else {
+            return Ok(LinkStatus { t_s, ..LinkStatus::default() });
+        };
+        if let Some(why) = forward.failure().or_else(|| reverse.failure()) {
+            return Err(EmulationError::Wrong(format!("forwarding has failed: {why}")));
+        }
+        Ok(LinkStatus { t_s, forward: forward.status(), reverse: reverse.status() })
+    }
+
+    /// Ends forwarding. What is inside is lost; the counts stay.
+    pub fn stop(&mut self) {
+        for (forward, reverse) in self.links.iter_mut().filter_map(|link| link.forwarders.as_mut()) {
+            forward.stop();
+            reverse.stop();
+        }
+    }
+
+    fn namespace(&self, end: usize) -> Result<&Namespace, EmulationError> {
+        self.ends.get(end).ok_or_else(|| EmulationError::Wrong(format!("there is no end {end}")))
+    }
+}

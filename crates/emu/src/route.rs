@@ -1,0 +1,77 @@
+//! What packets cross on their way from one end to the other.
+
+use std::sync::Arc;
+
+use bentpipe_cc::Span;
+use bentpipe_sim::link::Direction;
+use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Half, Plan};
+
+/// One thing that packets cross.
+#[derive(Clone, Debug)]
+pub enum Hop {
+    /// A delay, without rate, queue or losses: the access delay of a flow.
+    Access(Span),
+    /// A direction of a link of the scenario.
+    Direction {
+        /// Which of the plan's directions.
+        id: DirectionId,
+        /// As in a run's report: "sat/forward".
+        name: String,
+        /// What it is.
+        plan: Arc<DirectionPlan>,
+        /// The seed of the run, from which its streams are drawn as in a simulation.
+        seed: u64,
+    },
+}
+
+impl Hop {
+    /// The simulator's direction at its beginning.
+    pub(crate) fn begin(&self) -> Direction {
+        match self {
+            Self::Access(delay) => Direction::access_delay(*delay),
+            Self::Direction { name, plan, seed, .. } => Direction::new(plan, *seed, &format!("link/{name}")),
+        }
+    }
+}
+
+/// Both ways between two ends.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// What is crossed from the near end to the far end.
+    pub forward: Vec<Hop>,
+    /// What is crossed on the way back.
+    pub reverse: Vec<Hop>,
+}
+
+/// The route of the plan's first flow: its path, and for the way back the path of its acknowledgements, access delays included. Of a flow
+/// with a relay the route is that of both halves, one behind the other, as if there were no relay; of a dialogue, that of its responses.
+/// `None` if the plan has no flows.
+pub fn route_of(plan: &Plan) -> Option<Route> {
+    let first = plan.flows.first()?;
+    let second = plan.flows.get(1).filter(|second| second.half == Some(Half::Second));
+    let access = |flow: &FlowPlan| (flow.extra_delay > Span::ZERO).then_some(Hop::Access(flow.extra_delay));
+    let hops = |ids: &[DirectionId]| ids.iter().map(|id| hop(plan, *id)).collect::<Vec<_>>();
+    let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+    match second {
+        Some(responses) if responses.path == first.ack_path => {
+            forward.extend(access(responses));
+            forward.extend(hops(&responses.path));
+            reverse.extend(hops(&responses.ack_path));
+            reverse.extend(access(responses));
+        }
+        _ => {
+            let back = second.map_or(&[][..], |second| &second.ack_path);
+            forward.extend(access(first));
+            forward.extend(hops(&first.path));
+            forward.extend(second.into_iter().flat_map(|second| hops(&second.path)));
+            reverse.extend(hops(back));
+            reverse.extend(hops(&first.ack_path));
+            reverse.extend(access(first));
+        }
+    }
+    Some(Route { forward, reverse })
+}
+
+fn hop(plan: &Plan, id: DirectionId) -> Hop {
+    Hop::Direction { id, name: plan.name_of(id), plan: Arc::new(id.of(&plan.links).clone()), seed: plan.seed }
+}

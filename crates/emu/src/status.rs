@@ -1,0 +1,51 @@
+//! What an emulation has done so far.
+
+use crate::chain::HopCounts;
+use crate::lateness::Lateness;
+
+/// One hop of one way.
+#[derive(Clone, Debug, Default)]
+pub struct HopStatus {
+    /// Its counts.
+    pub counts: HopCounts,
+    /// Packets that wait in its queue.
+    pub queue_packets: u64,
+    /// Their bytes.
+    pub queue_bytes: u64,
+}
+
+/// One way of a link.
+#[derive(Clone, Debug, Default)]
+pub struct WayStatus {
+    /// Its hops, in the order in which they are crossed.
+    pub hops: Vec<HopStatus>,
+    /// Packets read from the device.
+    pub read_packets: u64,
+    /// Packets written to the device at the other end, and their bytes.
+    pub written_packets: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Packets that are no IPv4 packets.
+    pub refused_protocol: u64,
+    /// Packets that are longer than the largest.
+    pub refused_size: u64,
+    /// Packets that the kernel did not take at the other end.
+    pub refused_kernel: u64,
+    /// Packets inside.
+    pub inside: u64,
+    /// How late packets were written.
+    pub lateness: Lateness,
+    /// Does the thread run with the scheduler's real-time class?
+    pub realtime: bool,
+}
+
+/// Both ways of a link, at one instant each.
+#[derive(Clone, Debug, Default)]
+pub struct LinkStatus {
+    /// Seconds since the start.
+    pub t_s: f64,
+    /// From the near end to the far end.
+    pub forward: WayStatus,
+    /// And back.
+    pub reverse: WayStatus,
+}

@@ -1,0 +1,19 @@
+"""A page that shows numbers as they happen: to this machine only, while a command runs.
+
+    page = live.LivePage(
+        "bentpipe emulate geo",
+        [live.LiveChart("Rate.", "rate, Mbit/s", [live.Series("rate", "forward", scale=1e-6)])],
+    )
+    with live.serve("127.0.0.1:0", page, source) as shown:
+        print(shown.address)
+
+`source` is asked for the numbers of this moment a few times in a second: a mapping of names to numbers. The
+page (`board` describes it, `writing` makes its file) gets them as server-sent events (WHATWG HTML, section
+9.2) from `server`; `history` keeps those of the last ten minutes for browsers that come later. What an
+emulation and the kernel's flows show is in `emulation` and `kernel`.
+"""
+
+from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series
+from bentpipe.live.server import Shown, serve
+
+__all__ = ["Family", "LiveChart", "LivePage", "Reading", "Series", "Shown", "serve"]

@@ -1,0 +1,259 @@
+"""Serves a live page to the browsers of this machine, in threads beside the command."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from bentpipe._core import ScenarioError
+from bentpipe.live.board import LivePage, Numbers
+from bentpipe.live.history import History, event
+
+#: Seconds between two questions to the source.
+EVERY_S = 0.5
+#: Seconds without numbers after which a browser is sent a comment.
+QUIET_S = 10.0
+#: Seconds that a browser may leave what it is sent unread.
+PATIENCE_S = 30.0
+#: Browsers that may look on at once.
+BROWSERS = 32
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Connection": "close",
+}
+
+
+class Shown:
+    """A page that is being served. As a context manager it ends with its block."""
+
+    def __init__(self, server: _Server, source: Callable[[], Numbers], every_s: float) -> None:
+        self._server, self._source, self._every_s = server, source, every_s
+        self._stop = threading.Event()
+        host, port = server.at
+        #: Where a browser of this machine finds the page.
+        self.address = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+        self._threads = [
+            threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True, name="live page"),
+            threading.Thread(target=self._ask, daemon=True, name="live numbers"),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close("interrupted" if kind is KeyboardInterrupt else "")
+
+    def close(self, said: str = "") -> None:
+        """Tells the browsers that the run has ended, and why; then stops serving. At once, and once only."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        self._threads[1].join(1)
+        self._server.history.end(said)
+        self._server.all_told(1)
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _ask(self) -> None:
+        """Asks the source until the end. A source that fails ends the page, not the command."""
+        began = due = time.monotonic()
+        while not self._stop.is_set():
+            now = time.monotonic()
+            try:
+                numbers = self._source()
+            except Exception as failure:
+                if not self._stop.is_set():
+                    self._server.history.end(f"no more numbers: {failure}")
+                return
+            self._server.history.add(now - began, numbers)
+            due = max(due + self._every_s, time.monotonic())
+            self._stop.wait(due - time.monotonic())
+
+
+def serve(
+    address: str,
+    page: LivePage,
+    source: Callable[[], Numbers],
+    *,
+    every_s: float = EVERY_S,
+    option: str = "--web",
+) -> Shown:
+    """Serves a page until the block ends or `Shown.close` is called.
+
+    Args:
+        address: ``"127.0.0.1:8000"``; port 0 is any that is free.
+        page: what it shows.
+        source: gives the numbers of this moment; called in a thread of its own.
+        every_s: seconds between two questions to it.
+        option: what the user wrote before the address, for messages.
+
+    Raises:
+        ScenarioError: the address is not one of this machine's loopback, or it is taken.
+    """
+    from bentpipe.live.writing import written
+
+    host, port = loopback(address, option)
+    try:
+        server = _Server(host, port, written(page).encode())
+    except OSError as failure:
+        raise ScenarioError(
+            f"{option} {address}: {failure.strerror}; choose another port, or 0 for any that is free"
+        ) from None
+    return Shown(server, source, every_s)
+
+
+def loopback(address: str, option: str = "--web") -> tuple[str, int]:
+    """Host and port of ``"127.0.0.1:8000"``.
+
+    Raises:
+        ScenarioError: it is no such address, or one that others could reach.
+    """
+    host, colon, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not (port.isascii() and port.isdigit() and int(port) < 65536):
+        raise ScenarioError(f"{option} {address}: write ADDRESS:PORT, for example 127.0.0.1:8000")
+    if host == "localhost":
+        return "127.0.0.1", int(port)
+    try:
+        inside = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise ScenarioError(
+            f"{option} {address}: {host or 'nothing'} is no IP address; write 127.0.0.1:{port}"
+        ) from None
+    if not inside:
+        raise ScenarioError(
+            f"{option} {address}: the page is for this machine only; write 127.0.0.1:{port}, and reach it "
+            "from elsewhere by ssh -L"
+        )
+    return host, int(port)
+
+
+class _Server(ThreadingHTTPServer):
+    """Listens; holds the page and the history for its handlers."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(self, host: str, port: int, page: bytes) -> None:
+        self.page, self.history = page, History()
+        self._looking = 0
+        self._left = threading.Condition()
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Handler)
+
+    @property
+    def at(self) -> tuple[str, int]:
+        """Host and port."""
+        host, port = self.server_address[:2]
+        return str(host), int(port)
+
+    def server_bind(self) -> None:
+        """Binds, without the look-up of names that HTTPServer adds."""
+        if self.allow_reuse_address:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away is no error of ours, and the terminal belongs to the command."""
+
+    def admit(self) -> bool:
+        """Counts a browser that wants to look on; False if there are too many."""
+        with self._left:
+            if self._looking >= BROWSERS:
+                return False
+            self._looking += 1
+            return True
+
+    def leave(self) -> None:
+        """A browser has gone or has been told the end."""
+        with self._left:
+            self._looking -= 1
+            self._left.notify_all()
+
+    def all_told(self, most_s: float) -> None:
+        """Waits until no browser looks on, at most so long."""
+        with self._left:
+            self._left.wait_for(lambda: self._looking == 0, most_s)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one browser: the page at /, the events at /events."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "bentpipe", ""
+    timeout = PATIENCE_S
+
+    def do_GET(self) -> None:
+        """The page or the events, for those who came to this machine under its own name."""
+        path = self.path.partition("?")[0]
+        if not self._ours():
+            self._say(403, "This page answers to the address of this machine only.\n")
+        elif path == "/":
+            self._say(200, self.server.page, "text/html; charset=utf-8")
+        elif path == "/events":
+            self._stream()
+        else:
+            self._say(404, "There is nothing here; the page is at /.\n")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the terminal belongs to the command."""
+
+    def _ours(self) -> bool:
+        """Whether the browser asked for this server by an address of this machine.
+
+        A page from elsewhere can give its own name the address 127.0.0.1 (DNS rebinding) and would then read
+        our answers; its requests name it in Host.
+        """
+        host, port = self.server.at
+        names = {f"[{host}]" if ":" in host else host, "localhost"}
+        given = self.headers.get_all("Host") or []
+        return len(given) == 1 and given[0].lower() in {f"{name}:{port}" for name in names} | (
+            names if port == 80 else set()
+        )
+
+    def _say(self, status: int, content: bytes | str, kind: str = "text/plain; charset=utf-8") -> None:
+        body = content.encode() if isinstance(content, str) else content
+        self._head(status, kind, {"Content-Length": str(len(body))})
+        self.wfile.write(body)
+
+    def _head(self, status: int, kind: str, more: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Type": kind} | _HEADERS | more).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+
+    def _stream(self) -> None:
+        if not self.server.admit():
+            self._say(503, f"{BROWSERS} browsers look on already; close one.\n")
+            return
+        try:
+            self._head(200, "text/event-stream", {})
+            self.wfile.write(b"retry: 1000\n\n")
+            for said in self.server.history.events(QUIET_S):
+                self.wfile.write(b": still there\n\n" if said is None else event(*said))
+        except OSError:
+            self.close_connection = True  # the browser has gone, or reads no more
+        finally:
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_WR)
+            self.server.leave()
