@@ -51,7 +51,8 @@ fn module(kernel: &str, trace: &Trace) -> Box<dyn Module> {
 fn survey() {
     let folder = format!("{}/tests/linux", env!("CARGO_MANIFEST_DIR"));
     let entries = std::fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<_> = entries.map(|e| e.expect("a file").file_name().into_string().expect("a name")).collect();
+    let mut names: Vec<_> =
+        entries.map(|e| e.expect("a file").file_name().into_string().expect("a name")).collect();
     names.sort();
     for name in names {
         let name = name.trim_end_matches(".csv");

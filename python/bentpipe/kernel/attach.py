@@ -23,6 +23,9 @@ READY_S = 60.0
 END_S = 10.0
 """How long an agent may take to end."""
 
+_KERNELS_OWN = {"maps.debug", "progs.debug"}
+"""What is in every bpffs from the beginning."""
+
 PROGRAM = (sys.executable, "-m", "bentpipe.kernel.agent")
 """What runs an agent."""
 
@@ -259,8 +262,16 @@ def _unmount(record: Record) -> None:
         return
     with suppress(OSError):
         Path(record.pin).parent.rmdir()
-    if record.mounted is not None and os.path.ismount(record.mounted) and not os.listdir(record.mounted):
+    if record.mounted is None or not os.path.ismount(record.mounted):
+        return
+    if set(os.listdir(record.mounted)) <= _KERNELS_OWN:
         subprocess.run(["umount", record.mounted], stdin=subprocess.DEVNULL, capture_output=True)
+        return
+    for other in records():  # the last one unmounts it
+        if other.pin is not None and other.choice.name != record.choice.name:
+            other.mounted = record.mounted
+            other.write()
+            return
 
 
 def _forget(record: Record, old: Record | None) -> None:

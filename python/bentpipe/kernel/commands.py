@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
@@ -112,6 +114,7 @@ def status_verb(
     json: Json = False,
 ) -> None:
     """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
+    from bentpipe._core import ScenarioError
     from bentpipe.kernel.records import unreadable
     from bentpipe.kernel.show import show_status
     from bentpipe.kernel.status import status, unseen
@@ -120,6 +123,8 @@ def status_verb(
         names = ", ".join(unseen())
         _refuse(f"only root may see what is attached{f' ({names})' if names else ''}: run it as root")
     if web is not None:
+        if json or watch:
+            raise ScenarioError("--web shows it on a page; leave out --json and --watch")
         _serve(web)
         return
     while True:
@@ -135,7 +140,16 @@ def status_verb(
 
 
 def _serve(address: str) -> None:
-    raise NotImplementedError
+    """The live page, until Ctrl-C."""
+    from bentpipe import live
+    from bentpipe.kernel.status import together
+    from bentpipe.live.kernel import KernelSource, page
+
+    with live.serve(address, page("bentpipe kernel"), KernelSource(together)) as shown:
+        terminal.line(f"{shown.address} (Ctrl-C ends it)")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        threading.Event().wait()
 
 
 @app.command("run", context_settings={"ignore_unknown_options": False})

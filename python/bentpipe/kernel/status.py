@@ -32,9 +32,24 @@ def unseen() -> list[str]:
     return sorted(name for name in machine.registered() if OURS.fullmatch(name))
 
 
+def together() -> dict[str, Any]:
+    """All controllers as if they were one: their flows, what their agents missed, and the slowest latency."""
+    there = status()
+    slow = max(
+        (one["latency"] for one in there if one.get("latency")),
+        key=lambda latency: latency["ack_to_applied_s"]["p99"] or 0.0,
+        default=None,
+    )
+    return {
+        "flows": [flow for one in there for flow in one.get("flows") or []],
+        "dropped_reports": sum(one.get("dropped_reports") or 0 for one in there),
+        "latency": slow,
+    }
+
+
 def _other(known: Mapping[str, Any]) -> dict[str, Any]:
     running = known["native"] or known.get("pid") is not None
-    state = {"attached": False, "agent": "running" if running else "gone", "pin": None, "routes": []}
+    state: dict[str, Any] = {"attached": False, "agent": "running" if running else "gone", "pin": None, "routes": []}
     return {**known, "given": known["cc"], **state}
 
 
