@@ -10,10 +10,10 @@ from bentpipe.truth.cell import Cell, Sender
 
 SIMULATED, KERNEL, QUIC_SIMULATED, QUIC = "simulated", "kernel", "quic_simulated", "quic"
 WORLDS = {
-    SIMULATED: "TCP, simulated",
-    KERNEL: "TCP, kernel",
-    QUIC_SIMULATED: "QUIC, simulated",
-    QUIC: "QUIC",
+    SIMULATED: "TCP sim.",
+    KERNEL: "TCP real",
+    QUIC_SIMULATED: "QUIC sim.",
+    QUIC: "QUIC real",
 }
 """The worlds, in the order of the table."""
 
@@ -61,8 +61,10 @@ class QuicCell:
         ]
 
     def scenario(self) -> dict[str, Any]:
-        """The scenario of all worlds: the kernel's, so the link has one name and its losses fall on the same packets."""
-        return self.kernels()[0].scenario()
+        """The scenario of QUIC's worlds. Its link is the kernel's, so that losses fall on the same packets; its flow
+        only says the path.
+        """
+        return {**self.kernels()[0].scenario(), "flow": [{"cc": "reno", "path": ["link"]}]}
 
     def as_dict(self) -> dict[str, Any]:
         """Its columns in a table."""

@@ -1,4 +1,4 @@
-"""The program `bentpipe-quic`: a QUIC sender and receiver with the controllers of the laboratory (crates/quic)."""
+"""The program `bentpipe-quic` of crates/quic: sends and receives over QUIC with the laboratory's controllers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def program() -> str:
 
 
 class QuicTransfer:
-    """A real transfer over QUIC that is under way. Leave it by `finish` or `abandon`, which end all that it started."""
+    """A real transfer over QUIC that is under way. Leave it by `finish` or `abandon`."""
 
     def __init__(self, cell: QuicCell, tool: str) -> None:
         from bentpipe.emulation import Emulation
@@ -115,7 +115,7 @@ def simulate(cell: QuicCell, tool: str, folder: Path) -> dict[str, float]:
 
 
 def numbers(report: dict[str, Any]) -> dict[str, float]:
-    """What is compared, of a report of the program: goodput, mean of the smoothed RTT after the handshake, and losses per packet sent."""
+    """What is compared, of a report: goodput, mean smoothed RTT after the handshake, losses per packet sent."""
     samples = report["samples"]
     settled = [row["rtt_s"] for row in samples if row["t_s"] > 2 * report["rtt_min_s"]]
     return {

@@ -46,9 +46,10 @@ def measure(
     """
     tool = program()
     folder.mkdir(parents=True, exist_ok=True)
-    quic = _real(cells, folder, tool, at_once=at_once, progress=lambda share: progress(0.5 * share), tell=tell)
+    quic = _real(
+        cells, folder, tool, at_once=at_once, progress=lambda share: progress(0.5 * share), tell=tell
+    )
     wanted = [kernel for cell in cells for kernel in cell.kernels()]
-    homes = {kernel.sender: kernel.sender.home for kernel in wanted}
     told: list[str] = []
     there = set(
         measuring.measure(
@@ -59,19 +60,25 @@ def measure(
             progress=lambda done, of, _: progress(0.5 + 0.4 * done / of),
         )
     )
-    for line in told:
-        # Who could stand in for another is not missed while that one is there.
-        if not any(line.startswith(f"{sender} ") and homes[sender] == "agent" for sender in homes):
+    if any(not there.intersection(cell.kernels()) for cell in cells):
+        for line in told:  # who could stand in for another is not missed while that one is there
             tell(line)
     store = Store(folder)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
+
+        def simulate_quic(cell: QuicCell) -> dict[str, float] | None:
+            try:
+                return simulate(cell, tool, folder)
+            except TransferFailed as failure:
+                tell(str(failure))
+                return None
 
         def row(cell: QuicCell) -> dict[str, Any]:
             found = next((kernel for kernel in cell.kernels() if kernel in there), None)
             worlds = {
                 SIMULATED: _tcp(simulate_tcp(cell.kernels()[0])),
                 KERNEL: _tcp(store.get(found)[0]) if found else None,
-                QUIC_SIMULATED: simulate(cell, tool, folder),
+                QUIC_SIMULATED: simulate_quic(cell),
                 QUIC: quic.get(cell),
             }
             columns = {
@@ -159,7 +166,8 @@ def page_rows(table: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str
     heads = ["<controller", "<RTT, PER", *WORLDS.values()]
     body = [
         [
-            row["controller"] + (f" ({row['kernel_by']})" if row["kernel_by"] not in (None, "kernel") else ""),
+            row["controller"]
+            + (f" ({row['kernel_by']})" if row["kernel_by"] not in (None, "kernel") else ""),
             f"{row['rtt_ms']} ms, {row['per']:g}",
             *(_numbers(row, world) for world in WORLDS),
         ]

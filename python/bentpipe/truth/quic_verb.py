@@ -20,9 +20,7 @@ def quic_verb(
     full: Annotated[
         bool, typer.Option("--full", help="Six links instead of one, three seeds of 60 s; half an hour.")
     ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One link, 20 s: a minute. The default.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One link, 20 s: a minute. The default.")] = False,
     seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Seeds of each cell.")] = None,
     for_: Annotated[
         float | None, typer.Option("--for", metavar="SECONDS", min=1, help="Length of a transfer.")
