@@ -2,9 +2,10 @@
 
     python scripts/quic_md.py [--check]
 
-What quinn's trait carries of each controller comes from the registry, by an example program of crates/quic. The comparison comes from
-docs/quic.csv, which `bentpipe validate quic --out` measures. The text between their markers is replaced, the words around them are
-written by hand. With --check nothing is written, and exit status 1 says that the page is not that of the registry and the numbers.
+What quinn's trait carries of each controller comes from the registry, by an example program of crates/quic.
+The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR` measures. The text
+between their markers is replaced, the words around them are written by hand. With --check nothing is written,
+and exit status 1 says that the page is not that of the registry and the numbers.
 """
 
 from __future__ import annotations

@@ -61,8 +61,9 @@ class QuicCell:
         ]
 
     def scenario(self) -> dict[str, Any]:
-        """The scenario of QUIC's worlds. Its link is the kernel's, so that losses fall on the same packets; its flow
-        only says the path.
+        """The scenario of QUIC's worlds, on the kernel's link; its flow only says the path.
+
+        Links of one name and seed lose packets of the same numbers.
         """
         return {**self.kernels()[0].scenario(), "flow": [{"cc": "reno", "path": ["link"]}]}
 

@@ -1,4 +1,4 @@
-"""The program `bentpipe-quic` of crates/quic: sends and receives over QUIC with the laboratory's controllers."""
+"""The program `bentpipe-quic` of crates/quic: sends over QUIC with the laboratory's controllers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def simulate(cell: QuicCell, tool: str, folder: Path) -> dict[str, float]:
 
 
 def numbers(report: dict[str, Any]) -> dict[str, float]:
-    """What is compared, of a report: goodput, mean smoothed RTT after the handshake, losses per packet sent."""
+    """What is compared, of a report: goodput, mean RTT after the handshake, losses per packet sent."""
     samples = report["samples"]
     settled = [row["rtt_s"] for row in samples if row["t_s"] > 2 * report["rtt_min_s"]]
     return {

@@ -31,11 +31,11 @@ Progress = Callable[[float], object]
 def measure(
     cells: Sequence[QuicCell], folder: Path, *, at_once: int, progress: Progress, tell: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """Makes every transfer in all worlds that this machine has; one row a cell. What the folder holds already is not made again.
+    """Makes every transfer in all worlds that this machine has; one row a cell.
 
     Args:
         cells: what is compared.
-        folder: where real transfers are kept; made if it is not there.
+        folder: where real transfers are kept; what it holds already is not made again.
         at_once: how many links are emulated at a time.
         progress: called now and then with the share that is done.
         tell: called with a line for what was left out, and why.
@@ -51,13 +51,17 @@ def measure(
     )
     wanted = [kernel for cell in cells for kernel in cell.kernels()]
     told: list[str] = []
+
+    def half(done: int, of: int, _: str) -> None:
+        progress(0.5 + 0.4 * done / of)
+
     there = set(
         measuring.measure(
             wanted,
             folder,
             at_once=at_once,
             tell=told.append,
-            progress=lambda done, of, _: progress(0.5 + 0.4 * done / of),
+            progress=half,
         )
     )
     if any(not there.intersection(cell.kernels()) for cell in cells):
@@ -162,7 +166,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def page_rows(table: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Heads and body for a terminal or a page: per world goodput in Mbit/s, mean RTT in ms, and losses in percent."""
+    """Heads and body of a table: per world goodput in Mbit/s, mean RTT in ms, losses in percent."""
     heads = ["<controller", "<RTT, PER", *WORLDS.values()]
     body = [
         [

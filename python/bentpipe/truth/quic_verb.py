@@ -38,7 +38,7 @@ def quic_verb(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make the same transfers over TCP and over QUIC, each in simulation and really, side by side. Needs root."""
+    """Make the same transfers over TCP and over QUIC, each simulated and real. Needs root."""
     from bentpipe import _core
     from bentpipe.truth import quic_cell
     from bentpipe.truth.quic_program import NotBuilt
