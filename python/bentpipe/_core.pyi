@@ -1,5 +1,7 @@
 from collections.abc import Callable
-from typing import Any, final
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +10,18 @@ __all__ = [
     "EVENTS_PER_PROGRESS",
     "ControllerError",
     "EmulatedNetwork",
+    "KernelAgent",
+    "KernelError",
+    "KernelGroup",
     "RawResult",
     "ScenarioError",
     "Threads",
     "check",
     "controllers",
+    "kernel_detach",
+    "kernel_gaps",
+    "kernel_status",
+    "kernel_support",
     "load",
     "orbit_path",
     "orbit_shells",
@@ -210,3 +219,67 @@ def orbit_snapshot(request_json: str, t_s: float) -> dict[str, Any]:
     `(name, lat, lon, alt_m)` of `a`, `b` and the gateways; `lasers`: list of pairs of satellites with a laser
     link.
     """
+
+class KernelError(RuntimeError):
+    """The kernel's datapath could not be used; the message is one line."""
+
+@final
+class KernelAgent:
+    """A controller in the kernel's TCP: the datapath under a name of its own, and a thread that serves it."""
+
+    def __init__(
+        self,
+        spec: str | dict[str, float | bool | str] | Callable[[int, float], object],
+        *,
+        name: str | None = None,
+        native: bool = False,
+        pin: str | PathLike[str] | None = None,
+        flows: int = 8192,
+        ring_bytes: int = 4194304,
+        paced: bool = False,
+    ) -> None:
+        """Loads and registers it; `KernelError` says what is missing, before anything is changed.
+
+        `spec` is an algorithm of the registry, such a one with parameters (`{"name": "hswa", "a": 2}`), or a
+        class of a controller. The kernel's `name` is `bp_` and the algorithm's unless given, cut to 15
+        characters; with `native` the in-kernel program `bpn_...` is registered and there is no agent. With
+        `pin`, a directory, it outlives the process, and one that is pinned there already is taken up again,
+        flows and all. `paced` paces sockets by cwnd / srtt where the controller leaves that open.
+        """
+    @property
+    def name(self) -> str: ...
+    def status(self) -> str:
+        """What it is doing, as JSON."""
+    def step(self, timeout_s: float) -> bool:
+        """Waits for the end of the agent, at most so long: true if it has ended. Raises what ended it."""
+    def close(self) -> None:
+        """Ends the agent, and unregisters the algorithm unless it is pinned."""
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *args: object) -> None: ...
+
+@final
+class KernelGroup:
+    """A control group of its own whose TCP connections, made or accepted, use one algorithm of the kernel."""
+
+    def __init__(self, name: str) -> None: ...
+    @property
+    def path(self) -> Path | None:
+        """The group's directory; None once it is closed."""
+    def take(self, pid: int) -> None:
+        """Puts a process into the group; what it starts stays there too."""
+    def close(self) -> None:
+        """Takes the program away and removes the group."""
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *args: object) -> None: ...
+
+def kernel_support() -> str:
+    """What this machine and this build can do, each fact with a reason, as JSON."""
+
+def kernel_status() -> str:
+    """Every datapath and native program on this machine, as a list in JSON."""
+
+def kernel_detach(name: str, pin: str | PathLike[str] | None = None) -> bool:
+    """Unregisters what is pinned as `name` in the directory `pin`, or was left behind; false for nothing."""
+
+def kernel_gaps(name: str) -> list[str]:
+    """What the kernel's TCP cannot carry of an algorithm, a sentence each."""

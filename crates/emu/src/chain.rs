@@ -59,7 +59,12 @@ impl Chain {
             direction.count_bytes();
             HopState { direction, counts: HopCounts::default() }
         };
-        Self { hops: hops.iter().map(state).collect(), store: PacketStore::default(), seed, arrived: VecDeque::new() }
+        Self {
+            hops: hops.iter().map(state).collect(),
+            store: PacketStore::default(),
+            seed,
+            arrived: VecDeque::new(),
+        }
     }
 
     /// A whole IPv4 packet comes at `now`, which is not before the last call.
@@ -182,3 +187,6 @@ impl Chain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

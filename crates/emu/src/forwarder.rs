@@ -95,7 +95,8 @@ impl Forwarder {
         if self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             self.shared.wanted.store(true, Ordering::Release);
             self.ring();
-            let wait = self.shared.told.wait_timeout_while(answer, PATIENCE, |answer| answer.number == before);
+            let wait =
+                self.shared.told.wait_timeout_while(answer, PATIENCE, |answer| answer.number == before);
             answer = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
         let mut status = answer.status.clone();
@@ -205,14 +206,16 @@ impl Worker {
     /// Sleeps until a packet comes, the bell rings, or so much time has passed.
     fn sleep(&self, most: Option<Span>) -> io::Result<()> {
         let bell = self.shared.bell.as_raw_fd();
-        let mut fds = [self.from.as_raw_fd(), bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        let mut fds =
+            [self.from.as_raw_fd(), bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         let most = most.map(|most| libc::timespec {
             tv_sec: (most.0 / 1_000_000_000) as i64,
             tv_nsec: (most.0 % 1_000_000_000) as i64,
         });
         let timeout = most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the descriptors and the timeout are ours and outlive the call; no signal mask is given.
-        let n = unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
+        let n =
+            unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
         if n < 0 {
             let error = io::Error::last_os_error();
             return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
@@ -252,3 +255,6 @@ fn become_prompt() -> bool {
     // SAFETY: the parameter is ours; 0 is this thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &priority) == 0 }
 }
+
+#[cfg(test)]
+mod tests;

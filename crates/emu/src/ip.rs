@@ -18,7 +18,11 @@ pub(crate) enum Refused {
 
 /// Looks whether `packet` may be forwarded by links whose largest packet has `mtu` bytes.
 pub(crate) fn check(packet: &[u8], mtu: usize) -> Result<(), Refused> {
-    if packet.len() < HEADER || packet[0] >> 4 != 4 || packet.len() < header_length(packet) || packet[0] & 15 < 5 {
+    if packet.len() < HEADER
+        || packet[0] >> 4 != 4
+        || packet.len() < header_length(packet)
+        || packet[0] & 15 < 5
+    {
         return Err(Refused::NotIpv4);
     }
     if packet.len() > mtu { Err(Refused::TooLong) } else { Ok(()) }

@@ -94,7 +94,11 @@ mod tests {
             let bin = bin_of(ns);
             assert!(ns < end_of(bin), "{ns}");
             let begin = if bin == 0 { 0 } else { end_of(bin - 1) };
-            assert!(begin <= ns && (end_of(bin) - begin) * 16 <= begin.max(16), "{ns}: {begin} {}", end_of(bin));
+            assert!(
+                begin <= ns && (end_of(bin) - begin) * 16 <= begin.max(16),
+                "{ns}: {begin} {}",
+                end_of(bin)
+            );
         }
     }
 
@@ -103,7 +107,8 @@ mod tests {
         let mut all = Lateness::default();
         assert_eq!((all.quantile(0.5), all.max()), (0, 0));
         (1..=10_000).for_each(|us| all.add(us * 1_000));
-        for (q, exact) in [(0.5, 5_000_000.0), (0.9, 9_000_000.0), (0.99, 9_900_000.0), (0.999, 9_990_000.0)] {
+        for (q, exact) in [(0.5, 5_000_000.0), (0.9, 9_000_000.0), (0.99, 9_900_000.0), (0.999, 9_990_000.0)]
+        {
             let found = all.quantile(q) as f64;
             assert!(found >= exact && found <= exact * 1.0625, "{q}: {found}");
         }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, AsFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use crate::error::{EmulationError, unable};
 

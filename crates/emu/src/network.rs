@@ -63,8 +63,10 @@ impl Network {
         let mut network = Self { ends, links: Vec::new(), relay: None, clock: None };
         for (i, link) in links.into_iter().enumerate() {
             let (near, far) = link.between;
-            let open = |end: usize, address| network.ends[end].with(|| Device::open(&format!("bp{i}"), address));
-            let devices = open(near, Self::near_address(i)).and_then(|a| Ok((a, open(far, Self::far_address(i))?)));
+            let open =
+                |end: usize, address| network.ends[end].with(|| Device::open(&format!("bp{i}"), address));
+            let devices =
+                open(near, Self::near_address(i)).and_then(|a| Ok((a, open(far, Self::far_address(i))?)));
             let needs = "it takes /dev/net/tun (modprobe tun) and CAP_NET_ADMIN";
             let devices = devices.map_err(unable("make a TUN device", needs))?;
             network.links.push(Running { link, devices, forwarders: None });
@@ -94,10 +96,20 @@ impl Network {
             let pair = |from: &Device, to: &Device| Ok::<_, io::Error>((from.share()?, to.share()?));
             let begin = || {
                 let Route { forward, reverse } = &link.route;
-                let there =
-                    Forwarder::start(&format!("emu{i}-forward"), pair(near, far)?, forward.clone(), link.seed, clock)?;
-                let back =
-                    Forwarder::start(&format!("emu{i}-reverse"), pair(far, near)?, reverse.clone(), link.seed, clock)?;
+                let there = Forwarder::start(
+                    &format!("emu{i}-forward"),
+                    pair(near, far)?,
+                    forward.clone(),
+                    link.seed,
+                    clock,
+                )?;
+                let back = Forwarder::start(
+                    &format!("emu{i}-reverse"),
+                    pair(far, near)?,
+                    reverse.clone(),
+                    link.seed,
+                    clock,
+                )?;
                 Ok((there, back))
             };
             *forwarders = Some(begin().map_err(unable("start forwarding", "end other programs"))?);
@@ -157,7 +169,9 @@ impl Network {
     pub fn status(&self, i: usize) -> Result<LinkStatus, EmulationError> {
         let link = self.links.get(i).ok_or_else(|| EmulationError::Wrong(format!("there is no link {i}")))?;
         let t_s = self.clock.map_or(0.0, |clock| clock.now().secs());
-        let Some((forward, reverse)) = &link.forwarders else { return Ok(LinkStatus { t_s, ..LinkStatus::default() }) };
+        let Some((forward, reverse)) = &link.forwarders else {
+            return Ok(LinkStatus { t_s, ..LinkStatus::default() });
+        };
         if let Some(why) = forward.failure().or_else(|| reverse.failure()) {
             return Err(EmulationError::Wrong(format!("forwarding has failed: {why}")));
         }

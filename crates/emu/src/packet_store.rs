@@ -48,6 +48,9 @@ mod tests {
         assert_eq!((store.bytes(a).to_vec(), store.bytes(b).to_vec()), (b"one".to_vec(), b"other".to_vec()));
         store.free(a);
         assert_eq!((store.len(), store.put(b"third")), (1, a));
-        assert_eq!((store.bytes(a).to_vec(), store.bytes(b).to_vec()), (b"third".to_vec(), b"other".to_vec()));
+        assert_eq!(
+            (store.bytes(a).to_vec(), store.bytes(b).to_vec()),
+            (b"third".to_vec(), b"other".to_vec())
+        );
     }
 }

@@ -1,4 +1,50 @@
 //! Controllers of `bentpipe-cc` inside the TCP of the Linux kernel.
+//!
+//! [`datapath`] loads one BPF program without a policy and registers it as an algorithm of the kernel's TCP. It sends reports of
+//! acknowledgements to an [`agent`], which lets the controllers of `bentpipe-cc` decide, one for each flow, and writes their orders
+//! back. The datapath applies them at the next acknowledgement, and answers congestion at once by the standing part of the last
+//! order. When the agent is silent, a flow goes on as the kernel's reno.
+//!
+//! Without the feature `bpf` the crate has no programs and builds everywhere; [`support`] says so.
 
 #[cfg(feature = "bpf")]
+pub mod agent;
+pub mod bpffs;
+mod btf;
+pub mod cgroup;
+pub mod clock;
+#[cfg(feature = "bpf")]
+pub mod datapath;
+#[cfg(feature = "bpf")]
 mod elf_error;
+mod gaps;
+pub mod latency;
+pub mod layout;
+#[cfg(feature = "bpf")]
+mod maps;
+pub mod objects;
+pub mod slots;
+pub mod status;
+pub mod steering;
+pub mod support;
+
+pub use gaps::gaps;
+
+/// Why something could not be done, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(pub String);
+
+#[cfg(feature = "bpf")]
+impl Error {
+    /// What libbpf could not do, with its reason and the causes of it.
+    fn from_libbpf(what: &str, error: &libbpf_rs::Error) -> Self {
+        let mut causes = vec![error.to_string()];
+        let mut next = std::error::Error::source(error);
+        while let Some(cause) = next {
+            causes.push(cause.to_string());
+            next = cause.source();
+        }
+        Self(format!("{what}: {}", causes.join(": ")))
+    }
+}

@@ -3,7 +3,9 @@
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bentpipe_emu::{EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, WayStatus, route_of};
+use bentpipe_emu::{
+    EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, WayStatus, route_of,
+};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 

@@ -4,6 +4,7 @@ mod controller;
 #[cfg(target_os = "linux")]
 mod emulation;
 mod failure;
+mod kernel;
 mod orbit;
 mod pool;
 mod reminder;
@@ -361,5 +362,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(orbit::orbit_shells, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_path, m)?)?;
     m.add_function(wrap_pyfunction!(orbit::orbit_snapshot, m)?)?;
+    m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_support, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_gaps, m)?)?;
+    kernel::add(m)?;
     Ok(())
 }

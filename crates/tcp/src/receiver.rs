@@ -31,13 +31,15 @@ pub struct Receiver {
     ts_recent_at: Time,
     last_ack: u64,
     ts_recent: u32,
-    /// In-order segments not yet acknowledged.
-    unacked: u32,
+    /// So many acknowledgements are not delayed. One, as a rule, while a segment in order waits for the next one.
+    prompt: u32,
     sack: bool,
     dsack: bool,
     ecn: bool,
     echo: bool,
     delay: Option<Span>,
+    /// See [`Options::quick_acks`].
+    quick: u32,
     /// The segments received out of order, once there have been any.
     out_of_order: Option<Box<OutOfOrder>>,
     /// The application, unless it reads at once.
@@ -65,7 +67,8 @@ impl Receiver {
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
             ecn: options.ecn,
             delay: options.delayed_ack,
-            unacked: 0,
+            quick: if options.delayed_ack.is_some() { options.quick_acks } else { 0 },
+            prompt: if options.delayed_ack.is_some() { options.quick_acks } else { 0 },
             deadline: None,
             ts_recent: 0,
             ts_recent_at: Time(0),
@@ -133,12 +136,12 @@ impl Receiver {
         self.next += 1;
         self.high = self.next;
         if let Some(delay) = self.delay {
-            if self.unacked == 0 {
-                self.unacked = 1;
+            if self.prompt == 0 {
+                self.prompt = 1;
                 self.deadline = Some(now + delay);
                 return None;
             }
-            self.unacked = 0;
+            self.prompt -= 1;
             self.deadline = None;
         }
         self.last_ack = self.next;
@@ -162,7 +165,7 @@ impl Receiver {
         early.segments.set(seq);
         self.out_of_order_count += 1;
         self.high = seq + 1;
-        self.unacked = 0;
+        self.prompt = self.prompt.saturating_sub(1);
         self.deadline = None;
         self.last_ack = self.next;
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
@@ -202,7 +205,6 @@ impl Receiver {
     fn advance(&mut self, now: Time) -> Option<AckSegment> {
         let gap = self.out_of_order_count > 0;
         self.next += 1;
-        self.unacked += 1;
         if gap && let Some(early) = &mut self.out_of_order {
             let to = early.segments.next_clear(self.next, self.high).unwrap_or(self.high);
             self.out_of_order_count -= early.segments.clear_range(self.next, to);
@@ -211,7 +213,8 @@ impl Receiver {
         self.high = self.high.max(self.next);
         match self.delay {
             // RFC 5681 section 4.2: at least every second segment, at once if it fills all or part of a gap.
-            Some(delay) if !gap && self.unacked < 2 => {
+            Some(delay) if !gap && self.prompt == 0 => {
+                self.prompt = 1;
                 self.deadline = Some(now + delay);
                 None
             }
@@ -241,7 +244,10 @@ impl Receiver {
     /// The acknowledgement. The first block reports `repeated`, which was received before; the run around it follows (RFC 2883 section
     /// 4).
     fn acknowledge(&mut self, repeated: Option<u64>) -> AckSegment {
-        self.unacked = 0;
+        self.prompt = self.prompt.saturating_sub(1);
+        if repeated.is_some() {
+            self.prompt = self.prompt.max(self.quick); // `tcp_send_dupack`
+        }
         self.deadline = None;
         self.last_ack = self.next;
         if let Some(reader) = &mut self.reader {

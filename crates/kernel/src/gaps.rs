@@ -1,0 +1,52 @@
+//! What the kernel's TCP cannot carry of an algorithm, so that it runs there without.
+
+use bentpipe_cc::registry::{Entry, PathFact};
+
+/// What `entry` loses inside the kernel's TCP, a sentence each. The simulation that is compared with it runs without the same.
+pub fn gaps(entry: &'static Entry) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    if entry.sender.aen {
+        found.push("no AEN probe after a timeout: the kernel retransmits at once".into());
+    }
+    if entry.sender.bulk_repeat {
+        found.push("no bulk repeat: the kernel retransmits only what it believes lost".into());
+    }
+    if entry.sender.fixed_rto {
+        found.push("no fixed RTO: the kernel doubles it at every further timeout".into());
+    }
+    if entry.uses_path_hints() {
+        found.push("no hints about the path: nobody tells the agent of handovers".into());
+    }
+    for param in entry.params {
+        match param.from_path {
+            Some(PathFact::BitErrorRate) => {
+                found.push(format!("{} is not filled in from the path: give it", param.name));
+            }
+            Some(PathFact::Paced) => found.push(format!(
+                "{} is not filled in from the sender's pacing: give it if the socket is paced",
+                param.name
+            )),
+            None => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaps;
+    use bentpipe_cc::registry;
+
+    #[test]
+    fn an_algorithm_has_the_gaps_of_its_sender_options_and_no_others() {
+        assert!(gaps(registry::find("reno").expect("registered")).is_empty());
+        for entry in registry::all() {
+            let found = gaps(entry).join("\n");
+            assert_eq!(found.contains("AEN"), entry.sender.aen, "{}", entry.id);
+            assert_eq!(found.contains("bulk repeat"), entry.sender.bulk_repeat, "{}", entry.id);
+            assert_eq!(found.contains("fixed RTO"), entry.sender.fixed_rto, "{}", entry.id);
+            assert_eq!(found.contains("hints"), entry.uses_path_hints(), "{}", entry.id);
+        }
+        assert!(registry::all().iter().any(|entry| entry.sender.aen));
+    }
+}
