@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +15,7 @@ from bentpipe import completion, terminal, units
 from bentpipe.verbs import INTERRUPTED, Json, overrides
 
 if TYPE_CHECKING:
+    from bentpipe.emulation.line import LiveLine
     from bentpipe.emulation.session import Emulation, Side
     from bentpipe.emulation.signals import Signals
 
@@ -68,13 +70,41 @@ def emulate_verb(
         str, typer.Option(metavar="TIME", help="How late one packet in a hundred may be.")
     ] = "2 ms",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there, as JSON.")] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the links over time there, as run --out does."),
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+    ] = None,
+    pcap_at: Annotated[
+        str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
+    ] = "sender",
+    pcap_whole: Annotated[
+        bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")
+    ] = False,
+    relay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help='Split TCP connections there, as the scenario\'s `relay` does: "gateway, buffer=8 MB, cc=hybla"; '
+            '"none": do not.',
+        ),
+    ] = None,
+    web: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS:PORT", help="Show rate, queue, RTT and cwnd there: 127.0.0.1:8000."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, and no live line.")] = False,
     json: Json = False,
 ) -> None:
     """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
     from bentpipe._core import ScenarioError
     from bentpipe.emulation import signals
+    from bentpipe.emulation.line import LiveLine
     from bentpipe.emulation.session import Emulation
+    from bentpipe.result import check_place
+    from bentpipe.runs import Capture
 
     if not command:
         raise ScenarioError(
@@ -82,21 +112,30 @@ def emulate_verb(
         )
     if at not in ("sender", "receiver"):
         raise ScenarioError(f'--at {at}: COMMAND runs at "sender" or "receiver"')
+    if pcap is None and (pcap_at != "sender" or pcap_whole):
+        raise ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
+    if trace is not None:
+        check_place(trace)  # before the command, which may take long
     side: Side = "near" if at == "sender" else "far"
     most_s = None if for_ is None else units.seconds(for_, "--for")
     emulation = Emulation(
         link,
         overrides=overrides(set_ or []),
         path=None if path is None else [name.strip() for name in path.split(",") if name.strip()],
+        relay=_relay(relay),
         seed=seed,
         duration=for_,
         lateness_bound_s=units.seconds(lateness_bound, "--lateness-bound"),
+        trace=trace is not None,
+        pcap=None if pcap is None else Capture(pcap, pcap_at, pcap_whole),
     )
     servers = [_words("--serve", text) for text in serve or []]
     with signals.held() as heard:
-        with emulation:
-            status = _work(emulation, command, side, servers, most_s, heard)
+        with emulation, _page(web, emulation, link, command), LiveLine(wanted=not quiet) as line:
+            status = _work(emulation, command, side, servers, most_s, heard, line)
         found = emulation.report()
+        if trace is not None:
+            emulation.result().save(trace)
         if out is not None:
             _write(out, found)
         if not quiet:
@@ -104,6 +143,22 @@ def emulate_verb(
         if json:
             terminal.answer(found)
     raise typer.Exit(status)
+
+
+def _relay(text: str | None) -> dict[str, str] | Literal[False] | None:
+    """What `--relay` says; None without it."""
+    from bentpipe.emulation.splitting import relay_of
+
+    return None if text is None else text != "none" and relay_of(text)
+
+
+def _page(web: str | None, emulation: Emulation, link: str, command: list[str]) -> AbstractContextManager[Any]:
+    """The page of `--web`, as a context."""
+    if web is None:
+        return nullcontext()
+    from bentpipe.live.emulation import watching
+
+    return watching(web, emulation, f"bentpipe emulate {link}", shlex.join(command))
 
 
 def _words(option: str, text: str) -> list[str]:
@@ -125,6 +180,7 @@ def _work(
     servers: list[list[str]],
     most_s: float | None,
     heard: Signals,
+    line: LiveLine,
 ) -> int:
     """Runs everything; the exit status of the command."""
     from bentpipe.emulation import signals
@@ -146,6 +202,8 @@ def _work(
             program.terminate()
             break
         status = heard.wait(program, _LOOK_S if left is None else min(left, _LOOK_S))
+        if status is None and line.is_shown:
+            line.show(emulation.snapshot())
     if status is None:
         status = signals.end(program, _STOP_S)
     return 128 - status if status < 0 else status
@@ -192,5 +250,7 @@ def _summary(found: dict[str, Any]) -> None:
     bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
+    if found["capture_missed"]:
+        terminal.note(f"the capture has missed {found['capture_missed']:,} packets: the disk was too slow")
     if not all(found[way]["realtime"] for way in _WAYS):
         terminal.note("the real-time class SCHED_FIFO was refused; packets are later than they need be")
