@@ -68,6 +68,15 @@ class EmulatedNetwork:
         kept whole.
         """
 
+    def start_relay(self, scenario: str, controllers: list[str]) -> str:
+        """Makes end 1 a relay between the first two links, with the buffer of the scenario's first flow.
+
+        `controllers` are the kernel's names, the best first; gives that with which the relay sends.
+        """
+
+    def relayed(self) -> str:
+        """What the relay has done so far, as JSON; null without one."""
+
     @property
     def changes_until_s(self) -> float | None:
         """Until when rates, delays or losses change; None if they never do. The last values then hold."""
