@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+import shlex
 import signal
 import socket
 import struct
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -228,8 +231,6 @@ def test_a_time_line_and_its_trace(tmp_path):
 
 @needs_root
 def test_a_capture_that_tshark_reads(tmp_path):
-    from shutil import which
-
     if which("tshark") is None:
         pytest.skip("tshark is not installed")
     file = tmp_path / "x.pcapng"
@@ -356,8 +357,6 @@ def test_what_cannot_be_started_is_told_in_one_line(args, said, tmp_path):
 
 @needs_root
 def test_without_the_privilege_it_says_what_it_takes():
-    from shutil import which
-
     if which("setpriv") is None:
         pytest.skip("setpriv is not installed")
     caps = "-sys_admin,-net_admin"
@@ -431,6 +430,30 @@ def test_the_live_line_is_drawn_on_a_terminal_and_nowhere_else(sat, on_a_termina
     assert b"waiting" in said or b"lateness" in said
     done = subprocess.run(command, capture_output=True, timeout=30)
     assert b"\x1b" not in done.stderr
+
+
+@needs_root
+def test_the_page_is_typed_as_it_stands(tmp_path):
+    """The files of docs/emulator.md are written, its commands typed, and its program is run."""
+    missing = [name for name in ("ping", "iperf3", "curl") if which(name) is None]
+    if missing:
+        pytest.skip(f"the page uses {', '.join(missing)}, which is not installed")
+    text = (Path(__file__).parents[2] / "docs/emulator.md").read_text(encoding="utf-8")
+    typed = 0
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        named = re.match(r"# ([\w.]+)\n", block)
+        if named:
+            (tmp_path / named[1]).write_text(block, encoding="utf-8")
+        commands = block.splitlines() if language == "sh" else []
+        commands = [[sys.executable, "-m", "bentpipe", *shlex.split(command)[1:]] for command in commands]
+        if language == "python":
+            commands.append([sys.executable, named[1]])
+        for command in commands:
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            typed += 1
+    assert typed >= 9
+    assert "Directory listing" in (tmp_path / "page.html").read_text()
 
 
 def test_a_path_is_needed_where_several_links_are():
