@@ -235,6 +235,8 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 
 def _summary(found: dict[str, Any]) -> None:
     """What the link has done, in a few lines on standard error."""
+    from bentpipe.emulation.line import short
+
     for way in _WAYS:
         row = found[way]
         lost = [
@@ -251,8 +253,8 @@ def _summary(found: dict[str, Any]) -> None:
         told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
         terminal.note(f"{way}: {', '.join([told, *lost])}")
     late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
-    p50, p99, most = (f"{units.milliseconds(value)} ms" for value in late)
-    bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
+    p50, p99, most = map(short, late)
+    bound = short(found["lateness_bound_s"])
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
     if found["capture_missed"]:
