@@ -321,23 +321,49 @@ def test_a_restarted_agent_takes_its_flows_up_again(nothing_left: None, pins: Pa
     assert _core.kernel_detach(OWN, pins) is False
 
 
+def a_thousand(emulation: Emulation, stack: ExitStack) -> list[tuple[socket.socket, socket.socket]]:
+    """Near and far ends of 1000 connections."""
+    listener = stack.enter_context(emulation.within("far", socket.socket))
+    listener.bind((emulation.peer, 0))
+    listener.listen(2000)
+    near: list[socket.socket] = emulation.within("near", lambda: [socket.socket() for _ in range(1000)])
+    for one in near:
+        stack.enter_context(one)
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, OWN.encode())
+        one.setblocking(False)
+        one.connect_ex(listener.getsockname())
+    listener.settimeout(PATIENCE_S)
+    far = {}
+    while len(far) < len(near):
+        one, address = listener.accept()
+        far[address] = stack.enter_context(one)
+    return [(one, far[one.getsockname()]) for one in near]
+
+
 @pytest.mark.slow
 def test_a_thousand_flows(nothing_left: None) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8192)), hard))
     with (
-        Emulation(link("100 Mbit/s", "10 ms")) as emulation,
+        Emulation(
+            link("100 Mbit/s", "10 ms", queue={"kind": "drop-tail", "limit": "4000 packets"})
+        ) as emulation,
         _core.KernelAgent("reno", name=OWN) as agent,
-        ExitStack() as stack,
     ):
-        flows = [stack.enter_context(transfer(emulation, agent.name)) for _ in range(1000)]
-        for one in flows:
-            one.near.sendall(bytes(20_000))
-        until(lambda: all(one.received == 20_000 for one in flows), "all has arrived")
-        status = settled(agent)
-        assert len(status["flows"]) == 1000 and status["flows_refused"] == 0
-        assert status["fallbacks"] == 0
-        assert all(flow["steered"] for flow in status["flows"])
+        with ExitStack() as stack:
+            pairs = a_thousand(emulation, stack)
+            for near, _ in pairs:
+                assert near.send(bytes(20_000)) == 20_000
+            for _, far in pairs:
+                far.settimeout(PATIENCE_S)
+                left = 20_000
+                while left > 0:
+                    left -= len(far.recv(left))
+            status = settled(agent)
+            assert len(status["flows"]) == 1000 and status["flows_refused"] == 0
+            assert status["fallbacks"] == 0
+            assert all(flow["steered"] for flow in status["flows"])
+        until(lambda: not json.loads(agent.status())["flows"], "the connections are still open")
 
 
 def test_what_found_the_ring_full_is_told_later(nothing_left: None) -> None:
