@@ -16,8 +16,10 @@ from typer.core import TyperGroup
 
 from bentpipe import completion, terminal
 from bentpipe.advice.commands import advise_verb
+from bentpipe.emulation.commands import emulate_verb
 from bentpipe.evaluation.commands import evaluate_verb
 from bentpipe.explore.commands import explore_verb
+from bentpipe.kernel.commands import app as kernel_app
 from bentpipe.orbit.commands import app as orbit_app
 from bentpipe.plot.commands import app as plot_app
 from bentpipe.presets.commands import app as scenario_app
@@ -26,6 +28,7 @@ from bentpipe.schema import schema_verb
 from bentpipe.studies.commands import app as study_app
 from bentpipe.sweeps.commands import sweep_verb
 from bentpipe.timeline import commands as timeline
+from bentpipe.truth.commands import app as validate_app
 from bentpipe.verbs import DONE, FAILED, INTERRUPTED, WRONG, Json, Stopped, overrides, write_and_show
 from bentpipe.weather.commands import weather_verb
 
@@ -35,8 +38,8 @@ if TYPE_CHECKING:
 
 
 ORDER = (
-    "run compare sweep plot report explore advise evaluate study scenario cc queue timeline orbit weather "
-    "schema bench doctor"
+    "run compare sweep plot report explore advise evaluate emulate kernel validate study scenario cc queue timeline "
+    "orbit weather schema bench doctor"
 ).split()
 
 
@@ -125,8 +128,11 @@ app.command("schema")(schema_verb)
 app.command("explore")(explore_verb)
 app.command("advise")(advise_verb)
 app.command("evaluate")(evaluate_verb)
+app.command("emulate")(emulate_verb)
+app.add_typer(kernel_app, name="kernel")
 app.add_typer(orbit_app, name="orbit")
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(validate_app, name="validate")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001

@@ -39,7 +39,11 @@ class Check:
 
 def examine() -> list[Check]:
     """Looks for everything that Bentpipe uses."""
-    return [_python(), _core(), *_packages(), *_extras(), _ns2(), _tshark(), _chromium(), _root()]
+    return [
+        *(_python(), _core(), *_packages(), *_extras()),
+        *(_ns2(), _tshark(), _chromium(), _root(), _tun()),
+        *_kernel(),
+    ]
 
 
 def _python() -> Check:
@@ -117,13 +121,77 @@ def _chromium() -> Check:
 def _root() -> Check:
     state = None
     if os.geteuid() == 0:
-        tun = Path("/dev/net/tun").exists()
-        spaces = Path("/proc/self/ns/net").exists()
-        state = "root, namespaces, TUN" if tun and spaces else None
-        remedy = "load the tun module: modprobe tun"
+        state = "root, namespaces" if Path("/proc/self/ns/net").exists() else None
+        remedy = "a kernel with network namespaces"
     else:
         remedy = "run as root where a test needs namespaces"
-    return Check("root and namespaces", state, False, "tests marked root", remedy)
+    return Check("root and namespaces", state, False, "bentpipe emulate; tests marked root", remedy)
+
+
+def _tun() -> Check:
+    device = Path("/dev/net/tun")
+    found = str(device) if device.exists() else None
+    return Check("TUN", found, False, "bentpipe emulate", "load the module: modprobe tun")
+
+
+def _kernel() -> list[Check]:
+    """What controllers in the kernel's TCP need, on this machine and when they are built."""
+    from bentpipe.kernel import machine
+
+    verb = "bentpipe kernel"
+    support = machine.support()
+    built, ops = support.get("compiled", {}), support.get("cong_control", {})
+    arity = f"cong_control has {ops.get('parameters')} parameters: {ops.get('reason')}"
+    cgroup2, bpffs = machine.mounted("cgroup2"), machine.bpffs()
+    iperf3, qemu, clang = shutil.which("iperf3"), machine.qemu(), machine.clang()
+    return [
+        Check("kernel", machine.release(), False, verb, "run Linux 6.1 or later"),
+        Check(
+            "kernel support",
+            built.get("reason") if built.get("ok") else None,
+            False,
+            verb,
+            "build it again where clang, libelf-dev and zlib1g-dev are installed: make setup",
+        ),
+        Check("BTF", machine.readable(machine.BTF), False, verb, "a kernel with CONFIG_DEBUG_INFO_BTF=y"),
+        Check(
+            "struct_ops for TCP",
+            arity if ops.get("ok") else None,
+            False,
+            verb,
+            ops.get("reason") or "the extension is too old to tell",
+        ),
+        Check(
+            "BPF privileges",
+            machine.privilege(),
+            False,
+            verb,
+            "run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN",
+        ),
+        Check(
+            "cgroup v2",
+            None if cgroup2 is None else str(cgroup2),
+            False,
+            f"{verb} run",
+            "mount it: mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified",
+        ),
+        Check(
+            "bpffs",
+            None if bpffs is None else str(bpffs),
+            False,
+            f"{verb} attach --pin",
+            "--pin mounts it; or: mount -t bpf bpf /sys/fs/bpf",
+        ),
+        Check("clang", clang, False, f"building {verb}, not using it", "apt install clang"),
+        Check(
+            "iperf3",
+            None if iperf3 is None else machine.first_line([iperf3, "--version"]) or iperf3,
+            False,
+            "transfers by real TCP",
+            "apt install iperf3",
+        ),
+        Check("qemu", qemu, False, "traces of the kernel's own algorithms", "apt install qemu-system-x86"),
+    ]
 
 
 def _output(command: list[str], text: str) -> str:

@@ -138,8 +138,10 @@ class Flow:
     newreno_exit: str | None = None
     prr: bool | None = None
     byte_counting: bool | None = None
+    slow_start_limit: bool | None = None
     limited_transmit: bool | None = None
     delayed_ack: bool | None = None
+    quick_acks: int | None = None
     delayed_ack_timeout: str | None = None
     timestamps: bool | None = None
     ecn: bool | None = None

@@ -187,7 +187,7 @@ def test_the_events_end_with_the_run_and_a_failing_source_ends_only_the_page() -
     link = Link()
     shown = live.serve("127.0.0.1:0", PAGE, link, every_s=0.01)
     found: list[str] = []
-    reader = threading.Thread(target=lambda: found.append(ask(shown, "/events")[2]))
+    reader = threading.Thread(target=lambda: found.append(ask(shown, "/events")[2]), daemon=True)
     reader.start()
     while link.asked < 5:
         time.sleep(0.01)

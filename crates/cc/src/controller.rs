@@ -6,7 +6,7 @@
 
 use core::fmt::Debug;
 
-use crate::hystart::Constants;
+use crate::hystart::Exit;
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow};
 use crate::time::{Rate, Time};
@@ -109,11 +109,11 @@ pub trait Controller: Debug + Send {
     fn recovery(&self) -> Recovery {
         Recovery::Sender
     }
-    /// Turns HyStart++ (RFC 9406) on in the first slow start; called once, before the first event.
+    /// Turns HyStart++ (RFC 9406) on in the first slow start, or Linux's HyStart in each; called once, before the first event.
     ///
     /// # Errors
     /// Why the algorithm cannot do that. Only algorithms hosted by [`crate::Windowed`] can.
-    fn use_hystart(&mut self, _constants: Constants) -> Result<(), &'static str> {
+    fn use_hystart(&mut self, _exit: Exit) -> Result<(), &'static str> {
         Err(
             "it is not a window algorithm with the slow start of RFC 5681, and its start is part of its own model of the path",
         )

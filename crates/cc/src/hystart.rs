@@ -23,14 +23,21 @@
 //!  * a round ends with `Ack::round_end`, and the samples of that ACK belong to the round that it closes.
 //!  * answer to congestion is the algorithm's own; the text's "ssthresh = cwnd" is about leaving slow start, not about the cut.
 
+mod classic;
+
+use crate::controller::Congestion;
 use crate::registry::{Param, PathFact};
 use crate::report::{Ack, Flow};
 use crate::time::Span;
+use crate::windowed::Window;
+use classic::Classic;
 
 /// Name of the parameter that chooses the slow start.
 pub(crate) const SLOW_START: &str = "slow_start";
 /// Its value that chooses HyStart++.
 pub(crate) const HYSTART: &str = "hystart++";
+/// Its value that chooses Linux's HyStart, `hystart/classic.rs`.
+pub(crate) const CLASSIC: &str = "hystart";
 
 const L: &str = "hystart_l";
 /// L of a sender that does not pace.
@@ -40,8 +47,9 @@ const L_PACED: f64 = 1e6;
 
 /// What every window algorithm with the standard slow start takes: the choice, then the constants of section 4.3.
 pub(crate) const PARAMS: &[Param] = &[
-    Param::choice(SLOW_START, &["standard", HYSTART])
-        .about("the first slow start: the algorithm's own, or with the exit of HyStart++ (RFC 9406)"),
+    Param::choice(SLOW_START, &["standard", HYSTART, CLASSIC]).about(
+        "slow start: the algorithm's own; the first one with the exit of HyStart++ (RFC 9406); or with the exit of Linux's HyStart",
+    ),
     Param::number("hystart_min_rtt_thresh", 0.004, 0.0..=10.0)
         .unit("s")
         .about("MIN_RTT_THRESH: least rise of the RTT that counts"),
@@ -103,6 +111,81 @@ impl Constants {
     #[must_use]
     pub(crate) fn paced(self) -> Self {
         Self { l: self.l.or(Some(L_PACED)), ..self }
+    }
+}
+
+/// Which exit from slow start a controller is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Exit {
+    /// HyStart++ (RFC 9406).
+    PlusPlus(Constants),
+    /// Linux's HyStart (tcp_cubic.c).
+    Classic,
+}
+
+impl Exit {
+    /// The same for an algorithm that paces whatever its sender does.
+    #[must_use]
+    pub(crate) fn paced(self) -> Self {
+        match self {
+            Exit::PlusPlus(constants) => Exit::PlusPlus(constants.paced()),
+            Exit::Classic => Exit::Classic,
+        }
+    }
+}
+
+/// The state of an [`Exit`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Watch {
+    PlusPlus(Hystart),
+    Classic(Classic),
+}
+
+impl Watch {
+    pub(crate) fn new(exit: Exit) -> Self {
+        match exit {
+            Exit::PlusPlus(constants) => Watch::PlusPlus(Hystart::new(constants)),
+            Exit::Classic => Watch::Classic(Classic::default()),
+        }
+    }
+
+    /// Takes an ACK before its growing. True if T must be set to W.
+    pub(crate) fn before_growth(&mut self, flow: &Flow, ack: &Ack, w: &Window) -> bool {
+        match self {
+            Watch::PlusPlus(_) => false,
+            Watch::Classic(classic) => classic.on_ack(flow, ack, w),
+        }
+    }
+
+    /// See [`Hystart::counted`]; `None` where growth is as without.
+    pub(crate) fn counted(&self, flow: &Flow, ack: &Ack) -> Option<(Ack, f64)> {
+        match self {
+            Watch::PlusPlus(hystart) => hystart.counted(flow, ack),
+            Watch::Classic(_) => None,
+        }
+    }
+
+    /// Takes the ACK after its growing; `slow` says whether W is still below T. True if T must be set to W.
+    pub(crate) fn after_growth(&mut self, ack: &Ack, slow: bool) -> bool {
+        match self {
+            Watch::PlusPlus(hystart) => hystart.on_ack(ack, slow),
+            Watch::Classic(_) => false,
+        }
+    }
+
+    pub(crate) fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        match self {
+            Watch::PlusPlus(hystart) => hystart.on_congestion(),
+            Watch::Classic(classic) if why == Congestion::Timeout => classic.on_timeout(flow.now),
+            Watch::Classic(_) => {} // T says that slow start is over
+        }
+    }
+
+    /// The last congestion was spurious.
+    pub(crate) fn on_undo(&mut self) {
+        if let Watch::PlusPlus(hystart) = self {
+            hystart.on_undo();
+        }
     }
 }
 

@@ -25,7 +25,7 @@ mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 pub use filter::WindowedMin;
-pub use hystart::Constants as HystartConstants;
+pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};
 pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use round::{Measured, Round};

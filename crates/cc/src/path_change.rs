@@ -9,7 +9,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
-use crate::hystart::Constants;
+use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
@@ -138,8 +138,8 @@ impl Controller for Anew {
         self.inner.recovery()
     }
 
-    fn use_hystart(&mut self, constants: Constants) -> Result<(), &'static str> {
-        self.inner.use_hystart(constants)
+    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
+        self.inner.use_hystart(exit)
     }
 
     fn wants_rate(&self) -> bool {

@@ -9,7 +9,7 @@ use core::ops::RangeInclusive;
 
 use crate::algorithms;
 use crate::controller::Controller;
-use crate::hystart::{self, Constants, HYSTART, SLOW_START};
+use crate::hystart::{self, CLASSIC, Constants, Exit, HYSTART, SLOW_START};
 use crate::path_change::{self, Anew, PATH_CHANGE, RESET};
 use crate::windowed::Start;
 
@@ -147,10 +147,12 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
-    /// The algorithm cannot start with HyStart++.
+    /// The algorithm cannot start with HyStart or HyStart++.
     NoHystart {
         /// The algorithm.
         id: &'static str,
+        /// The value of `slow_start`.
+        choice: &'static str,
         /// Why not.
         why: &'static str,
     },
@@ -190,7 +192,7 @@ impl fmt::Display for Error {
                 write!(f, "it takes {}", names.join(", "))
             }
             Error::BadValue { id, name, allowed } => write!(f, "parameter {name} of {id} must be {allowed}"),
-            Error::NoHystart { id, why } => write!(f, "{id} cannot start with {HYSTART:?}: {why}"),
+            Error::NoHystart { id, choice, why } => write!(f, "{id} cannot start with {choice:?}: {why}"),
             Error::StrayConstant { name } => {
                 write!(
                     f,
@@ -260,7 +262,7 @@ impl Entry {
     pub fn refuses_hystart(&'static self) -> Option<&'static str> {
         let args = check(self, &[]).ok()?;
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
-        (self.build)(&args, start).use_hystart(args.hystart()).err()
+        (self.build)(&args, start).use_hystart(Exit::Classic).err()
     }
 }
 
@@ -353,15 +355,24 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     let entry = find(id).ok_or_else(|| Error::UnknownAlgorithm { id: id.to_string() })?;
     let args = check(entry, given)?;
     let mut built = (entry.build)(&args, start);
-    if starts_with_hystart(given) {
-        built.use_hystart(args.hystart()).map_err(|why| Error::NoHystart { id: entry.id, why })?;
-    } else if let Some(stray) = hystart::PARAMS.iter().skip(1).find(|p| args.given(p.name)) {
+    let plus_plus = starts_with_hystart(given);
+    if plus_plus || args.is(SLOW_START, CLASSIC) {
+        let (exit, choice) =
+            if plus_plus { (Exit::PlusPlus(args.hystart()), HYSTART) } else { (Exit::Classic, CLASSIC) };
+        built.use_hystart(exit).map_err(|why| Error::NoHystart { id: entry.id, choice, why })?;
+    }
+    if !plus_plus && let Some(stray) = hystart::PARAMS.iter().skip(1).find(|p| args.given(p.name)) {
         return Err(Error::StrayConstant { name: stray.name });
     }
     if args.is(PATH_CHANGE, RESET) {
         built = Box::new(Anew::new(entry, args, built));
     }
     Ok(built)
+}
+
+/// The parameters with which Linux runs algorithm `id` where they are not its defaults here. Empty for most.
+pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
+    if id == "cubic" { &[("rules", "linux"), (SLOW_START, CLASSIC)] } else { &[] }
 }
 
 /// Do these parameters turn HyStart++ on?

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
-use crate::hystart::{Constants, Hystart};
+use crate::hystart::{Exit, Watch};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Time, whole};
@@ -87,7 +87,7 @@ pub trait Policy: Debug + Send {
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Why HyStart++ must stay out of the algorithm's slow start; `None` where it may scale and end it. For algorithms that
+    /// Why HyStart and HyStart++ must stay out of the algorithm's slow start; `None` where it may scale and end it. For algorithms that
     /// end slow start by a measure of their own, or have a window rule of their own there.
     fn refuses_hystart(&self) -> Option<&'static str> {
         None
@@ -115,7 +115,7 @@ pub struct Windowed<P> {
     threshold: (f64, u64),
     mss: u32,
     /// Boxed, so that connections without it stay small.
-    hystart: Option<Box<Hystart>>,
+    hystart: Option<Box<Watch>>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
@@ -198,11 +198,19 @@ impl<P: Policy> Windowed<P> {
 }
 
 impl<P: Policy> Windowed<P> {
-    /// Ends slow start if HyStart++ is on and finds that it is over.
-    fn end_slow_start(&mut self, ack: &Ack) {
+    /// [`Windowed::grow`] with HyStart or HyStart++, which may find that slow start is over.
+    #[inline(never)]
+    fn grow_watched(&mut self, flow: &Flow, ack: &Ack) {
+        if let Some(watch) = &mut self.hystart
+            && watch.before_growth(flow, ack, &self.w)
+        {
+            self.w.ssthresh = self.w.cwnd;
+            self.settle();
+        }
+        self.grow(flow, ack);
         let slow = self.slow();
-        if let Some(hystart) = &mut self.hystart
-            && hystart.on_ack(ack, slow)
+        if let Some(watch) = &mut self.hystart
+            && watch.after_growth(ack, slow)
         {
             self.w.ssthresh = self.w.cwnd; // RFC 9406 section 4.2
             self.settle();
@@ -213,15 +221,18 @@ impl<P: Policy> Windowed<P> {
 impl<P: Policy> Controller for Windowed<P> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.policy.observe(flow, ack);
-        self.grow(flow, ack);
-        self.end_slow_start(ack);
+        if self.hystart.is_none() {
+            self.grow(flow, ack);
+        } else {
+            self.grow_watched(flow, ack);
+        }
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         let cut = self.cut(flow, why);
         if !self.collapsed {
             self.policy.on_congestion(&self.w, flow, why);
-            self.hystart.iter_mut().for_each(|hystart| hystart.on_congestion());
+            self.hystart.iter_mut().for_each(|watch| watch.on_congestion(flow, why));
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
@@ -237,7 +248,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.settle();
         self.policy.on_undo(&mut self.w, flow);
         self.settle();
-        self.hystart.iter_mut().for_each(|hystart| hystart.on_undo());
+        self.hystart.iter_mut().for_each(|watch| watch.on_undo());
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -272,11 +283,11 @@ impl<P: Policy> Controller for Windowed<P> {
         Backoff { cwnd: self.bytes(cut.cwnd), ssthresh: self.bytes(cut.ssthresh), repeat: cut.repeat }
     }
 
-    fn use_hystart(&mut self, constants: Constants) -> Result<(), &'static str> {
+    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
         match self.policy.refuses_hystart() {
             Some(why) => Err(why),
             None => {
-                self.hystart = Some(Box::new(Hystart::new(constants)));
+                self.hystart = Some(Box::new(Watch::new(exit)));
                 Ok(())
             }
         }

@@ -2,4 +2,5 @@
 
 mod curves;
 mod laws;
+mod oracle;
 mod responses;

@@ -229,7 +229,8 @@ impl Settings {
                 *options = match value {
                     "paper" => opened(Options::paper()),
                     "modern" => opened(Options::modern()),
-                    _ => return Err(wrong("paper or modern")),
+                    "linux" => opened(Options::linux()),
+                    _ => return Err(wrong("paper, modern or linux")),
                 }
             }
             "cc" => return self.controller(line, value),
@@ -274,6 +275,7 @@ impl Settings {
             "dsack" => options.dsack = flag()?,
             "prr" => options.prr = flag()?,
             "byte_counting" => options.byte_counting = flag()?,
+            "slow_start_limit" => options.slow_start_limit = flag()?,
             "limited_transmit" => options.limited_transmit = flag()?,
             "pacing" => options.pacing = flag()?,
             "delayed_ack" => options.delayed_ack = if value == "off" { None } else { Some(time()?) },
@@ -286,7 +288,7 @@ impl Settings {
                     line,
                     format!(
                         "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, \
-                         receive_window, recovery, newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, limited_transmit, pacing, \
+                         receive_window, recovery, newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, slow_start_limit, limited_transmit, pacing, \
                          delayed_ack, initial_rto, rto, min_rto, max_rto and granularity"
                     ),
                 ));

@@ -249,8 +249,9 @@ impl Table {
     }
 }
 
+/// Does the process `pid`, which is not this one, still run? One that has ended and was not waited for has no program any more.
 fn is_alive(pid: u64) -> bool {
-    pid != u64::from(std::process::id()) && Path::new("/proc").join(pid.to_string()).exists()
+    pid != u64::from(std::process::id()) && Path::new("/proc").join(pid.to_string()).join("exe").exists()
 }
 
 /// A native program, registered under its own name.

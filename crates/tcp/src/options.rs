@@ -87,14 +87,20 @@ pub struct Options {
     pub newreno_exit: NewRenoExit,
     /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
     pub prr: bool,
-    /// Growth counts bytes, at most two segments an ACK in slow start (RFC 3465). Else it counts ACKs, each for one segment at
+    /// Growth counts bytes, at most `slow_start_limit` an ACK in slow start (RFC 3465). Else it counts ACKs, each for one segment at
     /// most (RFC 5681 section 3.1, as ns-2 does).
     pub byte_counting: bool,
+    /// With byte counting, whether an ACK counts for two segments at most in slow start (RFC 3465 section 2.2), and for one after a
+    /// timeout (section 2.3). Linux counts all (`tcp_slow_start`).
+    pub slow_start_limit: bool,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
     /// every segment.
     pub delayed_ack: Option<Span>,
+    /// With delayed acknowledgements, so many are not delayed at the start and after a duplicate: Linux's quick acknowledgements
+    /// (`TCP_MAX_QUICKACKS`). Unless it is 0, none is while Linux's receive window would grow, either (`tcp_grow_window`).
+    pub quick_acks: u32,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
@@ -149,8 +155,10 @@ impl Options {
             newreno_exit: NewRenoExit::Ssthresh,
             prr: false,
             byte_counting: false,
+            slow_start_limit: true,
             limited_transmit: true,
             delayed_ack: None,
+            quick_acks: 0,
             timestamps: false,
             ecn: false,
             ect1: false,
@@ -194,6 +202,20 @@ impl Options {
             granularity: Span::from_millis(1),
             spurious: SpuriousTimeout::FRto,
             ..Self::paper()
+        }
+    }
+    /// As the TCP of Linux 6.x does by default, where that differs from [`Options::modern`]: `tcp_rtt_estimator` with a least RTTVAR of
+    /// `TCP_RTO_MIN` on a clock of microseconds. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) after 16 quick ones (`TCP_MAX_QUICKACKS`). Slow
+    /// start without a limit per ACK (`tcp_slow_start`).
+    pub fn linux() -> Self {
+        Self {
+            slow_start_limit: false,
+            delayed_ack: Some(Span::from_millis(40)),
+            quick_acks: 16,
+            min_rto: Span::from_millis(200),
+            max_rto: Span::from_millis(120_000),
+            granularity: Span(1000),
+            ..Self::modern()
         }
     }
 }

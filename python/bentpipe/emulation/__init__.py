@@ -1,4 +1,4 @@
-"""A simulated link under real programs: network namespaces joined by TUN devices, forwarded by the wall clock."""
+"""A simulated link under real programs: network namespaces joined by TUN devices."""
 
 from __future__ import annotations
 

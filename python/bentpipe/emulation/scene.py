@@ -55,7 +55,7 @@ def prepared(
     if path is not None:
         if not path:
             raise _core.ScenarioError("a path crosses at least one link")
-        pairs.append(("flow", json.dumps([{"cc": "reno", "path": list(path)}])))
+        pairs.append(("flow", f'[{{ cc = "reno", path = {json.dumps(list(path))} }}]'))
     if duration is not None:
         pairs.append(("duration", json.dumps(duration)))
     elif "duration" not in raw and "duration" not in set_:

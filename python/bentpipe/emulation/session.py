@@ -11,19 +11,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from bentpipe import _core
+from bentpipe import _core, units
 from bentpipe.emulation import watcher
 from bentpipe.emulation.scene import prepared
+from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
 
-Side = Literal["near", "far"]
-_ENDS: dict[str, int] = {"near": 0, "far": 1}
+if TYPE_CHECKING:
+    from bentpipe.result import Result
+
+Side = Literal["near", "relay", "far"]
+"""An end of an emulation; "relay" is between two legs."""
 _WAYS = ("forward", "reverse")
 
 LATENESS_BOUND_S = 0.002
 """How late packets may be: an emulation in which one in a hundred was later has not kept time."""
+_SAMPLED_S = 0.1
+"""Between samples of a trace, unless the scenario says."""
 _GRACE_S = 0.3
 """How long a program may take to end when it is asked to."""
 
@@ -31,16 +37,21 @@ _GRACE_S = 0.3
 class Emulation:
     """A link under real programs: two network namespaces, and the simulator's directions between them.
 
-    A context manager. The link runs from `with` on; programs are started at its ends by `popen`. At the end all
-    programs that still run there are ended. When the process dies, they and the namespaces are gone as well.
+    A context manager. The link runs from `with` on; programs are started at its ends by `popen`. At the end
+    all programs that still run there are ended. When the process dies, they and the namespaces are gone, too.
 
     Args:
         scenario: a scenario, or what `bentpipe.source.Source` reads. Flows are not needed.
         path: the directions from the near end to the far end, instead of the first flow's path.
+        legs: instead of `path`, two paths one behind the other. Between them is a third end, "relay", whose
+            programs are reached from either side; nothing passes it by itself.
         seed: instead of the scenario's. The same packet numbers are lost as in a simulation.
         duration: how long time lines are worked out, "10 min"; instead of the scenario's duration.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         lateness_bound_s: how late one packet in a hundred may be before `kept_time` is false.
+        trace: sample the links, every 100 ms unless the scenario records them more often; see `result`.
+        pcap: write the packets to this file, as the near end sees them; or a `bentpipe.Capture`, which says
+            where: "sender" (the near end), "receiver" (the far end), or the name of a link.
 
     Raises:
         ScenarioError: the scenario is not correct, or says no route.
@@ -52,44 +63,64 @@ class Emulation:
         scenario: Scenario | Mapping[str, Any] | str | Path,
         *,
         path: Sequence[str] | None = None,
+        legs: Sequence[Sequence[str]] | None = None,
         seed: int | None = None,
         duration: str | None = None,
         overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (),
         lateness_bound_s: float = LATENESS_BOUND_S,
+        trace: bool = False,
+        pcap: str | Path | Capture | None = None,
     ) -> None:
         if not hasattr(_core, "EmulatedNetwork"):
             raise OSError("emulation needs Linux: network namespaces and TUN devices")
-        self._scenario = prepared(scenario, overrides, path=path, seed=seed, duration=duration)
+        if legs is not None and (path is not None or len(legs) != 2):
+            raise _core.ScenarioError("legs are two paths, one behind the other, and stand in place of path")
+        paths = [path] if legs is None else legs
+        self._scenarios = [
+            prepared(scenario, overrides, path=one, seed=seed, duration=duration) for one in paths
+        ]
+        self._sides: list[Side] = ["near", "far"] if legs is None else ["near", "relay", "far"]
         self._bound_s = lateness_bound_s
+        self._interval_s = _interval(self.scenario) if trace else None
+        self._capture = Capture(pcap) if isinstance(pcap, str | Path) else pcap
+        if self._capture is not None:
+            prepare_capture(Path(self._capture.path))
         self._network: _core.EmulatedNetwork | None = None
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._programs: list[subprocess.Popen[Any]] = []
         self._watcher: subprocess.Popen[bytes] | None = None
         self._last: dict[str, tuple[float, int]] = {}
         self._report: dict[str, Any] | None = None
-        near, far = _core.EmulatedNetwork.addresses(0)
-        #: Addresses of the ends.
-        self.addresses: dict[str, str] = {"near": near, "far": far}
+        #: Sockets of programs that were waited for, see `listening`.
+        self.served: set[str] = set()
+        #: Addresses of the near and the far end of each leg, in order; of the one leg unless `legs` is given.
+        self.addresses = [_core.EmulatedNetwork.addresses(leg) for leg in range(len(self._scenarios))]
 
     @property
     def peer(self) -> str:
-        """The address of the far end."""
-        return self.addresses["far"]
+        """The address that the near end speaks to: the far end's, or the relay's if there is one."""
+        return self.addresses[0][1]
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """The scenario that is emulated, as a table."""
-        table: dict[str, Any] = json.loads(self._scenario)
+        """The scenario that is emulated, as a table; with two legs that of the first."""
+        table: dict[str, Any] = json.loads(self._scenarios[0])
         return table
 
     def __enter__(self) -> Self:
-        network = _core.EmulatedNetwork(2, [(0, 1, self._scenario)])
+        links = [(i, i + 1, scenario) for i, scenario in enumerate(self._scenarios)]
+        interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
+        network = _core.EmulatedNetwork(len(self._sides), links, interval_ns, _triple(self._capture))
         self._network = network
-        self._threads = {side: _thread_at(network, end) for side, end in _ENDS.items()}
-        namespaces = [network.descriptor(end) for end in _ENDS.values()]
+        self._threads = {side: _thread_at(network, end) for end, side in enumerate(self._sides)}
+        namespaces = [network.descriptor(end) for end in range(len(self._sides))]
         command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
         self._watcher = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=namespaces, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=namespaces,
+            start_new_session=True,
         )
         network.start()
         return self
@@ -102,7 +133,8 @@ class Emulation:
     def popen(self, argv: Sequence[str], side: Side = "near", **given: Any) -> subprocess.Popen[Any]:
         """Starts a program at an end of the link.
 
-        Its environment has BENTPIPE_PEER, the address of the other end, and BENTPIPE_ADDRESS, that of its own.
+        Its environment has BENTPIPE_PEER, the address of the end that it speaks to, and BENTPIPE_ADDRESS, its
+        own. A relay speaks to the far end.
 
         Args:
             argv: the program and its arguments.
@@ -112,15 +144,19 @@ class Emulation:
         Raises:
             OSError: there is no such program, or it cannot be started.
         """
-        other = "far" if side == "near" else "near"
+        (near, beyond), (before, far) = self.addresses[0], self.addresses[-1]
+        peer = {"near": beyond, "relay": far, "far": before}
+        own = {"near": near, "relay": beyond, "far": far}
         env = dict(os.environ if given.get("env") is None else given["env"])
-        env |= {"BENTPIPE_PEER": self.addresses[other], "BENTPIPE_ADDRESS": self.addresses[side]}
-        program = self.within(side, lambda: subprocess.Popen(argv, **{**given, "env": env}))
+        env |= {"BENTPIPE_PEER": peer[side], "BENTPIPE_ADDRESS": own[side]}
+        program: subprocess.Popen[Any] = self.within(
+            side, lambda: subprocess.Popen(argv, **{**given, "env": env})
+        )
         self._programs.append(program)
         return program
 
     def within(self, side: Side, work: Any) -> Any:
-        """Calls `work` in a thread at an end of the link: its sockets and /proc/thread-self/net are that end's.
+        """Calls `work` in a thread at an end: its sockets and /proc/thread-self/net are those of that end.
 
         Raises:
             RuntimeError: the emulation has not begun or is over.
@@ -132,21 +168,21 @@ class Emulation:
     def snapshot(self) -> dict[str, Any]:
         """What the link has done so far: "t_s", and for "forward" and "reverse" the numbers of each way.
 
-        Each way has "rate_bps" (delivered since the last snapshot), "queue_packets" and "queue_bytes" (waiting
-        now), "delivered_packets", "delivered_bytes", "dropped_queue", "dropped_error", "marked", and
-        "lateness_p50_s", "lateness_p99_s", "lateness_max_s".
+        Each way has "rate_bps" (delivered since the last snapshot), "queue_packets" and "queue_bytes"
+        (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue", "dropped_error", "marked", and
+        "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs the ways have the numbers of the
+        whole, and "legs" those of each leg.
         """
         if self._report is not None:
             return self._report
         if self._network is None:
             raise RuntimeError("an Emulation has numbers inside its with block, and after it")
-        now: dict[str, Any] = json.loads(self._network.status(0))
-        for way in _WAYS:
-            then, bytes_then = self._last.get(way, (0.0, 0))
-            row = now[way]
+        now = self._status(self._network, histogram=False)
+        for name, row in _named_ways(now):
+            then, bytes_then = self._last.get(name, (0.0, 0))
             took = now["t_s"] - then
             row["rate_bps"] = (row["delivered_bytes"] - bytes_then) * 8 / took if took > 0 else 0.0
-            self._last[way] = (now["t_s"], row["delivered_bytes"])
+            self._last[name] = (now["t_s"], row["delivered_bytes"])
         return now
 
     def report(self) -> dict[str, Any]:
@@ -158,6 +194,21 @@ class Emulation:
         if self._report is None:
             raise RuntimeError("the report of an Emulation is there when its with block is over")
         return self._report
+
+    def result(self) -> Result:
+        """The numbers of the links as a simulation has them: `links`, and with `trace` `link_trace`.
+
+        It has no flows: those belong to the programs.
+
+        Raises:
+            RuntimeError: the emulation is not over.
+        """
+        from bentpipe.emulation.outcome import made
+
+        found = self.report()
+        if self._network is None:
+            raise RuntimeError("an Emulation that has not begun has no result")
+        return made(self._network, self.scenario, found)
 
     def close(self) -> None:
         """Ends all programs at the ends, and then the link. A second call does nothing."""
@@ -183,15 +234,58 @@ class Emulation:
             thread.shutdown()
         self._threads = {}
 
+    def _status(self, network: _core.EmulatedNetwork, *, histogram: bool) -> dict[str, Any]:
+        found = [json.loads(network.status(leg, histogram)) for leg in range(len(self._scenarios))]
+        if len(found) == 1:
+            only: dict[str, Any] = found[0]
+            return only
+        return {
+            "t_s": found[0]["t_s"],
+            "forward": whole([leg["forward"] for leg in found]),
+            "reverse": whole([leg["reverse"] for leg in reversed(found)]),
+            "legs": found,
+        }
+
     def _final(self, network: _core.EmulatedNetwork) -> dict[str, Any]:
-        network.stop()
-        found: dict[str, Any] = json.loads(network.status(0, histogram=True))
-        late = 0.0
-        for way in _WAYS:
-            row = found[way]
+        missed = network.stop()
+        found = self._status(network, histogram=True)
+        for _, row in _named_ways(found):
             row["rate_bps"] = row["delivered_bytes"] * 8 / found["t_s"] if found["t_s"] > 0 else 0.0
-            late = max(late, row["lateness_p99_s"])
-        return {**found, "kept_time": late <= self._bound_s, "lateness_bound_s": self._bound_s}
+        late = max(found[way]["lateness_p99_s"] for way in _WAYS)
+        kept = {"kept_time": late <= self._bound_s, "lateness_bound_s": self._bound_s}
+        return {**found, **kept, "seed": self.scenario["seed"], "capture_missed": missed}
+
+
+def _named_ways(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The ways of the whole and of each leg, each with a name of its own."""
+    legs = [*found.get("legs", ()), found]
+    return [(f"{i}/{way}", leg[way]) for i, leg in enumerate(legs) for way in _WAYS]
+
+
+def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The numbers of a way in several parts, in order: what the last delivers, what all drop, how late."""
+    last = ways[-1]
+    made = {key: last[key] for key in ("delivered_packets", "delivered_bytes")}
+    made["read_packets"] = ways[0]["read_packets"]
+    for key, value in last.items():
+        if key.startswith("lateness_"):
+            made[key] = max(way[key] for way in ways)
+        elif isinstance(value, bool):
+            made[key] = all(way[key] for way in ways)
+        elif key not in made and isinstance(value, int):
+            made[key] = sum(way[key] for way in ways)
+    made["hops"] = [hop for way in ways for hop in way["hops"]]
+    return made
+
+
+def _triple(capture: Capture | None) -> tuple[str, str, bool] | None:
+    return None if capture is None else (str(capture.path), capture.at, capture.whole)
+
+
+def _interval(scenario: dict[str, Any]) -> float:
+    """Seconds between samples."""
+    given = (scenario.get("record") or {}).get("interval")
+    return _SAMPLED_S if given is None else units.seconds(given, "record.interval")
 
 
 def _thread_at(network: _core.EmulatedNetwork, end: int) -> ThreadPoolExecutor:

@@ -16,9 +16,11 @@
 //!    TCP/Linux, too -> `grow_as_linux`. C is 410/1024 and beta 819/1024; growth is multiplied by 31/16 (`ack_ratio` of BIC). A
 //!    fiftieth of the window per round trip before the first loss and after a timeout; above W_max at most 16 segments in
 //!    100 ms; W_est never grows as fast as Reno. RTTmin's reset at a timeout is left out, and the window is real.
+//!  * `rules = "linux"` is that of Linux 6: cubic_of_linux.rs.
 
 use alloc::boxed::Box;
 
+use crate::algorithms::cubic_of_linux::CubicOfLinux;
 use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -32,13 +34,20 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert: CUBIC for Fast and Long-Distance Networks, 2023",
     reference: "RFC 9438",
     grade: Grade::A,
-    params: &[RULES, C, BETA, BETA_ECN, FAST_CONVERGENCE],
+    params: &[CUBIC_RULES, C, BETA, BETA_ECN, FAST_CONVERGENCE],
     sender: SenderOptions::NONE,
     colour: "#000000",
     marker: "X",
-    build: |args, start| Box::new(Windowed::new(Cubic::new(args), start)),
+    build: |args, start| {
+        if args.is("rules", "linux") {
+            return Box::new(Windowed::new(CubicOfLinux::new(args), start));
+        }
+        Box::new(Windowed::new(Cubic::new(args), start))
+    },
 };
 
+const CUBIC_RULES: Param = Param::choice("rules", &["rfc9438", "linux-2.6.22", "linux"])
+    .about("the RFC's; those of Linux 2.6.22 and of ns-2's module; or those of Linux 6, each with its c and beta unless given");
 /// The parameters, which algorithms built on this one share.
 pub(crate) const RULES: Param = Param::choice("rules", &["rfc9438", "linux-2.6.22"])
     .about("the RFC's, or those of Linux 2.6.22 and of ns-2's module, with its c and beta unless given");

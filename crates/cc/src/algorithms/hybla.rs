@@ -29,7 +29,7 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::hystart::Constants;
+use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
 use crate::time::{Rate, Span, Time};
@@ -217,8 +217,8 @@ impl Controller for Paced {
         self.host.recovery()
     }
 
-    fn use_hystart(&mut self, constants: Constants) -> Result<(), &'static str> {
-        self.host.use_hystart(if self.on { constants.paced() } else { constants })
+    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
+        self.host.use_hystart(if self.on { exit.paced() } else { exit })
     }
 
     fn wants_rate(&self) -> bool {

@@ -8,6 +8,7 @@ mod bic;
 mod binomial;
 mod copa;
 mod cubic;
+mod cubic_of_linux;
 mod fast;
 mod highspeed;
 mod hoe;

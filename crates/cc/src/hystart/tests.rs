@@ -193,7 +193,7 @@ fn every_algorithm_leaves_slow_start_by_hystart_or_says_why_not() {
     for entry in registry::all() {
         if let Some(why) = entry.refuses_hystart() {
             let refused = registry::build(entry.id, core::slice::from_ref(&chosen), START).expect_err(why);
-            assert_eq!(refused, registry::Error::NoHystart { id: entry.id, why });
+            assert_eq!(refused, registry::Error::NoHystart { id: entry.id, choice: HYSTART, why });
             continue;
         }
         let mut rig = rig(entry.id, &[]);

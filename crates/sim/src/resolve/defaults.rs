@@ -131,10 +131,12 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     }
     flow.prr.get_or_insert(o.prr);
     flow.byte_counting.get_or_insert(o.byte_counting);
+    flow.slow_start_limit.get_or_insert(o.slow_start_limit);
     flow.limited_transmit.get_or_insert(o.limited_transmit);
     flow.delayed_ack.get_or_insert(o.delayed_ack.is_some());
     if let Some(timeout) = o.delayed_ack {
         flow.delayed_ack_timeout.get_or_insert(Duration(timeout));
+        flow.quick_acks.get_or_insert(o.quick_acks);
     }
     flow.timestamps.get_or_insert(o.timestamps);
     flow.ecn.get_or_insert(o.ecn);

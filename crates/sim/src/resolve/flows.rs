@@ -309,7 +309,8 @@ fn source(
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
-    let cc = controller(work, cc, cc_key, &mut options, path, links)?;
+    let linux = flow.profile == Some(Profile::Linux);
+    let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
     options.bulk_repeat = flow.bulk_repeat.unwrap_or(options.bulk_repeat);
     options.fixed_rto = flow.fixed_rto.unwrap_or(options.fixed_rto);
@@ -335,14 +336,14 @@ fn bytes(work: &Work<'_>, size: Size, least: u64, key: &Key) -> Result<u32, Erro
     }
 }
 
-/// Checks a controller's name and parameters, fills in those that the path determines, and notes its sender options.
+/// Checks a controller's name and parameters, fills in those of the path or of Linux, and notes its sender options.
 fn controller(
     work: &Work<'_>,
     cc: &Cc,
     key: &Key,
     options: &mut Options,
-    path: &PathPlan,
-    links: &[LinkPlan],
+    (path, links): (&PathPlan, &[LinkPlan]),
+    linux: bool,
 ) -> Result<CcPlan, Error> {
     let name = key.with("name");
     // In the short form the name stands at the key itself.
@@ -402,6 +403,10 @@ fn controller(
         })?;
         args.extend(given);
     }
+    if linux {
+        let more = registry::in_linux(entry.id).iter().filter(|(name, _)| !cc.args.contains_key(*name));
+        args.extend(more.map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))));
+    }
     // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
     registry::build(entry.id, &args, start).map_err(|e| {
@@ -450,6 +455,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut options = match flow.profile.unwrap_or_default() {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
+        Profile::Linux => Options::linux(),
     };
     if let Some(mss) = flow.mss {
         options.mss = bytes(work, mss, 1, &key.with("mss"))?;
@@ -529,6 +535,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     detection(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);
     o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
+    o.slow_start_limit = flow.slow_start_limit.unwrap_or(o.slow_start_limit);
     o.limited_transmit = flow.limited_transmit.unwrap_or(o.limited_transmit);
     let delay = match (flow.delayed_ack_timeout, o.delayed_ack) {
         (Some(given), _) => given.0,
@@ -541,6 +548,11 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         return Err(work.error(&key.with("delayed_ack_timeout"), message));
     }
     o.delayed_ack = delayed.then_some(delay);
+    if flow.quick_acks.is_some_and(|acks| acks > 0) && !delayed {
+        let message = "acknowledgements are not delayed; add delayed_ack = true, or leave this out";
+        return Err(work.error(&key.with("quick_acks"), message));
+    }
+    o.quick_acks = flow.quick_acks.unwrap_or(o.quick_acks);
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
     o.ecn = flow.ecn.unwrap_or(o.ecn);
     o.ect1 = flow.ect1.unwrap_or(o.ect1);

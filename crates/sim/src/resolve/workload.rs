@@ -35,8 +35,8 @@ pub(super) fn pauses(flow: &Flow) -> bool {
 
 /// Whether senders of a flow begin again with the initial window after a pause.
 pub(super) fn idle_restart(flow: &Flow) -> bool {
-    let modern = flow.profile.unwrap_or_default() == Profile::Modern;
-    flow.idle_restart.unwrap_or(modern && pauses(flow))
+    let paper = flow.profile.unwrap_or_default() == Profile::Paper;
+    flow.idle_restart.unwrap_or(!paper && pauses(flow))
 }
 
 /// The application of a flow, if it is one that leaves pauses.
@@ -139,6 +139,7 @@ pub(super) fn mss(flow: &Flow, options: &Options) -> u32 {
     let profile = match flow.profile.unwrap_or_default() {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
+        Profile::Linux => Options::linux(),
     };
     let given = flow.mss.and_then(|mss| u32::try_from(mss.0).ok());
     given.unwrap_or(profile.mss).max(options.mss)

@@ -242,17 +242,17 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 63))]
     pub priority: Option<u8>,
-    /// Payload of a full segment. Paper 1460 bytes, modern 1448 bytes.
+    /// Payload of a full segment. Paper 1460 bytes, else 1448 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,
-    /// Bytes on the wire added to each data segment. Paper 40 bytes, modern 52 bytes.
+    /// Bytes on the wire added to each data segment. Paper 40 bytes, else 52 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<Size>,
-    /// Bytes on the wire of an acknowledgement. Paper 40 bytes; modern 52 bytes, and the SACK option where
+    /// Bytes on the wire of an acknowledgement. Paper 40 bytes; else 52 bytes, and the SACK option where
     /// there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Size>,
-    /// Initial window in segments. Paper 1, modern 10 (RFC 6928).
+    /// Initial window in segments. Paper 1, else 10 (RFC 6928).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1e6))]
     pub initial_window: Option<f64>,
@@ -274,35 +274,43 @@ pub struct Flow {
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// Loss detection by the times of sending (RACK, RFC 8985); needs SACK. Paper no, modern yes.
+    /// Loss detection by the times of sending (RACK, RFC 8985); needs SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack: Option<bool>,
-    /// Tail loss probe (RFC 8985); needs SACK. Paper no, modern yes.
+    /// Tail loss probe (RFC 8985); needs SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tlp: Option<bool>,
     /// Duplicates are reported (RFC 2883), and a fast recovery that they show to be needless is undone; needs
-    /// SACK. Paper no, modern yes.
+    /// SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
-    /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", modern "flight-size".
+    /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", else "flight-size".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newreno_exit: Option<FullAck>,
-    /// Proportional rate reduction (RFC 9937). Paper no, modern yes.
+    /// Proportional rate reduction (RFC 9937). Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
-    /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, modern yes.
+    /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_counting: Option<bool>,
+    /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465 section 2.2). Linux no, else yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_start_limit: Option<bool>,
     /// Limited transmit (RFC 3042). Default yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
-    /// Acknowledge every second segment. Paper no, modern yes.
+    /// Acknowledge every second segment. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<bool>,
-    /// Longest delay of an acknowledgement. Default "200 ms".
+    /// Longest delay of an acknowledgement. Linux "40 ms", else "200 ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack_timeout: Option<Duration>,
-    /// Timestamps (RFC 7323). Paper no, modern yes. The header does not follow: set it, too.
+    /// So many ACKs are not delayed at the start and after a duplicate, and, unless 0, none while Linux's receive window would grow; needs
+    /// `delayed_ack`. Linux 16, else 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1000))]
+    pub quick_acks: Option<u32>,
+    /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
     /// Explicit congestion notification (RFC 3168). Default no.
@@ -313,30 +321,30 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ect1: Option<bool>,
     /// Open the connection with three segments before data is sent, and close it when all is acknowledged (RFC 9293).
-    /// Paper no, modern yes.
+    /// Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshake: Option<bool>,
-    /// Retransmission timeout before the first RTT sample. Paper "3 s", modern "1 s".
+    /// Retransmission timeout before the first RTT sample. Paper "3 s", else "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
-    /// How the retransmission timeout follows from round-trip times. Paper "rfc6298", modern "linux".
+    /// How the retransmission timeout follows from round-trip times. Paper "rfc6298", else "linux".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rto: Option<Rto>,
-    /// Smallest retransmission timeout; with `rto = "linux"` what it adds to the smoothed round-trip time at least. Paper "200 ms",
-    /// modern "1 s".
+    /// Smallest retransmission timeout; with `rto = "linux"` what it adds to the smoothed round-trip time at least. Paper and linux
+    /// "200 ms", modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
-    /// Largest retransmission timeout. Default "60 s".
+    /// Largest retransmission timeout. Linux "120 s", else "60 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
-    /// Granularity of the retransmission timer's clock. Paper "10 ms", modern "1 ms".
+    /// Granularity of the retransmission timer's clock. Paper "10 ms", modern "1 ms", linux "1 us".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granularity: Option<Duration>,
-    /// Detection of spurious timeouts. Paper "none", modern "f-rto".
+    /// Detection of spurious timeouts. Paper "none", else "f-rto".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious: Option<Spurious>,
     /// After a pause of more than a retransmission timeout, begin again with the initial window and return to the old one by slow start
-    /// (RFC 5681 section 4.1). Default: yes with modern and traffic "on-off" or "requests".
+    /// (RFC 5681 section 4.1). Default: yes with modern or linux and traffic "on-off" or "requests".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
     /// Spread segments over the round trip when the controller leaves it to the sender. Default no.
@@ -373,6 +381,8 @@ pub enum Profile {
     Modern,
     /// As ns-2 ran in the papers.
     Paper,
+    /// What the kernel of Linux does.
+    Linux,
 }
 
 /// How losses are repaired.
@@ -506,7 +516,7 @@ impl JsonSchema for Cc {
                     "type": "object",
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                        "slow_start": { "enum": ["standard", "hystart++"] },
+                        "slow_start": { "enum": ["standard", "hystart++", "hystart"] },
                         "path_change": { "enum": ["standard", "reset"] },
                     },
                     "required": ["name"],

@@ -36,8 +36,8 @@ impl Sender {
         let segments = match (self.options.byte_counting, slow_start) {
             (false, _) => 1, // RFC 5681 section 3.1, eq. 2 and 3
             // RFC 3465 section 2.3: L = 1 after a timeout, since an ACK may then cover data that left the network long before.
-            (true, true) => 2 - u64::from(timed_out),
-            (true, false) => return u64::MAX,
+            (true, true) if self.options.slow_start_limit => 2 - u64::from(timed_out),
+            (true, _) => return u64::MAX,
         };
         segments * u64::from(self.flow.mss)
     }

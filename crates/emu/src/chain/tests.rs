@@ -1,0 +1,271 @@
+use bentpipe_cc::Span;
+use bentpipe_sim::Scenario;
+use bentpipe_sim::plan::Plan;
+use proptest::prelude::*;
+
+use super::*;
+use crate::ip::tests::{checksum, packet, segment};
+use crate::route::{Route, route_of};
+
+const MS: u64 = 1_000_000;
+
+fn plan(text: &str) -> Plan {
+    Scenario::from_toml(text, "x.toml", &[]).and_then(|s| s.resolve()).expect("a valid scenario")
+}
+
+fn route(text: &str) -> Route {
+    route_of(&plan(text)).expect("the scenario has a flow")
+}
+
+/// A scenario of 20 s with one flow of a packet of 1000 bytes each millisecond over links that have these keys.
+fn cbr(seed: u64, links: &[&str]) -> String {
+    let links: Vec<String> =
+        links.iter().enumerate().map(|(i, keys)| format!("[link.l{i}]\n{keys}\n")).collect();
+    let path: Vec<String> = (0..links.len()).map(|i| format!("\"l{i}\"")).collect();
+    format!(
+        "duration = \"20 s\"\nseed = {seed}\n{}[[flow]]\npath = [{}]\n\
+         traffic = {{ kind = \"cbr\", rate = \"8 Mbit/s\", packet = \"1000 bytes\" }}\n",
+        links.concat(),
+        path.join(", ")
+    )
+}
+
+/// Everything that arrives until `end`, as (due, first bytes).
+fn arrivals(chain: &mut Chain, end: Time) -> Vec<(Time, Vec<u8>)> {
+    chain.advance(end);
+    let mut out = Vec::new();
+    while let Some(delivery) = chain.take() {
+        out.push((delivery.due, chain.bytes(&delivery).to_vec()));
+        chain.free(delivery);
+    }
+    out
+}
+
+/// What the simulator's report says of the same packets is what the chain counts: delivered, dropped and lost, hop by hop.
+#[test]
+fn counts_are_those_of_the_simulation() {
+    let seldom = "rate = \"9 Mbit/s\"\ndelay = \"250 ms\"\nloss = { kind = \"packet-error\", rate = 0.01 }";
+    let bits = "rate = \"20 Mbit/s\"\ndelay = \"3 ms\"\nloss = { kind = \"bit-error\", rate = 1e-5 }";
+    let bursts = "rate = \"8.1 Mbit/s\"\ndelay = \"20 ms\"\n\
+                  loss = { kind = \"gilbert-elliott\", p = 0.01, r = 0.2, bad_loss = 0.5 }";
+    let moving = "rate = [[\"0 s\", \"9 Mbit/s\"], [\"5 s\", \"6 Mbit/s\"], [\"9 s\", \"10 Mbit/s\"]]\n\
+                  delay = [[\"0 s\", \"20 ms\"], [\"3 s\", \"9 ms\"]]\nnominal = { rate = \"9 Mbit/s\", delay = \"20 ms\" }\n\
+                  queue = { kind = \"drop-tail\", limit = \"40 packets\" }\n\
+                  loss = { kind = \"packet-error\", rate = 0.02 }";
+    let late = "rate = \"7 Mbit/s\"\ndelay = \"30 ms\"\n\
+                queue = { kind = \"codel\", limit = \"99 packets\", target = \"5 ms\", interval = \"100 ms\" }\n\
+                loss = { kind = \"packet-error\", rate = 0.02 }";
+    for links in [&[seldom][..], &[bits, bursts], &[moving], &[late], &[seldom, late, moving]] {
+        let mut losses = Vec::new();
+        for seed in [1, 7] {
+            let plan = plan(&cbr(seed, links));
+            let outcome =
+                bentpipe_sim::run(&plan, &mut bentpipe_sim::no_supply, &mut |_| true).expect("a run");
+            let mut chain = Chain::new(&route_of(&plan).unwrap().forward, seed);
+            let end = Time(20_000 * MS);
+            for k in 0..20_000 {
+                chain.push(Time(k * MS), &packet(1_000, 0, 5));
+            }
+            let out = arrivals(&mut chain, end).len() as u64;
+            for (i, _) in links.iter().enumerate() {
+                let simulated = &outcome.report.links[2 * i];
+                let (counts, _) = chain.look(i, end);
+                assert_eq!(
+                    (counts.delivered_packets, counts.dropped_queue, counts.marked),
+                    (simulated.delivered_packets, simulated.dropped_queue, simulated.marked),
+                    "hop {i} of {links:?}"
+                );
+                // A lost packet is counted by the simulator when it is sent, by the chain when it would have arrived.
+                let known = simulated.dropped_error;
+                assert!(
+                    counts.dropped_error <= known && counts.dropped_error + 300 > known,
+                    "{known} {counts:?}"
+                );
+                losses.push(known);
+            }
+            assert_eq!(out, outcome.report.links[2 * (links.len() - 1)].delivered_packets);
+        }
+        assert!(losses.iter().any(|lost| *lost > 0), "{links:?} loses nothing, so the test shows nothing");
+    }
+}
+
+/// An instant is what it is, however late somebody looks.
+#[test]
+fn nothing_hangs_on_when_somebody_looks() {
+    let codel = "queue = { kind = \"codel\", limit = \"50 packets\", target = \"5 ms\", interval = \"30 ms\", ecn = true }";
+    let route = route(&cbr(
+        3,
+        &[
+            "rate = \"9 Mbit/s\"\ndelay = \"20 ms\"",
+            &format!("rate = \"7 Mbit/s\"\ndelay = \"5 ms\"\n{codel}"),
+        ],
+    ));
+    let drive = |look: u64| {
+        let mut chain = Chain::new(&route.forward, 3);
+        for k in 0..3_000 {
+            if k % look == 0 {
+                chain.advance(Time(k * MS));
+            }
+            let mut bytes = packet(1_000, 2, 5);
+            bytes[40..48].copy_from_slice(&u64::to_be_bytes(k));
+            chain.push(Time(k * MS), &bytes);
+        }
+        arrivals(&mut chain, Time(9_000 * MS))
+    };
+    let often = drive(1);
+    assert_eq!(often, drive(1_000));
+    assert!(often.is_sorted_by_key(|(due, _)| *due));
+    let marked = often.iter().filter(|(_, bytes)| bytes[1] == 3).count();
+    assert!(marked > 20, "{marked} packets were marked");
+    assert!(often.iter().all(|(_, bytes)| checksum(&bytes[..20]) == 0));
+}
+
+#[test]
+fn a_marked_packet_is_marked_once_and_an_unmarked_one_is_not_touched() {
+    // Each of them marks and does not drop what may be marked.
+    let l4s =
+        "rate = \"7 Mbit/s\"\ndelay = \"5 ms\"\nqueue = { kind = \"dualpi2\", limit = \"200 packets\" }";
+    let codel = "rate = \"6 Mbit/s\"\ndelay = \"5 ms\"\n\
+                 queue = { kind = \"codel\", limit = \"2000 packets\", target = \"5 ms\", interval = \"30 ms\", ecn = true }";
+    let route = route(&cbr(1, &[l4s, codel]));
+    let mut chain = Chain::new(&route.forward, 1);
+    for k in 0..4_000 {
+        chain.push(Time(k * MS), &packet(1_000, [0xb9, 0xba, 0xb8][k as usize % 3], 5));
+    }
+    let out = arrivals(&mut chain, Time(20_000 * MS));
+    let marks: u64 = (0..2).map(|i| chain.look(i, Time(20_000 * MS)).0.marked).sum();
+    let seen = out.iter().filter(|(_, bytes)| bytes[1] == 0xbb).count() as u64;
+    assert!(marks > 100 && marks == seen, "{marks} {seen}");
+    let plain = out.iter().filter(|(_, bytes)| bytes[1] & 3 == 0);
+    assert!(plain.clone().count() > 100 && plain.clone().all(|(_, bytes)| *bytes == packet(1_000, 0xb8, 5)));
+}
+
+#[test]
+fn queues_that_sort_by_flow_are_told_of_flows() {
+    let queue = "queue = { kind = \"fq-codel\", limit = \"300 packets\" }";
+    let route = route(&cbr(1, &[&format!("rate = \"4 Mbit/s\"\ndelay = \"5 ms\"\n{queue}")]));
+    let mut chain = Chain::new(&route.forward, 1);
+    // One flow sends ten times as much as the other. Each gets half.
+    for k in 0..3_000_u64 {
+        let port = if k % 10 == 0 { 6 } else { 5 };
+        chain.push(Time(k * MS / 2), &packet(1_000, 0, port));
+    }
+    let out = arrivals(&mut chain, Time(1_500 * MS));
+    let of = |port: u8| out.iter().filter(|(_, bytes)| bytes[21] == port).count();
+    assert!(of(6) > 280, "{} of 300 of the small flow, {} of the large one", of(6), of(5));
+}
+
+#[test]
+fn priorities_are_those_of_the_packets() {
+    let queue = "queue = { kind = \"priority\", limit = \"100 packets\", bands = 3 }";
+    let route = route(&cbr(1, &[&format!("rate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n{queue}")]));
+    let mut chain = Chain::new(&route.forward, 1);
+    // The first is sent at once; the others wait for one another.
+    for tos in [0, 0, 0x20, 0xb8, 0, 0x28] {
+        chain.push(Time(0), &packet(1_000, tos, 5));
+    }
+    let out: Vec<u8> = arrivals(&mut chain, Time(100 * MS)).iter().map(|(_, bytes)| bytes[1]).collect();
+    assert_eq!(out, [0, 0xb8, 0x20, 0x28, 0, 0]);
+}
+
+#[test]
+fn acknowledgements_are_thinned_and_those_that_say_more_are_not() {
+    let route = route(&cbr(1, &["rate = \"64 kbit/s\"\ndelay = \"5 ms\"\nack_thinning = { keep = 2 }"]));
+    let mut chain = Chain::new(&route.forward, 1);
+    let ack = |number| segment(number, 0x10, &[], 0);
+    for bytes in [ack(10), ack(20), ack(30), ack(40), ack(50), segment(60, 0x11, &[], 0), ack(70)] {
+        chain.push(Time(0), &bytes);
+    }
+    let number = |bytes: &[u8]| bytes[31];
+    let out: Vec<u8> =
+        arrivals(&mut chain, Time(1_000 * MS)).iter().map(|(_, bytes)| number(bytes)).collect();
+    assert_eq!(out, [10, 40, 50, 60, 70]);
+    assert_eq!((chain.look(0, Time(1_000 * MS)).0.dropped_queue, chain.inside()), (2, 0));
+}
+
+#[test]
+fn access_delays_stand_where_the_flow_has_them() {
+    let text = "duration = \"1 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n[link.b]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
+                [[flow]]\ncc = \"reno\"\npath = [\"a\"]\nack_path = [\"b/reverse\"]\nextra_delay = \"7 ms\"\n";
+    let Route { forward, reverse } = route(text);
+    let arrival = |hops: &[Hop]| {
+        let mut chain = Chain::new(hops, 1);
+        chain.push(Time(0), &packet(1_000, 0, 5));
+        arrivals(&mut chain, Time(100 * MS))[0].0
+    };
+    assert_eq!((arrival(&forward), arrival(&reverse)), (Time(18 * MS), Time(28 * MS)));
+    let names =
+        |hops: &[Hop]| hops.iter().map(|hop| format!("{hop:?}").contains("Access")).collect::<Vec<_>>();
+    assert_eq!((names(&forward), names(&reverse)), (vec![true, false], vec![false, true]));
+}
+
+#[test]
+fn the_route_of_a_relayed_flow_is_that_of_both_halves() {
+    let text = "duration = \"1 s\"\n[link.a]\nrate = \"8 Mbit/s\"\ndelay = \"10 ms\"\n[link.b]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\n\
+                [[flow]]\ncc = \"reno\"\npath = [\"a\", \"b\"]\nrelay = { at = \"a\", cc = \"hybla\", buffer = \"1 MB\" }\n";
+    let names = |hops: &[Hop]| {
+        let name = |hop: &Hop| match hop {
+            Hop::Access(_) => "access".to_owned(),
+            Hop::Direction { name, .. } => name.clone(),
+        };
+        hops.iter().map(name).collect::<Vec<_>>()
+    };
+    let Route { forward, reverse } = route(text);
+    assert_eq!(
+        (names(&forward), names(&reverse)),
+        (
+            vec!["a/forward".to_owned(), "b/forward".to_owned()],
+            vec!["b/reverse".to_owned(), "a/reverse".to_owned()]
+        )
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    /// Every packet arrives, is dropped or is lost; none stays, and no number is used by two.
+    #[test]
+    fn nothing_stays_inside(
+        queue in prop::sample::select(vec![
+            "kind = \"drop-tail\", limit = \"9 packets\"",
+            "kind = \"drop-tail\", limit = \"9 kB\"",
+            "kind = \"red\", limit = \"30 packets\", min = \"5 packets\", max = \"15 packets\"",
+            "kind = \"codel\", limit = \"30 packets\", target = \"1 ms\", interval = \"4 ms\", ecn = true",
+            "kind = \"fq-codel\", limit = \"20 kB\", target = \"1 ms\", interval = \"4 ms\"",
+            "kind = \"pie\", limit = \"30 packets\"",
+            "kind = \"priority\", limit = \"9 packets\"",
+            "kind = \"dualpi2\", limit = \"30 packets\"",
+        ]),
+        keys in prop::sample::select(vec![
+            "delay = \"3 ms\"",
+            "delay = \"3 ms\"\nup = [[\"0 s\", true], [\"40 ms\", false], [\"55 ms\", true]]\n\
+             handover = { queue = \"flushed\", in_flight = \"lost\" }",
+            "delay = \"3 ms\"\narq = { tries = 2, round_trip = \"20 ms\" }",
+        ]),
+        packets in prop::collection::vec((0_u64..2 * MS, 40_usize..1_501, 0_u8..4, 0_u16..5), 1..300),
+    ) {
+        let loss = "loss = { kind = \"packet-error\", rate = 0.1 }";
+        let route = route(&cbr(1, &[
+            &format!("rate = \"9 Mbit/s\"\n{keys}\nqueue = {{ {queue} }}\n{loss}"),
+            &format!("rate = \"8 Mbit/s\"\n{keys}\nqueue = {{ {queue} }}\n{loss}"),
+        ]));
+        let mut chain = Chain::new(&route.forward, 1);
+        let mut now = Time(0);
+        for (gap, size, tos, port) in &packets {
+            now = now + Span(*gap);
+            chain.push(now, &packet(*size, *tos, *port));
+        }
+        let mut arrived = 0;
+        let end = Time(1 << 50);
+        for (_, bytes) in arrivals(&mut chain, end) {
+            arrived += 1;
+            prop_assert_eq!(checksum(&bytes[..20]), 0);
+        }
+        let counts: Vec<HopCounts> = (0..2).map(|i| chain.look(i, end).0).collect();
+        prop_assert_eq!(counts[0].offered_packets, packets.len() as u64);
+        for (hop, out) in counts.iter().zip([counts[1].offered_packets, arrived]) {
+            prop_assert_eq!(hop.offered_packets, hop.delivered_packets + hop.dropped_queue + hop.dropped_error);
+            prop_assert_eq!(hop.delivered_packets, out);
+        }
+        prop_assert_eq!((chain.inside(), chain.next()), (0, None));
+    }
+}

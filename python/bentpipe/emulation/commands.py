@@ -1,0 +1,226 @@
+"""The verb `emulate`."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bentpipe import completion, terminal, units
+from bentpipe.verbs import INTERRUPTED, Json, overrides
+
+if TYPE_CHECKING:
+    from bentpipe.emulation.line import LiveLine
+    from bentpipe.emulation.session import Emulation, Side
+    from bentpipe.emulation.signals import Signals
+
+_STDERR = 2
+"""Where programs of --serve write: standard output is the command's alone."""
+_WAYS = ("forward", "reverse")
+_LISTENS_S = 3.0
+"""How long a program of --serve may take until it listens."""
+_LOOK_S = 0.25
+"""Between two changes of the live line."""
+_STOP_S = 0.6
+"""In which a command ends after an interrupt, or is killed."""
+
+
+def emulate_verb(
+    link: Annotated[
+        str,
+        typer.Argument(
+            metavar="LINK",
+            autocompletion=completion.scenarios,
+            help="A scenario: a TOML or JSON file, or a shipped one's name. It needs no flows.",
+        ),
+    ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND...", show_default=False, help="What to run, behind two dashes."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a value: link.geo.delay=1s. Repeatable."),
+    ] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINKS", help="What is crossed, with commas between; otherwise the first flow's path."
+        ),
+    ] = None,
+    serve: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CMD", help="Run this at the other end first, until the end. Repeatable."),
+    ] = None,
+    at: Annotated[
+        str, typer.Option(metavar="END", help='Where COMMAND runs: "sender" or "receiver".')
+    ] = "sender",
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help='End the command after that time, "120 s".')
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Instead of the scenario's seed.")
+    ] = None,
+    lateness_bound: Annotated[
+        str, typer.Option(metavar="TIME", help="How late one packet in a hundred may be.")
+    ] = "2 ms",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there, as JSON.")] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the links over time there, as run --out does."),
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+    ] = None,
+    pcap_at: Annotated[
+        str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
+    ] = "sender",
+    pcap_whole: Annotated[
+        bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, and no live line.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
+    from bentpipe._core import ScenarioError
+    from bentpipe.emulation import signals
+    from bentpipe.emulation.line import LiveLine
+    from bentpipe.emulation.session import Emulation
+    from bentpipe.result import check_place
+    from bentpipe.runs import Capture
+
+    if not command:
+        raise ScenarioError(
+            f"emulate runs a program, behind two dashes: bentpipe emulate {link} -- ping -c 3 10.77.0.2"
+        )
+    if at not in ("sender", "receiver"):
+        raise ScenarioError(f'--at {at}: COMMAND runs at "sender" or "receiver"')
+    if pcap is None and (pcap_at != "sender" or pcap_whole):
+        raise ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
+    if trace is not None:
+        check_place(trace)  # before the command, which may take long
+    side: Side = "near" if at == "sender" else "far"
+    most_s = None if for_ is None else units.seconds(for_, "--for")
+    emulation = Emulation(
+        link,
+        overrides=overrides(set_ or []),
+        path=None if path is None else [name.strip() for name in path.split(",") if name.strip()],
+        seed=seed,
+        duration=for_,
+        lateness_bound_s=units.seconds(lateness_bound, "--lateness-bound"),
+        trace=trace is not None,
+        pcap=None if pcap is None else Capture(pcap, pcap_at, pcap_whole),
+    )
+    servers = [_words("--serve", text) for text in serve or []]
+    with signals.held() as heard:
+        with emulation, LiveLine(wanted=not quiet) as line:
+            status = _work(emulation, command, side, servers, most_s, heard, line)
+        found = emulation.report()
+        if trace is not None:
+            emulation.result().save(trace)
+        if out is not None:
+            _write(out, found)
+        if not quiet:
+            _summary(found)
+        if json:
+            terminal.answer(found)
+    raise typer.Exit(status)
+
+
+def _words(option: str, text: str) -> list[str]:
+    from bentpipe._core import ScenarioError
+
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ScenarioError(f"{option} {text}: {error}") from None
+    if not words:
+        raise ScenarioError(f"{option}: a command is needed, for example {option} 'iperf3 -s'")
+    return words
+
+
+def _work(
+    emulation: Emulation,
+    command: list[str],
+    side: Side,
+    servers: list[list[str]],
+    most_s: float | None,
+    heard: Signals,
+    line: LiveLine,
+) -> int:
+    """Runs everything; the exit status of the command."""
+    from bentpipe.emulation import signals
+    from bentpipe.emulation.listening import wait_for_listener
+
+    other: Side = "far" if side == "near" else "near"
+    for words in servers:
+        apart: dict[str, Any] = {"stdin": DEVNULL, "stdout": _STDERR, "start_new_session": True}
+        server = _start(emulation, words, other, "--serve", **apart)
+        wait_for_listener(emulation, other, server, words, _LISTENS_S, lambda: heard.heard is not None)
+        if heard.heard is not None:
+            return INTERRUPTED
+    program = _start(emulation, command, side, "COMMAND")
+    began = time.monotonic()
+    status = None
+    while status is None and heard.heard is None:
+        left = None if most_s is None else began + most_s - time.monotonic()
+        if left is not None and left <= 0:
+            program.terminate()
+            break
+        status = heard.wait(program, _LOOK_S if left is None else min(left, _LOOK_S))
+        if status is None and line.is_shown:
+            line.show(emulation.snapshot())
+    if status is None:
+        status = signals.end(program, _STOP_S)
+    return 128 - status if status < 0 else status
+
+
+def _start(emulation: Emulation, words: list[str], side: Side, what: str, **given: Any) -> Any:
+    from bentpipe._core import ScenarioError
+
+    try:
+        return emulation.popen(words, side, **given)
+    except FileNotFoundError:
+        raise ScenarioError(f"{what}: there is no program {words[0]!r}") from None
+    except PermissionError:
+        raise ScenarioError(f"{what}: {words[0]!r} may not be executed") from None
+
+
+def _write(out: Path, found: dict[str, Any]) -> None:
+    from json import dumps
+
+    from bentpipe.files import replace
+
+    replace(out, lambda work: work.write_text(dumps(found, indent=2) + "\n", encoding="utf-8"))
+
+
+def _summary(found: dict[str, Any]) -> None:
+    """What the link has done, in a few lines on standard error."""
+    for way in _WAYS:
+        row = found[way]
+        lost = [
+            f"{row[key]:,} {what}"
+            for key, what in (
+                ("dropped_queue", "dropped by the queue"),
+                ("dropped_error", "lost to errors"),
+                ("marked", "marked"),
+                ("refused_protocol", "refused as not IPv4"),
+                ("refused_size", "refused as too long"),
+            )
+            if row[key]
+        ]
+        told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
+        terminal.note(f"{way}: {', '.join([told, *lost])}")
+    late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
+    p50, p99, most = (f"{units.milliseconds(value)} ms" for value in late)
+    bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
+    kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
+    terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
+    if found["capture_missed"]:
+        terminal.note(f"the capture has missed {found['capture_missed']:,} packets: the disk was too slow")
+    if not all(found[way]["realtime"] for way in _WAYS):
+        terminal.note("the real-time class SCHED_FIFO was refused; packets are later than they need be")

@@ -1,0 +1,210 @@
+"""The verbs `bentpipe kernel`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+
+import typer
+
+from bentpipe import completion, terminal
+from bentpipe.verbs import FAILED, Json
+
+if TYPE_CHECKING:
+    from bentpipe.kernel.records import Record
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    help="Controllers inside the TCP of this machine's kernel, for real connections.", no_args_is_help=True
+)
+
+_EVERY_S = 1.0
+"""Between two looks of --watch."""
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        autocompletion=completion.algorithms,
+        help='An algorithm, "vegas alpha=2", or my.py:MyClass.',
+    ),
+]
+Native = Annotated[bool, typer.Option("--native", help="The program without an agent, where there is one.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the algorithm. Repeatable."),
+]
+
+
+@app.command("attach")
+def attach_verb(
+    name: Name,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="It stays in the kernel when its agent ends, until it is detached.")
+    ] = False,
+    native: Native = False,
+    congctl: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROUTE",
+            help='Connections over this route use it: default, 10.0.0.0/8, "default dev eth0". Repeatable.',
+        ),
+    ] = None,
+    set_: Set = None,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="The agent is this process, for systemd.")
+    ] = False,
+) -> None:
+    """Register a controller in the kernel, and start its agent."""
+    from bentpipe.kernel.attach import attach
+    from bentpipe.kernel.choice import choose
+
+    choice = choose(name, set_ or [], native=native)
+    _work(lambda: attach(choice, pin=pin, congctl=congctl or [], foreground=foreground, ready=_say_attached))
+
+
+def _say_attached(record: Record) -> None:
+    from bentpipe.kernel.agent import notify_systemd
+
+    what = "native" if record.choice.native else f"agent {record.pid}"
+    where = f", pinned at {record.pin}" if record.pin else ""
+    terminal.line(
+        f"{terminal.plain(record.choice.given)} is attached as {record.choice.name} ({what}{where})"
+    )
+    for table in record.routes:
+        terminal.line(f"route {' '.join(table['new'])}")
+    terminal.line(
+        f"programs choose it by TCP_CONGESTION, for example iperf3 -C {record.choice.name}; "
+        f"bentpipe kernel detach {record.choice.name} ends it"
+    )
+    notify_systemd()
+
+
+@app.command("detach")
+def detach_verb(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One of what is attached; all of it without a name."),
+    ] = None,
+) -> None:
+    """Take a controller out of the kernel, with its agent, its pins and its routes."""
+    from bentpipe.kernel.attach import detach, find
+
+    there = _work(lambda: find(name))
+    if not there:
+        terminal.line("nothing is attached")
+    for record in there:
+        trouble = _work(lambda record=record: detach(record))  # type: ignore[misc]
+        terminal.line(f"{record.choice.name} is detached")
+        for text in trouble:
+            terminal.error(f"warning: {text}")
+
+
+@app.command("status")
+def status_verb(
+    watch: Annotated[bool, typer.Option("--watch", help="Again every second, until Ctrl-C.")] = False,
+    web: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS:PORT", help="On a page of this machine, until Ctrl-C: 127.0.0.1:8000."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what is attached: flows, windows, rates, age of the last orders, fallbacks, latency."""
+    from bentpipe._core import ScenarioError
+    from bentpipe.kernel.records import unreadable
+    from bentpipe.kernel.show import show_status
+    from bentpipe.kernel.status import status, unseen
+
+    if unreadable():
+        names = ", ".join(unseen())
+        _refuse(f"only root may see what is attached{f' ({names})' if names else ''}: run it as root")
+    if web is not None:
+        if json or watch:
+            raise ScenarioError("--web shows it on a page; leave out --json and --watch")
+        _serve(web)
+        return
+    while True:
+        now = status()
+        if json:
+            terminal.answer(now)
+        else:
+            show_status(now)
+        if not watch:
+            return
+        time.sleep(_EVERY_S)
+        terminal.line()
+
+
+def _serve(address: str) -> None:
+    """The live page, until Ctrl-C."""
+    from bentpipe import live
+    from bentpipe.kernel.status import together
+    from bentpipe.live.kernel import KernelSource, page
+
+    with live.serve(address, page("bentpipe kernel"), KernelSource(together)) as shown:
+        terminal.line(f"{shown.address} (Ctrl-C ends it)")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        threading.Event().wait()
+
+
+@app.command("run", context_settings={"ignore_unknown_options": False})
+def run_verb(
+    name: Name,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND...", show_default=False, help="What to run, behind two dashes."),
+    ] = None,
+    native: Native = False,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Run a command whose TCP connections, and no others, use a controller; exit with its status."""
+    from bentpipe._core import ScenarioError
+    from bentpipe.kernel.choice import choose
+    from bentpipe.kernel.running import run
+
+    choice = choose(name, set_ or [], native=native)
+    if not command:
+        raise ScenarioError(
+            f"run needs a command, behind two dashes: bentpipe kernel run {name} -- iperf3 -c HOST"
+        )
+    exit_status, said = _work(lambda: run(choice, command))
+    if json:
+        terminal.answer(said)
+    raise typer.Exit(exit_status)
+
+
+@app.command("list")
+def list_verb(json: Json = False) -> None:
+    """Show what can be attached, and what the kernel cannot carry of each."""
+    from bentpipe.kernel.choice import offered
+    from bentpipe.kernel.show import show_offered
+
+    rows = offered()
+    if json:
+        terminal.answer(rows)
+    else:
+        show_offered(rows)
+
+
+def _work(work: Callable[[], T]) -> T:
+    """Does it; what the kernel or the privileges do not allow is one line and exit status 1."""
+    from bentpipe._core import KernelError
+    from bentpipe.kernel.attach import KernelFailed
+
+    try:
+        return work()
+    except (KernelFailed, KernelError) as failure:
+        _refuse(str(failure))
+    except PermissionError as failure:
+        _refuse(f"{failure.filename or 'this'}: {failure.strerror}; run it as root")
+
+
+def _refuse(text: str) -> NoReturn:
+    terminal.error(text)
+    raise typer.Exit(FAILED)

@@ -1,0 +1,113 @@
+"""What this machine has for controllers in its kernel: read from /proc and /sys, nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+OLDEST = (6, 1)
+"""The first Linux on which the datapath has been run."""
+
+BTF = Path("/sys/kernel/btf/vmlinux")
+"""The kernel's description of its own types."""
+
+BPFFS = Path("/sys/fs/bpf")
+"""Where a bpffs belongs."""
+
+_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
+"""Bits of the capabilities that matter here (linux/capability.h)."""
+
+
+def support() -> dict[str, Any]:
+    """What the extension says about the kernel and about itself: each fact as `{"ok", "reason", ...}`."""
+    from bentpipe import _core
+
+    return dict(json.loads(_core.kernel_support()))
+
+
+def release() -> str | None:
+    """The running Linux, "6.1.0-28-amd64"; None if it is too old, or no Linux."""
+    number = re.match(r"(\d+)\.(\d+)", platform.release())
+    if platform.system() != "Linux" or number is None:
+        return None
+    return platform.release() if (int(number[1]), int(number[2])) >= OLDEST else None
+
+
+def capabilities() -> set[str]:
+    """Which of the capabilities that matter here this process has."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return set()
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    bits = int(found[1], 16) if found else 0
+    return {name for name, bit in _CAPABILITIES.items() if bits >> bit & 1}
+
+
+def privilege() -> str | None:
+    """The capabilities with which a datapath can be loaded, in words; None if there are not enough."""
+    held = capabilities()
+    load = "CAP_SYS_ADMIN" if "CAP_SYS_ADMIN" in held else "CAP_BPF, CAP_PERFMON"
+    if "CAP_SYS_ADMIN" not in held and not {"CAP_BPF", "CAP_PERFMON"} <= held:
+        return None
+    return f"{load}, CAP_NET_ADMIN" if "CAP_NET_ADMIN" in held else f"{load} (no CAP_NET_ADMIN)"
+
+
+def mounted(kind: str) -> Path | None:
+    """Where a file system of this kind, "cgroup2" or "bpf", is mounted; None if it is not."""
+    try:
+        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        words = line.split(" ")
+        if len(words) > 2 and words[2] == kind:
+            return Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[1]))
+    return None
+
+
+def bpffs() -> Path | None:
+    """Where the machine's bpffs is mounted, /sys/fs/bpf; None if it is not."""
+    return BPFFS if BPFFS.is_mount() and mounted("bpf") is not None else None
+
+
+def registered() -> set[str]:
+    """The congestion-control algorithms that the kernel offers now, ours among them."""
+    try:
+        text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
+    except OSError:
+        return set()
+    return set(text.split())
+
+
+def clang() -> str | None:
+    """A clang, by the names that scripts/features.sh tries; None if there is none."""
+    names = ["clang", *(f"clang-{n}" for n in range(21, 13, -1))]
+    return next((path for path in map(shutil.which, names) if path is not None), None)
+
+
+def qemu() -> str | None:
+    """QEMU for this machine's kind of processor; None if it is not installed."""
+    return shutil.which(f"qemu-system-{platform.machine()}")
+
+
+def first_line(command: list[str]) -> str | None:
+    """The first line that a program prints; None if it is missing or fails."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=True, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip().split("\n")[0] or None
+
+
+def readable(path: Path) -> str | None:
+    """The path itself if this process may read it, else None."""
+    return str(path) if os.access(path, os.R_OK) else None

@@ -1,0 +1,140 @@
+"""A route whose connections use an algorithm: `ip route change ... congctl NAME`, and back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from bentpipe._core import ScenarioError
+
+_STATES = {"linkdown", "dead", "onlink-dead", "offload", "trap", "rt_offload", "rt_trap", "notify"}
+"""What `ip route show` adds about the present, and `ip route change` does not take."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One route before and after, as `ip route` writes it.
+
+    Attributes:
+        family: "-4" or "-6".
+        old: the route as it was.
+        new: the same with our algorithm.
+        name: the algorithm.
+    """
+
+    family: str
+    old: list[str]
+    new: list[str]
+    name: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, from which `Change(**table)` makes the same again."""
+        return {"family": self.family, "old": self.old, "new": self.new, "name": self.name}
+
+    def __str__(self) -> str:
+        return " ".join(self.new)
+
+
+def plan(asked: str, name: str) -> Change:
+    """How one route is to be changed; nothing is changed yet.
+
+    Args:
+        asked: a route as `ip route show` takes it: "default", "10.0.0.0/8", "default dev eth0"; "lock" at
+            the end forbids programs to choose another algorithm.
+        name: the kernel's name of the algorithm.
+
+    Raises:
+        ScenarioError: there is no such route, or there are several.
+    """
+    words = asked.split()
+    lock = words[-1:] == ["lock"]
+    words = words[:-1] if lock else words
+    if not words:
+        raise ScenarioError("--congctl: write a route, for example default, or 10.0.0.0/8")
+    family = "-6" if ":" in words[0] or words[0] == "-6" else "-4"
+    words = [word for word in words if word not in ("-4", "-6")]
+    said = _ip([family, "route", "show", *([] if words[0] == "default" else ["exact"]), *words])
+    if said.returncode != 0:
+        raise ScenarioError(f"--congctl {asked}: {_reason(said)}")
+    found = [line.split() for line in said.stdout.splitlines() if not line.startswith((" ", "\t"))]
+    if len(found) != 1:
+        here = (
+            "there is no such route"
+            if not found
+            else f"there are {len(found)} such routes; add dev or metric"
+        )
+        raise ScenarioError(f"--congctl {asked}: {here} (ip {family} route show)")
+    if "nexthop" in said.stdout:
+        raise ScenarioError(f"--congctl {asked}: a route with several next hops is not supported")
+    old = [*clean(found[0]), *_table(words)]
+    return Change(family, old, [*without(old), "congctl", *["lock"] * lock, name], name)
+
+
+def clean(words: list[str]) -> list[str]:
+    """A route as `ip route change` takes it, from what `ip route show` prints."""
+    kept: list[str] = []
+    skip = False
+    for i, word in enumerate(words):
+        if skip:
+            skip = False
+        elif word in _STATES:
+            continue
+        elif word == "expires" and i + 1 < len(words):
+            skip = True
+        else:
+            kept.append(word)
+    return kept
+
+
+def without(words: list[str]) -> list[str]:
+    """A route without the algorithm that it names."""
+    if "congctl" not in words:
+        return words
+    at = words.index("congctl")
+    return words[:at] + words[at + (3 if words[at + 1 : at + 2] == ["lock"] else 2) :]
+
+
+def apply(change: Change) -> None:
+    """Changes the route.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    said = _ip([change.family, "route", "change", *change.new])
+    if said.returncode != 0:
+        raise OSError(f"ip route change {change}: {_reason(said)}")
+
+
+def undo(change: Change) -> str | None:
+    """Changes the route back if it still has our algorithm; says what is in the way, if anything is."""
+    table = _table(change.old)
+    lines = _ip([change.family, "route", "show", *table]).stdout.splitlines()
+    ours = [line.split() for line in lines if f" {change.name} " in f"{line} " and " congctl " in line]
+    if not any([*without(clean(words)), *table] == without(change.old) for words in ours):
+        return f"route {' '.join(change.old)}: it is not as it was left, so it stays as it is"
+    said = _ip([change.family, "route", "change", *change.old])
+    return None if said.returncode == 0 else f"route {' '.join(change.old)}: {_reason(said)}"
+
+
+def namespace() -> int:
+    """The inode of the network namespace of this process."""
+    return os.stat("/proc/self/ns/net").st_ino
+
+
+def _table(words: list[str]) -> list[str]:
+    """What names the table of a route, which `ip route show` leaves out."""
+    at = words.index("table") if "table" in words else len(words)
+    return words[at : at + 2]
+
+
+def _ip(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["ip", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise ScenarioError("--congctl needs the program ip: apt install iproute2") from None
+
+
+def _reason(said: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((said.stderr or said.stdout).split()) or f"ip ended with status {said.returncode}"

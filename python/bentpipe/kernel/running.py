@@ -1,0 +1,134 @@
+"""One command whose TCP connections use a controller, while all others of the machine go on as before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from bentpipe._core import ScenarioError
+from bentpipe.kernel import agent
+from bentpipe.kernel.attach import check_machine
+from bentpipe.kernel.choice import Choice
+from bentpipe.kernel.records import records
+
+#: The shell puts itself into the group $0 and becomes the command, which is in the group from its first
+#: instruction, with all that it starts.
+_ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
+_HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STEP_S = 0.1
+_STOP_S = 1.0
+
+
+class Group(Protocol):
+    """What is asked of `_core.KernelGroup`: a control group whose TCP connections use one algorithm."""
+
+    @property
+    def path(self) -> Any:
+        """Its directory."""
+
+    def close(self) -> None:
+        """Removes it; what is left in it goes to the group above."""
+
+
+def make_group(name: str) -> Group:
+    """A control group whose TCP connections use the kernel's algorithm `name`.
+
+    Raises:
+        KernelError: cgroup v2 is not mounted, or the program cannot be attached.
+    """
+    from bentpipe import _core
+
+    return _core.KernelGroup(name)
+
+
+def run(
+    choice: Choice,
+    command: Sequence[str],
+    *,
+    check: Callable[[], None] = check_machine,
+    maker: agent.Maker = agent.make,
+    group: Callable[[str], Group] = make_group,
+) -> tuple[int, dict[str, Any]]:
+    """Runs a command with a controller for its connections, and for as long.
+
+    A controller that is attached already is used as it is; otherwise this process is its agent.
+
+    Args:
+        choice: which.
+        command: program and arguments, run in the network and with the files of this process.
+        check: looks whether the machine allows it.
+        maker: registers the controller.
+        group: makes the control group.
+
+    Returns:
+        The command's exit status, 128 more than its signal if that ended it; and what the agent said last,
+        empty if this process was none.
+
+    Raises:
+        KernelFailed: nothing is changed then, and the command has not run.
+        ScenarioError: there is no such program.
+    """
+    check()
+    if shutil.which(command[0]) is None:
+        raise ScenarioError(f"COMMAND: there is no program {command[0]!r}")
+    attached = any(one.choice.name == choice.name and one.alive() for one in records())
+    datapath = None if attached else maker(choice, None)
+    try:
+        held = group(choice.name)
+        try:
+            status = _run(["/bin/sh", "-c", _ENTER, str(held.path), *command], datapath)
+        finally:
+            held.close()
+        said = {} if datapath is None else json.loads(datapath.status())
+    finally:
+        if datapath is not None:
+            datapath.close()
+    return status, said
+
+
+def _run(words: list[str], datapath: agent.Datapath | None) -> int:
+    """Runs it to its end, or to the agent's. Ctrl-C reaches it directly; other signals are handed on."""
+    heard: list[int] = []
+    before = {number: signal.signal(number, lambda n, _: heard.append(n)) for number in _HEARD}
+    try:
+        program = subprocess.Popen(words)
+        failed: BaseException | None = None
+        asked = 0
+        while (status := _waited(program)) is None:
+            if failed is None and datapath is not None:
+                try:
+                    datapath.step(0)
+                except Exception as failure:  # without its agent the command would measure something else
+                    failed = failure
+                    program.terminate()
+            for number in heard[asked:]:
+                if number != signal.SIGINT:
+                    program.send_signal(number)
+            if heard and asked == 0:
+                _kill_later(program)
+            asked = len(heard)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if failed is not None:
+        raise failed
+    return 128 - status if status < 0 else status
+
+
+def _waited(program: subprocess.Popen[bytes]) -> int | None:
+    try:
+        return program.wait(_STEP_S)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _kill_later(program: subprocess.Popen[bytes]) -> None:
+    """A command that goes on after a signal is killed."""
+    timer = threading.Timer(_STOP_S, program.kill)
+    timer.daemon = True
+    timer.start()

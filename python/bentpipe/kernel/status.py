@@ -1,0 +1,88 @@
+"""What is attached and what it does: the records, what their agents say, and what the kernel's maps hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bentpipe.kernel import agent, machine
+from bentpipe.kernel.records import Record, records
+
+OURS = re.compile(r"bpn?_[a-z0-9_-]+")
+"""Names that controllers of ours have in the kernel."""
+
+
+def status() -> list[dict[str, Any]]:
+    """One table for each attached controller, then for those of `bentpipe kernel run` and other programs.
+
+    Each has name (the kernel's), given and cc (as asked for), native, attached (False for those others),
+    agent ("running" or "gone"), pid, pin, routes, what `_core.KernelAgent.status` says (flows, reports,
+    dropped_reports, latency), and error if the agent cannot say it.
+    """
+    known = {one["name"]: one for one in _kernels() if one.get("registered")}
+    there = records()
+    mine = [_one(record, known.pop(record.choice.name, {})) for record in there]
+    return [*mine, *(_other(known[name]) for name in sorted(known))]
+
+
+def unseen() -> list[str]:
+    """Names of ours that the kernel offers, for a user who may not see more."""
+    return sorted(name for name in machine.registered() if OURS.fullmatch(name))
+
+
+def together() -> dict[str, Any]:
+    """All controllers as if they were one: their flows, what their agents missed, and the slowest latency."""
+    there = status()
+    slow = max(
+        (one["latency"] for one in there if one.get("latency")),
+        key=lambda latency: latency["ack_to_applied_s"]["p99"] or 0.0,
+        default=None,
+    )
+    return {
+        "flows": [flow for one in there for flow in one.get("flows") or []],
+        "dropped_reports": sum(one.get("dropped_reports") or 0 for one in there),
+        "latency": slow,
+    }
+
+
+def _other(known: Mapping[str, Any]) -> dict[str, Any]:
+    running = known["native"] or known.get("pid") is not None
+    state: dict[str, Any] = {
+        "attached": False,
+        "agent": "running" if running else "gone",
+        "pin": None,
+        "routes": [],
+    }
+    return {**known, "given": known["cc"], **state}
+
+
+def _one(record: Record, known: Mapping[str, Any]) -> dict[str, Any]:
+    said: Mapping[str, Any] | None = None
+    if record.alive():
+        try:
+            said = agent.ask(record.directory, "status")
+        except TimeoutError:
+            said = {"error": "it does not answer"}
+    choice = record.choice
+    return {
+        **known,
+        **(said or {}),
+        "name": choice.name,
+        "given": choice.given,
+        "cc": choice.cc,
+        "native": choice.native,
+        "attached": True,
+        "agent": "running" if record.alive() else "gone",
+        "pid": record.pid if record.alive() else None,
+        "pin": record.pin,
+        "routes": [" ".join(table["new"]) for table in record.routes],
+    }
+
+
+def _kernels() -> list[dict[str, Any]]:
+    """What the maps of all datapaths hold; nothing without the privilege to look."""
+    from bentpipe import _core
+
+    return list(json.loads(_core.kernel_status()))

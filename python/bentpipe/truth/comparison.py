@@ -1,0 +1,134 @@
+"""The arithmetic of the truth table: simulated against real, over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean, median, stdev
+from typing import Any
+
+import numpy as np
+
+from bentpipe.truth.curve import Column
+
+GOODPUT, RTT, RETRANSMITTED, CURVE = "goodput", "rtt", "retransmitted", "curve"
+STANDARD_ERRORS = 3.0
+"""A difference within so many standard errors of the seeds is no error."""
+FEW = 20.0
+"""Retransmissions of a transfer below which their share is not judged: it is chance."""
+AGREES_WITHIN = 0.10
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One quantity of one sender on one link, over the seeds.
+
+    Args:
+        real, simulated: means over the seeds.
+        standard_error: of the mean difference, simulated less real; 0 if there is one seed.
+        seeds: how many there are.
+    """
+
+    real: float
+    simulated: float
+    standard_error: float
+    seeds: int
+
+    @property
+    def error(self) -> float:
+        """The relative error of the simulation."""
+        return self.simulated / self.real - 1.0 if self.real > 0 else 0.0
+
+    @property
+    def counts(self) -> bool:
+        """Is the difference more than the seeds explain?"""
+        return abs(self.simulated - self.real) > STANDARD_ERRORS * self.standard_error
+
+
+def compared(real: Sequence[float], simulated: Sequence[float]) -> Compared:
+    """The comparison of a quantity whose values are in the same order of seeds in both worlds."""
+    differences = [s - r for r, s in zip(real, simulated, strict=True)]
+    error = stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
+    return Compared(fmean(real), fmean(simulated), error, len(differences))
+
+
+def curve_distance(real: Column, simulated: Column) -> float:
+    """The mean absolute difference of two windows on one grid, as a share of the real one's mean."""
+    n = min(len(real), len(simulated))
+    if n == 0 or real[:n].mean() <= 0:
+        return 0.0
+    return float(np.abs(simulated[:n] - real[:n]).mean() / real[:n].mean())
+
+
+def grouped(
+    rows: Sequence[dict[str, Any]], names: Sequence[str]
+) -> list[tuple[tuple[Any, ...], list[dict[str, Any]]]]:
+    """The rows by the values of these columns, in the order in which each value first appears."""
+
+    def key(row: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[name] for name in names)
+
+    order: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        order.setdefault(key(row), len(order))
+    kept = sorted(rows, key=lambda row: order[key(row)])
+    return [(name, list(group)) for name, group in groupby(kept, key)]
+
+
+PLACE = ("sender", "rtt_ms", "per", "buffer_bdp", "length_s")
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each sender on each link, from the rows of cells (`measuring.row`)."""
+    made = []
+    for place, group in grouped(rows, PLACE):
+        found: dict[str, Any] = dict(zip(PLACE, place, strict=True)) | {"seeds": len(group)}
+        for name in (GOODPUT, RTT, RETRANSMITTED):
+            of = compared([r[f"{name}_real"] for r in group], [r[f"{name}_simulated"] for r in group])
+            found |= {
+                f"{name}_real": of.real,
+                f"{name}_simulated": of.simulated,
+                f"{name}_error": of.error,
+                f"{name}_counts": of.counts,
+            }
+        windows = compared([r["cwnd_real"] for r in group], [r["cwnd_simulated"] for r in group])
+        found |= {"cwnd_real": windows.real, "cwnd_simulated": windows.simulated, "cwnd_error": windows.error}
+        found[CURVE] = fmean(r[CURVE] for r in group)
+        made.append(found)
+    return made
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Errors of one quantity over the rows of a table: shares, not percent.
+
+    Args:
+        median: of all rows' absolute errors.
+        worst: the largest that counts; 0 if none does.
+        where: the row with that.
+        beyond: rows with an error that counts and is above a tenth.
+        rows: how many there are.
+    """
+
+    median: float
+    worst: float
+    where: dict[str, Any] | None
+    beyond: int
+    rows: int
+
+
+def verdict(table_rows: Sequence[dict[str, Any]], name: str) -> Verdict:
+    """What the errors of quantity `name` come to."""
+    errors = [abs(row[f"{name}_error"]) for row in table_rows]
+    counting = [row for row in table_rows if row[f"{name}_counts"]]
+    size: Callable[[dict[str, Any]], float] = lambda row: abs(row[f"{name}_error"])  # noqa: E731
+    where = max(counting, key=size, default=None)
+    return Verdict(
+        median=median(errors) if errors else 0.0,
+        worst=size(where) if where is not None else 0.0,
+        where=where,
+        beyond=sum(size(row) > AGREES_WITHIN for row in counting),
+        rows=len(errors),
+    )

@@ -1,0 +1,151 @@
+"""The real side of a cell: a transfer of the kernel's TCP behind the emulated link."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bentpipe.truth.cell import SAMPLE_S, Cell
+from bentpipe.truth.curve import Side, grid, held, mean_after_handshake
+
+PROGRAM = str(Path(__file__).with_name("transfer.py"))
+PORT = 5001
+LEAD_S = 0.1
+"""From the instant at which both programs are ready to the connection."""
+PATIENCE_S = 10.0
+"""How long the programs may take to end, after that they are killed."""
+INFINITE = 0x7FFF_FFFF
+"""The threshold of a connection that has none (`TCP_INFINITE_SSTHRESH`)."""
+REDUCING = (2, 3)
+"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the kernel's window then is what proportional rate reduction lets out."""
+
+
+class TransferFailed(RuntimeError):
+    """A real transfer could not be made; the message says which and why."""
+
+
+class Transfer:
+    """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started.
+
+    Args:
+        cell: what is transferred over which link.
+        folder: where the sender's program may write.
+        algorithm: the kernel's name of the congestion control.
+    """
+
+    def __init__(self, cell: Cell, folder: Path, algorithm: str) -> None:
+        from bentpipe.emulation import Emulation
+
+        self.cell = cell
+        self._algorithm = algorithm
+        self._samples = folder / f"{cell.key}.samples.json"
+        self._held = ExitStack()
+        try:
+            self._emulation: Any = self._held.enter_context(Emulation(cell.scenario(), seed=cell.seed))
+            self._programs = [self._start("receive", "far"), self._start("send", "near")]
+        except BaseException:
+            self.abandon()
+            raise
+        self._begun = False
+        self._last = time.monotonic() + PATIENCE_S
+
+    def _start(self, what: str, side: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-I", "-S", PROGRAM, what]
+        if what == "send":
+            command += [self._emulation.peer, "--cc", self._algorithm]
+            command += ["--every", str(SAMPLE_S), "--out", str(self._samples)]
+        command += ["--port", str(PORT), "--for", repr(self.cell.length_s)]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process: subprocess.Popen[str] = self._emulation.popen(command, side=side, text=True, **pipes)
+        self._held.callback(_end, process)
+        return process
+
+    def step(self) -> bool:
+        """Begins the transfer once both programs are ready. True when it is over, or has taken too long."""
+        now = time.monotonic()
+        if not self._begun and all(select.select([p.stdout], [], [], 0)[0] for p in self._programs):
+            begin = now + LEAD_S
+            for process in self._programs:
+                assert process.stdin is not None
+                with suppress(BrokenPipeError):
+                    process.stdin.write(f"{begin!r}\n")
+                    process.stdin.flush()
+            self._begun = True
+            self._last = begin + self.cell.length_s + PATIENCE_S
+        return all(process.poll() is not None for process in self._programs) or now > self._last
+
+    def finish(self) -> tuple[Side, dict[str, Any]]:
+        """The numbers of the transfer and the emulator's report, once it is over.
+
+        Raises:
+            TransferFailed: a program at one of the ends failed.
+        """
+        try:
+            (said, wrong), (_, complaint) = [_said(process) for process in self._programs]
+            if any(process.returncode != 0 for process in self._programs):
+                raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or 'a program died'}")
+            received = int(json.loads(said.splitlines()[-1])["bytes"])
+            sent = json.loads(self._samples.read_text(encoding="utf-8"))
+        finally:
+            self.abandon()
+        if sent["failed"]:
+            raise TransferFailed(f"{self.cell.key}: the connection failed (errno {sent['failed']})")
+        report = self._emulation.report()
+        return side(self.cell, received, sent, report), report
+
+    def abandon(self) -> None:
+        """Ends the programs and the emulated link, and removes what they wrote."""
+        self._held.close()
+        self._samples.unlink(missing_ok=True)
+
+
+def side(cell: Cell, received: int, sent: dict[str, Any], report: dict[str, Any]) -> Side:
+    """The numbers of a transfer: bytes received, and what the sender's program wrote."""
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in sent["samples"].items()}
+    at = grid(cell.length_s)
+    t = columns["t_s"]
+    reducing = np.isin(columns["ca_state"], REDUCING) & (columns["ssthresh"] < INFINITE)
+    if cell.sender.algorithm == "bbr":
+        reducing[:] = False  # it drives its window itself
+    cwnd = np.where(reducing, columns["ssthresh"], columns["cwnd"])
+    srtt = held(at, t, columns["rtt_us"]) / 1e6
+    last = sent["last"]
+    return Side(
+        goodput_bps=received * 8 / cell.length_s,
+        rtt_s=mean_after_handshake(at, srtt),
+        retransmitted=last["retransmitted"] / max(1, last["sent"]),
+        cwnd=held(at, t, cwnd),
+        more={
+            "late_s": sent["late_s"],
+            "samples": len(t),
+            "kept_time": report.get("kept_time"),
+            "srtt": srtt,
+        },
+    )
+
+
+def _said(process: subprocess.Popen[str]) -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.communicate()

@@ -1,0 +1,153 @@
+"""One bulk transfer over plain sockets, as a program of its own at each end: nothing but one TCP connection crosses the link.
+
+    transfer.py receive --port P --for S
+    transfer.py send HOST --port P --for S --cc NAME --every S --out FILE
+
+Either says "ready" and then reads a line: the instant of the connection on the monotonic clock, which all namespaces of a machine
+share. `--for` is how long the transfer is watched from then on. The receiver at the end prints its count as JSON. The sender samples
+`TCP_INFO` and writes its samples as JSON, a list for each quantity. Neither needs anything but the standard library, so that a machine
+can start many at once.
+"""
+
+import argparse
+import json
+import select
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+TCP_INFO_SIZE = 240
+WORDS = {
+    "unacked": 24,
+    "rtt_us": 68,
+    "ssthresh": 76,
+    "cwnd": 80,
+    "retransmitted": 100,
+    "sent": 156,
+    "delivered": 192,
+    "snd_wnd": 228,
+}
+"""Numbers of 32 bits in `struct tcp_info` (include/uapi/linux/tcp.h), by their offset."""
+BYTES_ACKED = 120
+"""Offset of `tcpi_bytes_acked`, 64 bits."""
+CA_STATE = 1
+"""Offset of `tcpi_ca_state`, 8 bits: open, disorder, CWR, recovery, loss."""
+SEND_BUFFER = 4 << 20
+"""Bytes of the send buffer: enough that the application never limits the sender."""
+SO_SNDBUFFORCE = 32
+CHUNK = bytes(256 << 10)
+
+
+def sample(sock: socket.socket) -> dict[str, int]:
+    """What the kernel says about a connection."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE).ljust(TCP_INFO_SIZE, b"\0")
+    found = {name: struct.unpack_from("=I", info, at)[0] for name, at in WORDS.items()}
+    found["bytes_acked"] = struct.unpack_from("=Q", info, BYTES_ACKED)[0]
+    found["ca_state"] = info[CA_STATE]
+    return found
+
+
+def instant() -> float:
+    """Says "ready", and waits for the instant at which the connection is to begin."""
+    print("ready", flush=True)
+    said = sys.stdin.readline()
+    if not said:
+        sys.exit(1)  # who started this program is gone
+    return float(said)
+
+
+def receive(port: int, length: float) -> None:
+    """Accepts one connection and counts what arrives until the end."""
+    with socket.create_server(("", port)) as listener:
+        end = instant() + length
+        listener.settimeout(max(0.1, end + 1.0 - time.monotonic()))
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            print(json.dumps({"bytes": 0}), flush=True)
+            return
+    buffer = bytearray(256 << 10)
+    count = 0
+    with connection:
+        while (left := end - time.monotonic()) > 0:
+            connection.settimeout(left)
+            try:
+                read = connection.recv_into(buffer)
+            except (TimeoutError, ConnectionError):
+                break
+            if read == 0:
+                break
+            count += read
+        print(json.dumps({"bytes": count}), flush=True)
+        connection.settimeout(2.0)  # the sender ends the connection, and nothing is reset before that
+        try:
+            while connection.recv_into(buffer):
+                pass
+        except (TimeoutError, ConnectionError):
+            pass
+
+
+def send(host: str, port: int, length: float, cc: str, every: float, out: str) -> None:
+    """Sends without end from the instant on, and writes samples to `out`."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+    sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.setblocking(False)
+    begin = instant()
+    time.sleep(max(0.0, begin - time.monotonic()))
+    started = time.monotonic()
+    sock.connect_ex((host, port))
+    columns: dict[str, list[float]] = {"t_s": []}
+    poll = select.poll()
+    poll.register(sock, select.POLLOUT)
+    due, end = started, started + length
+    failed = None
+    while (now := time.monotonic()) < end and failed is None:
+        if now >= due:
+            columns["t_s"].append(round(now - started, 6))
+            for name, value in sample(sock).items():
+                columns.setdefault(name, []).append(value)
+            due = max(due + every, now)
+        try:
+            for _, event in poll.poll(max(0.0, (min(due, end) - now) * 1000)):
+                if event & (select.POLLERR | select.POLLHUP):
+                    failed = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or 1
+                else:
+                    sock.send(CHUNK)
+        except BlockingIOError:
+            pass
+        except OSError as wrong:
+            failed = wrong.errno
+    last = sample(sock)
+    sock.close()
+    late = started - begin
+    said: dict[str, Any] = {"late_s": late, "failed": failed, "last": last, "samples": columns}
+    with open(out, "w", encoding="utf-8") as file:  # noqa: PTH123
+        json.dump(said, file)
+
+
+def main() -> None:
+    """Entry point of the program."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["send", "receive"])
+    parser.add_argument("host", nargs="?", default="")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--for", dest="length", type=float, required=True)
+    parser.add_argument("--cc", default="")
+    parser.add_argument("--every", type=float, default=0.05)
+    parser.add_argument("--out", default="")
+    given = parser.parse_args()
+    if given.what == "receive":
+        receive(given.port, given.length)
+    else:
+        send(given.host, given.port, given.length, given.cc, given.every, given.out)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,39 @@
+"""Rows as files of comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+DIGITS = 6
+_FLAGS = {"True": True, "False": False, "": None}
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes rows, all with the columns of the first; nothing if there are none."""
+    if not rows:
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows[0])
+        for row in rows:
+            writer.writerow(f"{v:.{DIGITS}g}" if isinstance(v, float) else v for v in row.values())
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Rows as `write_rows` wrote them."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    if text in _FLAGS:
+        return _FLAGS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,582 @@
+"""The verbs `bentpipe kernel`: by a fake agent without a privilege, and by the kernel where this is root."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bentpipe import _core
+from bentpipe._core import ScenarioError
+from bentpipe.kernel import agent, attach, machine, records, routes, status
+from bentpipe.kernel.choice import Choice, choose, kernel_name
+from bentpipe.registry import controllers
+
+PACKAGE = str(Path(attach.__file__).parents[2])
+
+FAKE = """
+import json, os, sys, time
+from bentpipe.kernel import agent
+
+
+class Fake:
+    def __init__(self, choice, pin):
+        if choice.cc == "cubic":
+            raise RuntimeError("the kernel's verifier refused datapath: no reason")
+        if choice.cc == "bic":
+            print("killed by a test", file=sys.stderr, flush=True)
+            os._exit(3)
+        self.choice = choice
+
+    def step(self, timeout_s):
+        time.sleep(min(timeout_s, 0.02))
+        return False
+
+    def status(self):
+        flow = {
+            "id": 1, "local": "10.0.0.1:5", "remote": "10.0.0.2:6", "cwnd_segments": 12,
+            "ssthresh_segments": None, "pacing_bps": 8e6, "srtt_s": 0.5, "in_flight_segments": 11,
+            "delivered_bytes": 10**7, "reports": 7, "orders": 6, "order_age_s": 0.01, "fallbacks": 2,
+        }
+        times = {"p50": 1e-5, "p90": 2e-5, "p99": 3e-5, "max": 4e-5}
+        return json.dumps({
+            "flows": [flow], "reports": 7, "dropped_reports": 1,
+            "latency": {"ack_to_agent_s": times, "ack_to_applied_s": times},
+        })
+
+    def close(self):
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(agent.main(sys.argv[1:], Fake))
+"""
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the records are; whatever is attached there at the end is detached."""
+    with tempfile.TemporaryDirectory() as folder:
+        there = Path(folder) / "state"
+        monkeypatch.setenv(records.VARIABLE, str(there))
+        yield there
+        for record in records.records():
+            attach.detach(record)
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> dict[str, Any]:
+    """Keywords of `attach` with which an agent runs that touches no kernel."""
+    program = tmp_path / "fake.py"
+    program.write_text(FAKE)
+    return {"program": (sys.executable, str(program)), "check": lambda: None}
+
+
+# What a name means
+
+
+def test_a_name_is_what_run_takes_and_set_adds_parameters() -> None:
+    star = choose("STAR")
+    assert (star.cc, star.spec, star.name, star.native) == ("star", "star", "bp_star", False)
+    vegas = choose("vegas alpha=2", ["beta=4"])
+    assert vegas.agent_spec() == {"name": "vegas", "alpha": 2.0, "beta": 4.0}
+    assert Choice.from_dict(json.loads(json.dumps(vegas.as_dict()))) == vegas
+
+
+def test_a_class_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import bentpipe as bp\n"
+        "class MyVeryLongReno(bp.Controller):\n"
+        "    def on_ack(self, flow, ack): self.cwnd += 1\n"
+        "    def on_congestion(self, flow, why): self.cwnd /= 2\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    mine = choose("mine.py:MyVeryLongReno")
+    monkeypatch.chdir("/")
+    assert mine.agent_spec().__name__ == "MyVeryLongReno"
+    assert mine.name == "bp_myverylongre"
+
+
+def test_names_in_the_kernel_differ_and_are_short_enough() -> None:
+    names = [kernel_name(entry["id"]) for entry in controllers()]
+    assert len(set(names)) == len(names)
+    assert max(map(len, names)) == 15  # TCP_CA_NAME_MAX with its final zero is 16
+
+
+@pytest.mark.parametrize(
+    ("given", "sets", "said"),
+    [
+        ("strar", [], "did you mean star"),
+        ("vegas alpha=-1", [], "must be a number from 0"),
+        ("vegas", ["delta=1"], 'no parameter "delta"'),
+        ("vegas", ["alpha"], "is no parameter"),
+        ("nothing.py:Mine", [], "no file"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_anything(given: str, sets: list[str], said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        choose(given, sets)
+
+
+# Attaching, by the fake
+
+
+def test_what_is_attached_is_shown_and_goes_away(place: Path, fake: dict[str, Any], cli: Any) -> None:
+    attach.attach(choose("star"), **fake)
+    assert place.stat().st_mode & 0o777 == 0o700
+    found = json.loads(cli("kernel", "status", "--json").stdout)
+    mine = next(one for one in found if one["name"] == "bp_star")
+    assert mine["agent"] == "running" and mine["attached"] and mine["dropped_reports"] == 1
+    assert mine["flows"][0]["cwnd_segments"] == 12
+    shown = " ".join(cli("kernel", "status").stdout.split())
+    for words in (
+        "bp_star (star): agent",
+        "10.0.0.1:5",
+        "7 reports, 1 dropped",
+        "p99 30 us",
+        "10.0 MB",
+        "8.000 Mbit/s",
+    ):
+        assert words in shown
+    pid = mine["pid"]
+    ended = cli("kernel", "detach", "star")
+    assert (ended.exit_code, ended.stdout) == (0, "bp_star is detached\n")
+    assert records.started(pid) == -1 and not place.exists()
+    assert cli("kernel", "detach").stdout == "nothing is attached\n"
+
+
+def test_nothing_is_attached_twice(place: Path, fake: dict[str, Any]) -> None:
+    attach.attach(choose("reno"), **fake)
+    with pytest.raises(attach.KernelFailed, match="attached already, by process"):
+        attach.attach(choose("reno"), **fake)
+    assert [record.choice.name for record in records.records()] == ["bp_reno"]
+
+
+def test_two_at_once_end_as_one(place: Path, fake: dict[str, Any]) -> None:
+    """Both begin with nothing attached; one must wait for the other."""
+    said: list[str] = []
+
+    def one() -> None:
+        try:
+            attach.attach(choose("reno"), **fake)
+            said.append("attached")
+        except attach.KernelFailed:
+            said.append("refused")
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(said) == ["attached", "refused"]
+
+
+@pytest.mark.parametrize(
+    ("cc", "said"),
+    [("cubic", "verifier refused datapath"), ("bic", "ended before it was ready: killed by a test")],
+)
+def test_an_agent_that_fails_leaves_nothing(place: Path, fake: dict[str, Any], cc: str, said: str) -> None:
+    with pytest.raises(attach.KernelFailed, match=said):
+        attach.attach(choose(cc), **fake)
+    assert not place.exists()
+
+
+def test_a_killed_agent_is_told_and_started_again(place: Path, fake: dict[str, Any], cli: Any) -> None:
+    attach.attach(choose("reno"), **fake)
+    first = records.records()[0]
+    os.kill(first.pid, signal.SIGKILL)
+    wait_until(lambda: not first.alive())
+    assert status.status()[0]["agent"] == "gone"
+    assert "attach it again, or: bentpipe kernel detach reno" in cli("kernel", "status").stdout
+    attach.attach(choose("reno"), **fake)
+    assert status.status()[0]["pid"] not in (None, first.pid)
+
+
+def test_a_killed_agent_can_be_detached(place: Path, fake: dict[str, Any]) -> None:
+    attach.attach(choose("reno"), **fake)
+    os.kill(records.records()[0].pid, signal.SIGKILL)
+    assert attach.detach(attach.find("bp_reno")[0]) == []
+    assert not place.exists()
+
+
+def test_the_number_of_a_dead_agent_may_be_anothers(place: Path) -> None:
+    """A record with our own number, but another time: this process must live on."""
+    place.mkdir()
+    record = records.Record(choose("reno"), pid=os.getpid(), began=records.started(os.getpid()) - 1)
+    record.write()
+    assert attach.detach(record) == []
+
+
+def test_in_the_foreground_it_is_this_process(place: Path, fake: dict[str, Any]) -> None:
+    ours, theirs = socket.socketpair()
+    program = (
+        "import os, sys; sys.path.insert(0, os.path.dirname(sys.argv[1])); from fake import Fake\n"
+        "from bentpipe.kernel.attach import attach\nfrom bentpipe.kernel.choice import choose\n"
+        "from bentpipe.kernel.commands import _say_attached\n"
+        "attach(choose('reno'), foreground=True, check=lambda: None, maker=Fake, ready=_say_attached)\n"
+    )
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listening.bind("\0bentpipe-test-" + str(os.getpid()))
+    listening.settimeout(10)
+    env = {**os.environ, "PYTHONPATH": PACKAGE, "NOTIFY_SOCKET": f"@bentpipe-test-{os.getpid()}"}
+    with ours, theirs, listening:
+        process = subprocess.Popen([sys.executable, "-c", program, fake["program"][1]], env=env)
+        assert listening.recv(100) == b"READY=1"  # what systemd waits for
+        (record,) = records.records()
+        assert record.pid == process.pid
+        assert agent.ask(record.directory, "status") is not None
+        process.terminate()
+        assert process.wait(10) == 0
+    assert not place.exists()
+
+
+def test_a_question_that_nobody_asks_is_answered(place: Path, fake: dict[str, Any]) -> None:
+    attach.attach(choose("reno"), **fake)
+    answer = agent.ask(records.records()[0].directory, "who")
+    assert answer == {"error": "no question is called 'who'"}
+    assert agent.ask(place / "nothing", "status") is None
+
+
+# Without the kernel, the privilege or the name
+
+
+def test_status_is_an_empty_list_when_nothing_is_attached(place: Path, cli: Any) -> None:
+    ran = cli("kernel", "status", "--json")
+    assert ran.exit_code == 0
+    assert [one for one in json.loads(ran.stdout) if one["attached"]] == []
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("command", [["attach", "star"], ["run", "star", "--", "true"]])
+def test_a_refusal_is_one_line_and_changes_nothing(
+    place: Path, cli: Any, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    refusal = {"supported": False, "reason": "loading it takes CAP_BPF"}
+    monkeypatch.setattr(machine, "support", lambda: refusal)
+    ran = cli("kernel", *command)
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert ran.stderr == "bentpipe: loading it takes CAP_BPF; bentpipe doctor tells more\n"
+    assert not place.exists()
+
+
+WRONG = [
+    (["attach"], "NAME"),
+    (["attach", "strar"], "did you mean star"),
+    (["attach", "star", "--native", "--set", "bw_at_timeout=reset"], "--native"),
+    (["attach", "tfrc", "--native"], "tfrc has no native program"),
+    (["detach", "star"], "star is not attached; nothing is"),
+    (["run", "star"], "behind two dashes"),
+    (["status", "--web", "0.0.0.0:0"], "for this machine only"),
+    (["status", "--web", "127.0.0.1:0", "--json"], "leave out --json"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_a_wrong_request_has_status_2(place: Path, cli: Any, arguments: list[str], said: str) -> None:
+    ran = cli("kernel", *arguments)
+    assert ran.exit_code == 2
+    assert said in ran.stderr and len(ran.stderr.splitlines()) == 1
+    assert not place.exists()
+
+
+def test_an_unprivileged_user_is_told(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "unreadable", lambda: True)
+    ran = cli("kernel", "status")
+    assert ran.exit_code == 1 and "run it as root" in ran.stderr
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "kernel.md"
+
+
+def blocks() -> list[str]:
+    """The shell commands of docs/kernel.md; those that begin with "# as root" change the kernel."""
+    return re.findall(r"^```sh\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_has_no_verb_that_is_not_there(cli: Any) -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    verbs = set(re.findall(r"bentpipe kernel ([a-z]+)", text))
+    assert verbs == {"attach", "detach", "status", "run", "list"}
+    helps = "".join(cli("kernel", verb, "--help").stdout for verb in verbs)
+    named = set(re.findall(r"(?<![\w-])--(?:pin|native|congctl|set|foreground|json|watch|web)\b", text))
+    assert len(named) == 8 and all(option in helps for option in named)
+
+
+# What can be attached
+
+
+def test_the_list_has_every_algorithm_with_what_the_kernel_cannot_carry(cli: Any) -> None:
+    rows = {row["id"]: row for row in json.loads(cli("kernel", "list", "--json").stdout)}
+    assert list(rows) == [entry["id"] for entry in controllers()]
+    assert any("AEN" in gap for gap in rows["star"]["gaps"])
+    assert len(rows["westwood-br"]["gaps"]) >= 2  # bulk repeat and a fixed timer
+    assert rows["reno"]["gaps"] == []
+    shown = cli("kernel", "list").stdout
+    assert "bp_star" in shown and "AEN" in shown
+
+
+def test_doctor_tells_what_the_kernel_needs(cli: Any) -> None:
+    found = {check["name"]: check for check in json.loads(cli("doctor", "--json").stdout)}
+    for name in (
+        "kernel support",
+        "BTF",
+        "struct_ops for TCP",
+        "BPF privileges",
+        "cgroup v2",
+        "bpffs",
+        "TUN",
+        "clang",
+    ):
+        assert not found[name]["needed"] and found[name]["purpose"] and found[name]["remedy"]
+    support = json.loads(_core.kernel_support())
+    assert (found["kernel support"]["found"] is not None) == support["compiled"]["ok"]
+    assert (found["struct_ops for TCP"]["found"] is not None) == support["cong_control"]["ok"]
+    assert (found["BPF privileges"]["found"] is not None) == support["privileges"]["ok"]
+
+
+# Routes
+
+
+def test_a_route_is_taken_as_it_is_shown() -> None:
+    plain = "default via 10.0.0.1 dev eth0 proto dhcp metric 100".split()
+    shown = [*plain, *"linkdown expires 12sec congctl lock cubic".split()]
+    assert routes.without(routes.clean(shown)) == plain
+    assert routes.without(["default", "congctl", "bp_star", "mtu", "1400"]) == ["default", "mtu", "1400"]
+
+
+# The kernel itself
+
+
+def wait_until(holds: Any, most_s: float = 10.0) -> None:
+    end = time.monotonic() + most_s
+    while not holds():
+        assert time.monotonic() < end, "it has not happened in time"
+        time.sleep(0.02)
+
+
+def why_not() -> str | None:
+    """Why the tests of the kernel cannot run here."""
+    support = json.loads(_core.kernel_support())
+    if not support["supported"]:
+        return str(support["reason"])
+    missing = [program for program in ("ip", "unshare", "iperf3") if shutil.which(program) is None]
+    return f"{' and '.join(missing)} is missing" if missing else None
+
+
+UNABLE = why_not()
+needs_kernel = [pytest.mark.root, pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))]
+
+
+def in_a_network(script: str, place: Path, timeout_s: float = 30) -> str:
+    """What a shell script prints in a network namespace of its own; `bentpipe` is ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "bentpipe"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m bentpipe "$@"\n')
+        program.chmod(0o755)
+        env = {
+            **os.environ,
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "PYTHONPATH": PACKAGE,
+            records.VARIABLE: str(place),
+        }
+        done = subprocess.run(
+            ["unshare", "--net", "bash", "-euc", f"ip link set lo up\n{script}"],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class TestKernel:
+    pytestmark = needs_kernel
+
+    @pytest.fixture(autouse=True)
+    def _nothing_stays(self, place: Path) -> Iterator[None]:
+        """After each test the kernel has none of the names that were used, and no pin or map of them."""
+        yield
+        for record in records.records():
+            attach.detach(record)
+        wait_until(lambda: not {"bp_sqrt", "bp_binomial", "bp_kl"} & machine.registered())
+        wait_until(
+            lambda: not any(one["name"] in ("bp_sqrt", "bp_binomial", "bp_kl") for one in status._kernels())
+        )
+        assert not (machine.BPFFS / "bentpipe" / "bp_sqrt").exists()
+
+    def test_a_connection_uses_what_is_attached(self, place: Path) -> None:
+        said = in_a_network(
+            """
+            bentpipe kernel attach sqrt
+            echo >"$BENTPIPE_STATE.json"
+            iperf3 --server --one-off --port 5301 >/dev/null &
+            sleep 0.4
+            iperf3 --client 127.0.0.1 --port 5301 --congestion bp_sqrt --bitrate 20M --time 9 >/dev/null &
+            client=$!
+            until grep -q '"delivered_bytes": [1-9]' "$BENTPIPE_STATE.json"; do
+                bentpipe kernel status --json >"$BENTPIPE_STATE.json"
+            done
+            kill $client
+            bentpipe kernel detach sqrt
+            """,
+            place,
+        )
+        assert "attached as bp_sqrt" in said and "bp_sqrt is detached" in said
+        found = json.loads(Path(f"{place}.json").read_text())
+        (mine,) = (one for one in found if one["name"] == "bp_sqrt")
+        busy = max(mine["flows"], key=lambda flow: flow["delivered_bytes"])
+        assert busy["delivered_bytes"] > 0 and busy["orders"] > 0 and busy["fallbacks"] == 0
+        assert mine["latency"]["ack_to_applied_s"]["p99"] > 0
+        assert "bp_sqrt" not in machine.registered()
+
+    def test_run_is_for_its_command_alone(self, place: Path) -> None:
+        said = in_a_network(
+            """
+            iperf3 --server --port 5302 >/dev/null &
+            server=$!
+            sleep 0.4
+            bentpipe kernel run binomial -- \\
+                iperf3 --client 127.0.0.1 --port 5302 --bitrate 20M --time 2 >/dev/null &
+            client=$!
+            until [ "$(ss -tin state established | grep -o bp_binomial | wc -l)" = 2 ]; do sleep 0.1; done
+            ss -tin state established | grep -oE "bp_binomial|cubic|reno|bbr" | sort | uniq -c
+            wait $client
+            kill $server
+            """,
+            place,
+        )
+        counts = {line.split()[1]: int(line.split()[0]) for line in said.splitlines()}
+        assert counts["bp_binomial"] == 2  # control and data; the server's ends are of the machine's own
+        assert sum(counts.values()) >= 4
+        assert not list(Path(machine.mounted("cgroup2") or "/nowhere").glob("bentpipe-*"))
+
+    def test_the_exit_status_is_the_commands(self, place: Path, cli: Any) -> None:
+        assert cli("kernel", "run", "kl", "--", "sh", "-c", "exit 7").exit_code == 7
+        assert cli("kernel", "run", "kl", "--", "sh", "-c", "kill -TERM $$").exit_code == 128 + signal.SIGTERM
+        ran = cli("kernel", "run", "kl", "--", "no-such-program")
+        assert ran.exit_code == 2 and "no-such-program" in ran.stderr
+
+    def test_an_interrupt_ends_command_and_agent(self, place: Path) -> None:
+        env = {**os.environ, "PYTHONPATH": PACKAGE, records.VARIABLE: str(place)}
+        words = [sys.executable, "-m", "bentpipe", "kernel", "run", "kl", "--", "sleep", "60"]
+        process = subprocess.Popen(words, env=env, start_new_session=True)
+        wait_until(lambda: "bp_kl" in machine.registered())
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(5) in (128 + signal.SIGINT, 130)
+
+    def test_a_pinned_one_outlives_its_agent_and_is_taken_up_again(self, place: Path) -> None:
+        attach.attach(choose("sqrt"), pin=True)
+        first = records.records()[0]
+        os.kill(first.pid, signal.SIGKILL)
+        wait_until(lambda: not first.alive())
+        assert "bp_sqrt" in machine.registered()
+        assert status.status()[0]["agent"] == "gone"
+        attach.attach(choose("sqrt"))
+        (again,) = records.records()
+        assert again.alive() and again.pin == first.pin
+        attach.detach(again)
+        assert "bp_sqrt" not in machine.registered()
+
+    def test_a_route_chooses_it_until_it_is_detached(self, place: Path) -> None:
+        said = in_a_network(
+            """
+            ip link add near type veth peer name far
+            ip addr add 10.9.0.1/24 dev near
+            ip link set near up
+            ip link set far up
+            ip route add default via 10.9.0.2 dev near mtu 1400
+            before=$(ip route show)
+            bentpipe kernel attach sqrt --congctl default --congctl "10.9.0.0/24 lock" >/dev/null
+            ip route show default
+            ip route show exact 10.9.0.0/24
+            bentpipe kernel detach >/dev/null
+            [ "$before" = "$(ip route show)" ]
+            ! bentpipe kernel attach sqrt --congctl 10.8.0.0/16 2>&1
+            """,
+            place,
+        )
+        lines = said.splitlines()
+        assert "congctl bp_sqrt" in lines[0] and "mtu 1400" in lines[0]
+        assert lines[1].split()[-3:] == ["congctl", "lock", "bp_sqrt"]
+        assert lines[2] == "bentpipe: --congctl 10.8.0.0/16: there is no such route (ip -4 route show)"
+
+    def test_a_name_that_is_taken_is_refused_and_left_alone(self, place: Path) -> None:
+        """A run has the name; attaching it as well must not take it away."""
+        made = agent.make(choose("sqrt"), None)
+        try:
+            with pytest.raises(attach.KernelFailed, match="bp_sqrt"):
+                attach.attach(choose("sqrt"))
+            assert "bp_sqrt" in machine.registered() and records.records() == []
+        finally:
+            made.close()
+
+    @pytest.mark.parametrize(
+        "number", range(len([block for block in blocks() if block.startswith("# as root")]))
+    )
+    def test_the_commands_of_the_page_work(self, place: Path, number: int) -> None:
+        block = [block for block in blocks() if block.startswith("# as root")][number]
+        in_a_network(block, place)
+        assert not place.exists()
+
+    def test_it_nests_in_an_emulated_link(self, place: Path) -> None:
+        if not hasattr(_core, "EmulatedNetwork"):
+            pytest.skip("this build has no emulator")
+        said = in_a_network(
+            """
+            bentpipe emulate geo --quiet --serve "iperf3 -s --logfile /dev/null" -- \\
+                bentpipe kernel run --json kl -- iperf3 --client 10.77.0.2 --time 1 --logfile /dev/null
+            """,
+            place,
+        )
+        told = json.loads(said)
+        assert told["name"] == "bp_kl" and told["orders"] > 0
+
+    def test_three_capabilities_are_enough(self, place: Path) -> None:
+        """Those of the service in docs/kernel.md; without CAP_BPF it is refused, and nothing is changed."""
+        unit = re.search(r"^CapabilityBoundingSet=(.*)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+        assert unit is not None
+        held = ",".join(f"+{word.removeprefix('CAP_').lower()}" for word in unit[1].split())
+        in_a_network(
+            f"""
+            setpriv --bounding-set=-all,{held} bentpipe kernel attach kl >/dev/null
+            setpriv --bounding-set=-all,{held} bentpipe kernel detach kl >/dev/null
+            ! setpriv --bounding-set=-all,+net_admin,+perfmon bentpipe kernel attach kl 2>"$BENTPIPE_STATE.said"
+            grep -q "CAP_BPF and CAP_PERFMON" "$BENTPIPE_STATE.said"
+            [ ! -e "$BENTPIPE_STATE" ]
+            """,
+            place,
+        )
+
+    def test_a_class_of_ones_own_serves_connections(self, place: Path, tmp_path: Path) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import bentpipe as bp\n"
+            "class Sqrt(bp.Controller):\n"
+            "    def on_ack(self, flow, ack): self.cwnd += ack['acked'] / flow['mss'] / self.cwnd\n"
+            "    def on_congestion(self, flow, why): self.ssthresh = self.cwnd = max(self.cwnd / 2, 2)\n"
+        )
+        said = in_a_network(
+            f"""
+            iperf3 --server --one-off --port 5303 >/dev/null &
+            sleep 0.4
+            bentpipe kernel run --json {tmp_path}/mine.py:Sqrt -- \\
+                iperf3 --client 127.0.0.1 --port 5303 --bitrate 20M --time 1 --logfile /dev/null
+            """,
+            place,
+        )
+        told = json.loads(said)
+        assert told["name"] == "bp_sqrt" and told["reports"] > 0 and told["orders"] > 0
