@@ -78,7 +78,7 @@ def attached(algorithm: str) -> _core.KernelAgent:
 
 
 def watched(algorithm: str, scenario: dict[str, Any], buffer: int | None) -> Seen:
-    """A transfer for RUN_S under the native program of `algorithm`; the receiver has room for `buffer` bytes."""
+    """A transfer for RUN_S under the native program of `algorithm`; the receiver has `buffer` bytes."""
     seen = Seen()
     with ExitStack() as stack:
         agent = stack.enter_context(attached(algorithm))
