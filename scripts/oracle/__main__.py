@@ -1,16 +1,19 @@
 """Records what the kernel's own congestion control does, ACK by ACK, as test data for ours (docs/oracle.md).
 
-Boots Debian's kernel in QEMU with time counted in instructions, so that a run gives the same bits on every machine. Keeps what
-it downloads and makes in out/oracle and goes on where it was interrupted.
+Boots Debian's kernel in QEMU with time counted in instructions, so that a run gives the same bits on every
+machine. Keeps what it downloads and makes in out/oracle and goes on where it was interrupted.
 
     python scripts/oracle record [--algorithm NAME]... [--link NAME]... [--again]
     python scripts/oracle twice ALGORITHM LINK
+    python scripts/oracle kernels [--series 6.1|6.12]
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -19,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import attach
 import btf
 import debian
 import guest
@@ -70,7 +74,7 @@ def run(kernel: debian.Kernel, link: Link, module: Module) -> bytes:
     return files["trace"]
 
 
-def record(modules: list[Module], links: list[Link], again: bool) -> None:
+def record(modules: list[Module], links: list[Link], *, again: bool) -> None:
     """Writes the table of every algorithm on every link, unless its trace is there already."""
     kernel = debian.kernel(SERIES, KEEP)
     DATA.mkdir(parents=True, exist_ok=True)
@@ -86,7 +90,7 @@ def record(modules: list[Module], links: list[Link], again: bool) -> None:
                 partial.rename(kept)
                 print(f"{name}: recorded in {time.monotonic() - begin:.0f} s", flush=True)
             about = f"Linux {kernel.release}, {module.name}; {link.about}; see docs/oracle.md"
-            rows = trace_table.table(kept.read_text(), about, module.smoothed, module.ticks)
+            rows = trace_table.table(kept.read_text(), about, smoothed=module.smoothed, ticks=module.ticks)
             (DATA / f"{name}.csv").write_text(rows)
             print(f"{name}: {rows.count(chr(10)) - 2} events, {len(rows)} bytes", flush=True)
 
@@ -101,6 +105,29 @@ def twice(link: Link, module: Module) -> None:
         print(f"{sums[-1]}  {module.name}-{link.name}, {trace.count(b': ack: ')} ACKs", flush=True)
     if sums[0] != sums[1]:
         raise Missing("the two traces differ: something in the guest depends on this machine's time")
+
+
+def kernels(every: list[str]) -> None:
+    """Attaches our controllers in Debian's kernels and prints a line for each."""
+    found: list[dict[str, object]] = []
+    bad = []
+    for series in every:
+        for one in attach.attach(debian.kernel(series, KEEP), ROOT, transfer(), LIMIT_S):
+            found.append(dataclasses.asdict(one))
+            said = [f"{one.goodput_mbit:.2f} Mbit/s"]
+            if one.how == "agent":
+                fallbacks = f"{one.status['fallbacks']} fallbacks"
+                said += [f"{one.status['orders']} orders", fallbacks]
+                if not one.status["orders"]:
+                    bad.append(f"{one.kernel}: the agent gave no order")
+            if not one.used:
+                bad.append(f"{one.kernel}: no socket used {one.cc} ({one.how})")
+            if not one.gone:
+                bad.append(f"{one.kernel}: {one.cc} ({one.how}) stayed registered")
+            print(f"{one.kernel}  {one.how:6}  {one.cc:8}  {', '.join(said)}", flush=True)
+    (KEEP / "kernels.json").write_text(json.dumps(found, indent=1))
+    if bad:
+        raise Missing("; ".join(bad))
 
 
 def main() -> int:
@@ -120,13 +147,19 @@ def main() -> int:
     both = verbs.add_parser("twice", help="run the same twice and compare the bits")
     both.add_argument("algorithm", choices=list(MODULES))
     both.add_argument("link", choices=list(LINKS))
+    inside = verbs.add_parser(
+        "kernels", help="attach our controllers in Debian's kernels, with a transfer each"
+    )
+    inside.add_argument("--series", action="append", choices=list(debian.SERIES), help="only this one")
     given = parser.parse_args()
     KEEP.mkdir(parents=True, exist_ok=True)
     os.environ["LC_ALL"] = "C"
     try:
         if given.verb == "record":
             modules = [MODULES[name] for name in given.algorithm or MODULES]
-            record(modules, [LINKS[name] for name in given.link or LINKS], given.again)
+            record(modules, [LINKS[name] for name in given.link or LINKS], again=given.again)
+        elif given.verb == "kernels":
+            kernels(given.series or list(debian.SERIES))
         else:
             twice(LINKS[given.link], MODULES[given.algorithm])
     except (Missing, trace_table.Unusable) as reason:
