@@ -15,6 +15,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -131,7 +132,7 @@ def kernels(every: list[str]) -> None:
 
 
 def main() -> int:
-    """Does what the arguments say; 1 if something is missing, 130 on Ctrl-C."""
+    """Does what the arguments say; 1 if something is missing, 130 when interrupted."""
     parser = argparse.ArgumentParser(
         prog="oracle", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -154,6 +155,9 @@ def main() -> int:
     given = parser.parse_args()
     KEEP.mkdir(parents=True, exist_ok=True)
     os.environ["LC_ALL"] = "C"
+    # Also where a shell started this in the background, which lets SIGINT pass; either ends the guest.
+    for what in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(what, signal.default_int_handler)
     try:
         if given.verb == "record":
             modules = [MODULES[name] for name in given.algorithm or MODULES]
