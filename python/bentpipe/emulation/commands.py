@@ -87,8 +87,8 @@ def emulate_verb(
         str | None,
         typer.Option(
             metavar="PLACE",
-            help='Split TCP connections there, as the scenario\'s `relay` does: "gateway, buffer=8 MB, cc=hybla"; '
-            '"none": do not.',
+            help='Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; "none": not, whatever the '
+            "scenario says.",
         ),
     ] = None,
     web: Annotated[
@@ -152,7 +152,9 @@ def _relay(text: str | None) -> dict[str, str] | Literal[False] | None:
     return None if text is None else text != "none" and relay_of(text)
 
 
-def _page(web: str | None, emulation: Emulation, link: str, command: list[str]) -> AbstractContextManager[Any]:
+def _page(
+    web: str | None, emulation: Emulation, link: str, command: list[str]
+) -> AbstractContextManager[Any]:
     """The page of `--web`, as a context."""
     if web is None:
         return nullcontext()
@@ -245,6 +247,14 @@ def _summary(found: dict[str, Any]) -> None:
         ]
         told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
         terminal.note(f"{way}: {', '.join([told, *lost])}")
+    if relay := found.get("relay"):
+        names = relay["wanted"]
+        missing = (
+            f", because the kernel has no {names[-1]}" if names and relay["controller"] not in names else ""
+        )
+        told = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
+        lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
+        terminal.note(f"relay: {', '.join([told, *lost])}; it sends with {relay['controller']}{missing}")
     late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
     p50, p99, most = (f"{units.milliseconds(value)} ms" for value in late)
     bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
