@@ -9,7 +9,7 @@ segments lost; RTT in microseconds, less that of the last sample (`-` for none);
 before, if the algorithm reads it; \
 segments in flight; state; may the window grow; the window that the kernel then had; its threshold |
 | C    | microseconds; the threshold that `ssthresh` answered with                                          |
-| S    | microseconds; the new state, 0 to 4 (`enum tcp_ca_state`); the window                              |
+| S    | microseconds; the new state, 0 to 4 (`enum tcp_ca_state`); the window; bytes by which the highest byte sent advances |
 | E    | microseconds; something was sent while nothing was in flight (`CA_EVENT_TX_START`)                 |
 """
 
@@ -20,11 +20,17 @@ from dataclasses import dataclass
 
 INFINITE = 0x7FFFFFFF
 
+# `enum tcp_ca_state`: after a timeout.
+LOSS = 4
+
+# `enum tcp_ca_ack_event_flags`.
+SLOW_PATH = 1
+
 # `enum tcp_ca_event`: something is sent while nothing is in flight.
 TX_START = 0
 
 # A table ends after so many lines, to keep the test data small.
-MOST = 850
+MOST = 750
 
 _LINE = re.compile(r"^.*\[\d+\] \S+ +([\d.]+): (\w+): (.*)$", re.MULTILINE)
 _CELL = re.compile(r"(\w+)=(\S+)")
@@ -98,12 +104,10 @@ def table(text: str, about: str, smoothed: bool, ticks: bool) -> str:
     """
     found = events(text)
     _check(found)
-    start = next((e for e in found if e.kind == "ack"), None)
-    if start is None:
-        raise Unusable("there is no handshake")
-    begin = next((i for i, e in enumerate(found) if e.kind == "ack" and e["una"] != start["una"]), None)
-    if begin is None:
+    acks = [index for index, event in enumerate(found) if event.kind == "ack"]
+    if len(acks) < 2:
         raise Unusable("nothing was sent")
+    start, begin = found[acks[0]], acks[1]  # the first ACK is the handshake's
     first = found[begin]
     una, nxt, clock = start["una"], start["una"], first["t"]
     srtt, rtt = start["srtt"], start["srtt"] // 8
@@ -112,11 +116,13 @@ def table(text: str, about: str, smoothed: bool, ticks: bool) -> str:
 
     tick = start["ticks"] if ticks else 0
 
+    slow_path = ""
+
     def row(kind: str, event: Event, *cells: str) -> None:
         nonlocal clock, tick
         time = event["t"]
         if ticks:
-            cells += (str(event["ticks"] - tick),)
+            cells += (str(event["ticks"] - tick), slow_path if kind == "A" else "")
             tick = event["ticks"]
         seen = last.get(kind, [""] * len(cells))
         short = ["" if cell == old else cell for cell, old in zip(cells, seen, strict=True)]
@@ -124,7 +130,7 @@ def table(text: str, about: str, smoothed: bool, ticks: bool) -> str:
         rows.append(",".join([kind, str(time - clock), *short]).rstrip(","))
         clock = time
 
-    for index in range(begin, len(found)):
+    for index in range(acks[0] + 1, len(found)):
         event = found[index]
         if event.kind == "ack":
             try:
@@ -156,16 +162,16 @@ def table(text: str, about: str, smoothed: bool, ticks: bool) -> str:
             una, nxt, srtt = event["una"], event["nxt"], event["srtt"]
             if len(rows) >= MOST:
                 break
+        elif event.kind == "in_ack":
+            slow_path = str(event["what"] & SLOW_PATH)
         elif event.kind == "ask":
             answer = next(e for e in found[index:] if e.kind == "cut")
             row("C", event, str(answer["value"]))
-        elif (
-            event.kind == "state"
-            and event["to"] != event["state"]
-            or event.kind == "state"
-            and event["to"] == 4
-        ):
-            row("S", event, str(event["to"]), str(event["cwnd"]))
-        elif event.kind == "event" and event["what"] == TX_START:
+        elif event.kind == "state" and (event["to"] != event["state"] or event["to"] == LOSS):
+            sent = 0
+            if event["to"] == LOSS:  # the timer's: a probe may have gone out since the last ACK
+                sent, nxt = (event["nxt"] - nxt) % 2**32, event["nxt"]
+            row("S", event, str(event["to"]), str(event["cwnd"]), str(sent))
+        elif event.kind == "event" and event["what"] == TX_START and index > begin:
             row("E", event)
     return "\n".join(rows) + "\n"

@@ -87,7 +87,8 @@ impl Network {
             }
         }
         let ends = (0..ends).map(|_| Namespace::new()).collect::<Result<Vec<_>, _>>()?;
-        let mut network = Self { ends, links: Vec::new(), relay: None, clock: None, record, file: None, missed: 0 };
+        let mut network =
+            Self { ends, links: Vec::new(), relay: None, clock: None, record, file: None, missed: 0 };
         for (i, link) in links.into_iter().enumerate() {
             let (near, far) = link.between;
             let open =
@@ -129,6 +130,26 @@ impl Network {
         Ok(())
     }
 
+    /// Starts both threads of link `i`.
+    fn begin(&self, i: usize, clock: Clock) -> io::Result<(Forwarder, Forwarder)> {
+        let Running { link, devices: (near, far), .. } = &self.links[i];
+        let spots =
+            self.record.capture.as_ref().and_then(|of| spots(&of.at, i, self.links.len(), &link.route));
+        let recording = |interface: u32| Recording {
+            interval: self.record.interval,
+            captor: spots.and_then(|spots: [Spot; 2]| {
+                self.file.as_ref()?.captor(spots[interface as usize], interface)
+            }),
+        };
+        let start = |way: &str, from: &Device, to: &Device, hops: &[Hop], interface| {
+            let devices = (from.share()?, to.share()?);
+            let name = format!("emu{i}-{way}");
+            Forwarder::start(&name, devices, hops.to_vec(), link.seed, clock, recording(interface))
+        };
+        let there = start("forward", near, far, &link.route.forward, 0)?;
+        Ok((there, start("reverse", far, near, &link.route.reverse, 1)?))
+    }
+
     /// Makes end 1 a relay (see [`crate::relay`]) between link 0, at its far end, and link 1, at its near end. Gives the kernel's name of
     /// the congestion controller with which it sends.
     ///
@@ -155,26 +176,6 @@ impl Network {
     /// What the relay has done so far; `None` without one.
     pub fn relayed(&self) -> Option<RelayCounts> {
         self.relay.as_ref().map(Relay::counts)
-    }
-
-    /// Starts both threads of link `i`.
-    fn begin(&self, i: usize, clock: Clock) -> io::Result<(Forwarder, Forwarder)> {
-        let Running { link, devices: (near, far), .. } = &self.links[i];
-        let spots =
-            self.record.capture.as_ref().and_then(|of| spots(&of.at, i, self.links.len(), &link.route));
-        let recording = |interface: u32| Recording {
-            interval: self.record.interval,
-            captor: spots.and_then(|spots: [Spot; 2]| {
-                self.file.as_ref()?.captor(spots[interface as usize], interface)
-            }),
-        };
-        let start = |way: &str, from: &Device, to: &Device, hops: &[Hop], interface| {
-            let devices = (from.share()?, to.share()?);
-            let name = format!("emu{i}-{way}");
-            Forwarder::start(&name, devices, hops.to_vec(), link.seed, clock, recording(interface))
-        };
-        let there = start("forward", near, far, &link.route.forward, 0)?;
-        Ok((there, start("reverse", far, near, &link.route.reverse, 1)?))
     }
 
     /// Moves the calling thread to an end. What it starts from now on, threads and processes, is there too.

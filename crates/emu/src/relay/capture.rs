@@ -29,10 +29,14 @@ pub(super) struct Capture {
 impl Capture {
     /// All connections that reach `namespace` go to `listener`, which is in it.
     pub(super) fn all(listener: &TcpListener, namespace: BorrowedFd<'_>) -> io::Result<Self> {
-        let map = bpf(MAP_CREATE, &MapCreate { kind: MAP_TYPE_SOCKMAP, key: 4, value: 8, entries: 1, flags: 0 })?;
+        let map =
+            bpf(MAP_CREATE, &MapCreate { kind: MAP_TYPE_SOCKMAP, key: 4, value: 8, entries: 1, flags: 0 })?;
         let (key, socket) = (0_u32, listener.as_raw_fd() as u64);
         let (key, value) = ((&raw const key) as u64, (&raw const socket) as u64);
-        bpf_done(MAP_UPDATE_ELEM, &MapUpdate { map: map.as_raw_fd() as u32, _room: 0, key, value, flags: 0 })?;
+        bpf_done(
+            MAP_UPDATE_ELEM,
+            &MapUpdate { map: map.as_raw_fd() as u32, _room: 0, key, value, flags: 0 },
+        )?;
         let program = program(map.as_raw_fd());
         let license = c"MIT";
         let program = bpf(

@@ -116,7 +116,9 @@ impl Drop for Relay {
 /// Takes connections until the end, each into a thread of its own, and waits for these.
 fn accept(listener: &TcpListener, stop: &Arc<OwnedFd>, counts: &Arc<Counts>, settings: &Arc<RelaySettings>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    while let Ok([true, false]) = socket::wait([(listener.as_fd(), libc::POLLIN), (stop.as_fd(), libc::POLLIN)]) {
+    while let Ok([true, false]) =
+        socket::wait([(listener.as_fd(), libc::POLLIN), (stop.as_fd(), libc::POLLIN)])
+    {
         threads.retain(|thread| !thread.is_finished());
         // A connection that was given up before it was taken is an error here, and none of ours.
         let Ok((taken, _)) = listener.accept() else { continue };

@@ -57,7 +57,10 @@ impl Message {
 
     /// `struct rtmsg`.
     fn route(bits: u8, table: u8, scope: u8, kind: u8) -> Self {
-        Self::new(libc::RTM_NEWROUTE, [libc::AF_INET as u8, bits, 0, 0, table, libc::RTPROT_STATIC, scope, kind])
+        Self::new(
+            libc::RTM_NEWROUTE,
+            [libc::AF_INET as u8, bits, 0, 0, table, libc::RTPROT_STATIC, scope, kind],
+        )
     }
 
     /// `struct fib_rule_hdr`: look at a table.

@@ -125,7 +125,9 @@ fn transparent(settings: &RelaySettings) -> io::Result<OwnedFd> {
 fn bind(socket: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
     let address = address(to);
     // SAFETY: the address is ours and as long as is said.
-    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of_val(&address) as u32) })?;
+    checked(unsafe {
+        libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of_val(&address) as u32)
+    })?;
     Ok(())
 }
 
