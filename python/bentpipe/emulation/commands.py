@@ -87,8 +87,8 @@ def emulate_verb(
         str | None,
         typer.Option(
             metavar="PLACE",
-            help='Split TCP connections there, as the scenario\'s `relay` does: "gateway, buffer=8 MB, cc=hybla"; '
-            '"none": do not.',
+            help='Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; "none": not, whatever the '
+            "scenario says.",
         ),
     ] = None,
     web: Annotated[
@@ -252,6 +252,14 @@ def _summary(found: dict[str, Any]) -> None:
         ]
         told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
         terminal.note(f"{way}: {', '.join([told, *lost])}")
+    if relay := found.get("relay"):
+        names = relay["wanted"]
+        missing = (
+            f", because the kernel has no {names[-1]}" if names and relay["controller"] not in names else ""
+        )
+        told = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
+        lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
+        terminal.note(f"relay: {', '.join([told, *lost])}; it sends with {relay['controller']}{missing}")
     late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
     p50, p99, most = map(short, late)
     bound = short(found["lateness_bound_s"])

@@ -47,8 +47,8 @@ class Emulation:
         path: the directions from the near end to the far end, instead of the first flow's path.
         legs: instead of `path`, two paths one behind the other. Between them is a third end, "relay", whose
             programs are reached from either side; nothing passes it by itself.
-        relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's; False:
-            none. The connections are then split there by a relay that neither end sees.
+        relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's;
+            False: none. TCP connections are split there, by a relay that neither end sees.
         seed: instead of the scenario's. The same packet numbers are lost as in a simulation.
         duration: how long time lines are worked out, "10 min"; instead of the scenario's duration.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
@@ -194,10 +194,12 @@ class Emulation:
     def snapshot(self) -> dict[str, Any]:
         """What the link has done so far: "t_s", and for "forward" and "reverse" the numbers of each way.
 
-        Each way has "rate_bps" (delivered since this thread's last snapshot), "queue_packets" and "queue_bytes"
-        (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue", "dropped_error", "marked", and
-        "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs the ways have the numbers of the
-        whole, and "legs" those of each leg.
+        Each way has "rate_bps" (delivered since this thread's last snapshot), "queue_packets" and
+        "queue_bytes" (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue",
+        "dropped_error", "marked", and "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs
+        the ways have the numbers of the whole, and "legs" those of each leg; "relay" has those of the relay
+        that splits connections, or None: "controller", with which it sends, "wanted", the names of which it
+        is the first that the kernel has, "connections", "unreached", "broken", "bytes".
         """
         if self._report is not None:
             return self._report
@@ -278,8 +280,10 @@ class Emulation:
 
     def _relayed(self, network: _core.EmulatedNetwork) -> dict[str, Any] | None:
         """What the relay has done: its controller, connections, those unreached and broken, bytes."""
-        counts = json.loads(network.relayed())
-        return None if counts is None else {"controller": self.relay_controller, **counts}
+        if self._split is None:
+            return None
+        sending = {"controller": self.relay_controller, "wanted": self._split.controllers}
+        return {**sending, **json.loads(network.relayed())}
 
     def _final(self, network: _core.EmulatedNetwork) -> dict[str, Any]:
         missed = network.stop()

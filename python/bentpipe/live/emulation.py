@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WAYS = ("forward", "reverse")
 _LEGS = ("first", "second")
+#: Bytes by which the far end must be ahead before a connection is its own: handshakes and short questions.
+_SMALL = 3000
 _DROPS = {"dropped_queue": "queue", "dropped_error": "error"}
 
 
@@ -160,7 +162,7 @@ def sending(ends: Mapping[str, Sequence[Connection]]) -> dict[str, Connection]:
         here, there = (at.local, at.remote) if is_near else (at.remote, at.local)
         pair = f"{here} {there} {half}"
         other = found.get(pair)
-        if other is None or at.acked_bytes > other[1].acked_bytes:
+        if other is None or at.acked_bytes > other[1].acked_bytes + _SMALL:
             way = "→" if is_near else "←"
             found[pair] = f"{here.port} {way} {there.port}{half}", at
     return dict(found.values())
