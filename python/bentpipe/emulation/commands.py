@@ -26,7 +26,7 @@ _LISTENS_S = 3.0
 """How long a program of --serve may take until it listens."""
 _LOOK_S = 0.25
 """Between two changes of the live line."""
-_STOP_S = 0.6
+_STOP_S = 0.45
 """In which a command ends after an interrupt, or is killed."""
 
 

@@ -32,7 +32,7 @@ LATENESS_BOUND_S = 0.002
 """How late packets may be: an emulation in which one in a hundred was later has not kept time."""
 _SAMPLED_S = 0.1
 """Between samples of a trace, unless the scenario says."""
-_GRACE_S = 0.3
+_GRACE_S = 0.2
 """How long a program may take to end when it is asked to."""
 
 
