@@ -243,17 +243,17 @@ class KernelError(RuntimeError):
 class KernelAgent:
     """A controller in the kernel's TCP: the datapath under a name of its own, and a thread that serves it."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         spec: str | dict[str, float | bool | str] | Callable[[int, float], object],
         *,
         name: str | None = None,
         native: bool = False,
         pin: str | PathLike[str] | None = None,
         flows: int = 8192,
-        ring_bytes: int = 4194304,
+        ring_bytes: int = ...,
         paced: bool = False,
-    ) -> None:
+    ) -> Self:
         """Loads and registers it; `KernelError` says what is missing, before anything is changed.
 
         `spec` is an algorithm of the registry, such a one with parameters (`{"name": "hswa", "a": 2}`), or a
@@ -277,7 +277,7 @@ class KernelAgent:
 class KernelGroup:
     """A control group of its own whose TCP connections, made or accepted, use one algorithm of the kernel."""
 
-    def __init__(self, name: str) -> None: ...
+    def __new__(cls, name: str) -> Self: ...
     @property
     def path(self) -> Path | None:
         """The group's directory; None once it is closed."""

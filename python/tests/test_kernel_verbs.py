@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -290,6 +291,23 @@ def test_a_wrong_request_has_status_2(place: Path, cli: Any, arguments: list[str
     assert ran.exit_code == 2
     assert said in ran.stderr and len(ran.stderr.splitlines()) == 1
     assert not place.exists()
+
+
+def test_the_live_page_is_served_until_ctrl_c(place: Path, fake: dict[str, Any]) -> None:
+    attach.attach(choose("star"), **fake)
+    env = {**os.environ, "PYTHONPATH": PACKAGE}
+    words = [sys.executable, "-m", "bentpipe", "kernel", "status", "--web", "127.0.0.1:0"]
+    with subprocess.Popen(
+        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        address = process.stdout.readline().split()[0]
+        with urlopen(f"{address}events", timeout=10) as events:  # a loopback address
+            until = iter(events.readline, b"")
+            assert any(b"10.0.0.1:5" in line for line in until)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stderr.read() == "bentpipe: interrupted\n"
 
 
 def test_an_unprivileged_user_is_told(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
