@@ -55,13 +55,13 @@ class EmulatedNetwork:
     """Ends, which are network namespaces without names, and links between ends that run by the wall clock. On
     Linux alone. Failures for want of privilege are OSErrors whose message says what it takes."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         ends: int,
         links: list[tuple[int, int, str]],
         interval_ns: int | None = None,
         capture: tuple[str, str, bool] | None = None,
-    ) -> None:
+    ) -> Self:
         """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow.
 
         With `interval_ns`, samples are taken so often. A capture is a path, a place, and whether packets are
