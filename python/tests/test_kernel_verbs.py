@@ -541,9 +541,12 @@ class TestKernel:
             ip link set near up
             ip link set far up
             ip route add default via 10.9.0.2 dev near mtu 1400
+            ip route add default via 10.9.0.3 dev near metric 70
             before=$(ip route show)
-            bentpipe kernel attach sqrt --congctl default --congctl "10.9.0.0/24 lock" >/dev/null
-            ip route show default
+            ! bentpipe kernel attach sqrt --congctl default 2>&1
+            bentpipe kernel attach sqrt --congctl "default dev near metric 70" --congctl "10.9.0.0/24 lock" \\
+                >/dev/null
+            ip route show default | grep "metric 70"
             ip route show exact 10.9.0.0/24
             bentpipe kernel detach >/dev/null
             [ "$before" = "$(ip route show)" ]
@@ -552,9 +555,10 @@ class TestKernel:
             place,
         )
         lines = said.splitlines()
-        assert "congctl bp_sqrt" in lines[0] and "mtu 1400" in lines[0]
-        assert lines[1].split()[-3:] == ["congctl", "lock", "bp_sqrt"]
-        assert lines[2] == "bentpipe: --congctl 10.8.0.0/16: there is no such route (ip -4 route show)"
+        assert "there are 2 such routes; add via, dev or metric" in lines[0]
+        assert "congctl bp_sqrt" in lines[1]
+        assert lines[2].split()[-3:] == ["congctl", "lock", "bp_sqrt"]
+        assert lines[3] == "bentpipe: --congctl 10.8.0.0/16: there is no such route (ip -4 route show)"
 
     def test_a_name_that_is_taken_is_refused_and_left_alone(self, place: Path) -> None:
         """A run has the name; attaching it as well must not take it away."""
