@@ -333,6 +333,14 @@ def test_the_page_has_no_verb_that_is_not_there(cli: Any) -> None:
     assert len(named) == 8 and all(option in helps for option in named)
 
 
+def test_the_commands_of_the_page_that_need_no_privilege_work(cli: Any) -> None:
+    free = [block for block in blocks() if not block.startswith("# as root")]
+    commands = [line.split("#")[0].split()[1:] for block in free for line in block.splitlines()]
+    assert ["doctor"] in commands
+    for command in commands:
+        assert cli(*command).exit_code == 0
+
+
 # What can be attached
 
 

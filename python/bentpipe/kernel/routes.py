@@ -56,7 +56,8 @@ def plan(asked: str, name: str) -> Change:
         raise ScenarioError("--congctl: write a route, for example default, or 10.0.0.0/8")
     family = "-6" if ":" in words[0] or words[0] == "-6" else "-4"
     words = [word for word in words if word not in ("-4", "-6")]
-    destination, *rest = words or ["default"]
+    first, *rest = words or ["default"]
+    destination = _destination(first, asked)
     table = _table(rest)
     # Not filtered by ip, which then leaves out of its answer what it was asked for.
     said = _ip([family, "route", "show", *table])
@@ -67,7 +68,7 @@ def plan(asked: str, name: str) -> Change:
     found = [
         line
         for line in lines
-        if line and line[0] == _destination(destination, asked)
+        if line[:1] == [destination]
         if all(pair in zip(line, line[1:], strict=False) for pair in wanted if pair[0] != "table")
     ]
     if len(found) != 1:
