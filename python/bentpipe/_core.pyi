@@ -68,6 +68,10 @@ class EmulatedNetwork:
         kept whole.
         """
 
+    @property
+    def changes_until_s(self) -> float | None:
+        """Until when rates, delays or losses change; None if they never do. The last values then hold."""
+
     def start(self) -> None:
         """Time 0: packets are forwarded from now on."""
 

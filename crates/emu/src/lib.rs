@@ -32,6 +32,7 @@ mod lateness;
 mod namespace;
 mod network;
 mod packet_store;
+pub mod relay;
 mod route;
 mod status;
 

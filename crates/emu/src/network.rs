@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::error::{EmulationError, unable};
 use crate::forwarder::{Forwarder, Recording};
 use crate::namespace::Namespace;
+use crate::relay::{self, Relay, RelayCounts, RelaySettings};
 use crate::route::{Hop, Route};
 use crate::status::LinkStatus;
 
@@ -35,6 +36,7 @@ pub struct Link {
 pub struct Network {
     ends: Vec<Namespace>,
     links: Vec<Running>,
+    relay: Option<Relay>,
     clock: Option<Clock>,
     record: Record,
     file: Option<CaptureFile>,
@@ -85,7 +87,8 @@ impl Network {
             }
         }
         let ends = (0..ends).map(|_| Namespace::new()).collect::<Result<Vec<_>, _>>()?;
-        let mut network = Self { ends, links: Vec::new(), clock: None, record, file: None, missed: 0 };
+        let mut network =
+            Self { ends, links: Vec::new(), relay: None, clock: None, record, file: None, missed: 0 };
         for (i, link) in links.into_iter().enumerate() {
             let (near, far) = link.between;
             let open =
@@ -147,6 +150,34 @@ impl Network {
         Ok((there, start("reverse", far, near, &link.route.reverse, 1)?))
     }
 
+    /// Makes end 1 a relay (see [`crate::relay`]) between link 0, at its far end, and link 1, at its near end. Gives the kernel's name of
+    /// the congestion controller with which it sends.
+    ///
+    /// # Errors
+    /// [`EmulationError::Unable`] without CAP_BPF; [`EmulationError::Wrong`] if the links are others.
+    pub fn start_relay(&mut self, settings: &RelaySettings) -> Result<String, EmulationError> {
+        let between: Vec<_> = self.links.iter().map(|running| running.link.between).collect();
+        if between != [(0, 1), (1, 2)] {
+            let message = format!("a relay is end 1 between links (0, 1) and (1, 2); not {between:?}");
+            return Err(EmulationError::Wrong(message));
+        }
+        let [near, middle, far] = &self.ends[..] else { unreachable!("links have two different ends") };
+        let needs = "it takes CAP_NET_ADMIN and CAP_BPF, and Linux 5.9";
+        let routes = near
+            .with(|| relay::reach(Self::near_address(1), "bp0"))
+            .and_then(|()| far.with(|| relay::reach(Self::near_address(0), "bp1")))
+            .and_then(|()| middle.with(|| relay::route_to_itself(&["bp0", "bp1"])));
+        routes.map_err(unable("set up the routes of a relay", needs))?;
+        let started = middle.with(|| Relay::start(middle.as_fd(), settings));
+        let started = started.map_err(unable("start a relay", needs))?;
+        Ok(self.relay.insert(started).controller.clone())
+    }
+
+    /// What the relay has done so far; `None` without one.
+    pub fn relayed(&self) -> Option<RelayCounts> {
+        self.relay.as_ref().map(Relay::counts)
+    }
+
     /// Moves the calling thread to an end. What it starts from now on, threads and processes, is there too.
     ///
     /// # Errors
@@ -185,6 +216,9 @@ impl Network {
     /// # Errors
     /// [`EmulationError::Capture`] if the packets could not be written.
     pub fn stop(&mut self) -> Result<(), EmulationError> {
+        if let Some(relay) = &mut self.relay {
+            relay.stop();
+        }
         for (forward, reverse) in self.links.iter_mut().filter_map(|link| link.forwarders.as_mut()) {
             forward.stop();
             reverse.stop();

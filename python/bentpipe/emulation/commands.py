@@ -118,6 +118,11 @@ def emulate_verb(
     servers = [_words("--serve", text) for text in serve or []]
     with signals.held() as heard:
         with emulation, LiveLine(wanted=not quiet) as line:
+            ends_s = emulation.changes_until_s
+            if for_ is None and ends_s is not None and not quiet:
+                terminal.note(
+                    f"the link changes for {ends_s:g} s, then it stays as it is; see --for"
+                )
             status = _work(emulation, command, side, servers, most_s, heard, line)
         found = emulation.report()
         if trace is not None:

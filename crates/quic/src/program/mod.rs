@@ -43,8 +43,9 @@ pub fn main() -> ExitCode {
 
 fn try_main() -> Result<(), Failure> {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.into_string());
-    let arguments: Vec<String> =
-        arguments.collect::<Result<_, _>>().map_err(|bad| Failure::Request(format!("{bad:?} is not text")))?;
+    let arguments: Vec<String> = arguments
+        .collect::<Result<_, _>>()
+        .map_err(|bad| Failure::Request(format!("{bad:?} is not text")))?;
     match request::read(&arguments)? {
         Request::Help => {
             println!("{}", request::HELP.trim_end());

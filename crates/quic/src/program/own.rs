@@ -73,10 +73,7 @@ mod tests {
             Ok(_) => String::new(),
             Err(why) => why,
         };
-        assert_eq!(
-            refused("hswa", &set("a", "x")),
-            "parameter a of hswa must be a number from 0 to 1000"
-        );
+        assert_eq!(refused("hswa", &set("a", "x")), "parameter a of hswa must be a number from 0 to 1000");
         assert!(refused("rono", &[]).starts_with("no congestion controller is called \"rono\"; there are "));
         assert!(refused("quinn-cubic", &set("a", "1")).contains("takes no parameter \"a\""));
     }

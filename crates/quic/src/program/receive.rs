@@ -8,10 +8,10 @@ use serde_json::json;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
+use super::Failure;
 use super::request::Serve;
 use super::send::Stopwatch;
 use super::tally::Tally;
-use super::Failure;
 use crate::{certificate, pattern, transport};
 
 /// What a sender puts in front: the bytes are those of [`pattern`], or a file.
@@ -53,10 +53,16 @@ pub(crate) async fn run(request: Serve) -> Result<(), Failure> {
 }
 
 /// Takes one transfer. Was it ended by the sender, rather than broken off?
-async fn take(connection: &Connection, since: Stopwatch, to: Option<&Path>) -> Result<(Tally, bool), Failure> {
+async fn take(
+    connection: &Connection,
+    since: Stopwatch,
+    to: Option<&Path>,
+) -> Result<(Tally, bool), Failure> {
     let mut stream = connection.accept_uni().await.map_err(|why| Failure::work("nothing was sent", why))?;
     let mut file = match to {
-        Some(path) => Some(File::create(path).await.map_err(|why| Failure::work(&path.display().to_string(), why))?),
+        Some(path) => {
+            Some(File::create(path).await.map_err(|why| Failure::work(&path.display().to_string(), why))?)
+        }
         None => None,
     };
     let mut tally = Tally::default();

@@ -119,7 +119,9 @@ fn peer(given: &mut Given) -> Result<SocketAddr, Failure> {
     let host = match given.place() {
         Some(host) => host,
         None => std::env::var(PEER).map_err(|_| {
-            wrong(format!("send to whom? Give HOST, or run this within `bentpipe emulate`, which sets {PEER}"))
+            wrong(format!(
+                "send to whom? Give HOST, or run this within `bentpipe emulate`, which sets {PEER}"
+            ))
         })?,
     };
     let bare = host.parse().map(|ip| SocketAddr::new(ip, PORT)).ok();
@@ -139,7 +141,8 @@ fn simulate(given: &mut Given) -> Result<Simulate, Failure> {
 }
 
 fn sending(given: &mut Given) -> Result<Sending, Failure> {
-    let name = given.take("cc")?.ok_or_else(|| wrong("--cc NAME is missing: which controller?".to_owned()))?;
+    let name =
+        given.take("cc")?.ok_or_else(|| wrong("--cc NAME is missing: which controller?".to_owned()))?;
     let mut params = Vec::new();
     while let Some(text) = given.take_one("set") {
         let (param, value) =

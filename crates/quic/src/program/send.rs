@@ -111,8 +111,8 @@ async fn deliver(connection: &Connection, amount: &Amount, since: Stopwatch) -> 
     };
     let mut answer = connection.accept_uni().await.map_err(|why| broke_off(&why))?;
     let message = answer.read_to_end(Tally::LONGEST).await.map_err(|why| broke_off(&why))?;
-    let tally =
-        Tally::from_bytes(&message).ok_or_else(|| Failure::Work("the receiver's answer makes no sense".into()))?;
+    let tally = Tally::from_bytes(&message)
+        .ok_or_else(|| Failure::Work("the receiver's answer makes no sense".into()))?;
     Ok(Sent { written, complete, tally })
 }
 
@@ -170,7 +170,13 @@ async fn watch(
     }
 }
 
-fn report(request: &Send, connection: &Connection, sent: &Sent, handshake: Duration, samples: Samples) -> Value {
+fn report(
+    request: &Send,
+    connection: &Connection,
+    sent: &Sent,
+    handshake: Duration,
+    samples: Samples,
+) -> Value {
     if std::io::stderr().is_terminal() {
         eprintln!();
     }

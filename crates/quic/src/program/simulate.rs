@@ -21,7 +21,9 @@ pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
     let plan = plan.map_err(|why| wrong(why.to_string()))?;
     let flow = plan.flows.first().ok_or_else(|| wrong(format!("{file} has no flow, and so no path")))?;
     let ([forward], [reverse]) = (&flow.path[..], &flow.ack_path[..]) else {
-        return Err(wrong(format!("{file}: the first flow crosses several links; QUIC is simulated over one")));
+        return Err(wrong(format!(
+            "{file}: the first flow crosses several links; QUIC is simulated over one"
+        )));
     };
     let names = [forward, reverse].map(|id| format!("link/{}", plan.name_of(*id)));
     let sending = &request.sending;
