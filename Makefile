@@ -110,8 +110,8 @@ leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/l
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py
 
-oracle: ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
-	python3 scripts/oracle record
+oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
+	"$$(scripts/system.sh python)" scripts/oracle record
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json

@@ -99,7 +99,7 @@ pub struct Options {
     /// every segment.
     pub delayed_ack: Option<Span>,
     /// With delayed acknowledgements, so many are not delayed at the start and after a duplicate: Linux's quick acknowledgements
-    /// (`TCP_MAX_QUICKACKS`).
+    /// (`TCP_MAX_QUICKACKS`). Unless it is 0, none is while Linux's receive window would grow, either (`tcp_grow_window`).
     pub quick_acks: u32,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,

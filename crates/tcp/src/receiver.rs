@@ -3,6 +3,7 @@
 //! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates: RFC 2883 section 4. ECN echo: RFC
 //! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
+mod growing_window;
 mod reading;
 
 use bentpipe_cc::{Span, Time};
@@ -10,7 +11,11 @@ use bentpipe_cc::{Span, Time};
 use crate::bits::Bits;
 use crate::options::{LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
+use growing_window::GrowingWindow;
 use reading::Reader;
+
+/// Instead of a delay: every segment is acknowledged at once.
+const AT_ONCE: Span = Span(u64::MAX);
 
 /// Segments further ahead than this lie outside any window and are dropped.
 const MAX_WINDOW: u64 = 1 << 27;
@@ -37,13 +42,16 @@ pub struct Receiver {
     dsack: bool,
     ecn: bool,
     echo: bool,
-    delay: Option<Span>,
-    /// See [`Options::quick_acks`].
-    quick: u32,
+    /// No reader and no growing window.
+    plain: bool,
+    /// How long an acknowledgement waits for a second segment; [`AT_ONCE`].
+    delay: Span,
     /// The segments received out of order, once there have been any.
     out_of_order: Option<Box<OutOfOrder>>,
     /// The application, unless it reads at once.
     reader: Option<Box<Reader>>,
+    /// Linux's window, whose growth says which acknowledgements are delayed.
+    growing: Option<Box<GrowingWindow>>,
 }
 
 /// Segments received out of order.
@@ -57,18 +65,20 @@ struct OutOfOrder {
 impl Receiver {
     /// A receiver that has seen nothing.
     pub fn new(options: &Options) -> Self {
+        let (reader, growing) = (Reader::new(options), GrowingWindow::new(options));
         Self {
             next: 0,
             high: 0,
             out_of_order: None,
-            reader: Reader::new(options),
+            plain: reader.is_none() && growing.is_none(),
+            prompt: growing.as_ref().map_or(0, |growing| growing.quick),
+            reader,
+            growing,
             out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
             ecn: options.ecn,
-            delay: options.delayed_ack,
-            quick: if options.delayed_ack.is_some() { options.quick_acks } else { 0 },
-            prompt: if options.delayed_ack.is_some() { options.quick_acks } else { 0 },
+            delay: options.delayed_ack.unwrap_or(AT_ONCE),
             deadline: None,
             ts_recent: 0,
             ts_recent_at: Time(0),
@@ -106,8 +116,13 @@ impl Receiver {
             return Some(self.acknowledge(None));
         }
         self.keep_timestamp(now, data.seq, data.tsval);
+        let grows = self.growing.as_mut().is_some_and(|growing| growing.grow());
         if data.seq == self.next {
-            self.advance(now)
+            let answer = self.advance(now, grows);
+            if let Some(growing) = &mut self.growing {
+                growing.read(now, data, self.next, self.high);
+            }
+            answer
         } else {
             let mut repeated = data.seq < self.next;
             if data.seq > self.next && data.seq - self.next < MAX_WINDOW {
@@ -118,10 +133,10 @@ impl Receiver {
         }
     }
 
-    /// Is no segment missing, and is there always room? Only then may the next segment go to [`Receiver::on_next_in_order`].
+    /// Is no segment missing, and is there always the same room? Only then may the next segment go to [`Receiver::on_next_in_order`].
     #[inline]
     pub fn is_in_order(&self) -> bool {
-        self.out_of_order_count == 0 && self.reader.is_none()
+        self.out_of_order_count == 0 && self.plain
     }
 
     /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe. The
@@ -135,10 +150,10 @@ impl Receiver {
         self.keep_timestamp(now, self.next, tsval);
         self.next += 1;
         self.high = self.next;
-        if let Some(delay) = self.delay {
+        if self.delay != AT_ONCE {
             if self.prompt == 0 {
                 self.prompt = 1;
-                self.deadline = Some(now + delay);
+                self.deadline = Some(now + self.delay);
                 return None;
             }
             self.prompt -= 1;
@@ -202,7 +217,8 @@ impl Receiver {
         }
     }
 
-    fn advance(&mut self, now: Time) -> Option<AckSegment> {
+    /// The next segment in order; `grows`: it makes Linux's window grow.
+    fn advance(&mut self, now: Time, grows: bool) -> Option<AckSegment> {
         let gap = self.out_of_order_count > 0;
         self.next += 1;
         if gap && let Some(early) = &mut self.out_of_order {
@@ -211,15 +227,14 @@ impl Receiver {
             self.next = to.max(self.next);
         }
         self.high = self.high.max(self.next);
-        match self.delay {
-            // RFC 5681 section 4.2: at least every second segment, at once if it fills all or part of a gap.
-            Some(delay) if !gap && self.prompt == 0 => {
-                self.prompt = 1;
-                self.deadline = Some(now + delay);
-                None
-            }
-            _ => Some(self.acknowledge(None)),
+        // RFC 5681 section 4.2: at least every second segment, at once if it fills all or part of a gap.
+        if self.delay != AT_ONCE && !gap && !grows && self.prompt == 0 {
+            self.prompt = 1;
+            self.deadline = Some(now + self.delay);
+            return None;
         }
+        self.prompt += u32::from(grows); // the quick acknowledgement of growth is one more
+        Some(self.acknowledge(None))
     }
 
     /// Keeps segment `seq`. True if it is new.
@@ -245,8 +260,10 @@ impl Receiver {
     /// 4).
     fn acknowledge(&mut self, repeated: Option<u64>) -> AckSegment {
         self.prompt = self.prompt.saturating_sub(1);
-        if repeated.is_some() {
-            self.prompt = self.prompt.max(self.quick); // `tcp_send_dupack`
+        if repeated.is_some()
+            && let Some(growing) = &self.growing
+        {
+            self.prompt = self.prompt.max(growing.quick); // `tcp_send_dupack`
         }
         self.deadline = None;
         self.last_ack = self.next;

@@ -11,6 +11,8 @@ RATE = "10 Mbit/s"
 RTTS_MS = (20, 100, 500)
 PACKET_ERRORS = (0.0, 1e-4, 1e-3)
 BUFFERS_BDP = (0.5, 1.0)
+SAMPLE_S = 0.025
+"""Distance of the samples of window and RTT in both worlds."""
 
 KERNEL = ("reno", "cubic", "bbr")
 """The kernel's own algorithms."""
@@ -36,11 +38,11 @@ class Sender:
     def __str__(self) -> str:
         return f"{self.home}:{self.algorithm}"
 
-    @property
-    def kernel_name(self) -> str:
-        """What the kernel calls it, 15 characters at most."""
-        prefix = {"kernel": "", "agent": "bp_", "native": "bpn_"}[self.home]
-        return (prefix + self.algorithm.replace("-", "_"))[:15]
+    def name_in_kernel(self, mark: int) -> str:
+        """What the kernel calls it, 15 characters at most; `mark` tells jobs on one machine apart."""
+        if self.home == "kernel":
+            return self.algorithm
+        return f"t{mark % 1000:03}{self.home[0]}_{self.algorithm.replace('-', '_')}"[:15]
 
 
 SENDERS = tuple(
@@ -115,7 +117,7 @@ class Cell:
             "flow": [flow],
         }
         if traced:
-            made["record"] = {"flows": True}
+            made["record"] = {"flows": True, "interval": f"{SAMPLE_S * 1e3:g} ms"}
         return made
 
 

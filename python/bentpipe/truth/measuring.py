@@ -55,7 +55,7 @@ def measure(
     store = Store(folder)
     open_cells = [cell for cell in cells if not store.has(cell)]
     with ExitStack() as held:
-        refused = _steer(held, {cell.sender for cell in open_cells})
+        names, refused = _steer(held, {cell.sender for cell in open_cells})
         for sender, why in refused.items():
             tell(f"{sender} is left out: {why}")
         waiting = deque((cell, 1) for cell in open_cells if cell.sender not in refused)
@@ -66,9 +66,9 @@ def measure(
             now = time.monotonic()
             if waiting and len(running) < at_once and now >= next_start:
                 cell, attempt = waiting.popleft()
-                running.append((Transfer(cell, folder), attempt))
+                running.append((Transfer(cell, folder, names[cell.sender]), attempt))
                 next_start = now + APART_S
-            for transfer, attempt in [pair for pair in running if pair[0].over]:
+            for transfer, attempt in [pair for pair in running if pair[0].step()]:
                 running.remove((transfer, attempt))
                 try:
                     late = not _keep(store, transfer, attempt)
@@ -99,15 +99,16 @@ def _keep(store: Store, transfer: Transfer, attempt: int) -> bool:
     return True
 
 
-def _steer(held: ExitStack, senders: set[Sender]) -> dict[Sender, str]:
-    """Lets the kernel know the controllers of the laboratory; the senders that it does not take, and why."""
+def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], dict[Sender, str]]:
+    """Lets the kernel know the controllers of the laboratory: its names of the senders, and why others are left out."""
     from bentpipe import _core
 
+    names = {sender: sender.name_in_kernel(os.getpid()) for sender in senders}
     refused: dict[Sender, str] = {}
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     for sender in sorted(senders, key=str):
         if sender.home == "kernel":
-            if sender.kernel_name not in known and not _loads(sender.kernel_name):
+            if names[sender] not in known and not _loads(names[sender]):
                 refused[sender] = "this kernel does not have it"
             continue
         agent = getattr(_core, "KernelAgent", None)
@@ -115,12 +116,12 @@ def _steer(held: ExitStack, senders: set[Sender]) -> dict[Sender, str]:
             refused[sender] = "this build has no agent for the kernel"
             continue
         try:
-            made = agent(sender.algorithm, name=sender.kernel_name, native=sender.home == "native")
+            made = agent(sender.algorithm, name=names[sender], native=sender.home == "native")
         except _core.KernelError as wrong:  # type: ignore[attr-defined]
             refused[sender] = str(wrong)
             continue
         held.callback(made.close)
-    return refused
+    return names, refused
 
 
 def _loads(name: str) -> bool:

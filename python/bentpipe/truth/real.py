@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bentpipe.truth.cell import Cell
+from bentpipe.truth.cell import SAMPLE_S, Cell
 from bentpipe.truth.curve import Side, grid, held, mean_after_handshake
 
 PROGRAM = str(Path(__file__).with_name("transfer.py"))
 PORT = 5001
-LEAD_S = 0.7
-"""From the start of the programs to the connection."""
+LEAD_S = 0.1
+"""From the instant at which both programs are ready to the connection."""
 PATIENCE_S = 10.0
 """How long the programs may take to end, after that they are killed."""
-SAMPLE_S = 0.025
-"""Distance of the sender's samples."""
 INFINITE = 0x7FFF_FFFF
 """The threshold of a connection that has none (`TCP_INFINITE_SSTHRESH`)."""
 REDUCING = (2, 3)
@@ -34,41 +33,54 @@ class TransferFailed(RuntimeError):
 
 
 class Transfer:
-    """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started."""
+    """A real transfer that is under way. Leave it by `finish` or `abandon`, which end all that it started.
 
-    def __init__(self, cell: Cell, folder: Path) -> None:
+    Args:
+        cell: what is transferred over which link.
+        folder: where the sender's program may write.
+        algorithm: the kernel's name of the congestion control.
+    """
+
+    def __init__(self, cell: Cell, folder: Path, algorithm: str) -> None:
         from bentpipe.emulation import Emulation
 
         self.cell = cell
+        self._algorithm = algorithm
         self._samples = folder / f"{cell.key}.samples.json"
         self._held = ExitStack()
         try:
             self._emulation: Any = self._held.enter_context(Emulation(cell.scenario(), seed=cell.seed))
-            begin = time.monotonic() + LEAD_S
-            self._receiver = self._start("receive", "far", begin)
-            self._sender = self._start("send", "near", begin)
+            self._programs = [self._start("receive", "far"), self._start("send", "near")]
         except BaseException:
             self.abandon()
             raise
-        self._end = begin + cell.length_s
+        self._begun = False
+        self._last = time.monotonic() + PATIENCE_S
 
-    def _start(self, what: str, side: str, begin: float) -> subprocess.Popen[str]:
+    def _start(self, what: str, side: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-I", "-S", PROGRAM, what]
         if what == "send":
-            command += [self._emulation.peer, "--cc", self.cell.sender.kernel_name]
+            command += [self._emulation.peer, "--cc", self._algorithm]
             command += ["--every", str(SAMPLE_S), "--out", str(self._samples)]
-        command += ["--port", str(PORT), "--at", repr(begin), "--for", repr(self.cell.length_s)]
-        process: subprocess.Popen[str] = self._emulation.popen(
-            command, side=side, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        command += ["--port", str(PORT), "--for", repr(self.cell.length_s)]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process: subprocess.Popen[str] = self._emulation.popen(command, side=side, text=True, **pipes)
         self._held.callback(_end, process)
         return process
 
-    @property
-    def over(self) -> bool:
-        """Have both programs ended, or had the time to?"""
-        ended = [process.poll() is not None for process in (self._receiver, self._sender)]
-        return all(ended) or time.monotonic() > self._end + PATIENCE_S
+    def step(self) -> bool:
+        """Begins the transfer once both programs are ready. True when it is over, or has taken too long."""
+        now = time.monotonic()
+        if not self._begun and all(select.select([p.stdout], [], [], 0)[0] for p in self._programs):
+            begin = now + LEAD_S
+            for process in self._programs:
+                assert process.stdin is not None
+                with suppress(BrokenPipeError):
+                    process.stdin.write(f"{begin!r}\n")
+                    process.stdin.flush()
+            self._begun = True
+            self._last = begin + self.cell.length_s + PATIENCE_S
+        return all(process.poll() is not None for process in self._programs) or now > self._last
 
     def finish(self) -> tuple[Side, dict[str, Any]]:
         """The numbers of the transfer and the emulator's report, once it is over.
@@ -77,9 +89,8 @@ class Transfer:
             TransferFailed: a program at one of the ends failed.
         """
         try:
-            said, wrong = _said(self._receiver)
-            _, complaint = _said(self._sender)
-            if self._sender.returncode != 0 or self._receiver.returncode != 0:
+            (said, wrong), (_, complaint) = [_said(process) for process in self._programs]
+            if any(process.returncode != 0 for process in self._programs):
                 raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or 'a program died'}")
             received = int(json.loads(said.splitlines()[-1])["bytes"])
             sent = json.loads(self._samples.read_text(encoding="utf-8"))

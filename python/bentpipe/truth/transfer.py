@@ -1,12 +1,12 @@
 """One bulk transfer over plain sockets, as a program of its own at each end: nothing but one TCP connection crosses the link.
 
-    transfer.py receive --port P --at T --for S
-    transfer.py send HOST --port P --at T --for S --cc NAME --every S --out FILE
+    transfer.py receive --port P --for S
+    transfer.py send HOST --port P --for S --cc NAME --every S --out FILE
 
-`--at` is the instant of the connection on the monotonic clock, which all namespaces of a machine share; `--for` is how long the
-transfer is watched from then on. The receiver says "ready" once it listens, and at the end prints its count as JSON. The sender
-samples `TCP_INFO` and writes its samples as JSON, a list for each quantity. Neither needs anything but the standard library, so that a
-machine can start many at once.
+Either says "ready" and then reads a line: the instant of the connection on the monotonic clock, which all namespaces of a machine
+share. `--for` is how long the transfer is watched from then on. The receiver at the end prints its count as JSON. The sender samples
+`TCP_INFO` and writes its samples as JSON, a list for each quantity. Neither needs anything but the standard library, so that a machine
+can start many at once.
 """
 
 import argparse
@@ -49,11 +49,19 @@ def sample(sock: socket.socket) -> dict[str, int]:
     return found
 
 
-def receive(port: int, begin: float, length: float) -> None:
+def instant() -> float:
+    """Says "ready", and waits for the instant at which the connection is to begin."""
+    print("ready", flush=True)
+    said = sys.stdin.readline()
+    if not said:
+        sys.exit(1)  # who started this program is gone
+    return float(said)
+
+
+def receive(port: int, length: float) -> None:
     """Accepts one connection and counts what arrives until the end."""
-    end = begin + length
     with socket.create_server(("", port)) as listener:
-        print("ready", flush=True)
+        end = instant() + length
         listener.settimeout(max(0.1, end + 1.0 - time.monotonic()))
         try:
             connection, _ = listener.accept()
@@ -81,13 +89,14 @@ def receive(port: int, begin: float, length: float) -> None:
             pass
 
 
-def send(host: str, port: int, begin: float, length: float, cc: str, every: float, out: str) -> None:
-    """Sends without end from `begin` on, and writes samples to `out`."""
+def send(host: str, port: int, length: float, cc: str, every: float, out: str) -> None:
+    """Sends without end from the instant on, and writes samples to `out`."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
     sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.setblocking(False)
+    begin = instant()
     time.sleep(max(0.0, begin - time.monotonic()))
     started = time.monotonic()
     sock.connect_ex((host, port))
@@ -126,16 +135,15 @@ def main() -> None:
     parser.add_argument("what", choices=["send", "receive"])
     parser.add_argument("host", nargs="?", default="")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--at", type=float, required=True)
     parser.add_argument("--for", dest="length", type=float, required=True)
     parser.add_argument("--cc", default="")
     parser.add_argument("--every", type=float, default=0.05)
     parser.add_argument("--out", default="")
     given = parser.parse_args()
     if given.what == "receive":
-        receive(given.port, given.at, given.length)
+        receive(given.port, given.length)
     else:
-        send(given.host, given.port, given.at, given.length, given.cc, given.every, given.out)
+        send(given.host, given.port, given.length, given.cc, given.every, given.out)
 
 
 if __name__ == "__main__":

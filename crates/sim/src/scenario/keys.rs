@@ -305,7 +305,8 @@ pub struct Flow {
     /// Longest delay of an acknowledgement. Linux "40 ms", else "200 ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack_timeout: Option<Duration>,
-    /// So many ACKs are not delayed at the start, and after a duplicate; needs `delayed_ack`. Linux 16, else 0.
+    /// So many ACKs are not delayed at the start and after a duplicate, and, unless 0, none while Linux's receive window would grow; needs
+    /// `delayed_ack`. Linux 16, else 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
     pub quick_acks: Option<u32>,

@@ -310,8 +310,8 @@ fn hystart_where_it_has_no_place() {
     expect(&wrong, 19, "flow.0.cc.slow_start", &["vegas cannot start with", "gamma"]);
     let wrong = with("name = \"cubic\", hystart_css_rounds = 3");
     expect(&wrong, 19, "flow.0.cc.hystart_css_rounds", &["add slow_start = \"hystart++\""]);
-    let wrong = with("name = \"cubic\", slow_start = \"hystart\"");
-    expect(&wrong, 19, "flow.0.cc.slow_start", &["\"hystart\"", "did you mean hystart++?"]);
+    let wrong = with("name = \"cubic\", slow_start = \"hystart+\"");
+    expect(&wrong, 19, "flow.0.cc.slow_start", &["\"hystart+\"", "did you mean hystart"]);
     let wrong = with("name = \"cubic\", slow_strat = \"hystart++\"");
     expect(&wrong, 19, "flow.0.cc.slow_strat", &["did you mean slow_start?"]);
 }
