@@ -47,14 +47,8 @@ fn native(cc: &str, seconds: u64) -> Result<serde_json::Value, Box<dyn Error>> {
     let program = Native::open(cc, None)?;
     std::thread::sleep(Duration::from_secs(seconds));
     let name = program.name();
-<<<<<<< HEAD
-    Ok(
-        serde_json::json!({ "name": name, "cc": cc, "native": true, "registered": available().contains(&name.to_owned()) }),
-    )
-=======
     let registered = available().contains(&name.to_owned());
     Ok(serde_json::json!({ "name": name, "cc": cc, "native": true, "registered": registered }))
->>>>>>> main
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
