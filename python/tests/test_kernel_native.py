@@ -56,11 +56,15 @@ def link(**more: Any) -> dict[str, Any]:
 
 @dataclass
 class Seen:
-    """What was seen of a connection every 10 ms: state, cwnd and ssthresh in segments, RTT in ms."""
+    """What was seen of a connection every 10 ms: state, cwnd and ssthresh in segments, RTT in ms.
+
+    `in_time` of the delivered bytes had arrived when the sender stopped.
+    """
 
     algorithm: str = ""
     rows: list[tuple[int, int, int, float]] = field(default_factory=list)
     delivered: int = 0
+    in_time: int = 0
     intact: bool = False
     drops: int = 0
 
@@ -109,6 +113,7 @@ def watched(algorithm: str, scenario: dict[str, Any], buffer: int | None) -> See
                 near.sendall(piece)
                 sent.update(piece)
                 number += 1
+            seen.in_time = seen.delivered
             near.shutdown(socket.SHUT_WR)
 
         threads = [threading.Thread(target=work, daemon=True) for work in (read, write)]
@@ -157,7 +162,7 @@ def test_a_transfer_arrives_and_fills_the_link_as_its_algorithm_does(
     assert seen.intact, f"{seen.delivered} bytes arrived"
     assert seen.drops > 0
     # Vegas-L doubles every other round trip and takes a loss for a loss; the others fill the link.
-    share = seen.delivered * 8 / RUN_S / 10e6
+    share = seen.in_time * 8 / RUN_S / 10e6
     assert share > (0.15 if algorithm == "vegas-l" else 0.6), share
     windows = [cwnd for _, cwnd, _, _ in seen.rows]
     assert windows[0] >= 10 and max(windows) > 20
