@@ -305,11 +305,9 @@ pub struct Flow {
     /// Longest delay of an acknowledgement. Linux "40 ms", else "200 ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack_timeout: Option<Duration>,
-    /// So many ACKs are not delayed at the start and after a duplicate, and, unless 0, none while Linux's receive window would grow; needs
-    /// `delayed_ack`. Linux 16, else 0.
+    /// Which acknowledgements are delayed, with `delayed_ack`. Linux "linux", else "rfc5681".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 1000))]
-    pub quick_acks: Option<u32>,
+    pub acks: Option<Acks>,
     /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
@@ -382,6 +380,16 @@ pub enum Profile {
     /// As ns-2 ran in the papers.
     Paper,
     /// What the kernel of Linux does.
+    Linux,
+}
+
+/// Which acknowledgements are delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Acks {
+    /// Those of every other segment in order (RFC 5681).
+    Rfc5681,
+    /// Linux's rules: none at first and while the window grows; behind a gap they wait a millisecond.
     Linux,
 }
 
