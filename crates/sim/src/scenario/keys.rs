@@ -293,7 +293,7 @@ pub struct Flow {
     /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_counting: Option<bool>,
-    /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465 section 2.2). Linux no, else yes.
+    /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465 section 2.2). Default: linux no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start_limit: Option<bool>,
     /// Limited transmit (RFC 3042). Default yes.
@@ -302,10 +302,10 @@ pub struct Flow {
     /// Acknowledge every second segment. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<bool>,
-    /// Longest delay of an acknowledgement. Linux "40 ms", else "200 ms".
+    /// Longest delay of an acknowledgement. Default: linux "40 ms", else "200 ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack_timeout: Option<Duration>,
-    /// Which acknowledgements are delayed, with `delayed_ack`. Linux "linux", else "rfc5681".
+    /// Which acknowledgements are delayed, with `delayed_ack`. Default: linux "linux", else "rfc5681".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acks: Option<Acks>,
     /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
@@ -332,7 +332,7 @@ pub struct Flow {
     /// "200 ms", modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
-    /// Largest retransmission timeout. Linux "120 s", else "60 s".
+    /// Largest retransmission timeout. Default: linux "120 s", else "60 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
     /// Granularity of the retransmission timer's clock. Paper "10 ms", modern "1 ms", linux "1 us".
