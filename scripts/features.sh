@@ -22,7 +22,7 @@ find_clang() {
 }
 
 # Do the libelf.a and libz.a that are given go into a shared object, with nothing left open? The three functions stand for
-# crates/kernel/src/libelf_errors.rs, which says why they are needed.
+# crates/kernel/src/elf_error.rs, which says why they are needed.
 links() {
     cc -shared -fPIC -o /dev/null -x c - -x none "$@" -Wl,--no-undefined -Wl,-Bsymbolic \
         -Wl,--exclude-libs,ALL 2>/dev/null <<'C'

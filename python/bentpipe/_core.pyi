@@ -55,8 +55,22 @@ class EmulatedNetwork:
     """Ends, which are network namespaces without names, and links between ends that run by the wall clock. On
     Linux alone. Failures for want of privilege are OSErrors whose message says what it takes."""
 
-    def __init__(self, ends: int, links: list[tuple[int, int, str]]) -> None:
-        """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow."""
+    def __init__(
+        self,
+        ends: int,
+        links: list[tuple[int, int, str]],
+        interval_ns: int | None = None,
+        capture: tuple[str, str, bool] | None = None,
+    ) -> None:
+        """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow.
+
+        With `interval_ns`, samples are taken so often. A capture is a path, a place, and whether packets are
+        kept whole.
+        """
+
+    @property
+    def changes_until_s(self) -> float | None:
+        """Until when rates, delays or losses change; None if they never do. The last values then hold."""
 
     def start(self) -> None:
         """Time 0: packets are forwarded from now on."""
@@ -74,8 +88,14 @@ class EmulatedNetwork:
     def status(self, link: int, histogram: bool = False) -> str:
         """What the link has done so far, as JSON."""
 
-    def stop(self) -> None:
-        """Ends forwarding. What is inside is lost; the counts stay."""
+    def stop(self) -> int:
+        """Ends forwarding, completes the capture, and says how many packets that has missed."""
+
+    def link_reports(self) -> str:
+        """After the end, a row for each direction that is crossed, as in a run's report: JSON."""
+
+    def link_trace(self) -> dict[str, NDArray[np.generic]]:
+        """After the end, samples of these directions, a column a name, as in a run's result."""
 
 @final
 class RawResult:

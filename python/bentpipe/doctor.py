@@ -142,7 +142,7 @@ def _kernel() -> list[Check]:
     support = machine.support()
     built, ops = support.get("compiled", {}), support.get("cong_control", {})
     arity = f"cong_control has {ops.get('parameters')} parameters: {ops.get('reason')}"
-    cgroup2, bpffs = machine.mounted("cgroup2"), machine.mounted("bpf")
+    cgroup2, bpffs = machine.mounted("cgroup2"), machine.bpffs()
     iperf3, qemu, clang = shutil.which("iperf3"), machine.qemu(), machine.clang()
     return [
         Check("kernel", machine.release(), False, verb, "run Linux 6.1 or later"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -218,13 +219,22 @@ class Result:
             for name in ("flows", "links", *_TRACES)
             if f"{name}.parquet" in sums
         }
-        result = cls.__new__(cls)
-        result._raw = None
-        result.scenario = about.pop("scenario")
+        scenario = about.pop("scenario")
         about.pop("version")
         warnings = about.pop("warnings")
         flows = [_nest(f) for f in frames["flows"].to_dicts()]
-        result.json = {**about, "flows": flows, "links": frames["links"].to_dicts(), "warnings": warnings}
+        about = {**about, "flows": flows, "links": frames["links"].to_dicts(), "warnings": warnings}
+        return cls.of_tables(scenario, about, frames)
+
+    @classmethod
+    def of_tables(
+        cls, scenario: dict[str, Any], about: dict[str, Any], frames: Mapping[str, pl.DataFrame]
+    ) -> Result:
+        """A result that no run of this process has yielded: its scenario, its object, and tables by name."""
+        result = cls.__new__(cls)
+        result._raw = None
+        result.scenario = scenario
+        result.json = about
         for name, frame in frames.items():
             result.__dict__[name] = frame
         return result

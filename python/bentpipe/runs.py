@@ -63,10 +63,19 @@ def run(
     _supplied(scenario)
     capture = None if pcap is None else (str(pcap.path), pcap.at, pcap.whole)
     if pcap is not None:
-        if not Path(pcap.path).is_dir():  # the engine says that
-            check_kind(Path(pcap.path), CAPTURE)
-        remove_leftovers(Path(pcap.path))
+        prepare_capture(Path(pcap.path))
     return Result(_core.run(text, scenario.controllers() or None, progress, capture))
+
+
+def prepare_capture(path: Path) -> None:
+    """Makes sure that a capture may be written there.
+
+    Raises:
+        ScenarioError: the file exists and is no capture.
+    """
+    if not path.is_dir():  # the engine says that
+        check_kind(path, CAPTURE)
+    remove_leftovers(path)
 
 
 def run_many(

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import browser
@@ -18,10 +19,12 @@ import pytest
 
 from bentpipe import ScenarioError, live
 from bentpipe.live import emulation, kernel
+from bentpipe.live.connections import Connection, Endpoint
 from bentpipe.live.flows import Largest
 from bentpipe.live.history import KEPT_S, History
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium, which is not here")
+NOBODY: dict[str, Any] = {end: SimpleNamespace(read=list) for end in ("near", "far")}
 PAGE = live.LivePage(
     "a <link>",
     [
@@ -262,13 +265,45 @@ def test_an_emulation_is_shown_by_what_it_did_between_two_looks() -> None:
             "reverse": way(dropped_error=1, lateness_max_s=3e-4),
         },
     ]
-    source = emulation.EmulationSource(iter(seen).__next__)
+    source = emulation.EmulationSource(iter(seen).__next__, NOBODY)
     first, second = source(), source()
     assert "forward/rate" not in first and first["lost"] == 3
     assert second["forward/rate"] == 2e6 and second["forward/queue"] == 7  # 125 kB in half a second
     assert (second["forward/dropped_queue"], second["reverse/dropped_error"]) == (4, 2)
     assert (second["lost"], second["late/p99"], second["late/max"]) == (6, 2e-5, 3e-4)
     assert shown_names(emulation.page("geo")) <= set(second)
+
+
+def test_both_sides_of_a_relay_are_shown() -> None:
+    leg = {"forward": way(queue_packets=2), "reverse": way()}
+    other = {"forward": way(queue_packets=5), "reverse": way()}
+    seen = [
+        {"t_s": t, "forward": way(queue_packets=7), "reverse": way(), "legs": [leg, other]} for t in (1, 2)
+    ]
+    source = emulation.EmulationSource(iter(seen).__next__, NOBODY)
+    source()
+    numbers = source()
+    queues = [numbers[name] for name in ("first forward/queue", "second forward/queue", "queue")]
+    assert queues == [2, 5, 7]
+    assert shown_names(emulation.page("geo-pep", relay=True)) <= set(numbers)
+
+
+def test_a_connection_is_shown_where_its_data_is_sent() -> None:
+    near, far = Endpoint("10.77.0.1", 40000), Endpoint("10.77.0.2", 5201)
+
+    def at(local: Endpoint, remote: Endpoint, acked: int) -> Connection:
+        return Connection(local, remote, 10, 0.5, acked)
+
+    up = {"near": [at(near, far, 9000)], "far": [at(far, near, 5)]}
+    assert emulation.sending(up) == {"40000 → 5201": up["near"][0]}
+    down = {"near": [at(near, far, 5)], "far": [at(far, near, 9000)]}
+    assert emulation.sending(down) == {"40000 ← 5201": down["far"][0]}
+    # A relay has both addresses, each on the other side.
+    relayed = down | {"relay": [at(far, near, 8000), at(near, far, 4)]}
+    assert emulation.sending(relayed) == {
+        "40000 ← 5201/first": relayed["relay"][0],
+        "40000 ← 5201/second": down["far"][0],
+    }
 
 
 def shown_names(page: live.LivePage) -> set[str]:

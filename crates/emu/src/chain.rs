@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use bentpipe_cc::Time;
 use bentpipe_sim::link::{Class, Direction, Ecn, Fate, Packet, Push};
+use bentpipe_sim::plan::Discipline;
+use bentpipe_sim::record::LinkReport;
 
 use crate::ip;
 use crate::packet_store::PacketStore;
@@ -39,6 +41,33 @@ pub struct Delivery {
 struct HopState {
     direction: Direction,
     counts: HopCounts,
+    /// Does its queue sort packets by flow?
+    sorts: bool,
+    /// Bands of its queue.
+    bands: u8,
+    /// Does it thin acknowledgements?
+    thins: bool,
+}
+
+impl HopState {
+    fn begin(hop: &Hop) -> Self {
+        let mut direction = hop.begin();
+        direction.count_bytes();
+        let plan = match hop {
+            Hop::Access(_) => None,
+            Hop::Direction { plan, .. } => Some(plan),
+        };
+        Self {
+            direction,
+            counts: HopCounts::default(),
+            sorts: plan.is_some_and(|plan| plan.discipline.sorts_by_flow()),
+            bands: plan.map_or(1, |plan| match plan.discipline {
+                Discipline::Priority(priority) => priority.bands,
+                _ => 1,
+            }),
+            thins: plan.is_some_and(|plan| plan.link_layer.ack_thinning.is_some()),
+        }
+    }
 }
 
 /// A series of directions at work.
@@ -49,21 +78,21 @@ pub struct Chain {
     seed: u64,
     /// Packets that have crossed all hops, in order of time.
     arrived: VecDeque<Delivery>,
+    /// The hop at whose entry copies are taken.
+    tap: Option<usize>,
+    tapped: Vec<(Time, Vec<u8>)>,
 }
 
 impl Chain {
     /// The hops at their beginning. Flows are hashed with `seed`, for queues that sort by flow.
     pub fn new(hops: &[Hop], seed: u64) -> Self {
-        let state = |hop: &Hop| {
-            let mut direction = hop.begin();
-            direction.count_bytes();
-            HopState { direction, counts: HopCounts::default() }
-        };
         Self {
-            hops: hops.iter().map(state).collect(),
+            hops: hops.iter().map(HopState::begin).collect(),
             store: PacketStore::default(),
             seed,
             arrived: VecDeque::new(),
+            tap: None,
+            tapped: Vec::new(),
         }
     }
 
@@ -101,6 +130,23 @@ impl Chain {
     /// The packet has been handed over.
     pub fn free(&mut self, delivery: Delivery) {
         self.store.free(delivery.number);
+    }
+
+    /// From now on a copy is taken of each packet that enters hop `i`, before its queue.
+    pub fn tap(&mut self, i: usize) {
+        self.tap = Some(i);
+    }
+
+    /// The copies since the last call, each with the time at which the packet entered.
+    pub fn tapped(&mut self) -> impl Iterator<Item = (Time, Vec<u8>)> {
+        self.tapped.drain(..)
+    }
+
+    /// What hop `i` has done until `now`, as a run's report says it; `None` for an access delay.
+    pub fn report(&mut self, i: usize, hop: &Hop, now: Time) -> Option<LinkReport> {
+        self.look(i, now);
+        let (Hop::Direction { plan, id, .. }, Some(link)) = (hop, hop.link()) else { return None };
+        Some(LinkReport::of(&mut self.hops[i].direction, link, id.way(), plan.rate_bps, now))
     }
 
     /// How many packets are inside or have arrived.
@@ -165,10 +211,23 @@ impl Chain {
     }
 
     /// A packet comes to hop `i`.
-    fn enter(&mut self, i: usize, at: Time, packet: Packet) {
+    fn enter(&mut self, i: usize, at: Time, mut packet: Packet) {
         let Some(hop) = self.hops.get_mut(i) else { return self.pass(i, at, packet) };
         hop.counts.offered_packets += 1;
-        let class = Class::of_hash(0, ip::flow_hash(self.store.bytes(packet.handle()), self.seed));
+        if self.tap == Some(i) {
+            self.tapped.push((at, self.store.bytes(packet.handle()).to_vec()));
+        }
+        let mut class = Class::default();
+        if hop.sorts || hop.thins {
+            let bytes = self.store.bytes(packet.handle());
+            let hash = ip::flow_hash(bytes, self.seed);
+            // The band of a packet without priority is the last.
+            let band = (hop.bands - 1).saturating_sub(ip::precedence(bytes));
+            class = Class::of_hash(band, hash);
+            if let Some(ack) = ip::acknowledgement(bytes).filter(|_| hop.thins) {
+                packet = packet.acknowledging((hash >> 32) as u32, ack.number, ack.plain);
+            }
+        }
         if let Push::Dropped(_) = hop.direction.push(at, packet, class) {
             hop.counts.dropped_queue += 1;
             self.store.free(packet.handle());

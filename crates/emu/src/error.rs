@@ -2,6 +2,8 @@
 
 use std::io;
 
+use bentpipe_sim::pcap::CaptureError;
+
 /// Why there is no emulation. Each message is one line.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -17,6 +19,8 @@ pub enum EmulationError {
     },
     /// The request is wrong.
     Wrong(String),
+    /// Packets cannot be captured.
+    Capture(CaptureError),
 }
 
 impl std::fmt::Display for EmulationError {
@@ -24,6 +28,7 @@ impl std::fmt::Display for EmulationError {
         match self {
             Self::Unable { what, needs, source } => write!(f, "cannot {what}: {source}; {needs}"),
             Self::Wrong(what) => f.write_str(what),
+            Self::Capture(error) => error.fmt(f),
         }
     }
 }
@@ -33,6 +38,7 @@ impl std::error::Error for EmulationError {
         match self {
             Self::Unable { source, .. } => Some(source),
             Self::Wrong(_) => None,
+            Self::Capture(error) => error.source(),
         }
     }
 }

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use bentpipe_cc::{Span, Time};
 
+use crate::capture::{Captor, Spot};
 use crate::chain::Chain;
 use crate::clock::Clock;
 use crate::device::{Device, MTU};
 use crate::ip::{self, Refused};
 use crate::route::Hop;
-use crate::status::{HopStatus, WayStatus};
+use crate::status::{HopStatus, Sample, WayStatus};
 
 /// Packets that are read before a look at what is due.
 const BATCH: usize = 32;
@@ -22,6 +23,15 @@ const BATCH: usize = 32;
 const PRIORITY: i32 = 10;
 /// How long a caller waits for the thread's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is recorded of one way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recording {
+    /// Between samples of the hops.
+    pub(crate) interval: Option<Span>,
+    /// Who captures packets.
+    pub(crate) captor: Option<Captor>,
+}
 
 /// The caller's side of the thread.
 #[derive(Debug)]
@@ -57,6 +67,7 @@ impl Forwarder {
         hops: Vec<Hop>,
         seed: u64,
         clock: Clock,
+        recording: Recording,
     ) -> io::Result<Self> {
         // SAFETY: no memory of ours is an argument.
         let bell = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
@@ -74,9 +85,16 @@ impl Forwarder {
         let (count, theirs) = (hops.len(), shared.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             // Directions are made here because they stay in one thread.
+            let mut chain = Chain::new(&hops, seed);
+            if let Some(Spot::Entry(i)) = recording.captor.as_ref().map(|captor| captor.spot) {
+                chain.tap(i);
+            }
             let worker = Worker {
-                chain: Chain::new(&hops, seed),
-                hops: hops.len(),
+                chain,
+                samples: vec![Vec::new(); hops.len()],
+                next_sample: recording.interval.map(|_| Time(0)),
+                hops,
+                recording,
                 from,
                 to,
                 clock,
@@ -135,7 +153,11 @@ impl Drop for Forwarder {
 /// The thread's own.
 struct Worker {
     chain: Chain,
-    hops: usize,
+    hops: Vec<Hop>,
+    recording: Recording,
+    /// When the next samples are taken, and those of each hop so far.
+    next_sample: Option<Time>,
+    samples: Vec<Vec<Sample>>,
     from: Device,
     to: Device,
     clock: Clock,
@@ -146,25 +168,30 @@ struct Worker {
 impl Worker {
     fn run(mut self) {
         let failed = self.forward().err();
-        self.tell(failed);
+        let now = self.clock.now();
+        self.tell(failed, |worker| worker.hops_at_the_end(now));
     }
 
     fn forward(&mut self) -> io::Result<()> {
         let mut buffer = [0; 1 << 16];
+        let mut readable = true;
         loop {
+            self.sample();
             self.deliver();
-            let more = self.read(&mut buffer)?;
+            self.capture();
+            let more = readable && self.read(&mut buffer)?;
+            readable = true;
             if self.shared.wanted.swap(false, Ordering::AcqRel) {
-                self.tell(None);
+                self.tell(None, Self::hops_now);
             }
             if self.shared.stop.load(Ordering::Acquire) {
                 return Ok(());
             }
             if !more {
                 let now = self.clock.now();
-                match self.chain.next() {
+                match self.chain.next().into_iter().chain(self.next_sample).min() {
                     Some(due) if due <= now => {}
-                    due => self.sleep(due.map(|due| due.since(now)))?,
+                    due => readable = self.sleep(due.map(|due| due.since(now)))?,
                 }
             }
         }
@@ -182,8 +209,11 @@ impl Worker {
             } else {
                 self.status.refused_kernel += 1;
             }
-            let late = self.clock.now().since(delivery.due);
-            self.status.lateness.add(late.0);
+            let now = self.clock.now();
+            if let Some(captor) = self.recording.captor.as_ref().filter(|captor| captor.spot == Spot::Exit) {
+                captor.see(now, self.chain.bytes(&delivery).to_vec());
+            }
+            self.status.lateness.add(now.since(delivery.due).0);
             self.chain.free(delivery);
         }
     }
@@ -203,8 +233,8 @@ impl Worker {
         Ok(true)
     }
 
-    /// Sleeps until a packet comes, the bell rings, or so much time has passed.
-    fn sleep(&self, most: Option<Span>) -> io::Result<()> {
+    /// Sleeps until a packet comes, the bell rings, or so much time has passed. Has a packet come?
+    fn sleep(&self, most: Option<Span>) -> io::Result<bool> {
         let bell = self.shared.bell.as_raw_fd();
         let mut fds =
             [self.from.as_raw_fd(), bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
@@ -218,20 +248,43 @@ impl Worker {
             unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
         if n < 0 {
             let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
         }
         if fds[1].revents != 0 {
             let mut count = [0_u8; 8];
             // SAFETY: the buffer is ours and eight bytes long.
             unsafe { libc::read(bell, count.as_mut_ptr().cast(), count.len()) };
         }
-        Ok(())
+        Ok(fds[0].revents != 0)
+    }
+
+    /// Takes the samples that are due. Everything until then has been worked out at its own instant.
+    fn sample(&mut self) {
+        let (Some(mut at), Some(interval)) = (self.next_sample, self.recording.interval) else { return };
+        let now = self.clock.now();
+        while at <= now {
+            for i in 0..self.hops.len() {
+                let (counts, (queue_packets, _)) = self.chain.look(i, at);
+                let Hop::Direction { plan, .. } = &self.hops[i] else { continue };
+                let (rate_bps, delay) = plan.at(at);
+                self.samples[i].push(Sample {
+                    t_s: at.secs(),
+                    queue_packets,
+                    delivered_packets: counts.delivered_packets,
+                    dropped_packets: counts.dropped_queue + counts.dropped_error,
+                    rate_bps,
+                    delay_s: delay.secs(),
+                    handovers: plan.handovers().partition_point(|handover| *handover <= at) as u32,
+                });
+            }
+            at = at + interval;
+        }
+        self.next_sample = Some(at);
     }
 
     /// Answers the caller.
-    fn tell(&mut self, failed: Option<io::Error>) {
-        let now = self.clock.now();
-        self.status.hops = (0..self.hops).map(|i| self.look(i, now)).collect();
+    fn tell(&mut self, failed: Option<io::Error>, hops: impl FnOnce(&mut Self) -> Vec<HopStatus>) {
+        self.status.hops = hops(self);
         self.status.inside = self.chain.inside() as u64;
         let mut answer = self.shared.status.lock().unwrap_or_else(PoisonError::into_inner);
         answer.number += 1;
@@ -241,9 +294,33 @@ impl Worker {
         self.shared.told.notify_all();
     }
 
+    fn hops_now(&mut self) -> Vec<HopStatus> {
+        let now = self.clock.now();
+        (0..self.hops.len()).map(|i| self.look(i, now)).collect()
+    }
+
+    /// With what costs more time than a look in between may.
+    fn hops_at_the_end(&mut self, now: Time) -> Vec<HopStatus> {
+        let hops = (0..self.hops.len()).map(|i| HopStatus {
+            report: self.chain.report(i, &self.hops[i], now),
+            samples: std::mem::take(&mut self.samples[i]),
+            ..self.look(i, now)
+        });
+        hops.collect()
+    }
+
     fn look(&mut self, i: usize, now: Time) -> HopStatus {
         let (counts, (queue_packets, queue_bytes)) = self.chain.look(i, now);
-        HopStatus { counts, queue_packets, queue_bytes }
+        HopStatus { counts, queue_packets, queue_bytes, ..HopStatus::default() }
+    }
+
+    /// Hands over the packets that were seen.
+    fn capture(&mut self) {
+        if let Some(captor) = &self.recording.captor {
+            for (at, bytes) in self.chain.tapped() {
+                captor.see(at, bytes);
+            }
+        }
     }
 }
 

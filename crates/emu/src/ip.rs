@@ -55,6 +55,46 @@ pub(crate) fn mark(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
+/// The precedence of a packet, 0 to 7: the class of its DSCP (RFC 2474 section 4.2.2).
+pub(crate) fn precedence(packet: &[u8]) -> u8 {
+    packet[1] >> 5
+}
+
+/// What a segment of TCP acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledgement {
+    pub(crate) number: u32,
+    /// Does it say nothing else: no data, no SACK blocks, no echo of a mark, no end of the connection?
+    pub(crate) plain: bool,
+}
+
+/// The acknowledgement in a packet, if it has one (RFC 9293 section 3.1, RFC 2018 section 3).
+pub(crate) fn acknowledgement(packet: &[u8]) -> Option<Acknowledgement> {
+    const ACK: u8 = 1 << 4;
+    const SACK: u8 = 5;
+    let is_whole = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff == 0;
+    let segment = packet.get(header_length(packet)..).filter(|segment| segment.len() >= HEADER)?;
+    if packet[9] != TCP || !is_whole || segment[13] & ACK == 0 {
+        return None;
+    }
+    let data = usize::from(segment[12] >> 4) * 4;
+    let mut options = segment.get(HEADER..data).unwrap_or_default();
+    let mut plain = segment[13] == ACK && segment.len() == data;
+    while let Some((kind, rest)) = options.split_first() {
+        plain &= *kind != SACK;
+        let length = match kind {
+            0 => break,
+            1 => 1,
+            _ => usize::from(rest.first().copied().unwrap_or(0)).max(2),
+        };
+        options = options.get(length..).unwrap_or_default();
+    }
+    Some(Acknowledgement {
+        number: u32::from_be_bytes([segment[8], segment[9], segment[10], segment[11]]),
+        plain,
+    })
+}
+
 /// A hash of the packet's flow: addresses, protocol, and ports if it has them and is no later fragment. FNV-1a, then the SplitMix64
 /// finaliser, so that all its bits are good.
 pub(crate) fn flow_hash(packet: &[u8], seed: u64) -> u64 {
@@ -130,6 +170,36 @@ pub(crate) mod tests {
     fn codepoints_are_those_of_rfc_3168() {
         let read: Vec<Ecn> = (0..4).map(|tos| ecn(&packet(40, 0xb8 | tos, 5))).collect();
         assert_eq!(read, [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Congested]);
+    }
+
+    /// A segment of TCP that acknowledges `number`, with these flags and options, and so many bytes of data.
+    pub(crate) fn segment(number: u32, flags: u8, options: &[u8], data: usize) -> Vec<u8> {
+        let mut bytes = packet(40 + options.len() + data, 0, 5);
+        bytes[9] = TCP;
+        bytes[28..32].copy_from_slice(&number.to_be_bytes());
+        bytes[32] = ((20 + options.len()) as u8 / 4) << 4;
+        bytes[33] = flags;
+        bytes[40..40 + options.len()].copy_from_slice(options);
+        bytes
+    }
+
+    #[test]
+    fn plain_acknowledgements_are_told_from_those_that_say_more() {
+        let timestamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let sack = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let plain = |bytes: &[u8]| acknowledgement(bytes).map(|ack| (ack.number, ack.plain));
+        assert_eq!(plain(&segment(77, 0x10, &timestamp, 0)), Some((77, true)));
+        assert_eq!(plain(&segment(u32::MAX, 0x10, &[], 0)), Some((u32::MAX, true)));
+        assert_eq!(plain(&segment(77, 0x10, &sack, 0)), Some((77, false)));
+        assert_eq!(plain(&segment(77, 0x10, &timestamp, 3)), Some((77, false)));
+        for flags in [0x11, 0x12, 0x14, 0x50, 0x90] {
+            assert_eq!(plain(&segment(77, flags, &timestamp, 0)), Some((77, false)), "{flags:x}");
+        }
+        assert_eq!(plain(&segment(77, 2, &timestamp, 0)), None);
+        assert_eq!(plain(&packet(60, 0, 5)), None);
+        // A length that lies ends nothing but the search.
+        assert_eq!(plain(&segment(77, 0x10, &[8, 0, 8, 0], 0)), Some((77, true)));
+        assert_eq!(plain(&segment(77, 0x10, &[1, 1, 1, 5], 0)), Some((77, false)));
     }
 
     #[test]

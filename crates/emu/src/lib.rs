@@ -21,6 +21,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod capture;
 mod chain;
 mod clock;
 mod device;
@@ -31,12 +32,13 @@ mod lateness;
 mod namespace;
 mod network;
 mod packet_store;
+pub mod relay;
 mod route;
 mod status;
 
 pub use chain::{Chain, Delivery, HopCounts};
 pub use error::EmulationError;
 pub use lateness::Lateness;
-pub use network::{Link, Network};
+pub use network::{Link, Network, Record};
 pub use route::{Hop, Route, route_of};
-pub use status::{HopStatus, LinkStatus, WayStatus};
+pub use status::{HopStatus, LinkStatus, Sample, WayStatus};

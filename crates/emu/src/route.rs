@@ -25,6 +25,14 @@ pub enum Hop {
 }
 
 impl Hop {
+    /// The name of its link; `None` for an access delay.
+    pub fn link(&self) -> Option<&str> {
+        match self {
+            Self::Access(_) => None,
+            Self::Direction { name, .. } => name.rsplit_once('/').map(|(link, _)| link),
+        }
+    }
+
     /// The simulator's direction at its beginning.
     pub(crate) fn begin(&self) -> Direction {
         match self {
@@ -41,6 +49,25 @@ pub struct Route {
     pub forward: Vec<Hop>,
     /// What is crossed on the way back.
     pub reverse: Vec<Hop>,
+}
+
+impl Route {
+    /// Does a rate, a delay or a loss rate change over time by a time line?
+    pub fn changes(&self) -> bool {
+        let moves = |hop: &Hop| matches!(hop, Hop::Direction { plan, .. } if plan.line.is_some());
+        self.forward.iter().chain(&self.reverse).any(moves)
+    }
+
+    /// The names of the links that are crossed, each once, in the order in which they are met on the way there, then on the way back.
+    pub fn links(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for hop in self.forward.iter().chain(&self.reverse) {
+            if let Some(name) = hop.link().filter(|name| !names.contains(name)) {
+                names.push(name);
+            }
+        }
+        names
+    }
 }
 
 /// The route of the plan's first flow: its path, and for the way back the path of its acknowledgements, access delays included. Of a flow

@@ -254,3 +254,7 @@ fn phase(report: &Report) -> Phase {
         _ => Phase::Open,
     }
 }
+
+#[cfg(test)]
+#[path = "steering/tests.rs"]
+mod tests;

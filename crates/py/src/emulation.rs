@@ -1,29 +1,37 @@
 //! Emulated links: namespaces, forwarding, counts.
 
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bentpipe_cc::Span;
 use bentpipe_emu::{
-    EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, WayStatus, route_of,
+    EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, Record, WayStatus, route_of,
 };
+use bentpipe_sim::RunError;
+use bentpipe_sim::pcap::{Capture, Place};
+use bentpipe_sim::record::{LinkReport, LinkTrace};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde_json::{Value, json};
 
-use crate::{plan, wrong};
+use crate::{link_columns, plan, run_error, wrong};
 
 /// Ends, and links between ends.
 #[pyclass(frozen)]
 pub(crate) struct EmulatedNetwork {
     network: Mutex<Network>,
     names: Vec<[Vec<String>; 2]>,
+    changes_until: Option<Span>,
 }
 
 fn failed(error: EmulationError) -> PyErr {
-    match &error {
-        EmulationError::Unable { source, .. } => {
+    match error {
+        EmulationError::Unable { ref source, .. } => {
             // With the kind, so that Python has its subclass of OSError; the words are those of the error.
             std::io::Error::new(source.kind(), error.to_string()).into()
         }
+        EmulationError::Capture(error) => run_error(RunError::Capture(error)),
         _ => wrong(error),
     }
 }
@@ -39,19 +47,39 @@ fn names(hops: &[Hop]) -> Vec<String> {
 
 #[pymethods]
 impl EmulatedNetwork {
-    /// So many ends, and links: numbers of the near and the far end, and a scenario as JSON, of which the first flow says the route.
+    /// So many ends, and links: numbers of the near and the far end, and a scenario as JSON, of which the first flow says the route. With
+    /// `interval_ns`, samples are taken so often. A capture is a path, a place, and whether whole packets are kept.
     #[new]
-    fn new(py: Python<'_>, ends: usize, links: Vec<(usize, usize, String)>) -> PyResult<Self> {
+    #[pyo3(signature = (ends, links, interval_ns = None, capture = None))]
+    fn new(
+        py: Python<'_>,
+        ends: usize,
+        links: Vec<(usize, usize, String)>,
+        interval_ns: Option<u64>,
+        capture: Option<(PathBuf, String, bool)>,
+    ) -> PyResult<Self> {
         let mut all = Vec::new();
         let mut named = Vec::new();
+        let mut changes_until = None;
         for (near, far, scenario) in links {
             let (_, plan) = plan(&scenario)?;
             let route = route_of(&plan).ok_or_else(|| wrong("a scenario without flows has no route"))?;
+            if route.changes() {
+                changes_until = Some(plan.duration);
+            }
             named.push([names(&route.forward), names(&route.reverse)]);
             all.push(Link { between: (near, far), route, seed: plan.seed });
         }
-        let network = py.detach(|| Network::new(ends, all)).map_err(failed)?;
-        Ok(Self { network: Mutex::new(network), names: named })
+        let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
+        let record = Record { interval: interval_ns.map(Span), capture };
+        let network = py.detach(|| Network::new(ends, all, record)).map_err(failed)?;
+        Ok(Self { network: Mutex::new(network), names: named, changes_until })
+    }
+
+    /// Until when rates, delays or losses change, in seconds; their last values hold from then on. `None` if they never change.
+    #[getter]
+    fn changes_until_s(&self) -> Option<f64> {
+        self.changes_until.map(Span::secs)
     }
 
     /// Time 0.
@@ -84,13 +112,51 @@ impl EmulatedNetwork {
         Ok(json!({ "t_s": t_s, "forward": forward, "reverse": reverse }).to_string())
     }
 
-    /// Ends forwarding; the counts stay.
-    fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.held().stop());
+    /// Ends forwarding, and completes the capture; the counts stay. How many packets has the capture missed?
+    fn stop(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.held().stop()).map_err(failed)?;
+        Ok(self.held().missed())
+    }
+
+    /// After the end, a row for each direction of a link that is crossed, as in a run's report: JSON.
+    fn link_reports(&self, py: Python<'_>) -> PyResult<String> {
+        let hops = self.hops(py)?;
+        let rows: Vec<&LinkReport> = hops.iter().filter_map(|hop| hop.report.as_ref()).collect();
+        Ok(json!(rows).to_string())
+    }
+
+    /// After the end, samples of these directions, a column a name, as in a run's result.
+    fn link_trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let hops = self.hops(py)?;
+        let mut trace = LinkTrace::default();
+        for (i, hop) in hops.iter().filter(|hop| hop.report.is_some()).enumerate() {
+            for sample in &hop.samples {
+                trace.t_s.push(sample.t_s);
+                trace.link.push(i as u32);
+                trace.queue_packets.push(sample.queue_packets as f64);
+                trace.delivered_packets.push(sample.delivered_packets);
+                trace.dropped_packets.push(sample.dropped_packets);
+                trace.rate_bps.push(sample.rate_bps as f64);
+                trace.delay_s.push(sample.delay_s);
+                trace.handovers.push(sample.handovers);
+            }
+        }
+        link_columns(py, trace)
     }
 }
 
 impl EmulatedNetwork {
+    /// All hops: link after link, forward before reverse.
+    fn hops(&self, py: Python<'_>) -> PyResult<Vec<HopStatus>> {
+        let mut hops = Vec::new();
+        for i in 0..self.names.len() {
+            let found = py.detach(|| self.held().status(i)).map_err(failed)?;
+            hops.extend(found.forward.hops);
+            hops.extend(found.reverse.hops);
+        }
+        Ok(hops)
+    }
+
     fn held(&self) -> MutexGuard<'_, Network> {
         self.network.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,6 +11,8 @@ mod datapath;
 mod delivery;
 #[cfg(any(test, feature = "tools"))]
 mod pattern;
+#[cfg(feature = "tools")]
+pub mod program;
 mod quinn_controller;
 mod round_trip;
 #[cfg(any(test, feature = "tools"))]

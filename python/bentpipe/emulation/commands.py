@@ -14,6 +14,7 @@ from bentpipe import completion, terminal, units
 from bentpipe.verbs import INTERRUPTED, Json, overrides
 
 if TYPE_CHECKING:
+    from bentpipe.emulation.line import LiveLine
     from bentpipe.emulation.session import Emulation, Side
     from bentpipe.emulation.signals import Signals
 
@@ -68,13 +69,29 @@ def emulate_verb(
         str, typer.Option(metavar="TIME", help="How late one packet in a hundred may be.")
     ] = "2 ms",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report there, as JSON.")] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the links over time there, as run --out does."),
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the packets there, for Wireshark and its like.")
+    ] = None,
+    pcap_at: Annotated[
+        str, typer.Option(metavar="PLACE", help='Where they are seen: "sender", "receiver", or a link.')
+    ] = "sender",
+    pcap_whole: Annotated[
+        bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, and no live line.")] = False,
     json: Json = False,
 ) -> None:
     """Run a real program behind a simulated link, as root. The other end's address is in BENTPIPE_PEER."""
     from bentpipe._core import ScenarioError
     from bentpipe.emulation import signals
+    from bentpipe.emulation.line import LiveLine
     from bentpipe.emulation.session import Emulation
+    from bentpipe.result import check_place
+    from bentpipe.runs import Capture
 
     if not command:
         raise ScenarioError(
@@ -82,6 +99,10 @@ def emulate_verb(
         )
     if at not in ("sender", "receiver"):
         raise ScenarioError(f'--at {at}: COMMAND runs at "sender" or "receiver"')
+    if pcap is None and (pcap_at != "sender" or pcap_whole):
+        raise ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
+    if trace is not None:
+        check_place(trace)  # before the command, which may take long
     side: Side = "near" if at == "sender" else "far"
     most_s = None if for_ is None else units.seconds(for_, "--for")
     emulation = Emulation(
@@ -91,12 +112,21 @@ def emulate_verb(
         seed=seed,
         duration=for_,
         lateness_bound_s=units.seconds(lateness_bound, "--lateness-bound"),
+        trace=trace is not None,
+        pcap=None if pcap is None else Capture(pcap, pcap_at, pcap_whole),
     )
     servers = [_words("--serve", text) for text in serve or []]
     with signals.held() as heard:
-        with emulation:
-            status = _work(emulation, command, side, servers, most_s, heard)
+        with emulation, LiveLine(wanted=not quiet) as line:
+            ends_s = emulation.changes_until_s
+            if for_ is None and ends_s is not None and not quiet:
+                terminal.note(
+                    f"the link changes for {ends_s:g} s, then it stays as it is; see --for"
+                )
+            status = _work(emulation, command, side, servers, most_s, heard, line)
         found = emulation.report()
+        if trace is not None:
+            emulation.result().save(trace)
         if out is not None:
             _write(out, found)
         if not quiet:
@@ -125,6 +155,7 @@ def _work(
     servers: list[list[str]],
     most_s: float | None,
     heard: Signals,
+    line: LiveLine,
 ) -> int:
     """Runs everything; the exit status of the command."""
     from bentpipe.emulation import signals
@@ -146,6 +177,8 @@ def _work(
             program.terminate()
             break
         status = heard.wait(program, _LOOK_S if left is None else min(left, _LOOK_S))
+        if status is None and line.is_shown:
+            line.show(emulation.snapshot())
     if status is None:
         status = signals.end(program, _STOP_S)
     return 128 - status if status < 0 else status
@@ -192,5 +225,7 @@ def _summary(found: dict[str, Any]) -> None:
     bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
+    if found["capture_missed"]:
+        terminal.note(f"the capture has missed {found['capture_missed']:,} packets: the disk was too slow")
     if not all(found[way]["realtime"] for way in _WAYS):
         terminal.note("the real-time class SCHED_FIFO was refused; packets are later than they need be")

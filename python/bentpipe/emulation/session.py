@@ -11,12 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from bentpipe import _core
+from bentpipe import _core, units
 from bentpipe.emulation import watcher
 from bentpipe.emulation.scene import prepared
+from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from bentpipe.result import Result
 
 Side = Literal["near", "relay", "far"]
 """An end of an emulation; "relay" is between two legs."""
@@ -24,6 +28,8 @@ _WAYS = ("forward", "reverse")
 
 LATENESS_BOUND_S = 0.002
 """How late packets may be: an emulation in which one in a hundred was later has not kept time."""
+_SAMPLED_S = 0.1
+"""Between samples of a trace, unless the scenario says."""
 _GRACE_S = 0.3
 """How long a program may take to end when it is asked to."""
 
@@ -43,6 +49,9 @@ class Emulation:
         duration: how long time lines are worked out, "10 min"; instead of the scenario's duration.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
         lateness_bound_s: how late one packet in a hundred may be before `kept_time` is false.
+        trace: sample the links, every 100 ms unless the scenario records them more often; see `result`.
+        pcap: write the packets to this file, as the near end sees them; or a `bentpipe.Capture`, which says
+            where: "sender" (the near end), "receiver" (the far end), or the name of a link.
 
     Raises:
         ScenarioError: the scenario is not correct, or says no route.
@@ -59,6 +68,8 @@ class Emulation:
         duration: str | None = None,
         overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (),
         lateness_bound_s: float = LATENESS_BOUND_S,
+        trace: bool = False,
+        pcap: str | Path | Capture | None = None,
     ) -> None:
         if not hasattr(_core, "EmulatedNetwork"):
             raise OSError("emulation needs Linux: network namespaces and TUN devices")
@@ -70,6 +81,10 @@ class Emulation:
         ]
         self._sides: list[Side] = ["near", "far"] if legs is None else ["near", "relay", "far"]
         self._bound_s = lateness_bound_s
+        self._interval_s = _interval(self.scenario) if trace else None
+        self._capture = Capture(pcap) if isinstance(pcap, str | Path) else pcap
+        if self._capture is not None:
+            prepare_capture(Path(self._capture.path))
         self._network: _core.EmulatedNetwork | None = None
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._programs: list[subprocess.Popen[Any]] = []
@@ -94,20 +109,25 @@ class Emulation:
 
     def __enter__(self) -> Self:
         links = [(i, i + 1, scenario) for i, scenario in enumerate(self._scenarios)]
-        network = _core.EmulatedNetwork(len(self._sides), links)
-        self._network = network
+        interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
+        network = _core.EmulatedNetwork(len(self._sides), links, interval_ns, _triple(self._capture))
         self._threads = {side: _thread_at(network, end) for end, side in enumerate(self._sides)}
-        namespaces = [network.descriptor(end) for end in range(len(self._sides))]
-        command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
-        self._watcher = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            pass_fds=namespaces,
-            start_new_session=True,
-        )
-        network.start()
+        try:
+            network.start()
+            self._watcher = _watch([network.descriptor(end) for end in range(len(self._sides))])
+        except BaseException:
+            self._dismiss()
+            raise
+        self._network = network
         return self
+
+    @property
+    def changes_until_s(self) -> float | None:
+        """Until when rates, delays or losses of the link change; None if they never do.
+
+        Later the last values hold. It is the duration of the scenario.
+        """
+        return None if self._network is None else self._network.changes_until_s
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -179,6 +199,21 @@ class Emulation:
             raise RuntimeError("the report of an Emulation is there when its with block is over")
         return self._report
 
+    def result(self) -> Result:
+        """The numbers of the links as a simulation has them: `links`, and with `trace` `link_trace`.
+
+        It has no flows: those belong to the programs.
+
+        Raises:
+            RuntimeError: the emulation is not over.
+        """
+        from bentpipe.emulation.outcome import made
+
+        found = self.report()
+        if self._network is None:
+            raise RuntimeError("an Emulation that has not begun has no result")
+        return made(self._network, self.scenario, found)
+
     def close(self) -> None:
         """Ends all programs at the ends, and then the link. A second call does nothing."""
         if self._network is None or self._report is not None:
@@ -198,7 +233,10 @@ class Emulation:
                 self._watcher.wait(2)
         for program in self._programs:
             program.wait()
+        self._dismiss()
         self._report = self._final(self._network)
+
+    def _dismiss(self) -> None:
         for thread in self._threads.values():
             thread.shutdown()
         self._threads = {}
@@ -216,12 +254,13 @@ class Emulation:
         }
 
     def _final(self, network: _core.EmulatedNetwork) -> dict[str, Any]:
-        network.stop()
+        missed = network.stop()
         found = self._status(network, histogram=True)
         for _, row in _named_ways(found):
             row["rate_bps"] = row["delivered_bytes"] * 8 / found["t_s"] if found["t_s"] > 0 else 0.0
         late = max(found[way]["lateness_p99_s"] for way in _WAYS)
-        return {**found, "kept_time": late <= self._bound_s, "lateness_bound_s": self._bound_s}
+        kept = {"kept_time": late <= self._bound_s, "lateness_bound_s": self._bound_s}
+        return {**found, **kept, "seed": self.scenario["seed"], "capture_missed": missed}
 
 
 def _named_ways(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -244,6 +283,28 @@ def whole(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
             made[key] = sum(way[key] for way in ways)
     made["hops"] = [hop for way in ways for hop in way["hops"]]
     return made
+
+
+def _triple(capture: Capture | None) -> tuple[str, str, bool] | None:
+    return None if capture is None else (str(capture.path), capture.at, capture.whole)
+
+
+def _interval(scenario: dict[str, Any]) -> float:
+    """Seconds between samples."""
+    given = (scenario.get("record") or {}).get("interval")
+    return _SAMPLED_S if given is None else units.seconds(given, "record.interval")
+
+
+def _watch(namespaces: list[int]) -> subprocess.Popen[bytes]:
+    """The process that ends what is left in these namespaces when its standard input ends."""
+    command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=namespaces,
+        start_new_session=True,
+    )
 
 
 def _thread_at(network: _core.EmulatedNetwork, end: int) -> ThreadPoolExecutor:

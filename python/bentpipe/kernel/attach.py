@@ -139,11 +139,9 @@ def _planned(choice: Choice, old: Record | None, *, pin: bool) -> Record:
     """What is to be attached, with what an agent that has died has left."""
     record = Record(choice) if old is None else replace(old, choice=choice, pid=0, began=0)
     if pin and record.pin is None:
-        place = machine.mounted("bpf")
-        if place is None:  # the agent mounts it
-            place = Path(machine.BPFFS)
-            record.mounted = machine.BPFFS
-        record.pin = str(place / "bentpipe" / choice.name)
+        if machine.bpffs() is None:  # the agent mounts it
+            record.mounted = str(machine.BPFFS)
+        record.pin = str(machine.BPFFS / "bentpipe" / choice.name)
     return record
 
 

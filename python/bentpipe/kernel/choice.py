@@ -43,7 +43,7 @@ class Choice:
             ScenarioError: the file of the class does not load.
         """
         if self.native:
-            return program(self.cc)
+            return self.cc
         if self.source is None:
             return self.spec
         from bentpipe.controller import load_controller
@@ -98,15 +98,8 @@ def choose(given: str, sets: Sequence[str] = (), *, native: bool = False) -> Cho
 
 def kernel_name(cc: str, *, native: bool = False) -> str:
     """What the kernel calls an algorithm: `bp_star`, or `bpn_star` for the native program."""
-    if native:
-        return f"bpn_{program(cc)}"
     plain = re.sub(r"[^a-z0-9]+", "_", cc.lower()).strip("_")
-    return f"bp_{plain}"[:LONGEST_NAME].rstrip("_")
-
-
-def program(cc: str) -> str:
-    """The name of an algorithm's native program."""
-    return cc.replace("-", "_")
+    return f"{'bpn' if native else 'bp'}_{plain}"[:LONGEST_NAME].rstrip("_")
 
 
 def gaps(choice: Choice) -> list[str]:
@@ -121,7 +114,7 @@ def natives() -> list[str]:
     from bentpipe.kernel import machine
 
     there = set(machine.support().get("natives", []))
-    return [entry["id"] for entry in controllers() if program(entry["id"]) in there]
+    return [entry["id"] for entry in controllers() if entry["id"] in there]
 
 
 def offered() -> list[dict[str, Any]]:

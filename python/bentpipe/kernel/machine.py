@@ -17,8 +17,8 @@ OLDEST = (6, 1)
 BTF = Path("/sys/kernel/btf/vmlinux")
 """The kernel's description of its own types."""
 
-BPFFS = "/sys/fs/bpf"
-"""Where a bpffs is mounted if it is nowhere."""
+BPFFS = Path("/sys/fs/bpf")
+"""Where a bpffs belongs."""
 
 _CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
 """Bits of the capabilities that matter here (linux/capability.h)."""
@@ -70,6 +70,11 @@ def mounted(kind: str) -> Path | None:
         if len(words) > 2 and words[2] == kind:
             return Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[1]))
     return None
+
+
+def bpffs() -> Path | None:
+    """Where the machine's bpffs is mounted, /sys/fs/bpf; None if it is not."""
+    return BPFFS if BPFFS.is_mount() and mounted("bpf") is not None else None
 
 
 def registered() -> set[str]:

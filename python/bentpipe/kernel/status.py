@@ -10,7 +10,7 @@ from typing import Any
 from bentpipe.kernel import agent, machine
 from bentpipe.kernel.records import Record, records
 
-OURS = re.compile(r"bpn?_[a-z0-9_]+")
+OURS = re.compile(r"bpn?_[a-z0-9_-]+")
 """Names that controllers of ours have in the kernel."""
 
 
@@ -49,7 +49,12 @@ def together() -> dict[str, Any]:
 
 def _other(known: Mapping[str, Any]) -> dict[str, Any]:
     running = known["native"] or known.get("pid") is not None
-    state: dict[str, Any] = {"attached": False, "agent": "running" if running else "gone", "pin": None, "routes": []}
+    state: dict[str, Any] = {
+        "attached": False,
+        "agent": "running" if running else "gone",
+        "pin": None,
+        "routes": [],
+    }
     return {**known, "given": known["cc"], **state}
 
 

@@ -10,12 +10,9 @@ import ipaddress
 import os
 import socket
 import struct
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
-
-T = TypeVar("T")
+from typing import NamedTuple
 
 #: linux/netlink.h, linux/sock_diag.h, linux/inet_diag.h.
 _NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY = 4, 20
@@ -49,15 +46,17 @@ class Connection:
 
 
 class Connections:
-    """Reads the connections of one namespace, in any thread, without entering it again."""
+    """Reads the connections of the namespace in which it is made, from then on in any thread."""
 
-    def __init__(self, enter: Callable[[], None] | None = None) -> None:
-        """`enter` moves the thread that calls it to the namespace; without it, it is that of the caller.
+    def __init__(self) -> None:
+        """The namespace is that of the calling thread.
 
         Raises:
-            OSError: the namespace cannot be entered, or the kernel has no such socket.
+            OSError: the kernel has no such sockets.
         """
-        self._socket = in_namespace(enter, self._open) if enter else self._open()
+        kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
+        self._socket = socket.socket(socket.AF_NETLINK, kind, _NETLINK_SOCK_DIAG)
+        self._socket.settimeout(5)
 
     def close(self) -> None:
         """Reads no more."""
@@ -80,12 +79,6 @@ class Connections:
             found += [connection for part in self._answer() if (connection := _connection(part)) is not None]
         return found
 
-    @staticmethod
-    def _open() -> socket.socket:
-        made = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
-        made.settimeout(5)
-        return made
-
     def _answer(self) -> Iterator[memoryview]:
         """The bodies of the messages of one dump."""
         while True:
@@ -99,26 +92,6 @@ class Connections:
                     raise OSError(number, os.strerror(number))
                 yield rest[_HEADER.size : length]
                 rest = rest[(length + 3) & ~3 :]
-
-
-def in_namespace(enter: Callable[[], None], work: Callable[[], T]) -> T:
-    """Does `work` in a thread of its own that has entered a namespace, which this thread does not."""
-    done: list[T] = []
-    wrong: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            enter()
-            done.append(work())
-        except BaseException as failure:
-            wrong.append(failure)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    if wrong:
-        raise wrong[0]
-    return done[0]
 
 
 def _connection(message: memoryview) -> Connection | None:

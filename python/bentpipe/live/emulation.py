@@ -10,24 +10,28 @@ from bentpipe.live.connections import Connection, Connections
 from bentpipe.live.flows import Largest
 
 _WAYS = ("forward", "reverse")
+_LEGS = ("first", "second")
+_DROPS = {"dropped_queue": "queue", "dropped_error": "error"}
 
 
-def page(title: str, lead: str = "") -> LivePage:
-    """The page; `title` names the link, `lead` is the command."""
+def page(title: str, lead: str = "", *, relay: bool = False) -> LivePage:
+    """The page; `title` names the link, `lead` is the command. With a relay both of its sides are shown."""
+    ways = [f"{leg} {way}" for leg in _LEGS for way in _WAYS] if relay else list(_WAYS)
 
-    def both(what: str, scale: float = 1.0) -> list[Series]:
-        return [Series(f"{way}/{what}", way, scale) for way in _WAYS]
+    def each(what: str, scale: float = 1.0) -> list[Series]:
+        return [Series(f"{way}/{what}", way, scale) for way in ways]
 
+    half = " /first is the half before the relay, /second the half behind it." if relay else ""
     return LivePage(
         title,
         [
-            LiveChart("Rate.", "rate, Mbit/s", both("rate", 1e-6), "What the link delivered, as IP packets."),
-            LiveChart("Queue.", "queue, packets", both("queue"), "Packets that wait before the link."),
+            LiveChart("Rate.", "rate, Mbit/s", each("rate", 1e-6), "What the link delivered, as IP packets."),
+            LiveChart("Queue.", "queue, packets", each("queue"), "Packets that wait before the link."),
             LiveChart(
                 "Smoothed RTT.",
                 "smoothed RTT, ms",
                 Family("rtt/", 1e3),
-                "Of each connection, where its data is sent. By the ports of the near and the far end.",
+                "Of each connection, where its data is sent; named by the ports of both ends." + half,
             ),
             LiveChart(
                 "Congestion window.", "congestion window, segments", Family("cwnd/"), "As the kernel has it."
@@ -35,12 +39,7 @@ def page(title: str, lead: str = "") -> LivePage:
             LiveChart(
                 "Losses.",
                 "losses, packets/s",
-                [
-                    Series("forward/dropped_queue", "forward, queue"),
-                    Series("forward/dropped_error", "forward, error"),
-                    Series("reverse/dropped_queue", "reverse, queue"),
-                    Series("reverse/dropped_error", "reverse, error"),
-                ],
+                [Series(f"{way}/{drop}", f"{way}, {word}") for way in ways for drop, word in _DROPS.items()],
                 "Dropped by a full queue or its rule, and lost by errors on the way.",
             ),
             LiveChart(
@@ -56,9 +55,9 @@ def page(title: str, lead: str = "") -> LivePage:
             ),
         ],
         readings=[
-            Reading("forward/rate", "rate, forward", "Mbit/s", 1e-6),
-            Reading("reverse/rate", "rate, reverse", "Mbit/s", 1e-6),
-            Reading("forward/queue", "queue, forward", "packets"),
+            Reading("rate", "rate, forward", "Mbit/s", 1e-6),
+            Reading("back", "rate, reverse", "Mbit/s", 1e-6),
+            Reading("queue", "queue, forward", "packets"),
             Reading("lost", "lost so far", "packets"),
             Reading("late/p99", "99 % late by less than", "ms", 1e3),
         ],
@@ -70,25 +69,11 @@ def page(title: str, lead: str = "") -> LivePage:
 class EmulationSource:
     """The numbers of this moment of an emulation."""
 
-    def __init__(
-        self,
-        snapshot: Callable[[], Mapping[str, Any]],
-        enter: Sequence[Callable[[], None]] = (),
-    ) -> None:
-        """`snapshot` is `Emulation.snapshot`; `enter` moves a thread to the near end and to the far end.
-
-        Raises:
-            OSError: an end cannot be entered.
-        """
-        self._snapshot = snapshot
-        self._ends = [Connections(end) for end in enter]
+    def __init__(self, snapshot: Callable[[], Mapping[str, Any]], ends: Mapping[str, Connections]) -> None:
+        """`snapshot` is that of an `Emulation`; `ends` are "near", "far", and "relay" where there is one."""
+        self._snapshot, self._ends = snapshot, ends
         self._before: Mapping[str, Any] | None = None
         self._largest = Largest()
-
-    def close(self) -> None:
-        """Looks at the connections no more."""
-        for end in self._ends:
-            end.close()
 
     def __call__(self) -> dict[str, float]:
         """Names and numbers, as `page` uses them."""
@@ -96,20 +81,21 @@ class EmulationSource:
         before, self._before = self._before, now
         past = now["t_s"] - before["t_s"] if before else 0.0
         numbers: dict[str, float] = {}
-        for way in _WAYS:
-            numbers[f"{way}/queue"] = now[way]["queue_packets"]
+        for name, row in _rows(now).items():
+            numbers[f"{name}/queue"] = row["queue_packets"]
             if before and past > 0:
-
-                def rate(what: str, way: str = way) -> float:
-                    return float(now[way][what] - before[way][what]) / past
-
-                numbers[f"{way}/rate"] = 8 * rate("delivered_bytes")
-                for what in ("dropped_queue", "dropped_error"):
-                    numbers[f"{way}/{what}"] = rate(what)
-        numbers["lost"] = sum(now[way][what] for way in _WAYS for what in ("dropped_queue", "dropped_error"))
+                old = _rows(before)[name]
+                numbers[f"{name}/rate"] = 8 * (row["delivered_bytes"] - old["delivered_bytes"]) / past
+                for what in _DROPS:
+                    numbers[f"{name}/{what}"] = (row[what] - old[what]) / past
+        if before and past > 0:
+            for name, way in (("rate", "forward"), ("back", "reverse")):
+                numbers[name] = 8 * (now[way]["delivered_bytes"] - before[way]["delivered_bytes"]) / past
+        numbers["queue"] = now["forward"]["queue_packets"]
+        numbers["lost"] = sum(now[way][what] for way in _WAYS for what in _DROPS)
         for part in ("p50", "p99", "max"):
-            numbers[f"late/{part}"] = max(now[way][f"lateness_{part}_s"] or 0.0 for way in _WAYS)
-        connections = self._connections()
+            numbers[f"late/{part}"] = max(now[way][f"lateness_{part}_s"] for way in _WAYS)
+        connections = sending({end: at.read() for end, at in self._ends.items()})
         rates = self._largest.rates(now["t_s"], {name: at.acked_bytes for name, at in connections.items()})
         for name, bps in rates.items():
             numbers[f"bps/{name}"] = bps
@@ -117,14 +103,34 @@ class EmulationSource:
             numbers[f"rtt/{name}"] = connections[name].srtt_s
         return numbers
 
-    def _connections(self) -> dict[str, Connection]:
-        """Each connection at the end that sends more of the data, by a name that says which."""
-        found: dict[tuple[Any, Any], tuple[str, Connection]] = {}
-        for end, near in zip(self._ends, (True, False), strict=False):
-            for at in end.read():
-                pair = (at.local, at.remote) if near else (at.remote, at.local)
-                other = found.get(pair)
-                if other is None or at.acked_bytes > other[1].acked_bytes:
-                    way = "→" if near else "←"
-                    found[pair] = f"{pair[0].port} {way} {pair[1].port}", at
-        return {f"{name}": at for name, at in found.values()}
+
+def _rows(snapshot: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The numbers of each way, of each leg if there are two, by the names of the page."""
+    legs = snapshot.get("legs")
+    if legs is None:
+        return {way: snapshot[way] for way in _WAYS}
+    return {f"{name} {way}": leg[way] for name, leg in zip(_LEGS, legs, strict=True) for way in _WAYS}
+
+
+def sending(ends: Mapping[str, Sequence[Connection]]) -> dict[str, Connection]:
+    """Each connection at that of its two ends which sends more of the data, by a name that says which.
+
+    Args:
+        ends: the connections of "near" and "far", and of "relay" where there is one.
+    """
+    near = [(at, "/first" if "relay" in ends else "", True) for at in ends["near"]]
+    far = [(at, "/second" if "relay" in ends else "", False) for at in ends["far"]]
+    # The relay has the near end's address on its far side, and the other way round.
+    behind = {at.local.address for at in ends["near"]}
+    for at in ends.get("relay", ()):
+        first = at.remote.address in behind
+        (far if first else near).append((at, "/first" if first else "/second", not first))
+    found: dict[str, tuple[str, Connection]] = {}
+    for at, half, is_near in near + far:
+        here, there = (at.local, at.remote) if is_near else (at.remote, at.local)
+        pair = f"{here} {there} {half}"
+        other = found.get(pair)
+        if other is None or at.acked_bytes > other[1].acked_bytes:
+            way = "→" if is_near else "←"
+            found[pair] = f"{here.port} {way} {there.port}{half}", at
+    return dict(found.values())

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bentpipe import terminal
+from bentpipe.truth.quic_verb import quic_verb
 from bentpipe.verbs import Json, Stopped, write_and_show
 
 app = typer.Typer(
@@ -18,11 +19,6 @@ app = typer.Typer(
 
 QUICK_S, FULL_S = 20.0, 120.0
 QUICK_SEEDS, FULL_SEEDS = 1, 5
-
-
-@app.callback()
-def _group() -> None:
-    """A group also while it has one verb."""
 
 
 @app.command("kernel")
@@ -104,3 +100,6 @@ def kernel_verb(
         write_and_show(write, show)
     if not rows:
         raise typer.Exit(1)
+
+
+app.command("quic")(quic_verb)

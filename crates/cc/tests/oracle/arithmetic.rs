@@ -59,11 +59,11 @@ impl Socket {
 }
 
 /// A module of the kernel's.
-pub(crate) trait Module {
-    /// `in_ack_event`: first of all.
-    fn arrived(&mut self, _s: &Socket, _acked: &Acked) {}
+pub(crate) trait Module: std::fmt::Debug {
     /// `pkts_acked`: `segments` were acknowledged in order; the state is that before the ACK.
     fn sample(&mut self, _s: &Socket, _segments: u32, _rtt: Option<u32>, _state: State) {}
+    /// `in_ack_event`, which 6.1.192 calls after `pkts_acked` (older ones before it).
+    fn arrived(&mut self, _s: &Socket, _acked: &Acked) {}
     /// `set_state`.
     fn enter(&mut self, _s: &mut Socket, _to: State) {}
     /// `cong_avoid`, for an ACK that advances; the window limits the sender if `limited`.
@@ -81,6 +81,7 @@ pub(crate) trait Module {
 }
 
 /// Reno.
+#[derive(Debug)]
 pub(crate) struct Reno;
 
 impl Module for Reno {
@@ -92,6 +93,7 @@ impl Module for Reno {
 }
 
 /// tcp_vegas.c.
+#[derive(Debug)]
 pub(crate) struct Vegas {
     on: bool,
     base: u32,
@@ -165,6 +167,7 @@ impl Module for Vegas {
 }
 
 /// tcp_veno.c.
+#[derive(Debug)]
 pub(crate) struct Veno {
     on: bool,
     base: u32,
@@ -237,6 +240,7 @@ impl Module for Veno {
 }
 
 /// tcp_hybla.c.
+#[derive(Debug)]
 pub(crate) struct Hybla {
     on: bool,
     /// rho in eighths, rounded down.
@@ -293,6 +297,7 @@ impl Module for Hybla {
 }
 
 /// tcp_illinois.c: alpha in 128ths, beta in 64ths, delays in microseconds.
+#[derive(Debug)]
 pub(crate) struct Illinois {
     alpha: u32,
     beta: u32,
@@ -403,6 +408,7 @@ impl Module for Illinois {
 }
 
 /// tcp_scalable.c.
+#[derive(Debug)]
 pub(crate) struct Scalable;
 
 impl Module for Scalable {
@@ -422,6 +428,7 @@ impl Module for Scalable {
 }
 
 /// tcp_highspeed.c, for windows of up to 347 segments.
+#[derive(Debug)]
 pub(crate) struct HighSpeed {
     row: usize,
 }

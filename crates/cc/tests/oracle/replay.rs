@@ -46,7 +46,7 @@ impl Compared {
 
 /// Why `ssthresh` was called, by the state that it led to.
 fn why(changes: &[Change]) -> Congestion {
-    let timeout = |change: &Change| matches!(change, Change::Entered(State::Loss, _));
+    let timeout = |change: &Change| matches!(change, Change::Entered(State::Loss, ..));
     if changes.iter().any(timeout) { Congestion::Timeout } else { Congestion::Loss }
 }
 
@@ -119,7 +119,8 @@ impl Ours {
         for change in &step.changes {
             match *change {
                 // The kernel keeps its threshold at a timeout in recovery and at a second one (tcp_input.c, `tcp_enter_loss`).
-                Change::Entered(State::Loss, _) if !asked => {
+                Change::Entered(State::Loss, _, sent) if !asked => {
+                    self.sent += sent;
                     self.cc.on_congestion(&self.flow, Congestion::Timeout);
                 }
                 Change::Cut(kernel) => {
@@ -130,7 +131,10 @@ impl Ours {
                 }
                 // Our sender says so of new data only, and all of these are retransmissions.
                 Change::Sends => {}
-                Change::Entered(to, _) => recovered |= !to.reduces() && self.flow.phase != to.phase(),
+                Change::Entered(to, _, sent) => {
+                    self.sent += sent;
+                    recovered |= !to.reduces() && self.flow.phase != to.phase();
+                }
             }
         }
         recovered
@@ -150,10 +154,6 @@ pub(crate) fn ours(id: &str, given: &[(&str, Value)], trace: &Trace) -> Compared
         }
         if !acked.state.reduces() {
             found.window(step.now, us.segments(), acked.cwnd);
-        }
-        if std::env::var_os("ORACLE_SHOW").is_some() {
-            println!("{:.6} {:?} {} {:.3}", step.now.secs(), step.changes, acked.cwnd, us.segments());
-            us.cc.probe(&mut |name, value| print!("  {name} {value:.6}"));
         }
     }
     found
@@ -177,8 +177,8 @@ pub(crate) fn model(module: &mut dyn Module, trace: &Trace) -> Compared {
         if let Some(acked) = &step.acked {
             (s.una, s.sent) = (s.una + acked.advanced, s.sent + acked.sent);
             s.smoothed = acked.smoothed.unwrap_or(s.smoothed);
-            module.arrived(&s, acked);
             module.sample(&s, acked.advanced.div_ceil(u64::from(MSS)) as u32, acked.rtt, state);
+            module.arrived(&s, acked);
         }
         for change in &step.changes {
             match *change {
@@ -188,7 +188,8 @@ pub(crate) fn model(module: &mut dyn Module, trace: &Trace) -> Compared {
                     s.count = 0;
                 }
                 Change::Sends => module.sends(&mut s),
-                Change::Entered(to, cwnd) => {
+                Change::Entered(to, cwnd, sent) => {
+                    s.sent += sent;
                     if to == State::Loss {
                         (s.cwnd, s.count) = (cwnd, 0);
                         module.collapsed(&mut s);
@@ -205,9 +206,6 @@ pub(crate) fn model(module: &mut dyn Module, trace: &Trace) -> Compared {
         if !state.reduces() {
             if acked.advanced > 0 {
                 module.avoid(&mut s, acked.delivered, acked.limited);
-            }
-            if std::env::var_os("ORACLE_MODEL").is_some() {
-                println!("{:.6} {:?} {} {s:?}", step.now.secs(), step.changes, acked.cwnd);
             }
             found.window(step.now, f64::from(s.cwnd), acked.cwnd);
         }

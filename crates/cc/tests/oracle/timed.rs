@@ -12,6 +12,7 @@ fn ticks(us: u32) -> u32 {
 }
 
 /// tcp_bic.c.
+#[derive(Debug)]
 pub(crate) struct Bic {
     per: u32,
     last_max: u32,
@@ -87,6 +88,7 @@ impl Module for Bic {
 }
 
 /// tcp_htcp.c: alpha and beta in 128ths, times in ticks, rates in segments a second.
+#[derive(Debug)]
 pub(crate) struct Htcp {
     alpha: u32,
     beta: u32,
@@ -96,11 +98,13 @@ pub(crate) struct Htcp {
     rtt_min: u32,
     rtt_max: u32,
     since: u32,
-    undo: u32,
+    /// A congestion has begun, and the state was not open since.
+    congested: bool,
     max: u32,
     old_max: u32,
     mean: u32,
-    began: u32,
+    /// Nothing at first: then the time since the machine started counts, and the first sample is 0.
+    began: Option<u32>,
 }
 
 impl Htcp {
@@ -114,11 +118,11 @@ impl Htcp {
             rtt_min: 0,
             rtt_max: 0,
             since: now,
-            undo: 0,
+            congested: false,
             max: 0,
             old_max: 0,
             mean: 0,
-            began: 0,
+            began: None,
         }
     }
 
@@ -166,11 +170,11 @@ impl Module for Htcp {
             }
         }
         if state > State::Disorder {
-            (self.segments, self.began) = (0, s.ticks);
+            (self.segments, self.began) = (0, Some(s.ticks));
             return;
         }
         self.segments += segments;
-        let took = s.ticks - self.began;
+        let took = self.began.map_or(u32::MAX, |began| s.ticks - began);
         if self.segments >= s.cwnd - (self.alpha / 128).max(1) && took >= self.rtt_min && self.rtt_min > 0 {
             let sample = self.segments * HZ / took;
             if (s.ticks - self.since) / self.rtt_min <= 3 {
@@ -179,15 +183,15 @@ impl Module for Htcp {
                 self.mean = (3 * self.mean + sample) / 4;
                 self.max = self.max.max(self.mean);
             }
-            (self.segments, self.began) = (0, s.ticks);
+            (self.segments, self.began) = (0, Some(s.ticks));
         }
     }
 
     fn enter(&mut self, s: &mut Socket, to: State) {
         match to {
-            State::Open if self.undo > 0 => (self.since, self.undo) = (s.ticks, 0),
+            State::Open if self.congested => (self.since, self.congested) = (s.ticks, false),
             State::Open | State::Disorder => {}
-            _ => (self.undo, self.since) = (self.since, s.ticks),
+            _ => (self.congested, self.since) = (true, s.ticks),
         }
     }
 
@@ -221,6 +225,7 @@ impl Module for Htcp {
 }
 
 /// tcp_westwood.c, which is Westwood+: rates in bytes a tick.
+#[derive(Debug)]
 pub(crate) struct Westwood {
     inner: u32,
     rate: u32,
@@ -272,7 +277,7 @@ impl Westwood {
 }
 
 impl Module for Westwood {
-    fn arrived(&mut self, s: &Socket, _acked: &Acked) {
+    fn arrived(&mut self, s: &Socket, acked: &Acked) {
         self.una.get_or_insert(s.una);
         let past = s.ticks - self.began;
         if past > self.rtt.max(HZ / 20) {
@@ -286,7 +291,11 @@ impl Module for Westwood {
             (self.bytes, self.began) = (0, s.ticks);
         }
         // Unlike ours, bytes are counted where the ACK advances, and a segment for every one that does not.
-        self.bytes += self.count(s.una);
+        self.bytes += if acked.slow_path {
+            self.count(s.una)
+        } else {
+            (s.una - self.una.replace(s.una).unwrap_or(s.una)) as u32
+        };
         self.rtt_min = if self.fresh { self.rtt } else { self.rtt_min.min(self.rtt) };
         self.fresh = false;
     }

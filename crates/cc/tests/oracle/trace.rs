@@ -54,6 +54,8 @@ pub(crate) struct Acked {
     /// May the window grow (`tcp_is_cwnd_limited`)?
     pub(crate) limited: bool,
     pub(crate) cwnd: u32,
+    /// Was it off the kernel's fast path? In Westwood's traces.
+    pub(crate) slow_path: bool,
 }
 
 /// What the kernel did on the way to its answer to an ACK, or when its timer expired.
@@ -61,8 +63,8 @@ pub(crate) struct Acked {
 pub(crate) enum Change {
     /// `ssthresh` was called and answered with this.
     Cut(u32),
-    /// A new state, and the window at its beginning.
-    Entered(State, u32),
+    /// A new state, the window at its beginning, and the bytes by which the highest byte sent advanced before.
+    Entered(State, u32, u64),
     /// Something is sent while nothing is in flight (CA_EVENT_TX_START), a retransmission also.
     Sends,
 }
@@ -114,7 +116,7 @@ pub(crate) fn read(name: &str) -> Trace {
     let handshake: u32 = number(handshake);
     let (mut now, mut ticks) = (0_u64, 0_u32);
     let (mut rtt, mut smoothed) = (handshake / 8, handshake);
-    let [mut acks, mut cuts, mut states] = [12, 2, 3].map(|cells| vec![String::new(); cells]);
+    let [mut acks, mut cuts, mut states] = [13, 2, 4].map(|cells| vec![String::new(); cells]);
     let mut steps = Vec::new();
     let mut changes = Vec::new();
     let mut lines = text.lines().filter(|line| !line.starts_with('#')).peekable();
@@ -144,6 +146,7 @@ pub(crate) fn read(name: &str) -> Trace {
                     state: State::of(&acks[7]),
                     limited: acks[8] == "1",
                     cwnd: number(&acks[9]),
+                    slow_path: acks[12] == "1",
                 });
                 &acks[11]
             }
@@ -154,8 +157,8 @@ pub(crate) fn read(name: &str) -> Trace {
             }
             "S" => {
                 fill(&mut states, line);
-                changes.push(Change::Entered(State::of(&states[0]), number(&states[1])));
-                &states[2]
+                changes.push(Change::Entered(State::of(&states[0]), number(&states[1]), number(&states[2])));
+                &states[3]
             }
             "E" => {
                 changes.push(Change::Sends);

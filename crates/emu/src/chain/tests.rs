@@ -4,7 +4,7 @@ use bentpipe_sim::plan::Plan;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ip::tests::{checksum, packet};
+use crate::ip::tests::{checksum, packet, segment};
 use crate::route::{Route, route_of};
 
 const MS: u64 = 1_000_000;
@@ -153,6 +153,34 @@ fn queues_that_sort_by_flow_are_told_of_flows() {
     let out = arrivals(&mut chain, Time(1_500 * MS));
     let of = |port: u8| out.iter().filter(|(_, bytes)| bytes[21] == port).count();
     assert!(of(6) > 280, "{} of 300 of the small flow, {} of the large one", of(6), of(5));
+}
+
+#[test]
+fn priorities_are_those_of_the_packets() {
+    let queue = "queue = { kind = \"priority\", limit = \"100 packets\", bands = 3 }";
+    let route = route(&cbr(1, &[&format!("rate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n{queue}")]));
+    let mut chain = Chain::new(&route.forward, 1);
+    // The first is sent at once; the others wait for one another.
+    for tos in [0, 0, 0x20, 0xb8, 0, 0x28] {
+        chain.push(Time(0), &packet(1_000, tos, 5));
+    }
+    let out: Vec<u8> = arrivals(&mut chain, Time(100 * MS)).iter().map(|(_, bytes)| bytes[1]).collect();
+    assert_eq!(out, [0, 0xb8, 0x20, 0x28, 0, 0]);
+}
+
+#[test]
+fn acknowledgements_are_thinned_and_those_that_say_more_are_not() {
+    let route = route(&cbr(1, &["rate = \"64 kbit/s\"\ndelay = \"5 ms\"\nack_thinning = { keep = 2 }"]));
+    let mut chain = Chain::new(&route.forward, 1);
+    let ack = |number| segment(number, 0x10, &[], 0);
+    for bytes in [ack(10), ack(20), ack(30), ack(40), ack(50), segment(60, 0x11, &[], 0), ack(70)] {
+        chain.push(Time(0), &bytes);
+    }
+    let number = |bytes: &[u8]| bytes[31];
+    let out: Vec<u8> =
+        arrivals(&mut chain, Time(1_000 * MS)).iter().map(|(_, bytes)| number(bytes)).collect();
+    assert_eq!(out, [10, 40, 50, 60, 70]);
+    assert_eq!((chain.look(0, Time(1_000 * MS)).0.dropped_queue, chain.inside()), (2, 0));
 }
 
 #[test]

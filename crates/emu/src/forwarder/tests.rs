@@ -17,7 +17,8 @@ fn device() -> (Device, UnixDatagram) {
 fn packets_cross_in_order_and_what_is_none_is_counted() {
     let ((from, sender), (to, receiver)) = (device(), device());
     let hops = vec![Hop::Access(Span::from_millis(3)), Hop::Access(Span::from_millis(4))];
-    let mut forwarder = Forwarder::start("test", (from, to), hops, 1, Clock::begin()).expect("a thread");
+    let mut forwarder = Forwarder::start("test", (from, to), hops, 1, Clock::begin(), Recording::default())
+        .expect("a thread");
     let sent: Vec<Vec<u8>> = (0..100).map(|i| packet(100 + i, 2, 5)).collect();
     for bytes in &sent {
         sender.send(bytes).expect("room in a socket");
@@ -45,7 +46,8 @@ fn no_packet_is_early() {
     let ((from, sender), (to, receiver)) = (device(), device());
     let clock = Clock::begin();
     let hops = vec![Hop::Access(Span::from_millis(20))];
-    let _forwarder = Forwarder::start("test", (from, to), hops, 1, clock).expect("a thread");
+    let _forwarder =
+        Forwarder::start("test", (from, to), hops, 1, clock, Recording::default()).expect("a thread");
     let mut buffer = [0; 2_000];
     for _ in 0..5 {
         let sent = clock.now();
@@ -61,7 +63,8 @@ fn a_device_that_cannot_be_read_ends_the_thread_with_a_reason() {
     let deaf = std::fs::File::options().write(true).open("/dev/null").expect("a device");
     let from = Device::of(OwnedFd::from(deaf));
     let mut forwarder =
-        Forwarder::start("test", (from, to), Vec::new(), 1, Clock::begin()).expect("a thread");
+        Forwarder::start("test", (from, to), Vec::new(), 1, Clock::begin(), Recording::default())
+            .expect("a thread");
     forwarder.stop();
     let why = forwarder.failure().expect("a reason");
     assert!(why.contains("Bad file descriptor"), "{why}");

@@ -12,7 +12,9 @@
  * 10 * 2^-24 segments per second too small. The minimal RTT enters as Q40 seconds. Error of the window: below 2^-16 segments
  * for W < 2^20.
  * What differs in the kernel: no AEN (the module is told of a timeout after the window has collapsed), so a timeout is case
- * (I); F-RTO and undo take its place.
+ * (I); F-RTO and undo take its place. Network cards, the receive offload and the scheduler deliver ACKs in bursts, microseconds
+ * apart, whose samples (eq. 2) are hundreds of times the path's rate, and eq. 3 takes each of them for a twentieth. There the
+ * shell therefore counts time in ticks of between 1/32 and 1/16 of RTTmin (star_instant): what comes within a tick is one sample.
  */
 #ifndef BENTPIPE_STAR_H
 #define BENTPIPE_STAR_H
@@ -47,6 +49,14 @@ static __always_inline void star_begin(struct star *s)
 static __always_inline u64 star_estimate(const struct star *s)
 {
 	return fx_mul(s->bw, fx_seconds_q40(s->win.rtt_min));
+}
+
+/* The time for a sample in the kernel: in ticks of a power of two, us. */
+static __always_inline u64 star_instant(const struct star *s, u64 now)
+{
+	u32 bits = fx_top_bit(s->win.rtt_min | 16) - 4;
+
+	return now >> bits << bits;
 }
 
 /* Eq. 2 and 3. */

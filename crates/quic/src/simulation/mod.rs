@@ -62,6 +62,8 @@ pub struct Sample {
     pub rtt: Span,
     /// Bytes that the receiver's application has read.
     pub received: u64,
+    /// Packets that the sender believes lost, so far.
+    pub lost_packets: u64,
 }
 
 /// What came of a transfer.
@@ -77,6 +79,12 @@ pub struct Report {
     pub sent_packets: u64,
     /// Packets that the sender believes lost.
     pub lost_packets: u64,
+    /// Their bytes.
+    pub lost_bytes: u64,
+    /// quinn's smallest RTT.
+    pub rtt_min: Span,
+    /// Bytes of a full datagram at the end.
+    pub mtu: u16,
     /// Loss and ECN events of the sender.
     pub congestion_events: u64,
     /// Datagrams of the sender that the queue refused, and that were in error.

@@ -88,6 +88,9 @@ impl World {
             complete,
             sent_packets: path.sent_packets,
             lost_packets: path.lost_packets,
+            lost_bytes: path.lost_bytes,
+            rtt_min: Span(path.min_rtt.as_nanos() as u64),
+            mtu: path.current_mtu,
             congestion_events: path.congestion_events,
             dropped: self.ways[0].dropped,
             samples: self.samples,
@@ -149,7 +152,8 @@ impl World {
         let Some(connection) = self.ends[0].connection() else { return };
         let path = connection.stats().path;
         let rtt = Span(path.rtt.as_nanos() as u64);
-        self.samples.push(Sample { at: self.sampled, cwnd: path.cwnd, rtt, received });
+        let lost_packets = path.lost_packets;
+        self.samples.push(Sample { at: self.sampled, cwnd: path.cwnd, rtt, received, lost_packets });
     }
 }
 

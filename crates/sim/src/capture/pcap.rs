@@ -86,9 +86,9 @@ pub enum CaptureError {
     },
 }
 
-/// A file in the making. Its memory does not grow with it.
+/// A file in the making. Its memory does not grow with it. Without [`Writer::finish`] nothing is left of it.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     out: BufWriter<File>,
     path: PathBuf,
     /// The file's provisional name; `None` if it is written to directly.
@@ -100,8 +100,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Begins the file with the names of its interfaces.
-    pub(crate) fn create(
+    /// Begins the file with the names of its interfaces. `whole`: packets are kept with their payload.
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] if the file cannot be made.
+    pub fn create(
         path: &Path,
         whole: bool,
         interfaces: impl Iterator<Item = String>,
@@ -147,7 +150,10 @@ impl Writer {
     }
 
     /// The file is complete and gets its name.
-    pub(crate) fn finish(&mut self) -> Result<(), CaptureError> {
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] if anything could not be written.
+    pub fn finish(&mut self) -> Result<(), CaptureError> {
         self.failure()?;
         self.out.flush().map_err(|e| self.error(e))?;
         if let Some(work) = self.work.take() {
@@ -179,8 +185,9 @@ impl Writer {
         self.end();
     }
 
-    /// A packet at an interface: its headers, and its length with the payload.
-    pub(crate) fn packet(&mut self, interface: u32, at: Time, headers: &[u8], length: u32) {
+    /// A packet at the interface with this number: its headers, or all of it, and its length with the payload. What is missing of a whole
+    /// packet is zeros.
+    pub fn packet(&mut self, interface: u32, at: Time, headers: &[u8], length: u32) {
         let kept = if self.whole { length } else { headers.len() as u32 };
         self.begin(ENHANCED_PACKET);
         for n in [interface, (at.0 >> 32) as u32, at.0 as u32, kept, length] {

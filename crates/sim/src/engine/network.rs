@@ -167,19 +167,8 @@ impl Network {
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
         let ReportRows { reports: flows, first, transfers } = connections::report(plan, &mut self.flows, end);
-        let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| LinkReport {
-            name: plan.links[id.link()].name.clone(),
-            direction: id.way(),
-            rate_bps: of.rate_bps,
-            utilisation: direction.utilisation(end),
-            delivered_packets: direction.counts.delivered,
-            dropped_queue: direction.counts.dropped_queue - direction.thinned(),
-            dropped_error: direction.counts.dropped_error,
-            thinned_acks: direction.thinned(),
-            repeated: direction.repeated(),
-            marked: direction.counts.marked,
-            queue_mean_packets: direction.queue_mean(end),
-            queue_max_packets: direction.queue_max(),
+        let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| {
+            LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });
         let links: Vec<LinkReport> = links.collect();
         let silent = silence::warnings(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());

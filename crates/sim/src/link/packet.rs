@@ -82,6 +82,14 @@ impl Packet {
         Self { flags: self.flags & !(CE | ECT | ECT1) | bits, ..self }
     }
 
+    /// The same for an acknowledgement of everything before `number` (modulo 2^32) in the flow with this number. Where acknowledgements are
+    /// thinned, one that is `plain`, which says nothing else, may be dropped in favour of a later one.
+    #[must_use]
+    pub fn acknowledging(self, flow: u32, number: u32, plain: bool) -> Self {
+        let flags = self.flags & !(ACK | SACK) | ACK | if plain { 0 } else { SACK };
+        Self { flow, seq: number, flags, ..self }
+    }
+
     /// What its IP header says of congestion.
     pub fn ecn(&self) -> Ecn {
         match self.flags & (CE | ECT | ECT1) {

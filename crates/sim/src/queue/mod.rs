@@ -74,6 +74,11 @@ macro_rules! queues {
                 }
             }
 
+            /// Does it sort packets by flow, that is, go by their [`Class`]?
+            pub fn sorts_by_flow(&self) -> bool {
+                self.plan().sorts_by_flow()
+            }
+
             /// Its kind, by which a scenario and its random stream are named.
             pub(crate) fn kind(&self) -> &'static str {
                 match self {

@@ -1,6 +1,9 @@
 //! The report of a run, with the names that everything else builds on.
 
+use bentpipe_cc::Time;
 use serde::Serialize;
+
+use crate::link::Direction;
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
@@ -151,4 +154,25 @@ pub struct LinkReport {
     pub queue_mean_packets: f64,
     /// Most packets that ever waited.
     pub queue_max_packets: u64,
+}
+
+impl LinkReport {
+    /// What `direction` has done until `end`, which is not before its last call: the direction called `way`, "forward" or "reverse", of the
+    /// link `name`, with this nominal rate.
+    pub fn of(direction: &mut Direction, name: &str, way: &'static str, rate_bps: u64, end: Time) -> Self {
+        Self {
+            name: name.to_owned(),
+            direction: way,
+            rate_bps,
+            utilisation: direction.utilisation(end),
+            delivered_packets: direction.counts.delivered,
+            dropped_queue: direction.counts.dropped_queue - direction.thinned(),
+            dropped_error: direction.counts.dropped_error,
+            thinned_acks: direction.thinned(),
+            repeated: direction.repeated(),
+            marked: direction.counts.marked,
+            queue_mean_packets: direction.queue_mean(end),
+            queue_max_packets: direction.queue_max(),
+        }
+    }
 }

@@ -1,0 +1,5 @@
+//! `bentpipe-quic`: see `docs/quic.md`.
+
+fn main() -> std::process::ExitCode {
+    bentpipe_quic::program::main()
+}

@@ -1,0 +1,71 @@
+//! `bentpipe-quic simulate`: the same transfer in simulated time, over the link of a scenario.
+
+use std::time::Duration;
+
+use bentpipe_cc::Span;
+use bentpipe_sim::Scenario;
+use serde_json::json;
+
+use super::Failure;
+use super::request::{Amount, Simulate};
+use crate::simulation::{self, Transfer};
+
+/// The longest simulated time of a transfer of so many bytes.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Simulates, and prints the report.
+pub(crate) fn run(request: &Simulate) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::Request(why);
+    let file = request.scenario.display().to_string();
+    let plan = Scenario::load(&file, &[]).and_then(|scenario| scenario.resolve());
+    let plan = plan.map_err(|why| wrong(why.to_string()))?;
+    let flow = plan.flows.first().ok_or_else(|| wrong(format!("{file} has no flow, and so no path")))?;
+    let ([forward], [reverse]) = (&flow.path[..], &flow.ack_path[..]) else {
+        return Err(wrong(format!(
+            "{file}: the first flow crosses several links; QUIC is simulated over one"
+        )));
+    };
+    let names = [forward, reverse].map(|id| format!("link/{}", plan.name_of(*id)));
+    let sending = &request.sending;
+    let (bytes, duration) = match &sending.amount {
+        Amount::For(time) => (None, *time),
+        Amount::Bytes(bytes) => (Some(*bytes), PATIENCE),
+        Amount::File(_) => return Err(wrong("no file is read in a simulation".to_owned())),
+    };
+    let report = simulation::run(&Transfer {
+        forward: (forward.of(&plan.links), &names[0]),
+        reverse: (reverse.of(&plan.links), &names[1]),
+        controller: sending.controller.clone(),
+        bytes,
+        duration: Span::from_secs(duration.as_secs_f64()),
+        interval: Span::from_secs(sending.interval.as_secs_f64()),
+        seed: request.seed.unwrap_or(plan.seed),
+    });
+    let report = report.map_err(|why| Failure::Work(why.to_string()))?;
+    let samples = report.samples.iter().map(|sample| {
+        json!({
+            "t_s": sample.at.secs(), "cwnd_bytes": sample.cwnd, "rtt_s": sample.rtt.secs(),
+            "lost_packets": sample.lost_packets,
+        })
+    });
+    let answer = json!({
+        "controller": sending.name,
+        "simulated": true,
+        "complete": report.complete,
+        "seconds": report.took.secs(),
+        "received_bytes": report.received,
+        "goodput_bps": report.goodput_bps(),
+        "rtt_min_s": report.rtt_min.secs(),
+        "rtt_mean_s": report.rtt_mean_s(),
+        "sent_packets": report.sent_packets,
+        "lost_packets": report.lost_packets,
+        "lost_bytes": report.lost_bytes,
+        "congestion_events": report.congestion_events,
+        "dropped_queue": report.dropped.0,
+        "dropped_error": report.dropped.1,
+        "mtu_bytes": report.mtu,
+        "samples": samples.collect::<Vec<_>>(),
+    });
+    println!("{answer}");
+    Ok(())
+}

@@ -1,0 +1,36 @@
+"""What the links of an emulation have done, in the form in which a simulation says it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bentpipe import _core
+from bentpipe.result import Result
+
+
+def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[str, Any]) -> Result:
+    """A result without flows. Its JSON has the emulation's own report, too, as "emulation"."""
+    import polars as pl
+
+    links = json.loads(network.link_reports())
+    packets = report["forward"]["delivered_packets"]
+    late = [] if report["kept_time"] else ["the emulation did not keep time; see emulation.lateness_bound_s"]
+    about = {
+        "schema": 1,
+        "seed": report["seed"],
+        "simulated_s": report["t_s"],
+        "wall_s": report["t_s"],
+        "packets": packets,
+        "flows": [],
+        "links": links,
+        "warnings": late,
+        "emulation": report,
+    }
+    names = [f"{link['name']}/{link['direction']}" for link in links]
+    frame = pl.DataFrame(network.link_trace())
+    trace = frame.with_columns(
+        pl.Series("link", names, dtype=pl.Enum(names)).gather(frame["link"]).alias("link")
+    ).sort("t_s", "link")
+    whole = json.loads(_core.check(json.dumps(scenario)))
+    return Result.of_tables(whole, about, {"link_trace": trace})

@@ -1,0 +1,156 @@
+"""The program `bentpipe-quic` of crates/quic: sends over QUIC with the laboratory's controllers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from bentpipe.truth.quic_cell import QuicCell
+from bentpipe.truth.real import TransferFailed
+
+NAME = "bentpipe-quic"
+INTERVAL_S = 0.1
+"""Distance of the samples."""
+PATIENCE_S = 10.0
+"""How long after its end a transfer may still be on its way."""
+LISTENS_S = 5.0
+"""How long the receiver may take until it listens."""
+_LOOK_S = 0.05
+_UDP = ("/proc/net/udp", "/proc/net/udp6")
+
+
+class NotBuilt(RuntimeError):
+    """The program is not there; the message says how to get it."""
+
+
+def program() -> str:
+    """Where the program is: beside this Python, on PATH, or as the checkout built it.
+
+    Raises:
+        NotBuilt: nowhere.
+    """
+    beside = Path(sys.executable).with_name(NAME)
+    built = Path(__file__).parents[3] / "target" / "release" / NAME
+    for place in (str(beside), shutil.which(NAME), str(built)):
+        if place and os.access(place, os.X_OK):
+            return place
+    raise NotBuilt(f"{NAME} is not there; build it in a checkout: make quic")
+
+
+class QuicTransfer:
+    """A real transfer over QUIC that is under way. Leave it by `finish` or `abandon`."""
+
+    def __init__(self, cell: QuicCell, tool: str) -> None:
+        from bentpipe.emulation import Emulation
+
+        self.cell = cell
+        self._held = ExitStack()
+        try:
+            self._emulation: Any = self._held.enter_context(Emulation(cell.scenario(), seed=cell.seed))
+            self._receiver = self._start([tool, "serve", "--once"], "far")
+            _await_listener(self._receiver)
+            command = [tool, "send", self._emulation.peer, "--cc", cell.algorithm]
+            command += ["--for", str(cell.length_s), "--interval", str(INTERVAL_S)]
+            self._sender = self._start(command, "near")
+        except BaseException:
+            self.abandon()
+            raise
+        self._end = time.monotonic() + cell.length_s + PATIENCE_S
+
+    def _start(self, command: list[str], side: str) -> subprocess.Popen[str]:
+        process: subprocess.Popen[str] = self._emulation.popen(
+            command, side=side, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self._held.callback(_end, process)
+        return process
+
+    @property
+    def over(self) -> bool:
+        """Has the sender ended, or had the time to?"""
+        return self._sender.poll() is not None or time.monotonic() > self._end
+
+    def finish_when_over(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """`finish`, after waiting for the end."""
+        while not self.over:
+            time.sleep(_LOOK_S)
+        return self.finish()
+
+    def finish(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """The numbers of the transfer (`numbers`) and the emulator's report, once it is over.
+
+        Raises:
+            TransferFailed: a program at one of the ends failed.
+        """
+        try:
+            try:
+                said, wrong = self._sender.communicate(timeout=PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                raise TransferFailed(f"{self.cell.key}: the sender did not end") from None
+            if self._sender.returncode != 0:
+                raise TransferFailed(f"{self.cell.key}: {wrong.strip() or 'the sender died'}")
+        finally:
+            self.abandon()
+        return numbers(json.loads(said)), self._emulation.report()
+
+    def abandon(self) -> None:
+        """Ends the programs and the emulated link."""
+        self._held.close()
+
+
+def simulate(cell: QuicCell, tool: str, folder: Path) -> dict[str, float]:
+    """The numbers of the same transfer in simulated time.
+
+    Raises:
+        TransferFailed: the program failed.
+    """
+    scenario = folder / f"{cell.key}.scenario.json"
+    scenario.write_text(json.dumps(cell.scenario()), encoding="utf-8")
+    command = [tool, "simulate", str(scenario), "--cc", cell.algorithm, "--seed", str(cell.seed)]
+    command += ["--for", str(cell.length_s), "--interval", str(INTERVAL_S)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    scenario.unlink()
+    if done.returncode != 0:
+        raise TransferFailed(f"{cell.key}: {done.stderr.strip()}")
+    return numbers(json.loads(done.stdout))
+
+
+def numbers(report: dict[str, Any]) -> dict[str, float]:
+    """What is compared, of a report: goodput, mean RTT after the handshake, losses per packet sent."""
+    samples = report["samples"]
+    settled = [row["rtt_s"] for row in samples if row["t_s"] > 2 * report["rtt_min_s"]]
+    return {
+        "goodput_bps": report["goodput_bps"],
+        "rtt_s": sum(settled) / max(1, len(settled)),
+        "lost": report["lost_packets"] / max(1, report["sent_packets"]),
+    }
+
+
+def _await_listener(process: subprocess.Popen[str]) -> None:
+    """Waits until the process holds a UDP socket: the kernel lists those of its network namespace."""
+    deadline = time.monotonic() + LISTENS_S
+    while time.monotonic() < deadline and process.poll() is None:
+        for table in _UDP:
+            try:
+                lines = Path(f"/proc/{process.pid}{table.removeprefix('/proc')}").read_text(encoding="ascii")
+            except OSError:
+                continue
+            if any(line.split()[1].endswith(":1151") for line in lines.splitlines()[1:]):  # 4433
+                return
+        time.sleep(0.01)
+    if process.poll() is not None:
+        _, wrong = process.communicate()
+        raise TransferFailed(wrong.strip() or f"{NAME} serve died")
+    raise TransferFailed(f"{NAME} serve does not listen after {LISTENS_S:g} s")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.kill()
+    process.communicate()

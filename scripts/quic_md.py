@@ -1,0 +1,108 @@
+"""Writes the tables of docs/quic.md.
+
+    python scripts/quic_md.py [--check]
+
+What quinn's trait carries of each controller comes from the registry, by an example program of crates/quic.
+The comparison comes from docs/quic.csv, which `bentpipe validate quic --full --out DIR` measures. The text
+between their markers is replaced, the words around them are written by hand. With --check nothing is written,
+and exit status 1 says that the page is not that of the registry and the numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from validate import replaced
+
+from bentpipe.bench.page import markdown
+from bentpipe.truth.quic_table import page_rows, read
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "quic.md"
+ROWS = ROOT / "docs" / "quic.csv"
+
+PACING = {
+    "sender": "quinn's",
+    "faster": "quinn's, in place of its own",
+    "binding": "its rate, as a window",
+}
+
+
+def carried() -> list[dict[str, Any]]:
+    """What quinn carries of each controller, in the registry's order."""
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "bentpipe-quic", "--example", "carried"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def late(of: Mapping[str, Any]) -> str:
+    """What it is told late."""
+    return ", ".join(word for word, name in (("its timer", "timer"), ("a pause", "restart")) if of[name])
+
+
+def untold(of: Mapping[str, Any]) -> str:
+    """What it is not told."""
+    words = {
+        "undo": "undo",
+        "ecn": "how much was marked",
+        "receive_window": "the receive window",
+        "path_hints": "hints of the path",
+    }
+    return ", ".join(word for name, word in words.items() if of[name])
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The table of controllers."""
+    heads = [
+        "<controller",
+        "<pacing",
+        "<fast recovery",
+        "<rate samples",
+        "<told late",
+        "<not told",
+        "<not done",
+    ]
+    body = [
+        [
+            f"`{of['id']}`",
+            PACING[of["pacing"]],
+            "its own" if of["own_recovery"] else "without PRR",
+            "worked out" if of["rate_samples"] else "",
+            late(of),
+            untold(of),
+            ", ".join(f"`{option}`" for option in of["sender_options"]),
+        ]
+        for of in rows
+    ]
+    return markdown(heads, body)
+
+
+def main() -> int:
+    """Writes the page, or says whether it is up to date."""
+    parser = argparse.ArgumentParser(description="Writes the tables of docs/quic.md.")
+    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    given = parser.parse_args()
+    page = PAGE.read_text(encoding="utf-8")
+    parts = {"carried": table(carried())}
+    if ROWS.exists():
+        parts["comparison"] = markdown(*page_rows(read(ROWS)))
+    for name, part in parts.items():
+        page = replaced(page, name, part)
+    if not given.check:
+        PAGE.write_text(page, encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") != page:
+        print("docs/quic.md is not up to date: run scripts/quic_md.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
