@@ -4,9 +4,9 @@
     python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
     python scripts/linux_truth_md.py [--check]
 
-cells.csv has a row for each pair of transfers, curves.csv the windows of a few. Tables and figures follow from these two; the words
-around them are written by hand. With --check nothing is written, and exit status 1 says that page or figures are not those of the
-stored numbers.
+cells.csv has a row for each pair of transfers, curves.csv the windows of a few. Tables and figures follow
+from these two; the words around them are written by hand. With --check nothing is written, and exit status 1
+says that page or figures are not those of the stored numbers.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ def overview(table: Sequence[Row]) -> str:
         for quantity, label in QUANTITIES.items():
             if rows:
                 said = verdict(rows, quantity)
-                lines.append([name, label, percent(said.median), _worst(said), f"{said.beyond} of {said.rows}"])
+                lines.append(
+                    [name, label, percent(said.median), _worst(said), f"{said.beyond} of {said.rows}"]
+                )
     return markdown(["<senders", "<quantity", "median error", "<largest that counts", "above 10 %"], lines)
 
 
@@ -103,10 +105,12 @@ def measured(rows: Sequence[Row]) -> str:
     kept = sum(bool(row["kept_time"]) for row in rows)
     late = [row["lateness_p99_s"] for row in rows]
     kernels = ", ".join(sorted({str(row["kernel"]) for row in rows}))
+    count = f"{len(seeds)} {'seeds' if len(seeds) > 1 else 'seed'}"
+    long = " and ".join(f"{length:g}" for length in lengths)
     return (
-        f"The tables hold {len(rows)} pairs of transfers: {len(seeds)} {'seeds' if len(seeds) > 1 else 'seed'} of "
-        f"{' and '.join(f'{length:g}' for length in lengths)} s. Kernel {kernels}. Of one hundred packets one was late by more than "
-        f"{median(late) * 1e6:.0f} us in the middle of all transfers, and by {max(late) * 1e6:.0f} us in the worst. "
+        f"The tables hold {len(rows)} pairs of transfers: {count} of {long} s. Kernel {kernels}. "
+        f"Of one hundred packets one was late by more than {median(late) * 1e6:.0f} us in the middle of all "
+        f"transfers, and by {max(late) * 1e6:.0f} us in the worst. "
         f"The emulation kept time in {kept} of {len(rows)}."
     )
 
@@ -117,7 +121,8 @@ def matrix(table: Sequence[Row], rtt_ms: int, show: Callable[[Row], str]) -> str
     found = {(r["sender"], r["per"], r["buffer_bdp"]): r for r in table if r["rtt_ms"] == rtt_ms}
     senders = list(dict.fromkeys(name for name, *_ in found))
     lines = [
-        [name, *(show(found[name, *link]) if (name, *link) in found else "" for link in links)] for name in senders
+        [name, *(show(found[name, *link]) if (name, *link) in found else "" for link in links)]
+        for name in senders
     ]
     return markdown(["<sender", *(f"{per:g}, {buffer:g} BDP" for per, buffer in links)], lines)
 
@@ -150,9 +155,14 @@ def star(table: Sequence[Row]) -> str:
     for home in ("agent", "native"):
         for per in PACKET_ERRORS:
             for buffer in BUFFERS_BDP:
-                one, other = found.get((f"{home}:star", per, buffer)), found.get(("kernel:cubic", per, buffer))
+                one, other = (
+                    found.get((f"{home}:star", per, buffer)),
+                    found.get(("kernel:cubic", per, buffer)),
+                )
                 if one and other:
-                    real, simulated = (one[f"{GOODPUT}_{w}"] / other[f"{GOODPUT}_{w}"] for w in ("real", "simulated"))
+                    real, simulated = (
+                        one[f"{GOODPUT}_{w}"] / other[f"{GOODPUT}_{w}"] for w in ("real", "simulated")
+                    )
                     values = [f"{real:.2f}", f"{simulated:.2f}", signed(simulated / real - 1)]
                     lines.append([f"{home}:star", f"{per:g}", f"{buffer:g} BDP", *values])
     return markdown(["<sender", "PER", "buffer", "real", "simulated", "error"], lines)
@@ -169,9 +179,12 @@ def parts(rows: Sequence[Row]) -> dict[str, str]:
         "goodput": by_rtt(table, lambda r: f"{r['goodput_real'] / 1e6:.2f} ({signed(r['goodput_error'])})"),
         "rtt": by_rtt(table, lambda r: f"{r['rtt_real'] * 1e3:.0f} ({signed(r['rtt_error'])})"),
         "retransmissions": by_rtt(
-            table, lambda r: f"{percent(r['retransmitted_real'], 2)} ({percent(r['retransmitted_simulated'], 2)})"
+            table,
+            lambda r: f"{percent(r['retransmitted_real'], 2)} ({percent(r['retransmitted_simulated'], 2)})",
         ),
-        "windows": by_rtt(table, lambda r: f"{r['cwnd_real']:.0f} ({signed(r['cwnd_error'])}), {percent(r['curve'], 0)}"),
+        "windows": by_rtt(
+            table, lambda r: f"{r['cwnd_real']:.0f} ({signed(r['cwnd_error'])}), {percent(r['curve'], 0)}"
+        ),
     }
 
 
@@ -196,11 +209,15 @@ def draw_curves(points: Sequence[Row]) -> str:
 
     def draw(plt: Any) -> Any:
         names = list(dict.fromkeys(point["row"] for point in points))
-        figure, axes = plt.subplots(len(names), 1, figsize=(7, 1.9 * len(names)), squeeze=False, layout="constrained")
+        figure, axes = plt.subplots(
+            len(names), 1, figsize=(7, 1.9 * len(names)), squeeze=False, layout="constrained"
+        )
         for name, axis in zip(names, axes[:, 0], strict=True):
             mine = [point for point in points if point["row"] == name]
             t = [point["t_s"] for point in mine]
-            axis.plot(t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel")
+            axis.plot(
+                t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel"
+            )
             axis.plot(t, [p["simulated"] for p in mine], color="#d55e00", linewidth=0.9, label="simulation")
             axis.set_title(_title(name), loc="left", fontsize=8)
             axis.set_ylabel("cwnd, segments")

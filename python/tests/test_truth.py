@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,23 @@ from bentpipe.truth.writing import read_rows, write_rows
 
 RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)
 ROOT = Path(__file__).parent.parent.parent
+UNABLE = (
+    "emulation takes root"
+    if os.geteuid() != 0
+    else "emulation takes /dev/net/tun"
+    if not Path("/dev/net/tun").exists()
+    else None
+)
 
 
 def test_a_difference_counts_beyond_three_standard_errors():
     # Differences 1, 2 and 3: mean 2, deviation 1, standard error 1 / sqrt(3) = 0.577; three of them are 1.73.
     found = compared([10, 10, 10], [11, 12, 13])
-    assert found.counts and found.error == pytest.approx(0.2) and found.standard_error == pytest.approx(0.577, rel=1e-3)
+    assert (
+        found.counts
+        and found.error == pytest.approx(0.2)
+        and found.standard_error == pytest.approx(0.577, rel=1e-3)
+    )
     # Differences 0, 2 and 4: standard error 2 / sqrt(3) = 1.155; three of them are 3.46.
     assert not compared([10, 10, 10], [10, 12, 14]).counts
     assert compared([10.0], [10.1]).counts, "one seed explains nothing"
@@ -49,7 +61,11 @@ def test_values_hold_until_the_next_one():
 def _row(sender: str, seed: int, real: float, simulated: float) -> dict[str, Any]:
     place = {"sender": sender, "rtt_ms": 20, "per": 0.0, "buffer_bdp": 1.0, "seed": seed, "length_s": 20.0}
     names = ("goodput", "rtt", "retransmitted", "cwnd")
-    both = {f"{name}_{what}": value for name in names for what, value in (("real", real), ("simulated", simulated))}
+    both = {
+        f"{name}_{what}": value
+        for name in names
+        for what, value in (("real", real), ("simulated", simulated))
+    }
     return {**place, **both, "curve": 0.1, "kept_time": True, "kernel": "6.1", "lateness_p99_s": 1e-4}
 
 
@@ -93,7 +109,11 @@ def test_the_grid_is_the_one_that_the_page_speaks_of():
     assert len({cell.key for cell in full}) == len(full) == 2 * 18 * len(cells.SENDERS)
     assert len({cell.link for cell in full}) == 18
     assert len(cells.AGENT) >= 6 and cells.of_dict(full[5].as_dict()) == full[5]
-    assert {str(cell.sender) for cell in cells.chosen(full, ["kernel:*"])} == {"kernel:reno", "kernel:cubic", "kernel:bbr"}
+    assert {str(cell.sender) for cell in cells.chosen(full, ["kernel:*"])} == {
+        "kernel:reno",
+        "kernel:cubic",
+        "kernel:bbr",
+    }
     assert {cell.link for cell in cells.chosen(full, ["kernel-reno-20ms-0-1bdp-*"])} == {(20, 0.0, 1.0)}
     with pytest.raises(ScenarioError, match="--only nobody: fits no cell"):
         cells.chosen(full, ["nobody"])
@@ -103,7 +123,11 @@ def test_a_stored_transfer_comes_back(tmp_path):
     store = Store(tmp_path)
     assert not store.has(RENO)
     cwnd = np.arange(199.0)
-    store.put(RENO, Side(4e6, 0.11, 0.01, cwnd, {"srtt": cwnd / 1e3}), {"kernel": "6.1", "lateness_p99_s": 1e-4, "kept_time": True})
+    store.put(
+        RENO,
+        Side(4e6, 0.11, 0.01, cwnd, {"srtt": cwnd / 1e3}),
+        {"kernel": "6.1", "lateness_p99_s": 1e-4, "kept_time": True},
+    )
     back, about = store.get(RENO)
     assert store.has(RENO) and about["kernel"] == "6.1"
     assert (back.goodput_bps, back.cwnd.tolist()) == (4e6, cwnd.tolist())
@@ -121,7 +145,7 @@ def test_the_simulated_side_is_the_scenario_with_profile_linux():
 def test_the_kernels_cubic_starts_by_its_hystart():
     cubic = Cell(Sender("kernel", "cubic"), 100, 0.0, 1.0, 1, 20.0)
     peak = simulate(cubic).cwnd[:15].max()
-    # The train of ACKs ends slow start near 16 + 26 ... 130 segments; the queue holds 83 beyond the 83 of the path.
+    # A train of ACKs ends slow start before the 83 segments of the queue are full beyond the 83 of the path.
     assert 100 < peak < 166
 
 
@@ -148,6 +172,7 @@ def test_the_page_is_that_of_the_stored_rows():
 
 
 @pytest.mark.root
+@pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))
 def test_the_quick_form_compares_real_transfers(tmp_path):
     """`bentpipe validate kernel`, shortened: three senders at once, in simulation and in the kernel."""
     from typer.testing import CliRunner

@@ -44,7 +44,9 @@ fn native(cc: &str, seconds: Duration) -> Result<serde_json::Value, Box<dyn Erro
     let program = Native::open(cc, None)?;
     std::thread::sleep(seconds);
     let name = program.name();
-    Ok(serde_json::json!({ "name": name, "cc": cc, "native": true, "registered": available().contains(&name.to_owned()) }))
+    Ok(
+        serde_json::json!({ "name": name, "cc": cc, "native": true, "registered": available().contains(&name.to_owned()) }),
+    )
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
