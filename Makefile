@@ -34,7 +34,7 @@ SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
 .PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean system always
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate oracle bench bench-emu instructions fuzz fuzz-tools dist wheel clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate oracle quic bench bench-emu instructions fuzz fuzz-tools dist wheel clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,7 +59,8 @@ lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warni
 	$(FEATURES) cargo clippy --workspace --all-targets $$everything -- -D warnings
 	$(RUSTDOC)
 	$(BIN)/ruff check .
-	$(BIN)/python -m mypy.stubtest bentpipe._core
+	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
+		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.Kernel.*')
 
 fmt: setup ## lay out all code
 	cargo fmt --all
@@ -72,6 +73,7 @@ fmt-check: setup
 docs: setup ## all pages and figures that are written by programs, and the Rust documentation (five minutes)
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
+	$(BIN)/python scripts/quic_md.py
 	$(BIN)/python scripts/scenario_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/plots_md.py
@@ -86,6 +88,7 @@ reproducing: setup ## docs/reproducing.md, from a full run of all studies
 
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
+	$(BIN)/python scripts/quic_md.py --check
 	$(BIN)/python scripts/queues_md.py --check
 	$(BIN)/python scripts/scenario_md.py --check
 	$(BIN)/python scripts/gallery.py --check
@@ -93,6 +96,10 @@ docs-check: setup
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	$(BIN)/python scripts/validate.py --check
 	$(BIN)/python scripts/performance_md.py --check
+
+quic: .venv/.made ## .venv/bin/bentpipe-quic: QUIC with the controllers of the laboratory (docs/quic.md)
+	cargo build --release -p bentpipe-quic --features tools
+	install -m 755 target/release/bentpipe-quic $(BIN)/bentpipe-quic
 
 site: setup .venv/.docs ## the documentation as pages that are read without a server; runs the notebooks (out/site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
@@ -104,8 +111,8 @@ leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/l
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py
 
-oracle: ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
-	python3 scripts/oracle record
+oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU; writes crates/cc/tests/linux/*.csv (docs/oracle.md)
+	"$$(scripts/system.sh python)" scripts/oracle record
 
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json

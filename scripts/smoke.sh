@@ -48,6 +48,22 @@ said_version=$(bentpipe --version)
     exit 1
 }
 try bentpipe doctor
+grep -q "^ *kernel support" said || {
+    echo "bentpipe doctor does not name the kernel support" >&2
+    exit 1
+}
+grep "^ *kernel support" said
+# What is attached, by this wheel or another: nothing, where nothing is.
+BENTPIPE_STATE=$place/state try bentpipe kernel status --json
+[ "$(cat said)" = "[]" ] || [ -n "$(grep -o '"attached": false' said)" ] || {
+    echo "bentpipe kernel status --json is no empty list where nothing is attached" >&2
+    exit 1
+}
+try bentpipe kernel list
+supported='import json, sys; from bentpipe import _core; sys.exit(not json.loads(_core.kernel_support())["supported"])'
+if python -c "$supported"; then # the programs in the wheel are loaded, as root where the kernel can
+    try bentpipe kernel run star -- true
+fi
 try bentpipe run geo --out result
 try bentpipe compare --link geo --cc cubic,mine.py:Mine --for "20 s" --seeds 2 --ber 1e-6
 try bentpipe study list

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -292,6 +293,23 @@ def test_a_wrong_request_has_status_2(place: Path, cli: Any, arguments: list[str
     assert not place.exists()
 
 
+def test_the_live_page_is_served_until_ctrl_c(place: Path, fake: dict[str, Any]) -> None:
+    attach.attach(choose("star"), **fake)
+    env = {**os.environ, "PYTHONPATH": PACKAGE}
+    words = [sys.executable, "-m", "bentpipe", "kernel", "status", "--web", "127.0.0.1:0"]
+    with subprocess.Popen(
+        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        address = process.stdout.readline().split()[0]
+        with urlopen(f"{address}events", timeout=10) as events:  # a loopback address
+            until = iter(events.readline, b"")
+            assert any(b"10.0.0.1:5" in line for line in until)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stderr.read() == "bentpipe: interrupted\n"
+
+
 def test_an_unprivileged_user_is_told(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "unreadable", lambda: True)
     ran = cli("kernel", "status")
@@ -313,6 +331,14 @@ def test_the_page_has_no_verb_that_is_not_there(cli: Any) -> None:
     helps = "".join(cli("kernel", verb, "--help").stdout for verb in verbs)
     named = set(re.findall(r"(?<![\w-])--(?:pin|native|congctl|set|foreground|json|watch|web)\b", text))
     assert len(named) == 8 and all(option in helps for option in named)
+
+
+def test_the_commands_of_the_page_that_need_no_privilege_work(cli: Any) -> None:
+    free = [block for block in blocks() if not block.startswith("# as root")]
+    commands = [line.split("#")[0].split()[1:] for block in free for line in block.splitlines()]
+    assert ["doctor"] in commands
+    for command in commands:
+        assert cli(*command).exit_code == 0
 
 
 # What can be attached
@@ -409,14 +435,20 @@ class TestKernel:
     @pytest.fixture(autouse=True)
     def _nothing_stays(self, place: Path) -> Iterator[None]:
         """After each test the kernel has none of the names that were used, and no pin or map of them."""
+        before = self.datapaths()
         yield
         for record in records.records():
             attach.detach(record)
-        wait_until(lambda: not {"bp_sqrt", "bp_binomial", "bp_kl"} & machine.registered())
-        wait_until(
-            lambda: not any(one["name"] in ("bp_sqrt", "bp_binomial", "bp_kl") for one in status._kernels())
-        )
-        assert not (machine.BPFFS / "bentpipe" / "bp_sqrt").exists()
+        wait_until(lambda: not any(name.startswith(self.NAMES) for name in machine.registered()))
+        wait_until(lambda: self.datapaths() <= before)
+        assert not (machine.BPFFS / "bentpipe").exists()
+
+    NAMES = ("bp_sqrt", "bp_binomial", "bp_kl")
+    """No other test uses these algorithms in the kernel."""
+
+    def datapaths(self) -> int:
+        """How many datapaths of these names have maps; a connection that lingers holds its own."""
+        return sum(one["name"].startswith(self.NAMES) for one in json.loads(_core.kernel_status()))
 
     def test_a_connection_uses_what_is_attached(self, place: Path) -> None:
         said = in_a_network(
@@ -470,6 +502,23 @@ class TestKernel:
         ran = cli("kernel", "run", "kl", "--", "no-such-program")
         assert ran.exit_code == 2 and "no-such-program" in ran.stderr
 
+    def test_two_runs_of_one_algorithm_have_agents_of_their_own(self, place: Path) -> None:
+        in_a_network(
+            """
+            bentpipe kernel run --json kl -- bentpipe kernel run --json "kl k=0.5" -- \\
+                bentpipe kernel run --json kl -- true >"$BENTPIPE_STATE.said"
+            """,
+            place,
+        )
+        names = re.findall(r'"name": "(\w+)"', Path(f"{place}.said").read_text())
+        assert names == ["bp_kl_3", "bp_kl_2", "bp_kl"]  # the innermost ends first
+
+    def test_a_run_uses_what_is_attached_if_it_is_the_same(self, place: Path, cli: Any) -> None:
+        attach.attach(choose("kl"))
+        assert json.loads(cli("kernel", "run", "kl", "--json", "--", "true").stdout) == {}
+        other = json.loads(cli("kernel", "run", "kl k=0.5", "--json", "--", "true").stdout)
+        assert other["name"] == "bp_kl_2"
+
     def test_an_interrupt_ends_command_and_agent(self, place: Path) -> None:
         env = {**os.environ, "PYTHONPATH": PACKAGE, records.VARIABLE: str(place)}
         words = [sys.executable, "-m", "bentpipe", "kernel", "run", "kl", "--", "sleep", "60"]
@@ -500,9 +549,12 @@ class TestKernel:
             ip link set near up
             ip link set far up
             ip route add default via 10.9.0.2 dev near mtu 1400
+            ip route add default via 10.9.0.3 dev near metric 70
             before=$(ip route show)
-            bentpipe kernel attach sqrt --congctl default --congctl "10.9.0.0/24 lock" >/dev/null
-            ip route show default
+            ! bentpipe kernel attach sqrt --congctl default 2>&1
+            bentpipe kernel attach sqrt --congctl "default dev near metric 70" --congctl "10.9.0.0/24 lock" \\
+                >/dev/null
+            ip route show default | grep "metric 70"
             ip route show exact 10.9.0.0/24
             bentpipe kernel detach >/dev/null
             [ "$before" = "$(ip route show)" ]
@@ -511,9 +563,10 @@ class TestKernel:
             place,
         )
         lines = said.splitlines()
-        assert "congctl bp_sqrt" in lines[0] and "mtu 1400" in lines[0]
-        assert lines[1].split()[-3:] == ["congctl", "lock", "bp_sqrt"]
-        assert lines[2] == "bentpipe: --congctl 10.8.0.0/16: there is no such route (ip -4 route show)"
+        assert "there are 2 such routes; add via, dev or metric" in lines[0]
+        assert "congctl bp_sqrt" in lines[1]
+        assert lines[2].split()[-3:] == ["congctl", "lock", "bp_sqrt"]
+        assert lines[3] == "bentpipe: --congctl 10.8.0.0/16: there is no such route (ip -4 route show)"
 
     def test_a_name_that_is_taken_is_refused_and_left_alone(self, place: Path) -> None:
         """A run has the name; attaching it as well must not take it away."""
@@ -534,12 +587,14 @@ class TestKernel:
         assert not place.exists()
 
     def test_it_nests_in_an_emulated_link(self, place: Path) -> None:
+        """The command waits until its connections have closed, which the link would otherwise cut off."""
         if not hasattr(_core, "EmulatedNetwork"):
             pytest.skip("this build has no emulator")
         said = in_a_network(
             """
             bentpipe emulate geo --quiet --serve "iperf3 -s --logfile /dev/null" -- \\
-                bentpipe kernel run --json kl -- iperf3 --client 10.77.0.2 --time 1 --logfile /dev/null
+                bentpipe kernel run --json kl -- sh -c \\
+                "iperf3 --client 10.77.0.2 --bitrate 200K --time 1 --logfile /dev/null; sleep 2"
             """,
             place,
         )
@@ -555,7 +610,8 @@ class TestKernel:
             f"""
             setpriv --bounding-set=-all,{held} bentpipe kernel attach kl >/dev/null
             setpriv --bounding-set=-all,{held} bentpipe kernel detach kl >/dev/null
-            ! setpriv --bounding-set=-all,+net_admin,+perfmon bentpipe kernel attach kl 2>"$BENTPIPE_STATE.said"
+            some=-all,+net_admin,+perfmon
+            ! setpriv --bounding-set=$some bentpipe kernel attach kl 2>"$BENTPIPE_STATE.said"
             grep -q "CAP_BPF and CAP_PERFMON" "$BENTPIPE_STATE.said"
             [ ! -e "$BENTPIPE_STATE" ]
             """,

@@ -1,17 +1,21 @@
 """Records what the kernel's own congestion control does, ACK by ACK, as test data for ours (docs/oracle.md).
 
-Boots Debian's kernel in QEMU with time counted in instructions, so that a run gives the same bits on every machine. Keeps what
-it downloads and makes in out/oracle and goes on where it was interrupted.
+Boots Debian's kernel in QEMU with time counted in instructions, so that a run gives the same bits on every
+machine. Keeps what it downloads and makes in out/oracle and goes on where it was interrupted.
 
     python scripts/oracle record [--algorithm NAME]... [--link NAME]... [--again]
     python scripts/oracle twice ALGORITHM LINK
+    python scripts/oracle kernels [--series 6.1|6.12]
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import attach
 import btf
 import debian
 import guest
@@ -70,7 +75,7 @@ def run(kernel: debian.Kernel, link: Link, module: Module) -> bytes:
     return files["trace"]
 
 
-def record(modules: list[Module], links: list[Link], again: bool) -> None:
+def record(modules: list[Module], links: list[Link], *, again: bool) -> None:
     """Writes the table of every algorithm on every link, unless its trace is there already."""
     kernel = debian.kernel(SERIES, KEEP)
     DATA.mkdir(parents=True, exist_ok=True)
@@ -86,7 +91,7 @@ def record(modules: list[Module], links: list[Link], again: bool) -> None:
                 partial.rename(kept)
                 print(f"{name}: recorded in {time.monotonic() - begin:.0f} s", flush=True)
             about = f"Linux {kernel.release}, {module.name}; {link.about}; see docs/oracle.md"
-            rows = trace_table.table(kept.read_text(), about, module.smoothed, module.ticks)
+            rows = trace_table.table(kept.read_text(), about, smoothed=module.smoothed, ticks=module.ticks)
             (DATA / f"{name}.csv").write_text(rows)
             print(f"{name}: {rows.count(chr(10)) - 2} events, {len(rows)} bytes", flush=True)
 
@@ -103,8 +108,31 @@ def twice(link: Link, module: Module) -> None:
         raise Missing("the two traces differ: something in the guest depends on this machine's time")
 
 
+def kernels(every: list[str]) -> None:
+    """Attaches our controllers in Debian's kernels and prints a line for each."""
+    found: list[dict[str, object]] = []
+    bad = []
+    for series in every:
+        for one in attach.attach(debian.kernel(series, KEEP), ROOT, transfer(), LIMIT_S):
+            found.append(dataclasses.asdict(one))
+            said = [f"{one.goodput_mbit:.2f} Mbit/s"]
+            if one.how == "agent":
+                fallbacks = f"{one.status['fallbacks']} fallbacks"
+                said += [f"{one.status['orders']} orders", fallbacks]
+                if not one.status["orders"]:
+                    bad.append(f"{one.kernel}: the agent gave no order")
+            if not one.used:
+                bad.append(f"{one.kernel}: no socket used {one.cc} ({one.how})")
+            if not one.gone:
+                bad.append(f"{one.kernel}: {one.cc} ({one.how}) stayed registered")
+            print(f"{one.kernel}  {one.how:6}  {one.cc:8}  {', '.join(said)}", flush=True)
+    (KEEP / "kernels.json").write_text(json.dumps(found, indent=1))
+    if bad:
+        raise Missing("; ".join(bad))
+
+
 def main() -> int:
-    """Does what the arguments say; 1 if something is missing, 130 on Ctrl-C."""
+    """Does what the arguments say; 1 if something is missing, 130 when interrupted."""
     parser = argparse.ArgumentParser(
         prog="oracle", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -120,13 +148,22 @@ def main() -> int:
     both = verbs.add_parser("twice", help="run the same twice and compare the bits")
     both.add_argument("algorithm", choices=list(MODULES))
     both.add_argument("link", choices=list(LINKS))
+    inside = verbs.add_parser(
+        "kernels", help="attach our controllers in Debian's kernels, with a transfer each"
+    )
+    inside.add_argument("--series", action="append", choices=list(debian.SERIES), help="only this one")
     given = parser.parse_args()
     KEEP.mkdir(parents=True, exist_ok=True)
     os.environ["LC_ALL"] = "C"
+    # Also where a shell started this in the background, which lets SIGINT pass; either ends the guest.
+    for what in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(what, signal.default_int_handler)
     try:
         if given.verb == "record":
             modules = [MODULES[name] for name in given.algorithm or MODULES]
-            record(modules, [LINKS[name] for name in given.link or LINKS], given.again)
+            record(modules, [LINKS[name] for name in given.link or LINKS], again=given.again)
+        elif given.verb == "kernels":
+            kernels(given.series or list(debian.SERIES))
         else:
             twice(LINKS[given.link], MODULES[given.algorithm])
     except (Missing, trace_table.Unusable) as reason:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-# Bytes that follow the 12 bytes of a type, by its kind; those of the last group by its number of entries, too.
+# Bytes that follow the 12 bytes of a type, by its kind; and those for each of its entries.
 _FIXED = {1: 4, 3: 12, 14: 4, 17: 4}
 _LISTED = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
 _STRUCT, _UNION = 4, 5
@@ -17,7 +17,7 @@ _THROUGH = {8, 9, 10, 11, 18}  # typedef, volatile, const, restrict, type tag: t
 
 @dataclass(frozen=True)
 class Place:
-    """Where a member stands: its byte, and for a bit field its first bit there and its width (otherwise 0 and 0)."""
+    """Where a member stands: its byte, and for a bit field its first bit there and its width."""
 
     byte: int
     bit: int = 0
@@ -49,7 +49,9 @@ class Types:
         return self._text[at : self._text.index(b"\0", at)].decode()
 
     def place(self, structure: str, member: str) -> Place:
-        """The place of `member` in `struct structure`, members of structures without a name or first in line included.
+        """The place of `member` in `struct structure`.
+
+        Members of structures without a name, and of the one that stands first in it, count as its own.
 
         Raises KeyError if the kernel has no such structure or member.
         """
@@ -73,7 +75,7 @@ class Types:
             if name == wanted:
                 whole = base + bits
                 return Place(whole // 8, whole % 8 if width else 0, width)
-            # An unnamed member's members are the structure's own; a socket begins with the socket that it extends.
+            # A socket begins with the socket that it extends.
             if not name or bits == 0 and i == 0:
                 inner = self._search(of, wanted, base + bits)
                 if inner is not None:

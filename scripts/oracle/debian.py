@@ -32,7 +32,7 @@ class Kernel:
         }
 
     def modules(self, *names: str) -> list[tuple[str, bytes]]:
-        """The modules and all that they depend on, in the order in which they are to be loaded; built-in ones left out."""
+        """The modules and all that they depend on, in the order of loading; built-in ones are left out."""
         done: dict[str, bytes] = {}
 
         def add(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 from btf import Place, Types
@@ -25,8 +26,8 @@ mkdir -p /out /run/netns
 exec > /out/log 2>&1
 """
 
-# The results go out at the very end, so that nothing waits for them while time is measured. A disk would not do: its
-# interrupts come when this machine has time, and the runs would differ.
+# The results go out at the very end, so that nothing waits for them while time is measured. A disk would not
+# do: its interrupts come when this machine has time, and the runs would differ.
 _END = """
 stty -F /dev/ttyS1 raw -echo 115200
 tar -C /out -czf - . > /dev/ttyS1
@@ -35,7 +36,8 @@ poweroff -f
 """
 
 
-def _assemble(kernel: Kernel, modules: tuple[str, ...], body: str, programs: tuple[Path, ...] = ()) -> Files:
+def assemble(kernel: Kernel, modules: tuple[str, ...], body: str, programs: tuple[Path, ...] = ()) -> Files:
+    """A guest that runs `body`, a shell script, and hands out what that left in /out."""
     wanted = kernel.modules(*modules)
     load = "".join(f"insmod /modules/{name}.ko || echo 'no {name}'\n" for name, _ in wanted)
     files = base(_BEGIN + load + body + _END, wanted)
@@ -46,7 +48,7 @@ def _assemble(kernel: Kernel, modules: tuple[str, ...], body: str, programs: tup
 
 def types_guest(kernel: Kernel) -> Files:
     """A guest that hands out the kernel's description of its types."""
-    return _assemble(kernel, (), "cp /sys/kernel/btf/vmlinux /out/btf\n")
+    return assemble(kernel, (), "cp /sys/kernel/btf/vmlinux /out/btf\n")
 
 
 def _u(place: Place, kind: str, register: str = "di") -> str:
@@ -60,8 +62,8 @@ def _bit(place: Place) -> str:
 def probes(types: Types, module: Module) -> list[str]:
     """The kernel probes, as lines for tracefs's `kprobe_events` (`Documentation/trace/kprobetrace.rst`).
 
-    Every one shows the socket's port, clock, sequence numbers and window; `ack` is before the answer to an ACK, `avoid` at the
-    call of `cong_avoid`, and so on; `cut` is what `ssthresh` returned.
+    Every one shows the socket's port, clock, sequence numbers and window. `ack` is before the answer to an
+    ACK, `avoid` at the call of `cong_avoid`, and so on; `cut` is what `ssthresh` returned.
     """
 
     def tp(member: str) -> Place:
@@ -72,7 +74,7 @@ def probes(types: Types, module: Module) -> list[str]:
 
     state = types.place("inet_connection_sock", "icsk_ca_state")
     private = types.place("inet_connection_sock", "icsk_ca_priv")
-    socket = " ".join(
+    common = " ".join(
         [
             f"port=+{types.place('sock_common', 'skc_dport').byte}(%di):u16",
             "t=" + _u(tp("tcp_mstamp"), "u64"),
@@ -102,16 +104,16 @@ def probes(types: Types, module: Module) -> list[str]:
     )
     priv = f"priv=+{private.byte}(%di):x32[26]"
     lines = [
-        f"p:o/ack tcp_rate_gen {socket} {ack}",
-        f"p:o/state tcp_set_ca_state {socket} to=%si:u8",
-        f"p:o/avoid {module.cong_avoid} {socket} acked=%dx:u32 {priv}",
-        f"p:o/ask {module.ssthresh} {socket} {priv}",
+        f"p:o/ack tcp_rate_gen {common} {ack}",
+        f"p:o/state tcp_set_ca_state {common} to=%si:u8",
+        f"p:o/avoid {module.cong_avoid} {common} acked=%dx:u32 {priv}",
+        f"p:o/ask {module.ssthresh} {common} {priv}",
         f"r:o/cut {module.ssthresh} value=$retval:u32",
     ]
     if module.pkts_acked:
         values = f"acked={_u(sample('pkts_acked'), 'u32', 'si')} rtt={_u(sample('rtt_us'), 's32', 'si')}"
         lines.append(
-            f"p:o/sample {module.pkts_acked} {socket} {values} flight={_u(sample('in_flight'), 'u32', 'si')}"
+            f"p:o/sample {module.pkts_acked} {common} {values} flight={_u(sample('in_flight'), 'u32', 'si')}"
         )
     for name, function in (
         ("own_state", module.set_state),
@@ -119,11 +121,12 @@ def probes(types: Types, module: Module) -> list[str]:
         ("in_ack", module.in_ack_event),
     ):
         if function:
-            lines.append(f"p:o/{name} {function} {socket} what=%si:u32")
+            lines.append(f"p:o/{name} {function} {common} what=%si:u32")
     return lines
 
 
-def _network(link: Link, congestion: str) -> str:
+def network(link: Link, congestion: str) -> str:
+    """The shell script that makes `link`, with `congestion` for what the sender sends."""
     lines = ["ip netns add s; ip netns add r; ip netns add d"]
     lines += ["ip link add s0 netns s type veth peer name r0 netns r"]
     lines += ["ip link add d0 netns d type veth peer name r1 netns r"]
@@ -160,8 +163,10 @@ def _filter(verb: str, action: str) -> str:
 
 
 def trace_guest(kernel: Kernel, types: Types, link: Link, module: Module, transfer: Path) -> Files:
-    """A guest that sends over `link` with `module` and leaves the trace of every ACK in `trace`; `transfer` is the program
-    made of transfer.rs."""
+    """A guest that sends over `link` with `module` and leaves the trace of every ACK in `trace`.
+
+    `transfer` is the program made of transfer.rs.
+    """
     lines = [
         "cd /sys/kernel/tracing || { mount -t tracefs t /sys/kernel/tracing; cd /sys/kernel/tracing; }",
         "[ -e kprobe_events ] || { mount -t tracefs t /sys/kernel/tracing; cd /sys/kernel/tracing; }",
@@ -172,7 +177,7 @@ def trace_guest(kernel: Kernel, types: Types, link: Link, module: Module, transf
             for probe in probes(types, module)
         ),
         "for e in events/o/*/filter; do",
-        "case $e in events/o/cut/*) ;; *) echo 'port == %d' > $e;; esac" % ((PORT >> 8) | (PORT & 255) << 8),
+        f"case $e in events/o/cut/*) ;; *) echo 'port == {socket.htons(PORT)}' > $e;; esac",
         "done",
         "echo 1 > events/o/enable",
         f"echo 'dport == {PORT}' > events/tcp/tcp_probe/filter",
@@ -202,4 +207,4 @@ def trace_guest(kernel: Kernel, types: Types, link: Link, module: Module, transf
         "dmesg | tail -20",
     ]
     wanted = ("veth", "sch_netem", "sch_ingress", "cls_matchall", "act_gact", module.module)
-    return _assemble(kernel, wanted, _network(link, module.name) + "\n".join(lines) + "\n", (transfer,))
+    return assemble(kernel, wanted, network(link, module.name) + "\n".join(lines) + "\n", (transfer,))

@@ -1,4 +1,7 @@
-"""An initial file system for the guest, in the kernel's own format (cpio "newc", `Documentation/driver-api/early-userspace`)."""
+"""An initial file system for the guest, in the kernel's own format.
+
+That is cpio "newc": `Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel.
+"""
 
 from __future__ import annotations
 

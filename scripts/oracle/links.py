@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Link:
     """A path of one queue, in the guest: three network namespaces in a row, the queue in the middle one.
 
-    `rate_kbit` and `queue` (packets) are those of the data's direction; all of `rtt_ms` is on the way of the ACKs.
-    Every `drop_every`-th packet is lost after the queue (0: none), and for `outage_s` (from, to) all of them.
+    `rate_kbit` and `queue` (packets) are those of the data's direction; all of `rtt_ms` is on the way of the
+    ACKs. Every `drop_every`-th packet is lost after the queue (0: none), and for `outage_s` (from, to) all.
     """
 
     name: str

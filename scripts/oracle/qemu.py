@@ -12,16 +12,15 @@ from debian import Kernel
 from initramfs import Files, pack
 from tools import Missing, need
 
-# One nanosecond of the guest for each instruction, and idle time passes at once: nothing depends on this machine.
+# One nanosecond of the guest for each instruction, and idle time passes at once.
 VIRTUAL_TIME = ["-icount", "shift=0,sleep=off,align=off", "-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]
 MACHINE = ["-machine", "pc", "-accel", "tcg", "-cpu", "qemu64", "-smp", "1", "-m", "768", "-nic", "none"]
 
 
 def boot(kernel: Kernel, files: Files, limit_s: float) -> tuple[dict[str, bytes], str]:
-    """Boots `kernel` with `files`; returns the files that the guest sent by its second serial port, and its
-    console.
+    """Boots `kernel` with `files`; returns the files that came by its second serial port, and its console.
 
-    Raises Missing if the guest does not end within `limit_s` seconds of this machine's time or leaves no archive.
+    Raises Missing if the guest does not end within `limit_s` seconds of this machine's time or sends nothing.
     """
     qemu = need("qemu-system-x86_64", "qemu-system-x86")
     with tempfile.TemporaryDirectory(prefix="oracle-") as place:

@@ -174,11 +174,13 @@ impl Worker {
 
     fn forward(&mut self) -> io::Result<()> {
         let mut buffer = [0; 1 << 16];
+        let mut readable = true;
         loop {
             self.sample();
             self.deliver();
             self.capture();
-            let more = self.read(&mut buffer)?;
+            let more = readable && self.read(&mut buffer)?;
+            readable = true;
             if self.shared.wanted.swap(false, Ordering::AcqRel) {
                 self.tell(None, Self::hops_now);
             }
@@ -189,7 +191,7 @@ impl Worker {
                 let now = self.clock.now();
                 match self.chain.next().into_iter().chain(self.next_sample).min() {
                     Some(due) if due <= now => {}
-                    due => self.sleep(due.map(|due| due.since(now)))?,
+                    due => readable = self.sleep(due.map(|due| due.since(now)))?,
                 }
             }
         }
@@ -231,8 +233,8 @@ impl Worker {
         Ok(true)
     }
 
-    /// Sleeps until a packet comes, the bell rings, or so much time has passed.
-    fn sleep(&self, most: Option<Span>) -> io::Result<()> {
+    /// Sleeps until a packet comes, the bell rings, or so much time has passed. Has a packet come?
+    fn sleep(&self, most: Option<Span>) -> io::Result<bool> {
         let bell = self.shared.bell.as_raw_fd();
         let mut fds =
             [self.from.as_raw_fd(), bell].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
@@ -246,14 +248,14 @@ impl Worker {
             unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout, std::ptr::null()) };
         if n < 0 {
             let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
         }
         if fds[1].revents != 0 {
             let mut count = [0_u8; 8];
             // SAFETY: the buffer is ours and eight bytes long.
             unsafe { libc::read(bell, count.as_mut_ptr().cast(), count.len()) };
         }
-        Ok(())
+        Ok(fds[0].revents != 0)
     }
 
     /// Takes the samples that are due. Everything until then has been worked out at its own instant.

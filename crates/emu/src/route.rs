@@ -52,6 +52,12 @@ pub struct Route {
 }
 
 impl Route {
+    /// Does a rate, a delay or a loss rate change over time by a time line?
+    pub fn changes(&self) -> bool {
+        let moves = |hop: &Hop| matches!(hop, Hop::Direction { plan, .. } if plan.line.is_some());
+        self.forward.iter().chain(&self.reverse).any(moves)
+    }
+
     /// The names of the links that are crossed, each once, in the order in which they are met on the way there, then on the way back.
     pub fn links(&self) -> Vec<&str> {
         let mut names = Vec::new();

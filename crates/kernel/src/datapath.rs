@@ -144,7 +144,7 @@ impl Datapath {
         });
         let pins = settings.pins();
         if let Some(pins) = &pins {
-            bpffs::prepare(pins).map_err(Error)?;
+            prepare(pins)?;
         }
         let mut link = register(&mut object, arity, name)?;
         if let Some(pins) = &pins {
@@ -282,7 +282,7 @@ impl Native {
         let mut object = load_object(&of, arity, &mut |_| Ok(()))?;
         let pins = pin.map(|pin| pin.join(&name));
         if let Some(pins) = &pins {
-            bpffs::prepare(pins).map_err(Error)?;
+            prepare(pins)?;
         }
         let mut link = register(&mut object, arity, &name)?;
         if let Some(pins) = &pins
@@ -414,6 +414,12 @@ fn pin_table(object: &mut Object, link: &mut Link, arity: u32, pins: &Path) -> l
         }
     }
     Ok(())
+}
+
+/// Makes the directory of the pins, in a BPF file system.
+fn prepare(pins: &Path) -> Result<(), Error> {
+    bpffs::prepare(pins.parent().unwrap_or(pins)).map_err(Error)?;
+    fs::create_dir_all(pins).map_err(|e| Error(format!("the directory {} cannot be made: {e}", pins.display())))
 }
 
 fn remove_pins(pins: &Path) {

@@ -23,6 +23,7 @@ use crate::{link_columns, plan, run_error, wrong};
 pub(crate) struct EmulatedNetwork {
     network: Mutex<Network>,
     names: Vec<[Vec<String>; 2]>,
+    changes_until: Option<Span>,
 }
 
 fn failed(error: EmulationError) -> PyErr {
@@ -60,16 +61,26 @@ impl EmulatedNetwork {
     ) -> PyResult<Self> {
         let mut all = Vec::new();
         let mut named = Vec::new();
+        let mut changes_until = None;
         for (near, far, scenario) in links {
             let (_, plan) = plan(&scenario)?;
             let route = route_of(&plan).ok_or_else(|| wrong("a scenario without flows has no route"))?;
+            if route.changes() {
+                changes_until = Some(plan.duration);
+            }
             named.push([names(&route.forward), names(&route.reverse)]);
             all.push(Link { between: (near, far), route, seed: plan.seed });
         }
         let capture = capture.map(|(path, at, whole)| Capture { path, at: Place::named(&at), whole });
         let record = Record { interval: interval_ns.map(Span), capture };
         let network = py.detach(|| Network::new(ends, all, record)).map_err(failed)?;
-        Ok(Self { network: Mutex::new(network), names: named })
+        Ok(Self { network: Mutex::new(network), names: named, changes_until })
+    }
+
+    /// Until when rates, delays or losses change, in seconds; their last values hold from then on. `None` if they never change.
+    #[getter]
+    fn changes_until_s(&self) -> Option<f64> {
+        self.changes_until.map(Span::secs)
     }
 
     /// Makes end 1 a relay between the first two links, with the buffer that the first flow of a scenario gives to its own. `controllers`

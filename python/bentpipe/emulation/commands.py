@@ -26,7 +26,7 @@ _LISTENS_S = 3.0
 """How long a program of --serve may take until it listens."""
 _LOOK_S = 0.25
 """Between two changes of the live line."""
-_STOP_S = 0.6
+_STOP_S = 0.45
 """In which a command ends after an interrupt, or is killed."""
 
 
@@ -132,6 +132,9 @@ def emulate_verb(
     servers = [_words("--serve", text) for text in serve or []]
     with signals.held() as heard:
         with emulation, _page(web, emulation, link, command), LiveLine(wanted=not quiet) as line:
+            ends_s = emulation.changes_until_s
+            if for_ is None and ends_s is not None and not quiet:
+                terminal.note(f"the link changes for {ends_s:g} s, then it stays as it is; see --for")
             status = _work(emulation, command, side, servers, most_s, heard, line)
         found = emulation.report()
         if trace is not None:
@@ -232,6 +235,8 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 
 def _summary(found: dict[str, Any]) -> None:
     """What the link has done, in a few lines on standard error."""
+    from bentpipe.emulation.line import short
+
     for way in _WAYS:
         row = found[way]
         lost = [
@@ -256,8 +261,8 @@ def _summary(found: dict[str, Any]) -> None:
         lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
         terminal.note(f"relay: {', '.join([told, *lost])}; it sends with {relay['controller']}{missing}")
     late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
-    p50, p99, most = (f"{units.milliseconds(value)} ms" for value in late)
-    bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
+    p50, p99, most = map(short, late)
+    bound = short(found["lateness_bound_s"])
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
     if found["capture_missed"]:

@@ -32,7 +32,7 @@ LATENESS_BOUND_S = 0.002
 """How late packets may be: an emulation in which one in a hundred was later has not kept time."""
 _SAMPLED_S = 0.1
 """Between samples of a trace, unless the scenario says."""
-_GRACE_S = 0.3
+_GRACE_S = 0.2
 """How long a program may take to end when it is asked to."""
 
 
@@ -129,21 +129,25 @@ class Emulation:
         links = [(i, i + 1, scenario) for i, scenario in enumerate(self._scenarios)]
         interval_ns = None if self._interval_s is None else round(self._interval_s * 1e9)
         network = _core.EmulatedNetwork(len(self._sides), links, interval_ns, _triple(self._capture))
-        self._network = network
         self._threads = {side: _thread_at(network, end) for end, side in enumerate(self._sides)}
-        namespaces = [network.descriptor(end) for end in range(len(self._sides))]
-        command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
-        self._watcher = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            pass_fds=namespaces,
-            start_new_session=True,
-        )
-        if self._split is not None:
-            self.relay_controller = network.start_relay(self._split.scenario, self._split.controllers)
-        network.start()
+        try:
+            if self._split is not None:
+                self.relay_controller = network.start_relay(self._split.scenario, self._split.controllers)
+            network.start()
+            self._watcher = _watch([network.descriptor(end) for end in range(len(self._sides))])
+        except BaseException:
+            self._dismiss()
+            raise
+        self._network = network
         return self
+
+    @property
+    def changes_until_s(self) -> float | None:
+        """Until when rates, delays or losses of the link change; None if they never do.
+
+        Later the last values hold. It is the duration of the scenario.
+        """
+        return None if self._network is None else self._network.changes_until_s
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -253,7 +257,10 @@ class Emulation:
                 self._watcher.wait(2)
         for program in self._programs:
             program.wait()
+        self._dismiss()
         self._report = self._final(self._network)
+
+    def _dismiss(self) -> None:
         for thread in self._threads.values():
             thread.shutdown()
         self._threads = {}
@@ -318,6 +325,18 @@ def _interval(scenario: dict[str, Any]) -> float:
     """Seconds between samples."""
     given = (scenario.get("record") or {}).get("interval")
     return _SAMPLED_S if given is None else units.seconds(given, "record.interval")
+
+
+def _watch(namespaces: list[int]) -> subprocess.Popen[bytes]:
+    """The process that ends what is left in these namespaces when its standard input ends."""
+    command = [sys.executable, "-I", "-S", str(watcher.__file__), *map(str, namespaces)]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=namespaces,
+        start_new_session=True,
+    )
 
 
 def _thread_at(network: _core.EmulatedNetwork, end: int) -> ThreadPoolExecutor:

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from bentpipe._core import ScenarioError
-from bentpipe.kernel import agent
+from bentpipe.kernel import agent, machine
 from bentpipe.kernel.attach import check_machine
-from bentpipe.kernel.choice import Choice
+from bentpipe.kernel.choice import LONGEST_NAME, Choice
 from bentpipe.kernel.records import records
 
 #: The shell puts itself into the group $0 and becomes the command, which is in the group from its first
@@ -22,6 +23,8 @@ _ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
 _HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STEP_S = 0.1
 _STOP_S = 1.0
+_RUNS = 100
+"""Names that are tried, for as many runs of one algorithm at once."""
 
 
 class Group(Protocol):
@@ -56,7 +59,8 @@ def run(
 ) -> tuple[int, dict[str, Any]]:
     """Runs a command with a controller for its connections, and for as long.
 
-    A controller that is attached already is used as it is; otherwise this process is its agent.
+    If the same is attached already, that serves the command; otherwise this process is the agent, under a
+    name that is free: `bp_star`, `bp_star_2` and so on.
 
     Args:
         choice: which.
@@ -76,10 +80,9 @@ def run(
     check()
     if shutil.which(command[0]) is None:
         raise ScenarioError(f"COMMAND: there is no program {command[0]!r}")
-    attached = any(one.choice.name == choice.name and one.alive() for one in records())
-    datapath = None if attached else maker(choice, None)
+    name, datapath = _served(choice, maker)
     try:
-        held = group(choice.name)
+        held = group(name)
         try:
             status = _run(["/bin/sh", "-c", _ENTER, str(held.path), *command], datapath)
         finally:
@@ -89,6 +92,29 @@ def run(
         if datapath is not None:
             datapath.close()
     return status, said
+
+
+def _served(choice: Choice, maker: agent.Maker) -> tuple[str, agent.Datapath | None]:
+    """The kernel's name of the controller, and its agent in this process unless another one serves it."""
+    from bentpipe._core import KernelError
+
+    for record in records():
+        if record.alive() and (record.choice.spec, record.choice.source) == (choice.spec, choice.source):
+            if record.choice.native == choice.native:
+                return record.choice.name, None
+    if choice.native and choice.name in machine.registered():
+        return choice.name, None  # the same program for everyone
+    for number in range(1, _RUNS + 1):
+        tail = f"_{number}" if number > 1 else ""
+        name = choice.name[: LONGEST_NAME - len(tail)] + tail
+        if name in machine.registered() and number < _RUNS:
+            continue  # another run's, or attached with other parameters
+        try:
+            return name, maker(replace(choice, name=name), None)
+        except KernelError:
+            if name not in machine.registered() or number == _RUNS:  # or somebody was quicker
+                raise
+    raise AssertionError("the last name returns or raises")
 
 
 def _run(words: list[str], datapath: agent.Datapath | None) -> int:

@@ -215,7 +215,8 @@ def _held(result: Result) -> list[tuple[float, str]]:
 
 
 def _route(result: Result) -> Route:
-    return route(result, result.json["flows"][0]["name"])
+    flows = result.json["flows"]
+    return route(result, flows[0]["name"] if flows else "")  # an emulation has none: the scenario's first
 
 
 def _slowest(result: Result) -> str:
@@ -260,7 +261,8 @@ def _waiting(runs: dict[str, Result], wanted: str) -> list[Curve]:
     for name, result in runs.items():
         rows = result.link_trace.filter(pl.col("link").cast(pl.String) == wanted)
         rows = rows.select("t_s", "queue_packets", "dropped_packets")
-        cc = result.json["flows"][0]["cc"]
+        flows = result.json["flows"]
+        cc = flows[0]["cc"] if flows else "cbr"  # an emulation has no flows of its own
         nth = seen.setdefault(cc, 0)
         seen[cc] += 1
         drawn = look(cc, name, nth) if len(runs) > 1 else {"color": "0.2", "linewidth": 0.8}

@@ -22,6 +22,7 @@ PATIENCE_S = 10.0
 """How long after its end a transfer may still be on its way."""
 LISTENS_S = 5.0
 """How long the receiver may take until it listens."""
+_LOOK_S = 0.05
 _UDP = ("/proc/net/udp", "/proc/net/udp6")
 
 
@@ -74,6 +75,12 @@ class QuicTransfer:
     def over(self) -> bool:
         """Has the sender ended, or had the time to?"""
         return self._sender.poll() is not None or time.monotonic() > self._end
+
+    def finish_when_over(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """`finish`, after waiting for the end."""
+        while not self.over:
+            time.sleep(_LOOK_S)
+        return self.finish()
 
     def finish(self) -> tuple[dict[str, float], dict[str, Any]]:
         """The numbers of the transfer (`numbers`) and the emulator's report, once it is over.

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from bentpipe.truth import measuring
+from bentpipe.truth.cell import Cell
 from bentpipe.truth.comparison import grouped
 from bentpipe.truth.curve import Side
 from bentpipe.truth.quic_cell import KERNEL, QUIC, QUIC_SIMULATED, SIMULATED, WORLDS, QuicCell
@@ -49,24 +50,9 @@ def measure(
     quic = _real(
         cells, folder, tool, at_once=at_once, progress=lambda share: progress(0.5 * share), tell=tell
     )
-    wanted = [kernel for cell in cells for kernel in cell.kernels()]
-    told: list[str] = []
-
-    def half(done: int, of: int, _: str) -> None:
-        progress(0.5 + 0.4 * done / of)
-
-    there = set(
-        measuring.measure(
-            wanted,
-            folder,
-            at_once=at_once,
-            tell=told.append,
-            progress=half,
-        )
+    there = _kernel(
+        cells, folder, at_once=at_once, progress=lambda share: progress(0.5 + 0.4 * share), tell=tell
     )
-    if any(not there.intersection(cell.kernels()) for cell in cells):
-        for line in told:  # who could stand in for another is not missed while that one is there
-            tell(line)
     store = Store(folder)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
 
@@ -93,6 +79,34 @@ def measure(
             return {**cell.as_dict(), "kernel_by": found.sender.home if found else None, **columns}
 
         return list(threads.map(row, cells))
+
+
+def _kernel(
+    cells: Sequence[QuicCell],
+    folder: Path,
+    *,
+    at_once: int,
+    progress: Progress,
+    tell: Callable[[str], None],
+) -> set[Cell]:
+    """The real TCP transfers: each by the first who can run its controller in this kernel."""
+    there: set[Cell] = set()
+    told: list[str] = []
+    most = max(len(cell.kernels()) for cell in cells)
+    for rank in range(most):
+        open_cells = [cell for cell in cells if not there.intersection(cell.kernels())]
+        wanted = [kernel for cell in open_cells for kernel in cell.kernels()[rank : rank + 1]]
+        if not wanted:
+            continue
+
+        def part(done: int, of: int, _: str, rank: int = rank) -> None:
+            progress((rank + done / of) / most)
+
+        there |= set(measuring.measure(wanted, folder, at_once=at_once, tell=told.append, progress=part))
+    if any(not there.intersection(cell.kernels()) for cell in cells):
+        for line in told:  # who could stand in for another is not missed while that one is there
+            tell(line)
+    return there
 
 
 def _tcp(side: Side) -> dict[str, float]:

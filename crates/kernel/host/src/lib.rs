@@ -125,7 +125,7 @@ impl Native {
     }
 
     fn bytes_of(&self, fixed: u64) -> u64 {
-        if fixed == INFINITE { u64::MAX } else { (u128::from(fixed) * u128::from(self.mss) >> 32) as u64 }
+        if fixed == INFINITE { u64::MAX } else { ((u128::from(fixed) * u128::from(self.mss)) >> 32) as u64 }
     }
 }
 
