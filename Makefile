@@ -60,7 +60,7 @@ lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warni
 	$(RUSTDOC)
 	$(BIN)/ruff check .
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
-		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.Kernel.*')
+		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')
 
 fmt: setup ## lay out all code
 	cargo fmt --all
