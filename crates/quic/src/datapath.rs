@@ -113,10 +113,10 @@ impl Datapath {
 
     /// Packets were lost, the newest of them sent at `sent`, or marked, and then `lost` is 0.
     pub(crate) fn on_congestion(&mut self, now: Time, sent: Time, persistent: bool, lost: u64) {
-        let why = match (persistent, lost) {
-            (true, _) => Congestion::Timeout,
-            (false, 0) => Congestion::Ecn,
-            (false, _) => Congestion::Loss,
+        let why = match (lost, persistent) {
+            (0, _) => Congestion::Ecn,
+            (_, true) => Congestion::Timeout,
+            (_, false) => Congestion::Loss,
         };
         let worst = |before: Congestion| match (before, why) {
             (Congestion::Timeout, _) | (_, Congestion::Timeout) => Congestion::Timeout,

@@ -124,7 +124,7 @@ fn marks_and_persistent_congestion_have_their_names() {
     path.on_ack(ms(2000), ms(101), 1200, false);
     path.on_end_acks(ms(2000), 10_800, false);
     path.on_congestion(ms(2000), ms(0), true, 10_800);
-    path.on_congestion(ms(2000), ms(0), true, 0);
+    path.on_congestion(ms(2000), ms(0), true, 0); // where nothing is lost, something was marked: no more news here
     path.window();
     assert_eq!(lines(&told), ["2000 Timeout Open 0", "2000 ack 1200-0 lost 10800 rtt 1899 round Loss 0"]);
 }

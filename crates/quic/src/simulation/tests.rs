@@ -6,6 +6,7 @@ use bentpipe_cc::{Span, registry};
 use bentpipe_sim::plan::{
     CodelPlan, DirectionPlan, Discipline, DropTailPlan, LinkLayerPlan, LossPlan, QueueLimit,
 };
+use bentpipe_sim::{Scenario, no_supply};
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 
 use super::{Report, Transfer, run};
@@ -78,6 +79,29 @@ fn reno_and_cubic_do_as_quinns_own() {
             assert!(ours.dropped.1 > 0);
         }
     }
+}
+
+/// BBR paces by a rate that is less than window / RTT, which quinn does not know; as a window the rate does what it does under TCP.
+#[test]
+fn a_rate_kept_as_a_window_does_as_under_tcp() {
+    let scenario = r#"
+        duration = "60 s"
+        seed = 1
+        [link.sat]
+        rate = "10 Mbit/s"
+        delay = "250 ms"
+        queue = { kind = "drop-tail", limit = "416 packets" }
+        [[flow]]
+        cc = "bbr"
+        path = ["sat"]
+    "#;
+    let plan = Scenario::from_toml(scenario, "geo", &[]).and_then(|scenario| scenario.resolve());
+    let tcp = bentpipe_sim::run(&plan.expect("a scenario"), &mut no_supply, &mut |_| true).expect("runs");
+    let quic = send(ours("bbr"), &direction(250, &[]), None, 60);
+    let ratio = quic.received as f64 / tcp.report.flows[0].delivered_bytes as f64;
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    let rtt = quic.rtt_mean_s();
+    assert!(rtt < 0.75, "window alone, two BDP, would fill the queue: {rtt}");
 }
 
 /// TCP-STAR was made for this link (PER 1e-3), and keeps most of it where Reno cannot: sqrt(3/2 / PER) = 39 segments of 416 + 416.
