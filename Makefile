@@ -33,8 +33,8 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench instructions fuzz fuzz-tools dist wheel clean system always
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate oracle quic bench instructions fuzz fuzz-tools dist wheel clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean system always
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate oracle quic bench bench-emu instructions fuzz fuzz-tools dist wheel clean system
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,7 +59,8 @@ lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warni
 	$(FEATURES) cargo clippy --workspace --all-targets --features bentpipe-quic/tools $$everything -- -D warnings
 	$(RUSTDOC)
 	$(BIN)/ruff check .
-	$(BIN)/python -m mypy.stubtest bentpipe._core
+	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
+		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.Kernel.*')
 
 fmt: setup ## lay out all code
 	cargo fmt --all
@@ -116,6 +117,9 @@ oracle: | system ## record the Linux kernel's own algorithms ACK by ACK in QEMU;
 bench: setup ## data packets per CPU second beside ns-2, on eight kinds of scenario; writes docs/performance.md (20 minutes)
 	$(BIN)/bentpipe bench --out docs/performance.json
 	$(BIN)/python scripts/performance_md.py
+
+bench-emu: setup ## the emulator's lateness, cost and maximum beside mahimahi and netem, as root; docs/emulator.md (15 minutes)
+	$(BIN)/python scripts/emulators
 
 instructions: $(if $(UPDATE),setup) | system ## instructions per packet against those of the last change, within 5 % (UPDATE=1 writes them)
 	"$$(scripts/system.sh python)" scripts/instructions.py $(if $(UPDATE),--update)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.advice import Advice, advise
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
+    from bentpipe.emulation import Emulation
     from bentpipe.evaluation import Evaluation, evaluate
     from bentpipe.models import (
         AckThinning,
@@ -72,6 +73,7 @@ _HOME = {
     "Dama": "bentpipe.models",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
+    "Emulation": "bentpipe.emulation",
     "Evaluation": "bentpipe.evaluation",
     "Exponential": "bentpipe.models",
     "Flow": "bentpipe.scenario",
@@ -124,6 +126,7 @@ __all__ = [
     "Dama",
     "DropTail",
     "DualPi2",
+    "Emulation",
     "Evaluation",
     "Exponential",
     "Flow",

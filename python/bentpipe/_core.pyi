@@ -55,18 +55,27 @@ class EmulatedNetwork:
     """Ends, which are network namespaces without names, and links between ends that run by the wall clock. On
     Linux alone. Failures for want of privilege are OSErrors whose message says what it takes."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         ends: int,
         links: list[tuple[int, int, str]],
         interval_ns: int | None = None,
         capture: tuple[str, str, bool] | None = None,
-    ) -> None:
+    ) -> Self:
         """Links are numbers of a near and a far end, and a scenario as JSON: the route of its first flow.
 
         With `interval_ns`, samples are taken so often. A capture is a path, a place, and whether packets are
         kept whole.
         """
+
+    def start_relay(self, scenario: str, controllers: list[str]) -> str:
+        """Makes end 1 a relay between the first two links, with the buffer of the scenario's first flow.
+
+        `controllers` are the kernel's names, the best first; gives that with which the relay sends.
+        """
+
+    def relayed(self) -> str:
+        """What the relay has done so far, as JSON; null without one."""
 
     @property
     def changes_until_s(self) -> float | None:
@@ -247,17 +256,17 @@ class KernelError(RuntimeError):
 class KernelAgent:
     """A controller in the kernel's TCP: the datapath under a name of its own, and a thread that serves it."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         spec: str | dict[str, float | bool | str] | Callable[[int, float], object],
         *,
         name: str | None = None,
         native: bool = False,
         pin: str | PathLike[str] | None = None,
         flows: int = 8192,
-        ring_bytes: int = 4194304,
+        ring_bytes: int = ...,
         paced: bool = False,
-    ) -> None:
+    ) -> Self:
         """Loads and registers it; `KernelError` says what is missing, before anything is changed.
 
         `spec` is an algorithm of the registry, such a one with parameters (`{"name": "hswa", "a": 2}`), or a
@@ -281,7 +290,7 @@ class KernelAgent:
 class KernelGroup:
     """A control group of its own whose TCP connections, made or accepted, use one algorithm of the kernel."""
 
-    def __init__(self, name: str) -> None: ...
+    def __new__(cls, name: str) -> Self: ...
     @property
     def path(self) -> Path | None:
         """The group's directory; None once it is closed."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import math
 import os
+import pty
+import re
+import shlex
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -228,8 +235,6 @@ def test_a_time_line_and_its_trace(tmp_path):
 
 @needs_root
 def test_a_capture_that_tshark_reads(tmp_path):
-    from shutil import which
-
     if which("tshark") is None:
         pytest.skip("tshark is not installed")
     file = tmp_path / "x.pcapng"
@@ -289,6 +294,25 @@ def test_a_server_is_reached_and_the_command_owns_standard_output(sat, tmp_path)
     assert report["forward"]["delivered_packets"] > 3
     assert "lateness: half within" in done.stderr
     assert ("did not keep time" in done.stderr) == (not report["kept_time"])
+
+
+@needs_root
+def test_a_scenario_from_standard_input(sat):
+    done = verb("-", "--", "ping", "-q", "-c", "1", "10.77.0.2", input=sat.read_text())
+    assert (done.returncode, " 0% packet loss" in done.stdout) == (0, True)
+
+
+@needs_root
+def test_an_emulation_that_cannot_begin_leaves_nothing(tmp_path):
+    before = set(os.listdir("/proc/self/fd"))
+    emulation = Emulation(scenario(), pcap=tmp_path / "none" / "x.pcapng")
+    with pytest.raises(OSError, match="cannot write the capture"):
+        emulation.__enter__()
+    with pytest.raises(RuntimeError, match="inside the with block"):
+        emulation.popen(["true"])
+    del emulation
+    gc.collect()
+    assert set(os.listdir("/proc/self/fd")) == before
 
 
 @needs_root
@@ -356,8 +380,6 @@ def test_what_cannot_be_started_is_told_in_one_line(args, said, tmp_path):
 
 @needs_root
 def test_without_the_privilege_it_says_what_it_takes():
-    from shutil import which
-
     if which("setpriv") is None:
         pytest.skip("setpriv is not installed")
     caps = "-sys_admin,-net_admin"
@@ -424,13 +446,68 @@ def test_a_child_of_the_command_does_not_outlive_it(sat):
 
 
 @needs_root
-def test_the_live_line_is_drawn_on_a_terminal_and_nowhere_else(sat, on_a_terminal):
-    command = [sys.executable, "-m", "bentpipe", "emulate", str(sat), "--", "sleep", "1"]
-    status, said = on_a_terminal(command, {**os.environ, "TERM": "xterm", "COLUMNS": "150", "LINES": "24"})
-    assert status == 0
-    assert b"waiting" in said or b"lateness" in said
+def test_the_live_line_is_drawn_on_a_terminal_and_nowhere_else(sat):
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (12, 150))
+    command = [
+        sys.executable,
+        "-m",
+        "bentpipe",
+        "emulate",
+        str(sat),
+        "--",
+        "sh",
+        "-c",
+        "echo one; sleep 1; echo two",
+    ]
+    said = b""
+    with subprocess.Popen(
+        command, env={**os.environ, "TERM": "xterm"}, preexec_fn=lambda: os.login_tty(theirs)
+    ) as process:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # how Linux says that the other side of a terminal is closed
+            while part := os.read(ours, 1 << 16):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0
+    # The last line is kept apart, drawn, cleared, and given back.
+    for sought in (
+        b"one",
+        b"\x1b[1;11r",
+        b"\x1b[12;1H",
+        b"0 waiting",
+        b"two",
+        b"\x1b[r\x1b[12;1H\x1b[2K",
+        b"lateness",
+    ):
+        assert sought in said
+        said = said[said.index(sought) :]
     done = subprocess.run(command, capture_output=True, timeout=30)
     assert b"\x1b" not in done.stderr
+
+
+@needs_root
+def test_the_page_is_typed_as_it_stands(tmp_path):
+    """The files of docs/emulator.md are written, its commands typed, and its program is run."""
+    missing = [name for name in ("ping", "iperf3", "curl") if which(name) is None]
+    if missing:
+        pytest.skip(f"the page uses {', '.join(missing)}, which is not installed")
+    text = (Path(__file__).parents[2] / "docs/emulator.md").read_text(encoding="utf-8")
+    typed = 0
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        named = re.match(r"# ([\w.]+)\n", block)
+        if named:
+            (tmp_path / named[1]).write_text(block, encoding="utf-8")
+        commands = block.splitlines() if language == "sh" else []
+        commands = [[sys.executable, "-m", "bentpipe", *shlex.split(command)[1:]] for command in commands]
+        if language == "python":
+            commands.append([sys.executable, named[1]])
+        for command in commands:
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            typed += 1
+    assert typed >= 9
+    assert "Directory listing" in (tmp_path / "page.html").read_text()
 
 
 def test_a_path_is_needed_where_several_links_are():
@@ -474,6 +551,12 @@ def test_the_whole_of_two_legs():
 
 def test_the_live_line_says_both_ways():
     said = line.text({"t_s": 12.4, "forward": way(), "reverse": way(rate_bps=1e3, lateness_p99_s=0.01)})
+    assert [line.short(s) for s in (0, 3.4e-5, 0.00099949, 0.0025)] == [
+        "0 \N{MICRO SIGN}s",
+        "34 \N{MICRO SIGN}s",
+        "999 \N{MICRO SIGN}s",
+        "2.5 ms",
+    ]
     assert said == (
         "12 s   \N{RIGHTWARDS ARROW} 9.000 Mbit/s, 2 waiting, 4 lost   "
         "\N{LEFTWARDS ARROW} 1.000 kbit/s, 2 waiting, 4 lost   99 % within 10.0 ms"

@@ -62,6 +62,7 @@ sleep 2
 ip -n s route replace 10.0.2.0/24 via 10.0.1.2 congctl lock {name} initcwnd 10 2> {result}.route
 {received} > {result}.before
 ip netns exec d transfer receive {port} &
+sleep 0.5
 ip netns exec s transfer send 10.0.2.1 {port} {LINK.seconds:g} &
 sleep {LINK.seconds - 1:g}
 ip netns exec s ss -tin > {result}.ss 2>&1
@@ -82,10 +83,14 @@ def attach(kernel: Kernel, root: Path, transfer: Path, limit_s: float) -> list[A
     body = network(LINK, "cubic") + "".join(
         _one(how, cc, FIRST_PORT + i) for i, (how, cc) in enumerate(cases)
     )
-    wanted = ("veth", "sch_netem", "sch_ingress", "cls_matchall", "act_gact")
+    wanted = ("veth", "sch_netem", "sch_ingress", "cls_matchall", "act_gact", "tcp_diag")
     files, console = qemu.boot(
         kernel, assemble(kernel, wanted, body, (transfer, program(root), need("ss", "iproute2"))), limit_s
     )
+    kept_in = root / "out/oracle/kernels" / kernel.series
+    kept_in.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (kept_in / name).write_bytes(content)
     done = []
     for how, cc in cases:
         kept = {

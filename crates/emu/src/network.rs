@@ -161,7 +161,7 @@ impl Network {
             let message = format!("a relay is end 1 between links (0, 1) and (1, 2); not {between:?}");
             return Err(EmulationError::Wrong(message));
         }
-        let [near, middle, far] = &self.ends[..] else { unreachable!("links have two different ends") };
+        let [near, middle, far, ..] = &self.ends[..] else { unreachable!("links have two different ends") };
         let needs = "it takes CAP_NET_ADMIN and CAP_BPF, and Linux 5.9";
         let routes = near
             .with(|| relay::reach(Self::near_address(1), "bp0"))

@@ -172,10 +172,9 @@ static __always_inline void look_for_silence(struct slot *s, __u64 now)
 }
 
 /* Tells the agent. If the ring is full, the news waits and joins that of the next report. */
-static __always_inline void send(struct tcp_sock *tp, struct slot *s, __u64 now)
+static __always_inline void send(struct tcp_sock *tp, struct slot *s, __u32 state, __u64 now)
 {
 	struct report *r;
-	__u32 state = state_of(tp);
 
 	if (!s->since_ns)
 		s->since_ns = now;
@@ -372,7 +371,7 @@ static __always_inline void on_ack(struct sock *sk, __u32 ack, const struct rate
 	pace(sk, tp, s);
 	if (s) {
 		look(sk, tp, s);
-		send(tp, s, now);
+		send(tp, s, state, now);
 	}
 }
 
@@ -453,7 +452,8 @@ void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
 		look_for_silence(s, now);
 		back_off(tp, s, TELLS_TIMEOUT);
 		look(sk, tp, s);
-		send(tp, s, now);
+		s->state = new_state;
+		send(tp, s, new_state, now);
 	} else if (s->episode && is_reducing(new_state)) {
 		back_off(tp, s, new_state == CA_CWR && s->ece ? TELLS_ECN : TELLS_LOSS);
 	}
@@ -489,7 +489,7 @@ void BPF_PROG(cwnd_event, struct sock *sk, int event)
 	}
 	s->tells |= TELLS_IDLE;
 	look(sk, tp, s);
-	send(tp, s, now);
+	send(tp, s, state_of(tp), now);
 }
 
 /* The last congestion proved spurious. */
@@ -565,7 +565,7 @@ found:
 	s->next_round = tp->delivered;
 	s->tells = TELLS_OPEN;
 	look(sk, tp, s);
-	send(tp, s, now);
+	send(tp, s, state_of(tp), now);
 }
 
 SEC("struct_ops")
@@ -577,7 +577,7 @@ void BPF_PROG(release, struct sock *sk)
 	if (!s)
 		return;
 	s->tells |= TELLS_CLOSE;
-	send(tp, s, bpf_ktime_get_ns());
+	send(tp, s, state_of(tp), bpf_ktime_get_ns());
 	__sync_lock_test_and_set(&s->id, 0);
 	tp->inet_conn.icsk_ca_priv[0] = 0;
 }

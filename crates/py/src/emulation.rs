@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bentpipe_cc::Span;
+use bentpipe_emu::relay::{RelayCounts, RelaySettings};
 use bentpipe_emu::{
     EmulationError, Hop, HopStatus, Lateness, Link, LinkStatus, Network, Record, WayStatus, route_of,
 };
@@ -80,6 +81,25 @@ impl EmulatedNetwork {
     #[getter]
     fn changes_until_s(&self) -> Option<f64> {
         self.changes_until.map(Span::secs)
+    }
+
+    /// Makes end 1 a relay between the first two links, with the buffer that the first flow of a scenario gives to its own. `controllers`
+    /// are kernel's names, the best first; gives that with which the relay sends.
+    fn start_relay(&self, py: Python<'_>, scenario: &str, controllers: Vec<String>) -> PyResult<String> {
+        let (scenario, _) = plan(scenario)?;
+        let relay = scenario.flow.first().and_then(|flow| flow.relay.as_ref());
+        let buffer = relay.ok_or_else(|| wrong("the first flow has no relay"))?.buffer.0;
+        let settings = RelaySettings { buffer, controllers };
+        py.detach(|| self.held().start_relay(&settings)).map_err(failed)
+    }
+
+    /// What the relay has done so far, as JSON; null without one.
+    fn relayed(&self) -> String {
+        let row = |counts: RelayCounts| {
+            let RelayCounts { connections, unreached, broken, bytes } = counts;
+            json!({ "connections": connections, "unreached": unreached, "broken": broken, "bytes": bytes })
+        };
+        self.held().relayed().map_or(Value::Null, row).to_string()
     }
 
     /// Time 0.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,7 +26,7 @@ _LISTENS_S = 3.0
 """How long a program of --serve may take until it listens."""
 _LOOK_S = 0.25
 """Between two changes of the live line."""
-_STOP_S = 0.6
+_STOP_S = 0.45
 """In which a command ends after an interrupt, or is killed."""
 
 
@@ -82,6 +83,18 @@ def emulate_verb(
     pcap_whole: Annotated[
         bool, typer.Option("--pcap-whole", help="Keep the payload, not only the headers.")
     ] = False,
+    relay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help='Split TCP connections there: "gateway, buffer=8 MB, cc=hybla"; "none": not, whatever the '
+            "scenario says.",
+        ),
+    ] = None,
+    web: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS:PORT", help="Show rate, queue, RTT and cwnd there: 127.0.0.1:8000."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, and no live line.")] = False,
     json: Json = False,
 ) -> None:
@@ -109,6 +122,7 @@ def emulate_verb(
         link,
         overrides=overrides(set_ or []),
         path=None if path is None else [name.strip() for name in path.split(",") if name.strip()],
+        relay=_relay(relay),
         seed=seed,
         duration=for_,
         lateness_bound_s=units.seconds(lateness_bound, "--lateness-bound"),
@@ -117,12 +131,10 @@ def emulate_verb(
     )
     servers = [_words("--serve", text) for text in serve or []]
     with signals.held() as heard:
-        with emulation, LiveLine(wanted=not quiet) as line:
+        with emulation, _page(web, emulation, link, command), LiveLine(wanted=not quiet) as line:
             ends_s = emulation.changes_until_s
             if for_ is None and ends_s is not None and not quiet:
-                terminal.note(
-                    f"the link changes for {ends_s:g} s, then it stays as it is; see --for"
-                )
+                terminal.note(f"the link changes for {ends_s:g} s, then it stays as it is; see --for")
             status = _work(emulation, command, side, servers, most_s, heard, line)
         found = emulation.report()
         if trace is not None:
@@ -134,6 +146,24 @@ def emulate_verb(
         if json:
             terminal.answer(found)
     raise typer.Exit(status)
+
+
+def _relay(text: str | None) -> dict[str, str] | Literal[False] | None:
+    """What `--relay` says; None without it."""
+    from bentpipe.emulation.splitting import relay_of
+
+    return None if text is None else text != "none" and relay_of(text)
+
+
+def _page(
+    web: str | None, emulation: Emulation, link: str, command: list[str]
+) -> AbstractContextManager[Any]:
+    """The page of `--web`, as a context."""
+    if web is None:
+        return nullcontext()
+    from bentpipe.live.emulation import watching
+
+    return watching(web, emulation, f"bentpipe emulate {link}", shlex.join(command))
 
 
 def _words(option: str, text: str) -> list[str]:
@@ -205,6 +235,8 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 
 def _summary(found: dict[str, Any]) -> None:
     """What the link has done, in a few lines on standard error."""
+    from bentpipe.emulation.line import short
+
     for way in _WAYS:
         row = found[way]
         lost = [
@@ -220,9 +252,17 @@ def _summary(found: dict[str, Any]) -> None:
         ]
         told = f"{row['delivered_packets']:,} packets, {units.rate(row['rate_bps'])}"
         terminal.note(f"{way}: {', '.join([told, *lost])}")
+    if relay := found.get("relay"):
+        names = relay["wanted"]
+        missing = (
+            f", because the kernel has no {names[-1]}" if names and relay["controller"] not in names else ""
+        )
+        told = f"{relay['connections']:,} connections, {units.digits(relay['bytes'] / 1e6, 3)} MB"
+        lost = [f"{relay[key]:,} {key}" for key in ("unreached", "broken") if relay[key]]
+        terminal.note(f"relay: {', '.join([told, *lost])}; it sends with {relay['controller']}{missing}")
     late = [max(found[way][f"lateness_{q}_s"] for way in _WAYS) for q in ("p50", "p99", "max")]
-    p50, p99, most = (f"{units.milliseconds(value)} ms" for value in late)
-    bound = f"{units.milliseconds(found['lateness_bound_s'])} ms"
+    p50, p99, most = map(short, late)
+    bound = short(found["lateness_bound_s"])
     kept = "kept time" if found["kept_time"] else f"did not keep time: 99 % of packets must be within {bound}"
     terminal.note(f"lateness: half within {p50}, 99 % within {p99}, all within {most}; {kept}")
     if found["capture_missed"]:

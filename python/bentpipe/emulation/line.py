@@ -13,6 +13,11 @@ from bentpipe import units
 _ARROWS = {"forward": "\N{RIGHTWARDS ARROW}", "reverse": "\N{LEFTWARDS ARROW}"}
 
 
+def short(seconds: float) -> str:
+    """A short time: in microseconds below a millisecond."""
+    return f"{seconds * 1e6:.0f} \N{MICRO SIGN}s" if seconds < 1e-3 else f"{units.milliseconds(seconds)} ms"
+
+
 def text(snapshot: dict[str, Any]) -> str:
     """The numbers of a snapshot in one line: rate, queue and losses both ways, and how late packets were."""
     parts = [f"{snapshot['t_s']:.0f} s"]
@@ -23,7 +28,7 @@ def text(snapshot: dict[str, Any]) -> str:
             f"{arrow} {units.rate(row['rate_bps'])}, {row['queue_packets']:,} waiting, {lost:,} lost"
         )
     late = max(snapshot[way]["lateness_p99_s"] for way in _ARROWS)
-    parts.append(f"99 % within {units.milliseconds(late)} ms")
+    parts.append(f"99 % within {short(late)}")
     return "   ".join(parts)
 
 

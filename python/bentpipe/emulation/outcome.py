@@ -32,5 +32,7 @@ def made(network: _core.EmulatedNetwork, scenario: dict[str, Any], report: dict[
     trace = frame.with_columns(
         pl.Series("link", names, dtype=pl.Enum(names)).gather(frame["link"]).alias("link")
     ).sort("t_s", "link")
+    if trace.height:  # one way may have taken a sample more than the other
+        trace = trace.filter(pl.col("t_s") <= trace.group_by("link").agg(pl.col("t_s").max())["t_s"].min())
     whole = json.loads(_core.check(json.dumps(scenario)))
     return Result.of_tables(whole, about, {"link_trace": trace})

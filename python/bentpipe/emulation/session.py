@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bentpipe import _core, units
 from bentpipe.emulation import watcher
 from bentpipe.emulation.scene import prepared
+from bentpipe.emulation.splitting import split
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
+from bentpipe.source import STDIN, Source
 
 if TYPE_CHECKING:
     from bentpipe.result import Result
@@ -30,7 +33,7 @@ LATENESS_BOUND_S = 0.002
 """How late packets may be: an emulation in which one in a hundred was later has not kept time."""
 _SAMPLED_S = 0.1
 """Between samples of a trace, unless the scenario says."""
-_GRACE_S = 0.3
+_GRACE_S = 0.2
 """How long a program may take to end when it is asked to."""
 
 
@@ -45,6 +48,8 @@ class Emulation:
         path: the directions from the near end to the far end, instead of the first flow's path.
         legs: instead of `path`, two paths one behind the other. Between them is a third end, "relay", whose
             programs are reached from either side; nothing passes it by itself.
+        relay: keys of a flow's `relay`, {"at": "gateway", "buffer": "4 MB"}, instead of the first flow's;
+            False: none. TCP connections are split there, by a relay that neither end sees.
         seed: instead of the scenario's. The same packet numbers are lost as in a simulation.
         duration: how long time lines are worked out, "10 min"; instead of the scenario's duration.
         overrides: values by dotted key, or pairs of a key and its value as TOML.
@@ -64,6 +69,7 @@ class Emulation:
         *,
         path: Sequence[str] | None = None,
         legs: Sequence[Sequence[str]] | None = None,
+        relay: Mapping[str, str] | Literal[False] | None = None,
         seed: int | None = None,
         duration: str | None = None,
         overrides: Mapping[str, Any] | Sequence[tuple[str, str]] = (),
@@ -75,6 +81,14 @@ class Emulation:
             raise OSError("emulation needs Linux: network namespaces and TUN devices")
         if legs is not None and (path is not None or len(legs) != 2):
             raise _core.ScenarioError("legs are two paths, one behind the other, and stand in place of path")
+        if legs is not None and relay:
+            raise _core.ScenarioError("between legs is a relay of yours; leave legs or relay out")
+        if isinstance(scenario, str | Path) and str(scenario) == STDIN:
+            scenario = Source(scenario).raw()  # it can be read but once
+        self._split = None
+        if legs is None and relay is not False:
+            self._split = split(scenario, overrides, path=path, relay=relay, seed=seed, duration=duration)
+            legs = None if self._split is None else self._split.legs
         paths = [path] if legs is None else legs
         self._scenarios = [
             prepared(scenario, overrides, path=one, seed=seed, duration=duration) for one in paths
@@ -89,22 +103,29 @@ class Emulation:
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._programs: list[subprocess.Popen[Any]] = []
         self._watcher: subprocess.Popen[bytes] | None = None
-        self._last: dict[str, tuple[float, int]] = {}
+        self._last: dict[tuple[int, str], tuple[float, int]] = {}
         self._report: dict[str, Any] | None = None
         #: Sockets of programs that were waited for, see `listening`.
         self.served: set[str] = set()
+        #: The kernel's name of the controller with which a relay sends.
+        self.relay_controller: str | None = None
         #: Addresses of the near and the far end of each leg, in order; of the one leg unless `legs` is given.
         self.addresses = [_core.EmulatedNetwork.addresses(leg) for leg in range(len(self._scenarios))]
 
     @property
     def peer(self) -> str:
-        """The address that the near end speaks to: the far end's, or the relay's if there is one."""
-        return self.addresses[0][1]
+        """The address that the near end speaks to: the far end's, or the program's between two legs."""
+        return self.addresses[-1 if self._split else 0][1]
+
+    @property
+    def sides(self) -> Sequence[Side]:
+        """The ends: near and far, and relay between them if there is one."""
+        return self._sides
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """The scenario that is emulated, as a table; with two legs that of the first."""
-        table: dict[str, Any] = json.loads(self._scenarios[0])
+        """The scenario that is emulated, as a table; with two legs of yours that of the first."""
+        table: dict[str, Any] = json.loads(self._split.scenario if self._split else self._scenarios[0])
         return table
 
     def __enter__(self) -> Self:
@@ -113,6 +134,8 @@ class Emulation:
         network = _core.EmulatedNetwork(len(self._sides), links, interval_ns, _triple(self._capture))
         self._threads = {side: _thread_at(network, end) for end, side in enumerate(self._sides)}
         try:
+            if self._split is not None:
+                self.relay_controller = network.start_relay(self._split.scenario, self._split.controllers)
             network.start()
             self._watcher = _watch([network.descriptor(end) for end in range(len(self._sides))])
         except BaseException:
@@ -149,6 +172,8 @@ class Emulation:
             OSError: there is no such program, or it cannot be started.
         """
         (near, beyond), (before, far) = self.addresses[0], self.addresses[-1]
+        if self._split is not None:  # which is not seen
+            beyond, before = far, near
         peer = {"near": beyond, "relay": far, "far": before}
         own = {"near": near, "relay": beyond, "far": far}
         env = dict(os.environ if given.get("env") is None else given["env"])
@@ -172,10 +197,12 @@ class Emulation:
     def snapshot(self) -> dict[str, Any]:
         """What the link has done so far: "t_s", and for "forward" and "reverse" the numbers of each way.
 
-        Each way has "rate_bps" (delivered since the last snapshot), "queue_packets" and "queue_bytes"
-        (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue", "dropped_error", "marked", and
-        "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs the ways have the numbers of the
-        whole, and "legs" those of each leg.
+        Each way has "rate_bps" (delivered since this thread's last snapshot), "queue_packets" and
+        "queue_bytes" (waiting now), "delivered_packets", "delivered_bytes", "dropped_queue",
+        "dropped_error", "marked", and "lateness_p50_s", "lateness_p99_s", "lateness_max_s". With two legs
+        the ways have the numbers of the whole, and "legs" those of each leg; "relay" has those of the relay
+        that splits connections, or None: "controller", with which it sends, "wanted", the names of which it
+        is the first that the kernel has, "connections", "unreached", "broken", "bytes".
         """
         if self._report is not None:
             return self._report
@@ -183,10 +210,10 @@ class Emulation:
             raise RuntimeError("an Emulation has numbers inside its with block, and after it")
         now = self._status(self._network, histogram=False)
         for name, row in _named_ways(now):
-            then, bytes_then = self._last.get(name, (0.0, 0))
+            then, bytes_then = self._last.get((get_ident(), name), (0.0, 0))
             took = now["t_s"] - then
             row["rate_bps"] = (row["delivered_bytes"] - bytes_then) * 8 / took if took > 0 else 0.0
-            self._last[name] = (now["t_s"], row["delivered_bytes"])
+            self._last[get_ident(), name] = (now["t_s"], row["delivered_bytes"])
         return now
 
     def report(self) -> dict[str, Any]:
@@ -251,7 +278,15 @@ class Emulation:
             "forward": whole([leg["forward"] for leg in found]),
             "reverse": whole([leg["reverse"] for leg in reversed(found)]),
             "legs": found,
+            "relay": self._relayed(network),
         }
+
+    def _relayed(self, network: _core.EmulatedNetwork) -> dict[str, Any] | None:
+        """What the relay has done: its controller, connections, those unreached and broken, bytes."""
+        if self._split is None:
+            return None
+        sending = {"controller": self.relay_controller, "wanted": self._split.controllers}
+        return {**sending, **json.loads(network.relayed())}
 
     def _final(self, network: _core.EmulatedNetwork) -> dict[str, Any]:
         missed = network.stop()

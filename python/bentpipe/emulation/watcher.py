@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-_GRACE_S = 0.3
+_GRACE_S = 0.2
 
 
 def inside(namespaces: "set[tuple[int, int]]") -> "list[int]":

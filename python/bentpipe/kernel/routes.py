@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import subprocess
 from dataclasses import dataclass
@@ -55,21 +56,46 @@ def plan(asked: str, name: str) -> Change:
         raise ScenarioError("--congctl: write a route, for example default, or 10.0.0.0/8")
     family = "-6" if ":" in words[0] or words[0] == "-6" else "-4"
     words = [word for word in words if word not in ("-4", "-6")]
-    said = _ip([family, "route", "show", *([] if words[0] == "default" else ["exact"]), *words])
+    first, *rest = words or ["default"]
+    destination = _destination(first, asked)
+    table = _table(rest)
+    # Not filtered by ip, which then leaves out of its answer what it was asked for.
+    said = _ip([family, "route", "show", *table])
     if said.returncode != 0:
         raise ScenarioError(f"--congctl {asked}: {_reason(said)}")
-    found = [line.split() for line in said.stdout.splitlines() if not line.startswith((" ", "\t"))]
+    wanted = list(zip(rest[::2], rest[1::2], strict=False))
+    lines = [line.split() for line in said.stdout.splitlines()]
+    found = [
+        line
+        for line in lines
+        if line[:1] == [destination]
+        if all(pair in zip(line, line[1:], strict=False) for pair in wanted if pair[0] != "table")
+    ]
     if len(found) != 1:
         here = (
             "there is no such route"
             if not found
-            else f"there are {len(found)} such routes; add dev or metric"
+            else f"there are {len(found)} such routes; add via, dev or metric"
         )
         raise ScenarioError(f"--congctl {asked}: {here} (ip {family} route show)")
-    if "nexthop" in said.stdout:
+    after = lines[lines.index(found[0]) + 1 :]
+    if after and after[0][:1] == ["nexthop"]:
         raise ScenarioError(f"--congctl {asked}: a route with several next hops is not supported")
-    old = [*clean(found[0]), *_table(words)]
+    old = [*clean(found[0]), *table]
     return Change(family, old, [*without(old), "congctl", *["lock"] * lock, name], name)
+
+
+def _destination(word: str, asked: str) -> str:
+    """A destination as `ip route show` writes it."""
+    if word == "default":
+        return word
+    try:
+        network = ipaddress.ip_network(word)
+    except ValueError as error:
+        raise ScenarioError(f"--congctl {asked}: {error}; write for example default, or 10.0.0.0/8") from None
+    if network.prefixlen == 0:
+        return "default"
+    return str(network.network_address) if network.prefixlen == network.max_prefixlen else str(network)
 
 
 def clean(words: list[str]) -> list[str]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+from bentpipe import terminal
 from bentpipe.live.board import Family, LiveChart, LivePage, Reading, Series
 from bentpipe.live.connections import Connection, Connections
 from bentpipe.live.flows import Largest
+from bentpipe.live.server import Shown, serve
+
+if TYPE_CHECKING:
+    from bentpipe.emulation import Emulation
 
 _WAYS = ("forward", "reverse")
 _LEGS = ("first", "second")
+#: Bytes by which the far end must be ahead before a connection is its own: handshakes and short questions.
+_SMALL = 3000
 _DROPS = {"dropped_queue": "queue", "dropped_error": "error"}
 
 
@@ -64,6 +72,30 @@ def page(title: str, lead: str = "", *, relay: bool = False) -> LivePage:
         lead=lead,
         rank="bps/",
     )
+
+
+@contextmanager
+def watching(address: str, emulation: Emulation, title: str, lead: str = "") -> Iterator[Shown]:
+    """Serves the page of an emulation that runs, and says on standard error where.
+
+    Args:
+        address: ``"127.0.0.1:8000"``; port 0 is any that is free.
+        emulation: inside its `with` block.
+        title: what names the link.
+        lead: the command.
+
+    Raises:
+        ScenarioError: the address is not of this machine's loopback, or it is taken.
+    """
+    ends: dict[str, Connections] = {side: emulation.within(side, Connections) for side in emulation.sides}
+    shown = page(title, lead, relay="relay" in ends)
+    try:
+        with serve(address, shown, EmulationSource(emulation.snapshot, ends)) as served:
+            terminal.note(f"{served.address} shows the link while the command runs")
+            yield served
+    finally:
+        for end in ends.values():
+            end.close()
 
 
 class EmulationSource:
@@ -130,7 +162,7 @@ def sending(ends: Mapping[str, Sequence[Connection]]) -> dict[str, Connection]:
         here, there = (at.local, at.remote) if is_near else (at.remote, at.local)
         pair = f"{here} {there} {half}"
         other = found.get(pair)
-        if other is None or at.acked_bytes > other[1].acked_bytes:
+        if other is None or at.acked_bytes > other[1].acked_bytes + _SMALL:
             way = "→" if is_near else "←"
             found[pair] = f"{here.port} {way} {there.port}{half}", at
     return dict(found.values())

@@ -58,7 +58,7 @@ class KernelSource:
         delivered = {name: float(flow["delivered_bytes"]) for name, flow in flows.items()}
         numbers: dict[str, float | None] = {
             "flows": len(flows),
-            "fallbacks": sum(flow["fallbacks"] for flow in flows.values()),
+            "fallbacks": sum(flow.get("fallbacks") or 0 for flow in flows.values()),
             "dropped": status.get("dropped_reports"),
             "applied": ((status.get("latency") or {}).get("ack_to_applied_s") or {}).get("p99"),
         }

@@ -126,6 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn an_acknowledgement_keeps_its_size_handle_and_codepoint() {
+        let packet = Packet::new(52, 9).with_ecn(Ecn::Ect0).acknowledging(3, 77, true);
+        assert_eq!(
+            (packet.size(), packet.handle(), packet.ecn(), packet.flow, packet.seq),
+            (52, 9, Ecn::Ect0, 3, 77)
+        );
+        assert!(packet.has(ACK) && !packet.has(SACK) && packet.acknowledging(3, 77, false).has(ACK | SACK));
+    }
+
+    #[test]
     fn a_codepoint_that_is_set_is_read_again() {
         for ecn in [Ecn::NotCapable, Ecn::Ect0, Ecn::Ect1, Ecn::Congested] {
             assert_eq!(Packet::new(1500, 7).with_ecn(Ecn::Ect1).with_ecn(ecn).ecn(), ecn);

@@ -212,6 +212,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_hash_is_shared_out_by_its_upper_bits() {
+        let queue = |hash| Class::of_hash(0, hash).queue_of(8);
+        assert_eq!((queue(0), queue(u64::MAX), queue(1 << 61), queue((1 << 61) - 1)), (0, 7, 1, 0));
+        assert!(Class::of_hash(3, u64::MAX).hash < HASHES && Class::of_hash(3, 0).band == 3);
+    }
+
+    #[test]
     fn hashes_are_shared_out_evenly() {
         let of = |hash, queues| Class { band: 0, hash }.queue_of(queues);
         assert_eq!([0, HASHES / 2 - 1, HASHES / 2, HASHES - 1].map(|hash| of(hash, 2)), [0, 0, 1, 1]);

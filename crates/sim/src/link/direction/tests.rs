@@ -52,6 +52,23 @@ fn a_queue_in_bytes_counts_bytes() {
 }
 
 #[test]
+fn bytes_are_counted_if_somebody_wants_them() {
+    let mut counted = link(12_000_000, 0, QueueLimit::Packets(3));
+    counted.count_bytes();
+    let mut plain = link(12_000_000, 0, QueueLimit::Packets(3));
+    for l in [&mut counted, &mut plain] {
+        // The first is sent at once; of the others there is no room for the last.
+        for size in [1500, 600, 700, 800, 900] {
+            push(l, Time(0), size);
+        }
+    }
+    assert_eq!((counted.waiting_bytes(Time(0)), plain.waiting_bytes(Time(0))), (2100, 0));
+    // The second is in transmission after 1 ms, the third after another 0.4 ms.
+    assert_eq!((counted.waiting(Time(1_100_000)), counted.waiting_bytes(Time(1_100_000))), (2, 1500));
+    assert_eq!((counted.waiting_bytes(Time(1_500_000)), counted.waiting_bytes(Time(9_000_000))), (800, 0));
+}
+
+#[test]
 fn rounding_does_not_add_up() {
     // 1500 bytes at 622.08 Mbit/s take 19290.123... ns; a million of them 19.290123456 s.
     let mut l = link(622_080_000, 0, QueueLimit::Packets(u64::MAX));
