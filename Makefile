@@ -56,7 +56,7 @@ test-python: setup
 	$(BIN)/python -m pytest
 
 lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warnings are errors
-	$(FEATURES) cargo clippy --workspace --all-targets $$everything -- -D warnings
+	$(FEATURES) cargo clippy --workspace --all-targets --features bentpipe-quic/tools $$everything -- -D warnings
 	$(RUSTDOC)
 	$(BIN)/ruff check .
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
