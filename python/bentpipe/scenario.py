@@ -141,8 +141,8 @@ class Flow:
     slow_start_limit: bool | None = None
     limited_transmit: bool | None = None
     delayed_ack: bool | None = None
-    quick_acks: int | None = None
     delayed_ack_timeout: str | None = None
+    acks: str | None = None
     timestamps: bool | None = None
     ecn: bool | None = None
     ect1: bool | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import os
@@ -293,6 +294,25 @@ def test_a_server_is_reached_and_the_command_owns_standard_output(sat, tmp_path)
     assert report["forward"]["delivered_packets"] > 3
     assert "lateness: half within" in done.stderr
     assert ("did not keep time" in done.stderr) == (not report["kept_time"])
+
+
+@needs_root
+def test_a_scenario_from_standard_input(sat):
+    done = verb("-", "--", "ping", "-q", "-c", "1", "10.77.0.2", input=sat.read_text())
+    assert (done.returncode, " 0% packet loss" in done.stdout) == (0, True)
+
+
+@needs_root
+def test_an_emulation_that_cannot_begin_leaves_nothing(tmp_path):
+    before = set(os.listdir("/proc/self/fd"))
+    emulation = Emulation(scenario(), pcap=tmp_path / "none" / "x.pcapng")
+    with pytest.raises(OSError, match="cannot write the capture"):
+        emulation.__enter__()
+    with pytest.raises(RuntimeError, match="inside the with block"):
+        emulation.popen(["true"])
+    del emulation
+    gc.collect()
+    assert set(os.listdir("/proc/self/fd")) == before
 
 
 @needs_root

@@ -6,6 +6,8 @@ import hashlib
 import json
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -38,8 +40,8 @@ BDP = 83
 """Segments of 1500 bytes in the link: 10 Mbit/s in 100 ms."""
 RUN_S = 6.0
 PATIENCE_S = 20.0
-LOSS = 4
-"""tcpi_ca_state while a timeout is repaired."""
+CWR, RECOVERY, LOSS = 2, 3, 4
+"""tcpi_ca_state after a mark, in fast recovery, and while a timeout is repaired."""
 INFINITE = 0x7FFFFFFF
 
 
@@ -67,6 +69,7 @@ class Seen:
     in_time: int = 0
     intact: bool = False
     drops: int = 0
+    marked: int = 0
 
 
 def attached(algorithm: str) -> _core.KernelAgent:
@@ -87,6 +90,8 @@ def watched(algorithm: str, scenario: dict[str, Any], buffer: int | None) -> See
     with ExitStack() as stack:
         agent = stack.enter_context(attached(algorithm))
         emulation = stack.enter_context(Emulation(scenario))
+        for side in ("near", "far"):
+            emulation.within(side, lambda: Path("/proc/sys/net/ipv4/tcp_ecn").write_text("1"))
         listener = stack.enter_context(emulation.within("far", socket.socket))
         if buffer is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
@@ -129,6 +134,7 @@ def watched(algorithm: str, scenario: dict[str, Any], buffer: int | None) -> See
         threads[0].join(5)
         seen.intact = sent.digest() == received.digest()
         way = emulation.snapshot()["forward"]
+        seen.marked = way["marked"]
         seen.drops = way["dropped_error"] + way["dropped_queue"]
     return seen
 
@@ -153,6 +159,13 @@ def interrupted() -> Iterator[dict[str, Seen]]:
     )
 
 
+@pytest.fixture(scope="module")
+def marked() -> Iterator[dict[str, Seen]]:
+    """A queue that marks what stands in it."""
+    queue = {"kind": "codel", "ecn": True, "limit": "1000 packets", "target": "10 ms"}
+    yield all_at_once(link(queue=queue))
+
+
 @pytest.mark.parametrize("algorithm", NATIVE)
 def test_a_transfer_arrives_and_fills_the_link_as_its_algorithm_does(
     algorithm: str, lossy: dict[str, Seen]
@@ -174,7 +187,7 @@ def test_ssthresh_after_a_loss_is_the_algorithms(algorithm: str, lossy: dict[str
     """Hybla and HSWA keep half, Vegas-L 3/4, A-LIAD at least half; STAR goes to rate x RTTmin."""
     cuts = []
     for before, after in zip(lossy[algorithm].rows, lossy[algorithm].rows[1:], strict=False):
-        if before[0] <= 1 and after[0] == 3 and after[2] != before[2] and after[2] < INFINITE:
+        if before[0] <= 1 and after[0] == RECOVERY and after[2] != before[2] and after[2] < INFINITE:
             cuts.append((before[1], after[2]))
     assert cuts, "no loss was seen as it happened"
     kept = [ssthresh / cwnd for cwnd, ssthresh in cuts]
@@ -204,7 +217,35 @@ def test_a_timeout_collapses_the_window_and_a_spurious_one_is_undone(
     assert later[0][1] >= before - 1, (before, later[:5])
 
 
-def test_nothing_stays_behind(lossy: dict[str, Seen], interrupted: dict[str, Seen]) -> None:
+@pytest.mark.parametrize("algorithm", NATIVE)
+def test_a_mark_cuts_the_window_as_a_loss_does(algorithm: str, marked: dict[str, Seen]) -> None:
+    """Vegas-L keeps the queue too short for a mark."""
+    seen = marked[algorithm]
+    assert seen.intact
+    if algorithm == "vegas-l":
+        return
+    assert seen.marked > 0
+    cwr = [i for i, row in enumerate(seen.rows) if row[0] == CWR]
+    assert cwr, "no reduction was seen"
+    before, during = seen.rows[cwr[0] - 1], seen.rows[cwr[0]]
+    assert during[2] < INFINITE
+    if algorithm in ("hswa", "hybla"):
+        assert 0.4 * before[1] <= during[2] <= 0.6 * before[1], (before, during)
+
+
+def test_the_commands_of_the_page_work() -> None:
+    """Those that begin with "# as root", as a reader would paste them."""
+    text = (Path(__file__).parents[2] / "docs" / "native.md").read_text(encoding="utf-8")
+    block = next(part for part in text.split("```sh\n") if part.startswith("# as root")).split("```")[0]
+    shell = f'set -e; bentpipe() {{ "{sys.executable}" -m bentpipe "$@"; }}\n{block}'
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "bpn_a_liad" in done.stdout and "bpn_star" in done.stdout.splitlines()[-1]
+
+
+def test_nothing_stays_behind(
+    lossy: dict[str, Seen], interrupted: dict[str, Seen], marked: dict[str, Seen]
+) -> None:
     algorithms = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     assert not [name for name in algorithms if name.startswith("bpn_")]
 

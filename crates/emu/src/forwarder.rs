@@ -19,6 +19,9 @@ use crate::status::{HopStatus, Sample, WayStatus};
 
 /// Packets that are read before a look at what is due.
 const BATCH: usize = 32;
+/// Packets that are due within this time are written together. A sleep costs more than a write, and at 1 Gbit/s a packet is due every 12
+/// microseconds. At 100 Mbit/s they are 120 microseconds apart, and each is written on its own.
+const TOGETHER: Span = Span(50_000);
 /// The priority in the real-time class SCHED_FIFO: above all usual threads, below the kernel's own.
 const PRIORITY: i32 = 10;
 /// How long a caller waits for the thread's answer.
@@ -191,7 +194,7 @@ impl Worker {
                 let now = self.clock.now();
                 match self.chain.next().into_iter().chain(self.next_sample).min() {
                     Some(due) if due <= now => {}
-                    due => readable = self.sleep(due.map(|due| due.since(now)))?,
+                    due => readable = self.sleep(due.map(|due| due.since(now).max(TOGETHER)))?,
                 }
             }
         }

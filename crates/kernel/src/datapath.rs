@@ -419,7 +419,8 @@ fn pin_table(object: &mut Object, link: &mut Link, arity: u32, pins: &Path) -> l
 /// Makes the directory of the pins, in a BPF file system.
 fn prepare(pins: &Path) -> Result<(), Error> {
     bpffs::prepare(pins.parent().unwrap_or(pins)).map_err(Error)?;
-    fs::create_dir_all(pins).map_err(|e| Error(format!("the directory {} cannot be made: {e}", pins.display())))
+    fs::create_dir_all(pins)
+        .map_err(|e| Error(format!("the directory {} cannot be made: {e}", pins.display())))
 }
 
 fn remove_pins(pins: &Path) {

@@ -34,6 +34,16 @@ pub enum RtoRule {
     Linux,
 }
 
+/// Which acknowledgements a receiver delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckRule {
+    /// RFC 5681 section 4.2: those of every other segment in order.
+    Rfc5681,
+    /// Linux: as the RFC, but none at first, after a duplicate and while the window grows; and those of segments behind a gap wait about
+    /// a millisecond for others (`tcp_incr_quickack`, `tcp_grow_window`, `__tcp_ack_snd_check`).
+    Linux,
+}
+
 /// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewRenoExit {
@@ -98,9 +108,8 @@ pub struct Options {
     /// Delayed acknowledgements (RFC 5681 section 4.2): every second full segment, or after this long; `None` acknowledges
     /// every segment.
     pub delayed_ack: Option<Span>,
-    /// With delayed acknowledgements, so many are not delayed at the start and after a duplicate: Linux's quick acknowledgements
-    /// (`TCP_MAX_QUICKACKS`). Unless it is 0, none is while Linux's receive window would grow, either (`tcp_grow_window`).
-    pub quick_acks: u32,
+    /// Which of them are delayed; without delayed acknowledgements it has no effect.
+    pub acks: AckRule,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
@@ -158,7 +167,7 @@ impl Options {
             slow_start_limit: true,
             limited_transmit: true,
             delayed_ack: None,
-            quick_acks: 0,
+            acks: AckRule::Rfc5681,
             timestamps: false,
             ecn: false,
             ect1: false,
@@ -205,13 +214,13 @@ impl Options {
         }
     }
     /// As the TCP of Linux 6.x does by default, where that differs from [`Options::modern`]: `tcp_rtt_estimator` with a least RTTVAR of
-    /// `TCP_RTO_MIN` on a clock of microseconds. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) after 16 quick ones (`TCP_MAX_QUICKACKS`). Slow
-    /// start without a limit per ACK (`tcp_slow_start`).
+    /// `TCP_RTO_MIN` on a clock of microseconds. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) by Linux's rules. Slow start
+    /// without a limit per ACK (`tcp_slow_start`).
     pub fn linux() -> Self {
         Self {
             slow_start_limit: false,
             delayed_ack: Some(Span::from_millis(40)),
-            quick_acks: 16,
+            acks: AckRule::Linux,
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(120_000),
             granularity: Span(1000),

@@ -3,7 +3,7 @@
 //! When to acknowledge: RFC 5681 section 4.2. Which blocks to report: RFC 2018 section 4. Duplicates: RFC 2883 section 4. ECN echo: RFC
 //! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
-mod growing_window;
+mod linux;
 mod reading;
 
 use bentpipe_cc::{Span, Time};
@@ -11,7 +11,7 @@ use bentpipe_cc::{Span, Time};
 use crate::bits::Bits;
 use crate::options::{LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
-use growing_window::GrowingWindow;
+use linux::{LinuxAcks, QUICK};
 use reading::Reader;
 
 /// Instead of a delay: every segment is acknowledged at once.
@@ -42,7 +42,7 @@ pub struct Receiver {
     dsack: bool,
     ecn: bool,
     echo: bool,
-    /// No reader and no growing window.
+    /// The application reads at once, and acknowledgements are not delayed by Linux's rules.
     plain: bool,
     /// How long an acknowledgement waits for a second segment; [`AT_ONCE`].
     delay: Span,
@@ -50,8 +50,8 @@ pub struct Receiver {
     out_of_order: Option<Box<OutOfOrder>>,
     /// The application, unless it reads at once.
     reader: Option<Box<Reader>>,
-    /// Linux's window, whose growth says which acknowledgements are delayed.
-    growing: Option<Box<GrowingWindow>>,
+    /// Linux's rules for delaying acknowledgements.
+    linux: Option<Box<LinuxAcks>>,
 }
 
 /// Segments received out of order.
@@ -65,15 +65,15 @@ struct OutOfOrder {
 impl Receiver {
     /// A receiver that has seen nothing.
     pub fn new(options: &Options) -> Self {
-        let (reader, growing) = (Reader::new(options), GrowingWindow::new(options));
+        let (reader, linux) = (Reader::new(options), LinuxAcks::new(options));
         Self {
             next: 0,
             high: 0,
             out_of_order: None,
-            plain: reader.is_none() && growing.is_none(),
-            prompt: growing.as_ref().map_or(0, |growing| growing.quick),
+            plain: reader.is_none() && linux.is_none(),
+            prompt: if linux.is_some() { QUICK } else { 0 },
             reader,
-            growing,
+            linux,
             out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
@@ -116,17 +116,25 @@ impl Receiver {
             return Some(self.acknowledge(None));
         }
         self.keep_timestamp(now, data.seq, data.tsval);
-        let grows = self.growing.as_mut().is_some_and(|growing| growing.grow());
+        let grows = self.linux.as_mut().is_some_and(|linux| linux.grow());
         if data.seq == self.next {
             let answer = self.advance(now, grows);
-            if let Some(growing) = &mut self.growing {
-                growing.read(now, data, self.next, self.high);
+            if let Some(linux) = &mut self.linux {
+                linux.read(now, data, self.next, self.high);
             }
             answer
         } else {
             let mut repeated = data.seq < self.next;
             if data.seq > self.next && data.seq - self.next < MAX_WINDOW {
                 repeated = !self.keep_out_of_order(data.seq);
+            }
+            if self.sack
+                && !(repeated || grows || self.prompt > 0)
+                && let Some(linux) = &mut self.linux
+                && let Some(wait) = linux.compresses(self.next)
+            {
+                self.deadline.get_or_insert(now + wait);
+                return None;
             }
             // RFC 5681 section 4.2: out of order or received before, acknowledge at once.
             Some(self.acknowledge((repeated && self.dsack).then_some(data.seq)))
@@ -167,7 +175,7 @@ impl Receiver {
     /// the most frequent case while a segment is missing. The acknowledgement carries [`Receiver::sack_blocks`].
     #[inline]
     pub fn on_next_of_newest_run(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
-        let early = self.out_of_order.as_mut().filter(|_| self.sack && self.reader.is_none())?;
+        let early = self.out_of_order.as_mut().filter(|_| self.sack && self.plain)?;
         let newest = &mut early.recent[0];
         let known = newest.start > self.next && newest.end == seq && self.high == seq;
         if !known || seq - self.next >= early.segments.capacity().min(MAX_WINDOW) {
@@ -260,10 +268,11 @@ impl Receiver {
     /// 4).
     fn acknowledge(&mut self, repeated: Option<u64>) -> AckSegment {
         self.prompt = self.prompt.saturating_sub(1);
-        if repeated.is_some()
-            && let Some(growing) = &self.growing
-        {
-            self.prompt = self.prompt.max(growing.quick); // `tcp_send_dupack`
+        if let Some(linux) = &mut self.linux {
+            linux.on_sent();
+            if repeated.is_some() {
+                self.prompt = QUICK; // `tcp_send_dupack`
+            }
         }
         self.deadline = None;
         self.last_ack = self.next;

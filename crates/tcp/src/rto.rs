@@ -177,13 +177,13 @@ impl Deviation {
     }
 }
 
-/// A sample for the controllers: the filter of the timer, on exact samples.
+/// A sample for the controllers: the filter of the timer, on exact samples. SRTT takes `smoothed`, which is `rtt` or longer.
 #[inline]
-pub(crate) fn follow(known: &mut Option<Rtt>, rtt: Span) {
+pub(crate) fn follow(known: &mut Option<Rtt>, rtt: Span, smoothed: Span) {
     match known {
-        None => *known = Some(Rtt { latest: rtt, min: rtt, smoothed: rtt, var: Span(rtt.0 / 2) }),
+        None => *known = Some(Rtt { latest: rtt, min: rtt, smoothed, var: Span(smoothed.0 / 2) }),
         Some(known) => {
-            let (srtt, var) = smooth(known.smoothed.0, known.var.0, rtt.0);
+            let (srtt, var) = smooth(known.smoothed.0, known.var.0, smoothed.0);
             known.latest = rtt;
             known.min = known.min.min(rtt);
             known.smoothed = Span(srtt);

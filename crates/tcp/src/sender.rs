@@ -27,7 +27,7 @@ use bentpipe_cc::{
 };
 
 use crate::limits::{Limit, Limits};
-use crate::options::{LossRecovery, Options};
+use crate::options::{AckRule, LossRecovery, Options};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
@@ -104,6 +104,8 @@ pub struct Sender {
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
+    /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
+    srtt_of_oldest: bool,
     /// Proportional rate reduction governs the window of recovery.
     proportional: bool,
     pacing_waits: bool,
@@ -190,6 +192,7 @@ impl Sender {
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
+            srtt_of_oldest: options.acks == AckRule::Linux,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
             board: Scoreboard::new(cc.wants_rate(), rack),

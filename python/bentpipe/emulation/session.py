@@ -20,6 +20,7 @@ from bentpipe.emulation.scene import prepared
 from bentpipe.emulation.splitting import split
 from bentpipe.runs import Capture, prepare_capture
 from bentpipe.scenario import Scenario
+from bentpipe.source import STDIN, Source
 
 if TYPE_CHECKING:
     from bentpipe.result import Result
@@ -82,6 +83,8 @@ class Emulation:
             raise _core.ScenarioError("legs are two paths, one behind the other, and stand in place of path")
         if legs is not None and relay:
             raise _core.ScenarioError("between legs is a relay of yours; leave legs or relay out")
+        if isinstance(scenario, str | Path) and str(scenario) == STDIN:
+            scenario = Source(scenario).raw()  # it can be read but once
         self._split = None
         if legs is None and relay is not False:
             self._split = split(scenario, overrides, path=path, relay=relay, seed=seed, duration=duration)

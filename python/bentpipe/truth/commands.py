@@ -51,7 +51,7 @@ def kernel_verb(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make the same transfers in simulation and with the kernel's TCP, and say how far apart they are. Needs root."""
+    """Make the same transfers in simulation and with the kernel's TCP, and compare them. Needs root."""
     from bentpipe import _core
     from bentpipe.truth import cell as cells_of
     from bentpipe.truth import measuring

@@ -1,4 +1,4 @@
-"""One side of a cell: its numbers, and its window and RTT over time on the grid on which both worlds are compared."""
+"""One side of a cell: its numbers, and its window and RTT on the grid on which both worlds are compared."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Side:
 
 def grid(length_s: float) -> Column:
     """The instants of a cell of this length, from the first step on."""
-    return np.arange(1, round(length_s / STEP_S)) * STEP_S
+    return np.arange(1, round(length_s / STEP_S), dtype=np.float64) * np.float64(STEP_S)
 
 
 def held(at: Column, t: Column, values: Column) -> Column:

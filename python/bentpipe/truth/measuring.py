@@ -35,7 +35,7 @@ def measure(
     progress: Progress,
     tell: Callable[[str], None],
 ) -> list[Cell]:
-    """Makes the real transfers that the folder does not hold yet; the cells that could not be made are left out.
+    """Makes the real transfers that the folder does not hold yet; what cannot be made is left out.
 
     Args:
         cells: what is to be there at the end.
@@ -60,7 +60,7 @@ def measure(
             tell(f"{sender} is left out: {why}")
         waiting = deque((cell, 1) for cell in open_cells if cell.sender not in refused)
         running: list[tuple[Transfer, int]] = []
-        held.callback(lambda: [transfer.abandon() for transfer, _ in running])
+        held.callback(_abandon, running)
         total, failures, next_start = len(cells), 0, 0.0
         while waiting or running:
             now = time.monotonic()
@@ -86,6 +86,11 @@ def measure(
     return [cell for cell in cells if store.has(cell)]
 
 
+def _abandon(running: list[tuple[Transfer, int]]) -> None:
+    for transfer, _ in running:
+        transfer.abandon()
+
+
 def _keep(store: Store, transfer: Transfer, attempt: int) -> bool:
     """Stores a transfer that is over. False if its emulation did not keep time, and it may be tried again."""
     side, report = transfer.finish()
@@ -100,7 +105,7 @@ def _keep(store: Store, transfer: Transfer, attempt: int) -> bool:
 
 
 def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], dict[Sender, str]]:
-    """Lets the kernel know the controllers of the laboratory: its names of the senders, and why others are left out."""
+    """Gives the kernel the controllers: its names of the senders, and why others are not here."""
     from bentpipe import _core
 
     names = {sender: sender.name_in_kernel(os.getpid()) for sender in senders}
@@ -117,7 +122,7 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
             continue
         try:
             made = agent(sender.algorithm, name=names[sender], native=sender.home == "native")
-        except _core.KernelError as wrong:  # type: ignore[attr-defined]
+        except _core.KernelError as wrong:
             refused[sender] = str(wrong)
             continue
         held.callback(made.close)

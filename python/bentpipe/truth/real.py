@@ -25,7 +25,7 @@ PATIENCE_S = 10.0
 INFINITE = 0x7FFF_FFFF
 """The threshold of a connection that has none (`TCP_INFINITE_SSTHRESH`)."""
 REDUCING = (2, 3)
-"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the kernel's window then is what proportional rate reduction lets out."""
+"""`TCP_CA_CWR` and `TCP_CA_Recovery`: the window then is what proportional rate reduction lets out."""
 
 
 class TransferFailed(RuntimeError):
@@ -71,7 +71,8 @@ class Transfer:
     def step(self) -> bool:
         """Begins the transfer once both programs are ready. True when it is over, or has taken too long."""
         now = time.monotonic()
-        if not self._begun and all(select.select([p.stdout], [], [], 0)[0] for p in self._programs):
+        outputs = [process.stdout for process in self._programs if process.stdout is not None]
+        if not self._begun and len(select.select(outputs, [], [], 0)[0]) == len(outputs):
             begin = now + LEAD_S
             for process in self._programs:
                 assert process.stdin is not None

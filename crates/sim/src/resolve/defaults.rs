@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, Source};
 use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
+    Acks, Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
 };
 
 impl Scenario {
@@ -136,8 +136,11 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     flow.delayed_ack.get_or_insert(o.delayed_ack.is_some());
     if let Some(timeout) = o.delayed_ack {
         flow.delayed_ack_timeout.get_or_insert(Duration(timeout));
-        flow.quick_acks.get_or_insert(o.quick_acks);
     }
+    flow.acks.get_or_insert(match o.acks {
+        AckRule::Rfc5681 => Acks::Rfc5681,
+        AckRule::Linux => Acks::Linux,
+    });
     flow.timestamps.get_or_insert(o.timestamps);
     flow.ecn.get_or_insert(o.ecn);
     flow.ect1.get_or_insert(o.ect1);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
@@ -17,7 +17,7 @@ use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
+use crate::scenario::{Acks, Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -548,11 +548,10 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         return Err(work.error(&key.with("delayed_ack_timeout"), message));
     }
     o.delayed_ack = delayed.then_some(delay);
-    if flow.quick_acks.is_some_and(|acks| acks > 0) && !delayed {
-        let message = "acknowledgements are not delayed; add delayed_ack = true, or leave this out";
-        return Err(work.error(&key.with("quick_acks"), message));
-    }
-    o.quick_acks = flow.quick_acks.unwrap_or(o.quick_acks);
+    o.acks = flow.acks.map_or(o.acks, |rule| match rule {
+        Acks::Rfc5681 => AckRule::Rfc5681,
+        Acks::Linux => AckRule::Linux,
+    });
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
     o.ecn = flow.ecn.unwrap_or(o.ecn);
     o.ect1 = flow.ect1.unwrap_or(o.ect1);

@@ -293,7 +293,7 @@ pub struct Flow {
     /// Growth counts bytes (RFC 3465) rather than ACKs (RFC 5681). Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_counting: Option<bool>,
-    /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465 section 2.2). Linux no, else yes.
+    /// With byte counting, in slow start an ACK counts for two segments at most (RFC 3465 section 2.2). Default: linux no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start_limit: Option<bool>,
     /// Limited transmit (RFC 3042). Default yes.
@@ -302,14 +302,12 @@ pub struct Flow {
     /// Acknowledge every second segment. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<bool>,
-    /// Longest delay of an acknowledgement. Linux "40 ms", else "200 ms".
+    /// Longest delay of an acknowledgement. Default: linux "40 ms", else "200 ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack_timeout: Option<Duration>,
-    /// So many ACKs are not delayed at the start and after a duplicate, and, unless 0, none while Linux's receive window would grow; needs
-    /// `delayed_ack`. Linux 16, else 0.
+    /// Which acknowledgements are delayed, with `delayed_ack`. Default: linux "linux", else "rfc5681".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 1000))]
-    pub quick_acks: Option<u32>,
+    pub acks: Option<Acks>,
     /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
@@ -334,7 +332,7 @@ pub struct Flow {
     /// "200 ms", modern "1 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Duration>,
-    /// Largest retransmission timeout. Linux "120 s", else "60 s".
+    /// Largest retransmission timeout. Default: linux "120 s", else "60 s".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
     /// Granularity of the retransmission timer's clock. Paper "10 ms", modern "1 ms", linux "1 us".
@@ -382,6 +380,16 @@ pub enum Profile {
     /// As ns-2 ran in the papers.
     Paper,
     /// What the kernel of Linux does.
+    Linux,
+}
+
+/// Which acknowledgements are delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Acks {
+    /// Those of every other segment in order (RFC 5681).
+    Rfc5681,
+    /// Linux's rules: none at first and while the window grows; behind a gap they wait a millisecond.
     Linux,
 }
 

@@ -282,7 +282,7 @@ impl Draw<'_> {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => !sack,
-                "delayed_ack_timeout" | "quick_acks" => delayed,
+                "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
                 "hint_delay" => !leads,

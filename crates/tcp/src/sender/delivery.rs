@@ -99,7 +99,7 @@ impl Sender {
     #[inline]
     pub(super) fn take_rtt(&mut self, rtt: Span, for_timer: Span) {
         self.rto.sample(for_timer, self.board.una(), self.board.next());
-        rto::follow(&mut self.flow.rtt, rtt);
+        rto::follow(&mut self.flow.rtt, rtt, if self.srtt_of_oldest { for_timer } else { rtt });
     }
 
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.3.

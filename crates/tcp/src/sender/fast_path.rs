@@ -101,9 +101,9 @@ impl Sender {
             ack.uncounted = ack.acked.saturating_sub(self.growth_limit(false));
         }
         self.flow.cwnd_limited = before < self.limited_until;
-        let rtt = now.since(last);
-        self.rto.sample(now.since(first), upto, self.board.next());
-        rto::follow(&mut self.flow.rtt, rtt);
+        let (rtt, for_timer) = (now.since(last), now.since(first));
+        self.rto.sample(for_timer, upto, self.board.next());
+        rto::follow(&mut self.flow.rtt, rtt, if self.srtt_of_oldest { for_timer } else { rtt });
         ack.rtt = Some(RttSample::one(rtt));
         if self.rated {
             self.delivered_at = now;

@@ -13,7 +13,7 @@ impl Sender {
         self.flow.now = now;
         if let Some(rtt) = opened.rtt {
             self.rto.sample(rtt, 0, 0);
-            rto::follow(&mut self.flow.rtt, rtt);
+            rto::follow(&mut self.flow.rtt, rtt, rtt);
         }
         if opened.repeats > 0 {
             self.rto.begin_data();

@@ -14,6 +14,7 @@ mod growth;
 mod handshake;
 mod limited_transmit;
 mod limits;
+mod linux_acks;
 mod newreno;
 mod pacing;
 mod prr;

@@ -1,28 +1,36 @@
-//! Acknowledgements of a receiver that makes its window grow, as Linux does.
+//! Which acknowledgements Linux delays ([`AckRule::Linux`](crate::options::AckRule)), after net/ipv4/tcp_input.c of 6.18.
 //!
-//! Linux acknowledges each segment at once while its window grows (`tcp_grow_window` sets a quick acknowledgement), and for 16 segments at
-//! the start and after a duplicate. So in slow start nearly every segment is acknowledged, which HyStart sees as trains of ACKs. The
-//! window here follows `tcp_grow_window`, `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow` in net/ipv4/tcp_input.c of 6.18, but it never
-//! binds: what it decides is when acknowledgements are delayed.
+//! * Quick acknowledgements: 16 at the start and after a duplicate are not delayed (`TCP_MAX_QUICKACKS`).
+//! * None is delayed while the window grows (`tcp_grow_window` sets a quick one). So in slow start nearly every segment is acknowledged,
+//!   which HyStart sees as trains of ACKs. The window follows `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow`. It never binds here.
+//! * Compressed SACKs (`__tcp_ack_snd_check`): after three duplicate ACKs for the same gap the next wait for others, `TCP_COMP_SACK` at
+//!   most. Only the ACK that fills the gap does not wait. So a SACK may leave right before it.
 //!
 //! The receiver's round trip is that between the first segment and the first one that its acknowledgement let out, and what the way
 //! forward has taken longer since. (Linux reads it from the echoed timestamps of data.)
 
 use bentpipe_cc::{Span, Time};
 
-use crate::options::Options;
+use crate::options::{AckRule, Options};
 use crate::segment::Data;
 
+/// `TCP_MAX_QUICKACKS`.
+pub(super) const QUICK: u32 = 16;
+/// `tcp_comp_sack_delay_ns` of 1 ms and `tcp_comp_sack_slack_ns` of 0.1 ms: the timer expires at the end of the slack. A twentieth of the
+/// round trip is the most, which binds below 20 ms.
+const COMPRESSION: Span = Span(1_100_000);
+/// `tcp_comp_sack_nr`.
+const MOST_COMPRESSED: u32 = 44;
+/// `TCP_FASTRETRANS_THRESH`: so many duplicate ACKs are not compressed.
+const DUPLICATES: u32 = 3;
 /// `tcp_rmem[1]` of 128 KiB, of which 1448 bytes of payload in a buffer of 2304 leave 80 KiB for the window.
 const FIRST_CLAMP: u64 = 81_920;
 /// The window of a SYN without scaling, in whole segments of 1448 bytes.
 const FIRST_WINDOW: u64 = 65_160;
 
-/// The window of one receiver, bytes, and what its growth follows from.
+/// The window of one receiver, bytes, and what its growth follows from; and the compression of SACKs.
 #[derive(Debug)]
-pub(super) struct GrowingWindow {
-    /// Acknowledgements that are not delayed after a duplicate.
-    pub(super) quick: u32,
+pub(super) struct LinuxAcks {
     mss: u64,
     initial_window: u64,
     /// `rcv_ssthresh`.
@@ -39,27 +47,50 @@ pub(super) struct GrowingWindow {
     first_rtt: Option<Span>,
     /// `rcv_rtt_est`.
     rtt: Span,
+    /// `compressed_ack_rcv_nxt` and `dup_ack_counter`: the gap, and the ACKs that were not compressed.
+    duplicates: (u64, u32),
+    /// `compressed_ack`: those that wait.
+    compressed: u32,
 }
 
-impl GrowingWindow {
-    /// `None` unless the options say that acknowledgements are quick at times.
+impl LinuxAcks {
+    /// `None` unless the options ask for it.
     pub(super) fn new(options: &Options) -> Option<Box<Self>> {
-        let quick = options.quick_acks;
-        (quick > 0 && options.delayed_ack.is_some()).then(|| {
-            let (mss, initial_window) = (u64::from(options.mss), options.initial_window as u64);
-            Box::new(Self {
-                quick,
-                mss,
-                initial_window,
-                window: FIRST_WINDOW,
-                clamp: FIRST_CLAMP,
-                space: FIRST_WINDOW.min(10 * mss),
-                round: (0, Time(0)),
-                first: None,
-                first_rtt: None,
-                rtt: Span::ZERO,
-            })
-        })
+        let wanted = options.acks == AckRule::Linux && options.delayed_ack.is_some();
+        let (mss, initial_window) = (u64::from(options.mss), options.initial_window as u64);
+        let new = || Self {
+            mss,
+            initial_window,
+            window: FIRST_WINDOW,
+            clamp: FIRST_CLAMP,
+            space: FIRST_WINDOW.min(10 * mss),
+            round: (0, Time(0)),
+            first: None,
+            first_rtt: None,
+            rtt: Span::ZERO,
+            duplicates: (0, 0),
+            compressed: 0,
+        };
+        wanted.then(|| Box::new(new()))
+    }
+
+    /// A new segment lies behind the gap at `next`. How long its acknowledgement may wait; `None`: not at all.
+    pub(super) fn compresses(&mut self, next: u64) -> Option<Span> {
+        if self.duplicates.0 != next {
+            self.duplicates = (next, 0);
+        }
+        if self.duplicates.1 < DUPLICATES {
+            self.duplicates.1 += 1;
+            return None;
+        }
+        let wait = if self.rtt > Span::ZERO { COMPRESSION.min(Span(self.rtt.0 / 20)) } else { COMPRESSION };
+        self.compressed += 1;
+        (self.compressed <= MOST_COMPRESSED).then_some(wait)
+    }
+
+    /// An acknowledgement goes out.
+    pub(super) fn on_sent(&mut self) {
+        self.compressed = 0;
     }
 
     /// `tcp_grow_window`: a segment arrived. True if the window has grown, so that it is acknowledged at once.

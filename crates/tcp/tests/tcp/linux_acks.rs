@@ -1,0 +1,104 @@
+//! Which acknowledgements Linux delays: `AckRule::Linux`, by the constants of its net/ipv4/tcp_input.c.
+
+use bentpipe_cc::{Span, Time};
+use bentpipe_tcp::{Data, Options, Receiver};
+
+/// A receiver half a round trip of 100 ms away, and what it acknowledges at once.
+struct Far {
+    receiver: Receiver,
+    now: Time,
+    next: u64,
+}
+
+impl Far {
+    fn new() -> Self {
+        Self { receiver: Receiver::new(&Options::linux()), now: Time(200_000_000), next: 0 }
+    }
+
+    /// Segment `seq` arrives; is it acknowledged at once?
+    fn take(&mut self, seq: u64) -> bool {
+        let tsval = ((self.now.0 - 50_000_000) / 1000) as u32;
+        let data = Data { seq, len: 1448, tsval, retransmission: false, cwr: false, probe: false, ce: false };
+        self.receiver.on_data(self.now, &data).is_some()
+    }
+
+    /// `count` segments in order, 1.2 ms apart: how many are acknowledged at once?
+    fn train(&mut self, count: u64) -> u64 {
+        let mut at_once = 0;
+        for _ in 0..count {
+            at_once += u64::from(self.take(self.next));
+            self.next += 1;
+            self.now = self.now + Span(1_200_000);
+        }
+        at_once
+    }
+
+    /// The next round trip begins.
+    fn round(&mut self, count: u64) -> u64 {
+        let begun = self.now;
+        let at_once = self.train(count);
+        self.now = begun + Span(101_200_000);
+        at_once
+    }
+}
+
+/// `TCP_MAX_QUICKACKS` is 16, and the window grows from 65,160 bytes to 81,920 by 2896 a segment, which is six segments more. A
+/// captured transfer of Linux 6.18 has 22, too. From then on every other segment is acknowledged.
+#[test]
+fn the_first_22_segments_are_acknowledged_at_once() {
+    let mut far = Far::new();
+    assert_eq!((far.round(10), far.round(12)), (10, 12));
+    assert_eq!((far.train(1), far.train(1), far.train(8)), (0, 1, 4));
+}
+
+/// `tcp_rcvbuf_grow`: the application reads 20 segments in a round trip after 11, and 40 after that. The window is to be twice that and
+/// room for another doubling, so that it grows at every segment of slow start. It rests when the rounds do.
+#[test]
+fn no_acknowledgement_is_delayed_while_the_window_grows() {
+    let mut far = Far::new();
+    for (count, acknowledged) in [(10, 10), (20, 16), (40, 39), (80, 80)] {
+        assert_eq!(far.round(count), acknowledged, "{count}");
+    }
+    for _ in 0..6 {
+        far.round(80);
+    }
+    assert_eq!(far.round(80), 40);
+}
+
+/// `__tcp_ack_snd_check`: three duplicate ACKs for a gap go out at once, later ones wait 1.1 ms. The one that fills the gap does not.
+#[test]
+fn sacks_are_compressed() {
+    let mut far = Far::new();
+    far.round(10);
+    far.round(20);
+    let gap = far.next;
+    far.next += 1;
+    assert_eq!(far.train(1), 1, "the quick ones are over, this is the first duplicate");
+    assert_eq!((far.take(far.next), far.take(far.next + 1)), (true, true));
+    assert!(!far.take(far.next + 2));
+    assert_eq!(far.receiver.deadline(), Some(far.now + Span(1_100_000)));
+    assert!(!far.take(far.next + 3), "waits with it");
+    far.now = far.now + Span(1_100_000);
+    assert!(far.receiver.on_deadline(far.now).is_some_and(|ack| ack.ack == gap && !ack.sack.is_empty()));
+    assert!(!far.take(far.next + 4));
+    assert!(far.take(gap), "at once");
+    assert_eq!(far.receiver.deadline(), None);
+}
+
+/// `tcp_send_dupack`: a segment that is already there is answered at once, and so are the 16 after it.
+#[test]
+fn a_duplicate_brings_quick_acknowledgements_back() {
+    let mut far = Far::new();
+    far.round(10);
+    far.round(22);
+    assert!(far.take(3));
+    assert_eq!((far.train(16), far.train(4)), (16, 2));
+}
+
+/// Without delayed acknowledgements the rule has no say.
+#[test]
+fn every_segment_is_acknowledged_where_none_is_delayed() {
+    let mut far = Far::new();
+    far.receiver = Receiver::new(&Options { delayed_ack: None, ..Options::linux() });
+    assert_eq!(far.train(100), 100);
+}

@@ -1,0 +1,193 @@
+"""The truth table: its arithmetic, and where the machine allows it a real transfer beside a simulated one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bentpipe._core import ScenarioError
+from bentpipe.truth import cell as cells
+from bentpipe.truth.cell import Cell, Sender
+from bentpipe.truth.comparison import compared, curve_distance, table, verdict
+from bentpipe.truth.curve import Side, grid, held
+from bentpipe.truth.measuring import row
+from bentpipe.truth.real import side
+from bentpipe.truth.simulated import simulate
+from bentpipe.truth.store import Store
+from bentpipe.truth.writing import read_rows, write_rows
+
+RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)
+ROOT = Path(__file__).parent.parent.parent
+UNABLE = (
+    "emulation takes root"
+    if os.geteuid() != 0
+    else "emulation takes /dev/net/tun"
+    if not Path("/dev/net/tun").exists()
+    else None
+)
+
+
+def test_a_difference_counts_beyond_three_standard_errors():
+    # Differences 1, 2 and 3: mean 2, deviation 1, standard error 1 / sqrt(3) = 0.577; three of them are 1.73.
+    found = compared([10, 10, 10], [11, 12, 13])
+    assert (
+        found.counts
+        and found.error == pytest.approx(0.2)
+        and found.standard_error == pytest.approx(0.577, rel=1e-3)
+    )
+    # Differences 0, 2 and 4: standard error 2 / sqrt(3) = 1.155; three of them are 3.46.
+    assert not compared([10, 10, 10], [10, 12, 14]).counts
+    assert compared([10.0], [10.1]).counts, "one seed explains nothing"
+
+
+def test_the_distance_of_curves_is_a_share_of_the_real_mean():
+    real = np.array([10.0, 20.0, 30.0])
+    assert curve_distance(real, real) == 0
+    assert curve_distance(real, np.array([12.0, 20.0, 26.0])) == pytest.approx(2 / 20)
+
+
+def test_values_hold_until_the_next_one():
+    t, values = np.array([0.0, 1.0, 2.5]), np.array([1.0, 2.0, 3.0])
+    assert held(np.array([0.5, 1.0, 2.4, 9.0]), t, values).tolist() == [1, 2, 2, 3]
+    assert grid(0.5).tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4])
+
+
+def _row(sender: str, seed: int, real: float, simulated: float) -> dict[str, Any]:
+    place = {"sender": sender, "rtt_ms": 20, "per": 0.0, "buffer_bdp": 1.0, "seed": seed, "length_s": 20.0}
+    names = ("goodput", "rtt", "retransmitted", "cwnd")
+    both = {
+        f"{name}_{what}": value
+        for name in names
+        for what, value in (("real", real), ("simulated", simulated))
+    }
+    return {**place, **both, "curve": 0.1, "kept_time": True, "kernel": "6.1", "lateness_p99_s": 1e-4}
+
+
+def test_a_table_has_a_row_for_each_sender_and_link(tmp_path):
+    rows = [_row("kernel:reno", 1, 10, 11), _row("kernel:reno", 2, 10, 11), _row("agent:star", 1, 10, 9.5)]
+    write_rows(tmp_path / "cells.csv", rows)
+    made = table(read_rows(tmp_path / "cells.csv"))
+    assert [(r["sender"], r["seeds"]) for r in made] == [("kernel:reno", 2), ("agent:star", 1)]
+    said = verdict(made, "goodput")
+    assert (said.median, said.worst, said.rows) == (pytest.approx(0.075), pytest.approx(0.1), 2)
+    assert said.where is not None and said.where["sender"] == "kernel:reno"
+
+
+def test_the_window_of_a_recovery_is_its_threshold():
+    n = 40
+    columns = {
+        "t_s": [0.05 * i for i in range(n)],
+        "cwnd": [100] * 20 + [37] * 20,
+        "ssthresh": [0x7FFFFFFF] * 20 + [50] * 20,
+        "ca_state": [0] * 20 + [3] * 20,
+        "rtt_us": [0] * 4 + [100_000] * 36,
+    }
+    sent = {"samples": columns, "late_s": 0.0, "last": {"retransmitted": 3, "sent": 300}}
+    cell = Cell(Sender("kernel", "reno"), 100, 0.0, 1.0, 1, 2.0)
+    found = side(cell, 2_500_000, sent, {"kept_time": True})
+    assert (found.goodput_bps, found.rtt_s, found.retransmitted) == (1e7, pytest.approx(0.1), 0.01)
+    assert set(found.cwnd[:9]) == {100} and set(found.cwnd[10:]) == {50}
+    bbr = Cell(Sender("kernel", "bbr"), 100, 0.0, 1.0, 1, 2.0)
+    assert set(side(bbr, 0, sent, {"kept_time": True}).cwnd[10:]) == {37}, "it drives its window itself"
+
+
+def test_names_in_the_kernel_fit():
+    assert Sender.named("kernel:cubic").name_in_kernel(12345) == "cubic"
+    assert all(len(sender.name_in_kernel(4_194_303)) <= 15 for sender in cells.SENDERS)
+    names = [sender.name_in_kernel(7) for sender in cells.SENDERS]
+    assert len(set(names)) == len(names)
+
+
+def test_the_grid_is_the_one_that_the_page_speaks_of():
+    full = cells.full(2, 60)
+    assert len({cell.key for cell in full}) == len(full) == 2 * 18 * len(cells.SENDERS)
+    assert len({cell.link for cell in full}) == 18
+    assert len(cells.AGENT) >= 6 and cells.of_dict(full[5].as_dict()) == full[5]
+    assert {str(cell.sender) for cell in cells.chosen(full, ["kernel:*"])} == {
+        "kernel:reno",
+        "kernel:cubic",
+        "kernel:bbr",
+    }
+    assert {cell.link for cell in cells.chosen(full, ["kernel-reno-20ms-0-1bdp-*"])} == {(20, 0.0, 1.0)}
+    with pytest.raises(ScenarioError, match="--only nobody: fits no cell"):
+        cells.chosen(full, ["nobody"])
+
+
+def test_a_stored_transfer_comes_back(tmp_path):
+    store = Store(tmp_path)
+    assert not store.has(RENO)
+    cwnd = np.arange(199.0)
+    store.put(
+        RENO,
+        Side(4e6, 0.11, 0.01, cwnd, {"srtt": cwnd / 1e3}),
+        {"kernel": "6.1", "lateness_p99_s": 1e-4, "kept_time": True},
+    )
+    back, about = store.get(RENO)
+    assert store.has(RENO) and about["kernel"] == "6.1"
+    assert (back.goodput_bps, back.cwnd.tolist()) == (4e6, cwnd.tolist())
+    assert row(store, RENO)["goodput_simulated"] > 1e6
+
+
+def test_the_simulated_side_is_the_scenario_with_profile_linux():
+    flow = RENO.scenario()["flow"][0]
+    assert (flow["profile"], flow["cc"]) == ("linux", "reno") and "aen" not in flow
+    assert Cell(Sender("agent", "star"), 100, 0.0, 1.0, 1, 5.0).scenario()["flow"][0]["aen"] is False
+    found = simulate(RENO)
+    assert len(found.cwnd) == 199 and 0.1 < found.rtt_s < 0.2 and 0 < found.retransmitted < 0.1
+
+
+def test_the_kernels_cubic_starts_by_its_hystart():
+    cubic = Cell(Sender("kernel", "cubic"), 100, 0.0, 1.0, 1, 20.0)
+    peak = simulate(cubic).cwnd[:15].max()
+    # A train of ACKs ends slow start before the 83 segments of the queue are full beyond the 83 of the path.
+    assert 100 < peak < 166
+
+
+def test_a_folder_is_taken_up_where_it_was_left(tmp_path, monkeypatch):
+    from bentpipe.truth import measuring
+
+    store = Store(tmp_path)
+    side_ = Side(4e6, 0.11, 0.01, np.ones(9), {"srtt": np.ones(9)})
+    store.put(RENO, side_, {"kernel": "6.1", "lateness_p99_s": 0.0, "kept_time": True})
+    monkeypatch.setattr(measuring, "Transfer", lambda *_: pytest.fail("made again"))
+    there = measuring.measure([RENO], tmp_path, at_once=1, progress=lambda *_: None, tell=pytest.fail)
+    assert there == [RENO]
+
+
+def test_the_page_is_that_of_the_stored_rows():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import linux_truth_md as page
+    finally:
+        sys.path.pop(0)
+    text = page.PAGE.read_text(encoding="utf-8")
+    for name, part in page.parts(read_rows(page.CELLS)).items():
+        assert page.replaced(text, name, part) == text, name
+
+
+@pytest.mark.root
+@pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))
+def test_the_quick_form_compares_real_transfers(tmp_path):
+    """`bentpipe validate kernel`, shortened: three senders at once, in simulation and in the kernel."""
+    from typer.testing import CliRunner
+
+    from bentpipe.cli import app
+
+    pytest.importorskip("bentpipe.emulation")
+    done = CliRunner().invoke(app, ["validate", "kernel", "--for", "6", "--json", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    found = {r["sender"]: r for r in said["table"]}
+    assert {"kernel:reno", "kernel:cubic"} <= found.keys(), said["left_out"]
+    for r in found.values():
+        # Six seconds say that it is the same link and the same sender, and no more.
+        assert 0.5 < r["goodput_real"] / r["goodput_simulated"] < 2
+        assert 0.8 < r["rtt_real"] / r["rtt_simulated"] < 1.25
+    assert len(list(tmp_path.glob("*.npz"))) == len(found)
+    assert not list(tmp_path.glob("*.samples.json"))

@@ -1,0 +1,298 @@
+"""Writes the numbers and figures of docs/linux-truth.md from those that are stored.
+
+    bentpipe validate kernel --full --out DIR      # measures, as root; hours
+    python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
+    python scripts/linux_truth_md.py [--check]
+
+cells.csv has a row for each pair of transfers, curves.csv the windows of a few. Tables and figures follow
+from these two; the words around them are written by hand. With --check nothing is written, and exit status 1
+says that page or figures are not those of the stored numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from validate import replaced
+
+from bentpipe.bench.page import markdown
+from bentpipe.truth import comparison
+from bentpipe.truth.cell import BUFFERS_BDP, PACKET_ERRORS, Sender, of_dict
+from bentpipe.truth.comparison import GOODPUT, RETRANSMITTED, RTT, Verdict, verdict
+from bentpipe.truth.curve import grid
+from bentpipe.truth.show import link_of, percent, signed
+from bentpipe.truth.simulated import simulate
+from bentpipe.truth.store import Store
+from bentpipe.truth.writing import read_rows, write_rows
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = DOCS / "linux-truth.md"
+CELLS = DOCS / "linux-truth" / "cells.csv"
+CURVES = DOCS / "linux-truth" / "curves.csv"
+ERRORS_FIGURE = DOCS / "linux-truth" / "errors.svg"
+CURVES_FIGURE = DOCS / "linux-truth" / "curves.svg"
+
+Row = dict[str, Any]
+
+DRAWN = (
+    ("kernel:cubic", 100, 1e-3, 1.0),
+    ("kernel:reno", 500, 1e-4, 1.0),
+    ("agent:star", 500, 1e-3, 1.0),
+    ("kernel:bbr", 100, 1e-4, 1.0),
+)
+"""The cells whose windows are drawn, with the first seed."""
+EVERY = 3
+"""Of the samples on the grid so many are one row of curves.csv."""
+QUANTITIES = {GOODPUT: "goodput", RTT: "mean RTT", RETRANSMITTED: "retransmissions"}
+SHOWN = 12
+"""Rows of the table of the largest errors."""
+
+
+def take_over(folder: Path) -> None:
+    """Writes cells.csv and curves.csv from a folder of `bentpipe validate kernel --out`."""
+    rows = read_rows(folder / "cells.csv")
+    CELLS.parent.mkdir(exist_ok=True)
+    write_rows(CELLS, rows)
+    store = Store(folder)
+    points: list[Row] = []
+    for row in rows:
+        cell = of_dict(row)
+        if (str(cell.sender), *cell.link) in DRAWN and cell.seed == 1 and store.has(cell):
+            real, simulated = store.get(cell)[0].cwnd, simulate(cell).cwnd
+            at = grid(cell.length_s)
+            points += [
+                {"row": cell.key, "t_s": float(t), "real": float(r), "simulated": float(s)}
+                for t, r, s in list(zip(at, real, simulated, strict=False))[::EVERY]
+            ]
+    write_rows(CURVES, points)
+
+
+def overview(table: Sequence[Row]) -> str:
+    """Median and worst errors: of all, and by who decides about the window."""
+    homes = {"all": table} | {
+        name: [row for row in table if Sender.named(row["sender"]).home == home]
+        for home, name in (
+            ("kernel", "the kernel's own algorithms"),
+            ("agent", "controllers through the agent"),
+            ("native", "programs inside the kernel"),
+        )
+    }
+    lines = []
+    for name, rows in homes.items():
+        for quantity, label in QUANTITIES.items():
+            if rows:
+                said = verdict(rows, quantity)
+                lines.append(
+                    [name, label, percent(said.median), _worst(said), f"{said.beyond} of {said.rows}"]
+                )
+    return markdown(["<senders", "<quantity", "median error", "<largest that counts", "above 10 %"], lines)
+
+
+def _worst(said: Verdict) -> str:
+    return f"{percent(said.worst)} ({said.where['sender']}, {link_of(said.where)})" if said.where else "none"
+
+
+def measured(rows: Sequence[Row]) -> str:
+    """How many transfers there are, and under which conditions."""
+    seeds = sorted({row["seed"] for row in rows})
+    lengths = sorted({row["length_s"] for row in rows})
+    kept = sum(bool(row["kept_time"]) for row in rows)
+    late = [row["lateness_p99_s"] for row in rows]
+    kernels = ", ".join(sorted({str(row["kernel"]) for row in rows}))
+    count = f"{len(seeds)} {'seeds' if len(seeds) > 1 else 'seed'}"
+    long = " and ".join(f"{length:g}" for length in lengths)
+    return (
+        f"The tables hold {len(rows)} pairs of transfers: {count} of {long} s. Kernel {kernels}. "
+        f"Of one hundred packets one was late by more than {median(late) * 1e6:.0f} us in the middle of all "
+        f"transfers, and by {max(late) * 1e6:.0f} us in the worst. "
+        f"The emulation kept time in {kept} of {len(rows)}."
+    )
+
+
+def matrix(table: Sequence[Row], rtt_ms: int, show: Callable[[Row], str]) -> str:
+    """A table of one round trip: senders by packet errors and buffers."""
+    links = [(per, buffer) for per in PACKET_ERRORS for buffer in BUFFERS_BDP]
+    found = {(r["sender"], r["per"], r["buffer_bdp"]): r for r in table if r["rtt_ms"] == rtt_ms}
+    senders = list(dict.fromkeys(name for name, *_ in found))
+    lines = [
+        [name, *(show(found[name, *link]) if (name, *link) in found else "" for link in links)]
+        for name in senders
+    ]
+    return markdown(["<sender", *(f"{per:g}, {buffer:g} BDP" for per, buffer in links)], lines)
+
+
+def by_rtt(table: Sequence[Row], show: Callable[[Row], str]) -> str:
+    """`matrix` of each round trip."""
+    rtts = sorted({row["rtt_ms"] for row in table})
+    return "\n\n".join(f"RTT {rtt} ms:\n\n{matrix(table, rtt, show)}" for rtt in rtts)
+
+
+def largest(table: Sequence[Row]) -> str:
+    """The largest errors that count, of goodput and RTT."""
+    errors: list[tuple[float, list[str]]] = []
+    for name in (GOODPUT, RTT):
+        scale, unit = (1e6, "Mbit/s") if name == GOODPUT else (1e-3, "ms")
+        for row in table:
+            if row[f"{name}_counts"]:
+                real, simulated, error = (row[f"{name}_{what}"] for what in ("real", "simulated", "error"))
+                line = [row["sender"], link_of(row), QUANTITIES[name], f"{real / scale:.3g} {unit}"]
+                errors.append((abs(error), [*line, f"{simulated / scale:.3g} {unit}", signed(error)]))
+    errors.sort(key=lambda pair: -pair[0])
+    heads = ["<sender", "<link", "<quantity", "real", "simulated", "error"]
+    return markdown(heads, [line for _, line in errors[:SHOWN]])
+
+
+def star(table: Sequence[Row]) -> str:
+    """How many times the goodput of the kernel's CUBIC TCP-STAR has at 500 ms, in both worlds."""
+    found = {(r["sender"], r["per"], r["buffer_bdp"]): r for r in table if r["rtt_ms"] == 500}
+    lines = []
+    for home in ("agent", "native"):
+        for per in PACKET_ERRORS:
+            for buffer in BUFFERS_BDP:
+                one, other = (
+                    found.get((f"{home}:star", per, buffer)),
+                    found.get(("kernel:cubic", per, buffer)),
+                )
+                if one and other:
+                    real, simulated = (
+                        one[f"{GOODPUT}_{w}"] / other[f"{GOODPUT}_{w}"] for w in ("real", "simulated")
+                    )
+                    values = [f"{real:.2f}", f"{simulated:.2f}", signed(simulated / real - 1)]
+                    lines.append([f"{home}:star", f"{per:g}", f"{buffer:g} BDP", *values])
+    return markdown(["<sender", "PER", "buffer", "real", "simulated", "error"], lines)
+
+
+def parts(rows: Sequence[Row]) -> dict[str, str]:
+    """What stands between the markers of the page."""
+    table = comparison.table(rows)
+    return {
+        "measured": measured(rows),
+        "overview": overview(table),
+        "star": star(table),
+        "largest": largest(table),
+        "goodput": by_rtt(table, lambda r: f"{r['goodput_real'] / 1e6:.2f} ({signed(r['goodput_error'])})"),
+        "rtt": by_rtt(table, lambda r: f"{r['rtt_real'] * 1e3:.0f} ({signed(r['rtt_error'])})"),
+        "retransmissions": by_rtt(
+            table,
+            lambda r: f"{percent(r['retransmitted_real'], 2)} ({percent(r['retransmitted_simulated'], 2)})",
+        ),
+        "windows": by_rtt(
+            table, lambda r: f"{r['cwnd_real']:.0f} ({signed(r['cwnd_error'])}), {percent(r['curve'], 0)}"
+        ),
+    }
+
+
+def _figure(draw: Callable[[Any], Any]) -> str:
+    """A figure as SVG, the same bits for the same numbers."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    style = {"svg.hashsalt": "bentpipe", "svg.fonttype": "none", "font.size": 8, "axes.spines.top": False}
+    with mpl.rc_context({**style, "axes.spines.right": False}):
+        import matplotlib.pyplot as plt
+
+        figure = draw(plt)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+
+
+def draw_curves(points: Sequence[Row]) -> str:
+    """Windows of the simulation and of the kernel over each other."""
+
+    def draw(plt: Any) -> Any:
+        names = list(dict.fromkeys(point["row"] for point in points))
+        figure, axes = plt.subplots(
+            len(names), 1, figsize=(7, 1.9 * len(names)), squeeze=False, layout="constrained"
+        )
+        for name, axis in zip(names, axes[:, 0], strict=True):
+            mine = [point for point in points if point["row"] == name]
+            t = [point["t_s"] for point in mine]
+            axis.plot(
+                t, [p["real"] for p in mine], color="#0072b2", linewidth=2.4, alpha=0.55, label="kernel"
+            )
+            axis.plot(t, [p["simulated"] for p in mine], color="#d55e00", linewidth=0.9, label="simulation")
+            axis.set_title(_title(name), loc="left", fontsize=8)
+            axis.set_ylabel("cwnd, segments")
+            axis.set_ylim(bottom=0)
+            axis.margins(x=0.01)
+        axes[0, 0].legend(frameon=False, ncols=2, loc="upper right")
+        axes[-1, 0].set_xlabel("time, s")
+        return figure
+
+    return _figure(draw)
+
+
+def _title(key: str) -> str:
+    for sender, rtt, per, buffer in DRAWN:
+        home, algorithm = sender.split(":")
+        if key.startswith(f"{home}-{algorithm}-{rtt}ms-{per:g}-{buffer:g}bdp"):
+            return f"{sender}, RTT {rtt} ms, PER {per:g}, buffer {buffer:g} BDP"
+    return key
+
+
+def draw_errors(table: Sequence[Row]) -> str:
+    """Errors over cells: a point for each link, a column for each sender."""
+
+    def draw(plt: Any) -> Any:
+        senders = list(dict.fromkeys(row["sender"] for row in table))
+        colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
+        figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
+        for axis, name in zip(axes, (GOODPUT, RTT), strict=True):
+            axis.axhspan(-10, 10, color="#eeeeee", zorder=0)
+            axis.axhline(0, color="#888888", linewidth=0.6)
+            for step, (rtt, colour) in enumerate(colours.items()):
+                mine = [row for row in table if row["rtt_ms"] == rtt]
+                x = [senders.index(row["sender"]) + 0.25 * (step - 1) for row in mine]
+                y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
+                axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
+            axis.set_ylabel(f"error of {QUANTITIES[name]}, %")
+        axes[0].legend(frameon=False, ncols=3, loc="lower left")
+        axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
+        axes[1].set_xlim(-0.6, len(senders) - 0.4)
+        return figure
+
+    return _figure(draw)
+
+
+def made() -> Iterable[tuple[Path, str]]:
+    """The files that follow from the stored numbers."""
+    rows = read_rows(CELLS)
+    page = PAGE.read_text(encoding="utf-8")
+    for name, part in parts(rows).items():
+        page = replaced(page, name, part)
+    yield PAGE, page
+    yield ERRORS_FIGURE, draw_errors(comparison.table(rows))
+    yield CURVES_FIGURE, draw_curves(read_rows(CURVES))
+
+
+def main() -> int:
+    """Writes page and figures, or says whether they are up to date."""
+    parser = argparse.ArgumentParser(description="Writes the numbers and figures of docs/linux-truth.md.")
+    parser.add_argument("--check", action="store_true", help="only say whether they are up to date")
+    parser.add_argument("--from", dest="folder", type=Path, help="take over what validate kernel wrote there")
+    given = parser.parse_args()
+    if given.folder is not None and not given.check:
+        take_over(given.folder)
+    stale = 0
+    for file, text in made():
+        if not given.check:
+            file.write_text(text, encoding="utf-8")
+        elif file.suffix == ".md" and (not file.exists() or file.read_text(encoding="utf-8") != text):
+            print(f"{file.name} is not up to date: run scripts/linux_truth_md.py", file=sys.stderr)
+            stale = 1
+        elif not file.exists():
+            print(f"{file.name} is missing: run scripts/linux_truth_md.py", file=sys.stderr)
+            stale = 1
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())
