@@ -35,7 +35,12 @@ def a_row(algorithm: str, seed: int, goodput: float, kernel: float | None) -> di
         for quantity, factor in (("goodput_bps", 1.0), ("rtt_s", 1e-8), ("lost", 1e-10))
     }
     cell = QuicCell(algorithm, 100, 1e-3, seed, 20.0)
-    return {**cell.as_dict(), "kernel_by": None if kernel is None else "native", **columns}
+    return {
+        **cell.as_dict(),
+        "kernel_by": None if kernel is None else "native",
+        "quic_late_s": goodput / 1e8,
+        **columns,
+    }
 
 
 def test_rows_become_means_and_a_table_that_survives_its_file(tmp_path: Path) -> None:
@@ -53,6 +58,7 @@ def test_rows_become_means_and_a_table_that_survives_its_file(tmp_path: Path) ->
         "4.10, 41, 0.04",
         "8.20, 82, 0.08",
     ]
+    assert quic_table.late_rows(quic_table.over_seeds(rows)) == 1, "0.084 s, and 0.02 s"
     assert body[1][0] == "reno"
     assert body[1][3] == "-"
 
@@ -71,6 +77,7 @@ def test_numbers_leave_the_handshake_out_of_the_rtt() -> None:
         "goodput_bps": 1e6,
         "rtt_s": 0.5,
         "lost": 0.01,
+        "late_s": 0.0,
     }
 
 

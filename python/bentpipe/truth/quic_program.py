@@ -122,13 +122,17 @@ def simulate(cell: QuicCell, tool: str, folder: Path) -> dict[str, float]:
 
 
 def numbers(report: dict[str, Any]) -> dict[str, float]:
-    """What is compared, of a report: goodput, mean RTT after the handshake, losses per packet sent."""
+    """What is compared, of a report: goodput, mean RTT after the handshake, losses per packet sent.
+
+    And how late the program was at the worst, for which a busy machine is to blame.
+    """
     samples = report["samples"]
     settled = [row["rtt_s"] for row in samples if row["t_s"] > 2 * report["rtt_min_s"]]
     return {
         "goodput_bps": report["goodput_bps"],
         "rtt_s": sum(settled) / max(1, len(settled)),
         "lost": report["lost_packets"] / max(1, report["sent_packets"]),
+        "late_s": report.get("late_max_s", 0.0),
     }
 
 

@@ -26,6 +26,9 @@ from bentpipe.truth.writing import read_rows
 QUANTITIES = ("goodput_bps", "rtt_s", "lost")
 """What each world gives, as columns WORLD_QUANTITY."""
 
+LATE_S = 0.05
+"""A QUIC sender that once waited so long for a processor may have been held back by the machine."""
+
 Progress = Callable[[float], object]
 
 
@@ -76,7 +79,9 @@ def measure(
                 for world, numbers in worlds.items()
                 for quantity in QUANTITIES
             }
-            return {**cell.as_dict(), "kernel_by": found.sender.home if found else None, **columns}
+            late = (quic.get(cell) or {}).get("late_s")
+            by = found.sender.home if found else None
+            return {**cell.as_dict(), "kernel_by": by, "quic_late_s": late, **columns}
 
         return list(threads.map(row, cells))
 
@@ -166,7 +171,8 @@ def over_seeds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     made = []
     for place, group in grouped(rows, ("controller", "rtt_ms", "per", "length_s")):
         found: dict[str, Any] = dict(zip(("controller", "rtt_ms", "per", "length_s"), place, strict=True))
-        found |= {"seeds": len(group), "kernel_by": group[0]["kernel_by"]}
+        late = max((row["quic_late_s"] or 0.0 for row in group), default=0.0)
+        found |= {"seeds": len(group), "kernel_by": group[0]["kernel_by"], "quic_late_s": late}
         for column in columns:
             known = [row[column] for row in group if row[column] is not None]
             found[column] = fmean(known) if known else None
@@ -192,6 +198,11 @@ def page_rows(table: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str
         for row in table
     ]
     return heads, body
+
+
+def late_rows(table: Sequence[dict[str, Any]]) -> int:
+    """In how many rows the machine kept the QUIC sender waiting for longer than `LATE_S`."""
+    return sum((row["quic_late_s"] or 0.0) > LATE_S for row in table)
 
 
 def _numbers(row: dict[str, Any], world: str) -> str:

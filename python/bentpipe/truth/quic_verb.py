@@ -42,7 +42,7 @@ def quic_verb(
     from bentpipe import _core
     from bentpipe.truth import quic_cell
     from bentpipe.truth.quic_program import NotBuilt
-    from bentpipe.truth.quic_table import measure, over_seeds, page_rows
+    from bentpipe.truth.quic_table import late_rows, measure, over_seeds, page_rows
     from bentpipe.truth.writing import write_rows
 
     if full and quick:
@@ -77,6 +77,9 @@ def quic_verb(
                 terminal.answer({"schema": 1, "cells": rows, "table": table, "left_out": skipped})
             else:
                 terminal.show_table("Mbit/s, mean RTT in ms, losses in %", *page_rows(table))
+                if late := late_rows(table):
+                    busy = f"{late} of {len(table)} QUIC senders had to wait for a processor: a busy machine"
+                    terminal.warn([busy])
 
         def write() -> None:
             if out is not None:

@@ -91,8 +91,10 @@ class Transfer:
         """
         try:
             (said, wrong), (_, complaint) = [_said(process) for process in self._programs]
-            if any(process.returncode != 0 for process in self._programs):
-                raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or 'a program died'}")
+            ended = [process.returncode for process in self._programs]
+            if any(ended):
+                why = f"the programs ended with {ended[0]} and {ended[1]}"
+                raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or why}")
             received = int(json.loads(said.splitlines()[-1])["bytes"])
             sent = json.loads(self._samples.read_text(encoding="utf-8"))
         finally:

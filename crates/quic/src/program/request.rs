@@ -118,7 +118,7 @@ fn serve(given: &mut Given) -> Result<Serve, Failure> {
 fn peer(given: &mut Given) -> Result<SocketAddr, Failure> {
     let host = match given.place() {
         Some(host) => host,
-        None => std::env::var(PEER).map_err(|_| {
+        None => std::env::var(PEER).ok().filter(|host| !host.is_empty()).ok_or_else(|| {
             wrong(format!(
                 "send to whom? Give HOST, or run this within `bentpipe emulate`, which sets {PEER}"
             ))

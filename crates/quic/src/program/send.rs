@@ -135,6 +135,8 @@ async fn write_pattern(stream: &mut SendStream, bytes: u64, written: &mut u64) -
 struct Samples {
     rows: Vec<Value>,
     rtt_sum: f64,
+    /// How late the latest was taken: for so long the machine did not let the program run.
+    late_max: Duration,
 }
 
 /// Samples the connection for ever.
@@ -149,7 +151,8 @@ async fn watch(
     let live = std::io::stderr().is_terminal();
     let mut line = Duration::ZERO;
     loop {
-        ticks.tick().await;
+        let due = ticks.tick().await;
+        samples.late_max = samples.late_max.max(due.elapsed());
         let path = connection.stats().path;
         let (now, rtt) = (since.passed(), path.rtt.as_secs_f64());
         samples.rtt_sum += rtt;
@@ -208,6 +211,7 @@ fn report(
         "lost_bytes": path.lost_bytes,
         "congestion_events": path.congestion_events,
         "mtu_bytes": path.current_mtu,
+        "late_max_s": samples.late_max.as_secs_f64(),
         "samples": samples.rows,
     })
 }
