@@ -20,6 +20,8 @@ PROGRAM = str(Path(__file__).with_name("transfer.py"))
 PORT = 5001
 LEAD_S = 0.1
 """From the instant at which both programs are ready to the connection."""
+START_S = 60.0
+"""How long both programs may take to be ready: many start at once."""
 PATIENCE_S = 10.0
 """How long the programs may take to end, after that they are killed."""
 INFINITE = 0x7FFF_FFFF
@@ -55,7 +57,7 @@ class Transfer:
             self.abandon()
             raise
         self._begun = False
-        self._last = time.monotonic() + PATIENCE_S
+        self._last = time.monotonic() + START_S
 
     def _start(self, what: str, side: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-I", "-S", PROGRAM, what]
