@@ -60,7 +60,7 @@ lint: setup ## clippy, rustdoc, ruff, and the stubs against the extension; warni
 	$(RUSTDOC)
 	$(BIN)/ruff check .
 	$(FEATURES) $(BIN)/python -m mypy.stubtest bentpipe._core --ignore-unused-allowlist \
-		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.Kernel.*')
+		--allowlist <([ -n "$$extension" ] || echo 'bentpipe\._core\.(Kernel.*|kernel_detach)')
 
 fmt: setup ## lay out all code
 	cargo fmt --all
@@ -74,6 +74,7 @@ docs: setup ## all pages and figures that are written by programs, and the Rust 
 	$(BIN)/python scripts/controllers_md.py
 	$(BIN)/python scripts/queues_md.py
 	$(BIN)/python scripts/quic_md.py
+	$(BIN)/python scripts/linux_truth_md.py
 	$(BIN)/python scripts/scenario_md.py
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/plots_md.py
@@ -89,6 +90,7 @@ reproducing: setup ## docs/reproducing.md, from a full run of all studies
 docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	$(BIN)/python scripts/quic_md.py --check
+	$(BIN)/python scripts/linux_truth_md.py --check
 	$(BIN)/python scripts/queues_md.py --check
 	$(BIN)/python scripts/scenario_md.py --check
 	$(BIN)/python scripts/gallery.py --check

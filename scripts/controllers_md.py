@@ -52,9 +52,10 @@ SHARED = """\
 
 Every algorithm with the slow start of RFC 5681 can leave the first one by HyStart++ (RFC 9406):
 `cc = { name = "cubic", slow_start = "hystart++" }`. It may also be told the constants below. Later slow
-starts, which lead to a known ssthresh, stay as they are. Algorithms that pace by a model of the path, end
-slow start by a measure of the queue of their own, or have a window rule of their own there, refuse it; each
-says so below."""
+starts, which lead to a known ssthresh, stay as they are. `slow_start = "hystart"` is the older HyStart, as in
+the CUBIC of Linux, with its constants; it also watches the slow start after a timeout. Algorithms that pace
+by a model of the path, end slow start by a measure of the queue of their own, or have a window rule of their
+own there, refuse both; each says so below."""
 
 
 def cell(text: str) -> str:

@@ -161,6 +161,7 @@ EXAMPLES = {
     "interval": "600 ms",
     "access": {"kind": "dama", "frame": "26.5 ms", "slots": 16},
     "ack_path": ["sat/reverse"],
+    "acks": "linux",
     "ack_thinning": {"keep": 1},
     "arq": {"tries": 3},
     "at": ["15 s", "40 s"],

@@ -44,7 +44,8 @@ def test_connections_are_shown_as_the_kernel_has_them() -> None:
         ends = {side: emulation.within(side, Connections) for side in emulation.sides}
         source = EmulationSource(emulation.snapshot, ends)
         assert not any(name.startswith("cwnd/") for name in source())
-        with emulation.within("far", lambda: socket.create_server(("0.0.0.0", 7000))) as listener:
+        # Of both families, as most servers are: the far end's addresses are then those of IPv4 in IPv6.
+        with emulation.within("far", dual) as listener:
             near = emulation.within("near", lambda: socket.create_connection((emulation.peer, 7000), 20))
             with near, listener.accept()[0] as far:
                 sending = threading.Thread(target=lambda: near.sendall(bytes(300_000)))
@@ -60,6 +61,7 @@ def test_connections_are_shown_as_the_kernel_has_them() -> None:
         for end in ends.values():
             end.close()
         name = f"{port} → 7000"
+        assert [key for key in numbers if key.startswith("cwnd/")] == [f"cwnd/{name}"]
         assert numbers[f"cwnd/{name}"] == int(re.findall(r"cwnd:(\d+)", said)[0])
         assert numbers[f"rtt/{name}"] == pytest.approx(float(re.findall(r" rtt:([\d.]+)", said)[0]) / 1e3)
         assert numbers[f"rtt/{name}"] >= 0.1
@@ -69,6 +71,10 @@ def test_connections_are_shown_as_the_kernel_has_them() -> None:
             "queue",
             "smoothed RTT",
         }
+
+
+def dual() -> socket.socket:
+    return socket.create_server(("::", 7000), family=socket.AF_INET6, dualstack_ipv6=True)
 
 
 def ss(emulation: Emulation) -> str:

@@ -91,7 +91,8 @@ struct order {
 	__u32 seq;
 	__u8 pacing;
 	__u8 own_recovery;
-	__u16 pad;
+	/* 1 if an order before took the same report into account: a deadline of the controller has come since. */
+	__u16 again;
 	__u64 id;
 	__u64 number;
 	/* The number of the last report that the order takes into account, and when that was sent. */

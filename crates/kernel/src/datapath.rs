@@ -467,3 +467,41 @@ pub fn sweep(name: &str) -> bool {
     }
     swept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PLACEHOLDER, check_name, rename, usual_name, verdict};
+
+    #[test]
+    fn the_verdict_is_the_last_line_that_says_something() {
+        let log = "libbpf: prog 'init': BPF program load failed: Permission denied
+libbpf: prog 'init': -- BEGIN PROG LOAD LOG --
+0: R1=ctx() R10=fp0
+; int x = 1;
+1: (79) r6 = *(u64 *)(r1 +0)
+R6 invalid mem access 'scalar'
+processed 2 insns (limit 1000000) max_states_per_insn 0
+verification time 31 usec
+-- END PROG LOAD LOG --
+libbpf: prog 'init': failed to load: -13";
+        let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+        assert_eq!(verdict(&lines).as_deref(), Some("R6 invalid mem access 'scalar'"));
+        assert_eq!(verdict(&lines[..1]), None);
+    }
+
+    #[test]
+    fn names_fit_the_kernel() {
+        assert_eq!(usual_name("log-westwood-plus"), "bp_log_westwood");
+        assert_eq!(usual_name("My Reno"), "bp_My_Reno");
+        for (name, fits) in [("bp_star", true), ("", false), ("a-name-of-16-char", false), ("a b", false)] {
+            assert_eq!(check_name(name).is_ok(), fits, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_placeholder_is_overwritten_and_nothing_else() {
+        let mut table = [&[7; 9][..], PLACEHOLDER, &[0; 4], &[8; 9]].concat();
+        rename(&mut table, "bp_x");
+        assert_eq!(table, [&[7; 9][..], b"bp_x", &[0; 12], &[8; 9]].concat());
+    }
+}

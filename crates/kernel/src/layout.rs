@@ -145,15 +145,15 @@ pub struct Order {
     pub pacing: u8,
     /// 1 if the window holds in recovery too, 0 for proportional rate reduction.
     pub own_recovery: u8,
-    /// Nothing.
-    pub pad: u16,
+    /// 1 if an order before took the same report into account: a deadline of the controller has come since.
+    pub again: u16,
     /// The flow it is for.
     pub id: u64,
     /// Counts the orders of the flow from 1.
     pub number: u64,
     /// Number of the last report that it takes into account.
     pub answers: u64,
-    /// When that report was sent; 0 if the order answers none anew.
+    /// When that report was sent.
     pub report_ns: u64,
     /// Window.
     pub cwnd: u64,

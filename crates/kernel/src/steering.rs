@@ -92,6 +92,8 @@ pub struct Steering {
     id: u64,
     answers: u64,
     report_ns: u64,
+    /// The last report that an order has taken into account; 0 for none.
+    answered: u64,
 }
 
 impl Steering {
@@ -108,6 +110,7 @@ impl Steering {
             id: report.id,
             answers: report.number,
             report_ns: report.t_ns,
+            answered: 0,
         };
         new.look(report);
         new.flow.phase = phase(report);
@@ -210,7 +213,7 @@ impl Steering {
             seq: 0,
             pacing,
             own_recovery: u8::from(self.controller.recovery() == Recovery::Controller),
-            pad: 0,
+            again: u16::from(self.answered == self.answers),
             id: self.id,
             number: self.number + 1,
             answers: self.answers,
@@ -224,6 +227,7 @@ impl Steering {
             spare: [0; 2],
         };
         self.number += 1;
+        self.answered = self.answers;
         order
     }
 

@@ -241,7 +241,7 @@ impl Receiver {
             self.deadline = Some(now + self.delay);
             return None;
         }
-        self.prompt += u32::from(grows); // the quick acknowledgement of growth is one more
+        self.prompt |= u32::from(grows); // as `icsk_ack.quick` in `tcp_grow_window`
         Some(self.acknowledge(None))
     }
 

@@ -103,6 +103,7 @@ def emulate_verb(
     from bentpipe.emulation import signals
     from bentpipe.emulation.line import LiveLine
     from bentpipe.emulation.session import Emulation
+    from bentpipe.files import try_place
     from bentpipe.result import check_place
     from bentpipe.runs import Capture
 
@@ -116,6 +117,8 @@ def emulate_verb(
         raise ScenarioError("--pcap-at and --pcap-whole say how to capture; add --pcap FILE")
     if trace is not None:
         check_place(trace)  # before the command, which may take long
+    if out is not None:
+        try_place(out)
     side: Side = "near" if at == "sender" else "far"
     most_s = None if for_ is None else units.seconds(for_, "--for")
     emulation = Emulation(

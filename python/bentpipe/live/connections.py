@@ -94,12 +94,18 @@ class Connections:
                 rest = rest[(length + 3) & ~3 :]
 
 
+def _address(packed: bytes) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An address; one of IPv4 in a socket of IPv6 is what it is at the other end."""
+    address = ipaddress.ip_address(packed)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def _connection(message: memoryview) -> Connection | None:
     """One `struct inet_diag_msg` with its attributes; None without `tcp_info`, or over loopback."""
     family, _, _, _, identity, *_ = _MESSAGE.unpack_from(message)
     ports = struct.unpack_from(">HH", identity)
     wide = 16 if family == socket.AF_INET6 else 4
-    local, remote = (ipaddress.ip_address(identity[at : at + wide]) for at in (4, 20))
+    local, remote = (_address(identity[at : at + wide]) for at in (4, 20))
     if remote.is_loopback or local == remote:
         return None
     at = _MESSAGE.size

@@ -39,10 +39,13 @@ class Sender:
         return f"{self.home}:{self.algorithm}"
 
     def name_in_kernel(self, mark: int) -> str:
-        """What the kernel calls it, 15 characters at most; `mark` tells jobs on one machine apart."""
-        if self.home == "kernel":
-            return self.algorithm
-        return f"t{mark % 1000:03}{self.home[0]}_{self.algorithm.replace('-', '_')}"[:15]
+        """What the kernel calls it, 15 characters at most; `mark` tells jobs on one machine apart.
+
+        A native program has its name in it, which is the same for all jobs.
+        """
+        plain = self.algorithm.replace("-", "_")
+        names = {"kernel": self.algorithm, "agent": f"t{mark % 1000:03}_{plain}", "native": f"bpn_{plain}"}
+        return names[self.home][:15]
 
 
 SENDERS = tuple(

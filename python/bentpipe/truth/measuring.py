@@ -116,6 +116,8 @@ def _steer(held: ExitStack, senders: set[Sender]) -> tuple[dict[Sender, str], di
             if names[sender] not in known and not _loads(names[sender]):
                 refused[sender] = "this kernel does not have it"
             continue
+        if sender.home == "native" and names[sender] in known:
+            continue  # attached already, by somebody else
         agent = getattr(_core, "KernelAgent", None)
         if agent is None:
             refused[sender] = "this build has no agent for the kernel"

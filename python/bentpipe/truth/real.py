@@ -20,6 +20,8 @@ PROGRAM = str(Path(__file__).with_name("transfer.py"))
 PORT = 5001
 LEAD_S = 0.1
 """From the instant at which both programs are ready to the connection."""
+START_S = 60.0
+"""How long both programs may take to be ready: many start at once."""
 PATIENCE_S = 10.0
 """How long the programs may take to end, after that they are killed."""
 INFINITE = 0x7FFF_FFFF
@@ -55,7 +57,7 @@ class Transfer:
             self.abandon()
             raise
         self._begun = False
-        self._last = time.monotonic() + PATIENCE_S
+        self._last = time.monotonic() + START_S
 
     def _start(self, what: str, side: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-I", "-S", PROGRAM, what]
@@ -91,8 +93,10 @@ class Transfer:
         """
         try:
             (said, wrong), (_, complaint) = [_said(process) for process in self._programs]
-            if any(process.returncode != 0 for process in self._programs):
-                raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or 'a program died'}")
+            ended = [process.returncode for process in self._programs]
+            if any(ended):
+                why = f"the programs ended with {ended[0]} and {ended[1]}"
+                raise TransferFailed(f"{self.cell.key}: {_last_line(complaint or wrong) or why}")
             received = int(json.loads(said.splitlines()[-1])["bytes"])
             sent = json.loads(self._samples.read_text(encoding="utf-8"))
         finally:

@@ -3,11 +3,11 @@
     transfer.py receive --port P --for S
     transfer.py send HOST --port P --for S --cc NAME --every S --out FILE
 
-Nothing but one TCP connection crosses the link. Either says "ready" and then reads a line: the instant of the
-connection on the monotonic clock, which all namespaces of a machine share. `--for` is how long the transfer is
-watched from then on. The receiver at the end prints its count as JSON. The sender samples `TCP_INFO` and
-writes its samples as JSON, a list for each quantity. Neither needs anything but the standard library, so that
-a machine can start many at once.
+Nothing but one TCP connection crosses the link. Either says "ready" and then reads a line: the instant of
+the connection on the monotonic clock, which all namespaces of a machine share. `--for` is how long the
+transfer is watched from then on. The receiver at the end prints its count as JSON. The sender samples
+`TCP_INFO` and writes its samples as JSON, a list for each quantity. Neither needs anything but the standard
+library, so that a machine can start many at once.
 """
 
 import argparse

@@ -240,8 +240,10 @@ fn an_order_carries_every_part_of_a_decision() {
     let answers = [order.ecn, order.loss, order.timeout].map(|answer| (answer.cwnd, answer.ssthresh));
     assert_eq!(answers, [(10, 100), (20, 200), (30, 300)]);
     assert_eq!(steering.deadline(), Time(9));
+    assert_eq!(order.again, 0);
     steering.on_deadline(Time(12));
-    assert_eq!(steering.order().cwnd, 1001);
+    let later = steering.order();
+    assert_eq!((later.cwnd, later.number, later.again), (1001, 43, 1));
 }
 
 #[test]
