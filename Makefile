@@ -33,8 +33,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean system always
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate oracle quic bench bench-emu instructions fuzz fuzz-tools dist wheel clean system
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

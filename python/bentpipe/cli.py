@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 ORDER = (
-    "run compare sweep plot report explore advise evaluate emulate kernel validate study scenario cc queue timeline "
-    "orbit weather schema bench doctor"
+    "run compare sweep plot report explore advise evaluate emulate kernel validate study scenario cc queue "
+    "timeline orbit weather schema bench doctor"
 ).split()
 
 
