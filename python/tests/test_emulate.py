@@ -57,7 +57,7 @@ def pings(emulation, *options, side="near"):
 
 def verb(*args, **given):
     command = [sys.executable, "-m", "bentpipe", "emulate", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=40, **given)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **given)
 
 
 @pytest.fixture
@@ -503,7 +503,7 @@ def test_the_page_is_typed_as_it_stands(tmp_path):
         if language == "python":
             commands.append([sys.executable, named[1]])
         for command in commands:
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
             typed += 1
     assert typed >= 9
