@@ -21,24 +21,13 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from privilege import needs_root
 
 import bentpipe as bp
 from bentpipe._core import ScenarioError
 from bentpipe.emulation import Emulation, line
 from bentpipe.emulation.scene import prepared
 from bentpipe.emulation.session import whole
-
-UNABLE = (
-    "emulation takes root"
-    if os.geteuid() != 0
-    else "emulation takes /dev/net/tun"
-    if not Path("/dev/net/tun").exists()
-    else None
-)
-
-
-def needs_root(test):
-    return pytest.mark.root(pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))(test))
 
 
 def scenario(**keys):

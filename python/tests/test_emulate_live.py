@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import socket
 import subprocess
@@ -14,28 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from privilege import needs_root
 
 from bentpipe.emulation import Emulation
 from bentpipe.live.connections import Connections
 from bentpipe.live.emulation import EmulationSource, page
 
-UNABLE = (
-    "emulation takes root"
-    if os.geteuid() != 0
-    else "emulation takes /dev/net/tun"
-    if not Path("/dev/net/tun").exists()
-    else None
-)
 SAT = {"link": {"sat": {"rate": "10 Mbit/s", "delay": "50 ms"}}}
 SEND = (
     "import os, socket, sys; end = socket.create_connection((os.environ['BENTPIPE_PEER'], 7000));"
     "end.sendall(bytes(1_500_000)); end.shutdown(socket.SHUT_WR); end.recv(1); sys.exit(7)"
 )
+
 TAKE = "import socket\nend = socket.create_server(('', 7000)).accept()[0]\nwhile end.recv(65536): pass"
-
-
-def needs_root(test):
-    return pytest.mark.root(pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))(test))
 
 
 @needs_root

@@ -18,23 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from privilege import needs_root
 
 from bentpipe import ScenarioError
 from bentpipe.emulation import Emulation
 from bentpipe.emulation.splitting import kernel_names, relay_of, split
 
-UNABLE = (
-    "emulation takes root"
-    if os.geteuid() != 0
-    else "emulation takes /dev/net/tun"
-    if not Path("/dev/net/tun").exists()
-    else None
-)
 PORT = 7000
-
-
-def needs_root(test):
-    return pytest.mark.root(pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))(test))
 
 
 def scenario(

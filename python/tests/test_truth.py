@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from privilege import needs_root
 
 from bentpipe._core import ScenarioError
 from bentpipe.truth import cell as cells
@@ -24,13 +24,6 @@ from bentpipe.truth.writing import read_rows, write_rows
 
 RENO = Cell(Sender("kernel", "reno"), 100, 1e-3, 1.0, 1, 20.0)
 ROOT = Path(__file__).parent.parent.parent
-UNABLE = (
-    "emulation takes root"
-    if os.geteuid() != 0
-    else "emulation takes /dev/net/tun"
-    if not Path("/dev/net/tun").exists()
-    else None
-)
 
 
 def test_a_difference_counts_beyond_three_standard_errors():
@@ -171,8 +164,7 @@ def test_the_page_is_that_of_the_stored_rows():
         assert page.replaced(text, name, part) == text, name
 
 
-@pytest.mark.root
-@pytest.mark.skipif(UNABLE is not None, reason=str(UNABLE))
+@needs_root
 def test_the_quick_form_compares_real_transfers(tmp_path):
     """`bentpipe validate kernel`, shortened: three senders at once, in simulation and in the kernel."""
     from typer.testing import CliRunner
