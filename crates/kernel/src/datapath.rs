@@ -4,6 +4,8 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, set_print,
@@ -20,6 +22,9 @@ const BEFORE_612: &str = "before_612";
 const PLACEHOLDER: &[u8] = b"bp_datapath\0";
 /// Longest name of an algorithm in the kernel.
 const LONGEST: usize = 15;
+/// How often, and after which pauses, one looks whether the kernel has freed an algorithm: two seconds in all.
+const LOOKS: u32 = 200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// How a datapath is made.
 #[derive(Clone, Debug)]
@@ -434,7 +439,7 @@ fn remove_pins(pins: &Path) {
 /// fallback until they end. False if nothing of that name is pinned there.
 ///
 /// # Errors
-/// The pins cannot be removed.
+/// The pins cannot be removed, or a process still holds the algorithm.
 pub fn detach(pin: &Path, name: &str) -> Result<bool, Error> {
     check_name(name)?;
     let pins = pin.join(name);
@@ -448,7 +453,19 @@ pub fn detach(pin: &Path, name: &str) -> Result<bool, Error> {
     if pins.exists() {
         return Err(Error(format!("the pins in {} cannot all be removed", pins.display())));
     }
+    await_unregistered(name)?;
     Ok(true)
+}
+
+/// Waits until the kernel no longer offers `name`: it frees a link whose last pin is gone in the background (bpf_link_put).
+fn await_unregistered(name: &str) -> Result<(), Error> {
+    for _ in 0..LOOKS {
+        if !available().iter().any(|offered| offered == name) {
+            return Ok(());
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    Err(Error(format!("the kernel still offers {name}: a process holds it; end that process")))
 }
 
 /// Unregisters tables that a killed process left behind on a kernel without links, if `name` is one. True if there was one.
