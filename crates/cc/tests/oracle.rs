@@ -115,14 +115,15 @@ const STATED: &[Stated] = &[
     stated("westwood-short", 577, 547, 1.83, 3, 0.72),
 ];
 
-impl Stated {
-    fn kernel(&self) -> &str {
-        self.trace.split_once('-').expect("algorithm and link").0
-    }
+/// The kernel's algorithm and the link of a trace.
+fn parts(trace: &str) -> (&str, &str) {
+    trace.split_once('-').expect("algorithm and link")
+}
 
+impl Stated {
     /// The line of docs/oracle.md.
     fn line(&self) -> String {
-        let (algorithm, link) = self.trace.split_once('-').expect("algorithm and link");
+        let (algorithm, link) = parts(self.trace);
         let share = 100.0 * f64::from(self.within_one) / f64::from(self.acks);
         format!(
             "| {algorithm} | {link} | {} | {share:.1} % | {:+.2} | {} | {:+.2} |",
@@ -146,7 +147,7 @@ fn names() -> Vec<String> {
 fn the_kernels_arithmetic_gives_the_kernels_windows() {
     for name in names() {
         let trace = trace::read(&name);
-        let (kernel, _) = name.split_once('-').expect("algorithm and link");
+        let (kernel, _) = parts(&name);
         let found = replay::model(&mut *module(kernel, &trace), &trace);
         assert!(found.acks > 100, "{name}: {found:?}");
         assert_eq!((found.largest, found.largest_cut), (0.0, 0.0), "{name}: {found:?}");
@@ -160,7 +161,7 @@ fn ours_differ_as_stated() {
     assert_eq!(names(), listed, "the traces, and the table in the order of their names");
     for row in STATED {
         let trace = trace::read(row.trace);
-        let (id, given) = counterpart(row.kernel());
+        let (id, given) = counterpart(parts(row.trace).0);
         let found = replay::ours(id, &given, &trace);
         assert_eq!(
             (found.acks, found.within_one, found.cuts),
@@ -191,7 +192,7 @@ fn print_the_table() {
     let mut page = String::new();
     for name in names() {
         let trace = trace::read(&name);
-        let (kernel, _) = name.split_once('-').expect("algorithm and link");
+        let (kernel, _) = parts(&name);
         let (id, given) = counterpart(kernel);
         let found = replay::ours(id, &given, &trace);
         let row = stated("", found.acks, found.within_one, found.largest, found.cuts, found.largest_cut);

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
 from bentpipe import terminal
-from bentpipe.verbs import Json, Stopped, write_and_show
+from bentpipe.truth.job import AtOnce, Length, Out, Seeds, check_size, folder_of, resumable
+from bentpipe.verbs import Json, write_and_show
 
 QUICK_S, FULL_S = 20.0, 60.0
 FULL_SEEDS = 3
@@ -21,21 +19,13 @@ def quic_verb(
         bool, typer.Option("--full", help="Six links instead of one, three seeds of 60 s; half an hour.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="One link, 20 s: a minute. The default.")] = False,
-    seeds: Annotated[int | None, typer.Option(metavar="N", min=1, help="Seeds of each cell.")] = None,
-    for_: Annotated[
-        float | None, typer.Option("--for", metavar="SECONDS", min=1, help="Length of a transfer.")
-    ] = None,
+    seeds: Seeds = None,
+    for_: Length = None,
     cc: Annotated[
         list[str] | None, typer.Option("--cc", metavar="NAME", help="Only this controller. Repeatable.")
     ] = None,
-    at_once: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Links emulated at a time.")] = 6,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep the transfers and the table there; the same command goes on where it was stopped.",
-        ),
-    ] = None,
+    at_once: AtOnce = 6,
+    out: Out = None,
     json: Json = False,
 ) -> None:
     """Make the same transfers over TCP and over QUIC, each simulated and real. Needs root."""
@@ -45,8 +35,7 @@ def quic_verb(
     from bentpipe.truth.quic_table import late_rows, measure, over_seeds, page_rows
     from bentpipe.truth.writing import write_rows
 
-    if full and quick:
-        raise _core.ScenarioError("give one of --quick and --full")
+    check_size(full=full, quick=quick)
     for name in cc or []:
         if name not in quic_cell.SENDERS:
             raise _core.ScenarioError(f"--cc {name}: compared are {', '.join(quic_cell.SENDERS)}")
@@ -59,17 +48,13 @@ def quic_verb(
         skipped.append(line)
         terminal.note(line)
 
-    with ExitStack() as held:
-        folder = out or Path(held.enter_context(TemporaryDirectory()))
-        with terminal.Bar("transfers") as bar:
+    with folder_of(out) as folder:
+        with resumable(out), terminal.Bar("transfers") as bar:
             try:
                 rows = measure(cells, folder, at_once=at_once, progress=bar, tell=tell)
             except NotBuilt as missing:
                 terminal.note(str(missing))
                 raise typer.Exit(1) from None
-            except KeyboardInterrupt:
-                kept = "" if out is None else f"; the same command goes on from what is in {out}"
-                raise Stopped(f"transfers under way are lost{kept}") from None
         table = over_seeds(rows)
 
         def show() -> None:

@@ -1,0 +1,65 @@
+"""What the verbs of `bentpipe validate` share: options, the folder of the transfers, being interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from bentpipe.verbs import Stopped
+
+Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds of each cell.")]
+Length = Annotated[
+    float | None, typer.Option("--for", metavar="SECONDS", min=1, help="Length of a transfer.")
+]
+AtOnce = Annotated[
+    int, typer.Option("--at-once", metavar="N", min=1, max=64, help="Links emulated at a time.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Keep the transfers and the tables there; the same command goes on where it was stopped.",
+    ),
+]
+
+
+def check_size(*, full: bool, quick: bool) -> None:
+    """Refuses both sizes at once.
+
+    Raises:
+        ScenarioError: both were asked for.
+    """
+    from bentpipe._core import ScenarioError
+
+    if full and quick:
+        raise ScenarioError("give one of --quick and --full")
+
+
+@contextmanager
+def folder_of(out: Path | None) -> Iterator[Path]:
+    """The folder for the transfers: the user's, or one that is gone afterwards."""
+    if out is not None:
+        yield out
+        return
+    with TemporaryDirectory() as made:
+        yield Path(made)
+
+
+@contextmanager
+def resumable(out: Path | None) -> Iterator[None]:
+    """Real transfers: Ctrl-C says what is kept.
+
+    Raises:
+        Stopped: they were interrupted.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "" if out is None else f"; the same command goes on from what is in {out}"
+        raise Stopped(f"transfers under way are lost{kept}") from None
