@@ -404,8 +404,7 @@ fn controller(
         args.extend(given);
     }
     if linux {
-        let more = registry::in_linux(entry.id).iter().filter(|(name, _)| !cc.args.contains_key(*name));
-        args.extend(more.map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))));
+        args = registry::with_linux(entry.id, &args);
     }
     // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
