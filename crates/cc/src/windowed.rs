@@ -8,6 +8,7 @@ use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing}
 use crate::hystart::{Exit, Watch};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
+use crate::subflows::Subflow;
 use crate::time::{Time, whole};
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
@@ -81,6 +82,14 @@ pub trait Policy: Debug + Send {
 
     /// See [`Controller::wants_path_hints`].
     fn wants_path_hints(&self) -> bool {
+        false
+    }
+
+    /// See [`Controller::on_subflows`].
+    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
+
+    /// See [`Controller::wants_subflows`].
+    fn wants_subflows(&self) -> bool {
         false
     }
 
@@ -267,6 +276,14 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn wants_path_hints(&self) -> bool {
         self.policy.wants_path_hints()
+    }
+
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.policy.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.policy.wants_subflows()
     }
 
     fn decision(&self) -> Decision {

@@ -19,6 +19,7 @@ mod peer_window;
 mod recovery;
 mod recovery_fast_path;
 mod sending;
+mod subflow;
 
 use std::sync::Arc;
 

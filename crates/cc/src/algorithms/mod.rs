@@ -2,6 +2,7 @@
 
 mod a_liad;
 mod aimd;
+mod balia;
 mod bbr;
 mod bbr3;
 mod bic;
@@ -19,10 +20,12 @@ mod illinois;
 mod jersey;
 mod kl;
 mod leocc;
+mod lia;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
 mod model;
+mod olia;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -83,4 +86,7 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    lia::ENTRY,
+    olia::ENTRY,
+    balia::ENTRY,
 ];

@@ -13,6 +13,9 @@ impl Network {
         if !tcp.is_linked() {
             return None;
         }
+        if tcp.connection().is_some() {
+            return None; // its connection has learnt of it with the acknowledgement
+        }
         if tcp.half().is_some() {
             return self.relay_data(now, f);
         }

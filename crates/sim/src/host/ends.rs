@@ -3,6 +3,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{Active, Passive};
 
+use crate::host::subflow::Subflow;
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -16,6 +17,8 @@ pub(crate) struct Ends {
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
     pub(super) linked: bool,
+    /// It is a subflow of a connection that is done, and its sender repairs nothing any more.
+    pub(super) muted: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
 }
@@ -24,11 +27,11 @@ impl Ends {
     /// The ends of a connection that has not begun.
     pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
         let linked = match &purpose {
-            Some(Purpose::First) => true,
+            Some(Purpose::First | Purpose::Subflow(_)) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
+        Self { opening, purpose, due: Time::MAX, linked, muted: false, handshake: [Time::MAX; 2] }
     }
 
     /// The opening end.
@@ -41,7 +44,7 @@ impl Ends {
     pub(super) fn application(&self) -> Option<&Application> {
         match &self.purpose {
             Some(Purpose::Application(application)) => Some(application),
-            Some(Purpose::First | Purpose::Second(_)) | None => None,
+            Some(Purpose::First | Purpose::Second(_) | Purpose::Subflow(_)) | None => None,
         }
     }
 
@@ -59,6 +62,8 @@ pub(crate) enum Purpose {
     First,
     /// It begins at a relay.
     Second(Fed),
+    /// It is one of the subflows of a connection.
+    Subflow(Subflow),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }

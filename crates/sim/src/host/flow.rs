@@ -12,6 +12,7 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
+use crate::host::subflow::Subflow;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
@@ -81,7 +82,7 @@ impl Tcp {
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
-            Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
+            Some(Purpose::Second(_) | Purpose::Application(_) | Purpose::Subflow(_)) => Some(0),
         };
         Self {
             ends: (opening.is_some() || purpose.is_some()).then(|| Box::new(Ends::new(opening, purpose))),
@@ -183,6 +184,9 @@ impl Tcp {
 
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
+        if self.stop_subflow() {
+            return true;
+        }
         if self.taken().is_some() {
             self.stop_with(now);
         } else {
@@ -207,6 +211,9 @@ impl Tcp {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
         }
+        if self.start_subflow(now) {
+            return;
+        }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
         if let Some((active, _)) = &mut ends.opening {
@@ -224,6 +231,7 @@ impl Tcp {
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
+            Some(ends) if ends.muted => ends.due,
             Some(ends) => ends.due.min(sender),
             None => sender,
         }
@@ -231,7 +239,9 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        self.sender.on_deadline(now);
+        if !self.is_mute() {
+            self.sender.on_deadline(now);
+        }
         if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
             self.on_deadline_of_ends(now);
         }
@@ -268,7 +278,7 @@ impl Tcp {
 
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
-        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open());
+        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open()) || ends.muted;
         if self.ends.as_deref().is_some_and(closed) { None } else { self.sender.poll(now) }
     }
 
@@ -449,7 +459,9 @@ impl FlowState {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
-                    (None, None) => None,
+                    (None, None) => {
+                        plan.subflow.as_ref().map(|of| Purpose::Subflow(Subflow::new(of, options.mss)))
+                    }
                 };
                 Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
             }
@@ -521,6 +533,7 @@ impl FlowState {
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
+        there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
         if options.ack_grows {
             back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
         }

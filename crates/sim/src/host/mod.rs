@@ -9,3 +9,4 @@ pub(crate) mod flow;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;
+pub(crate) mod subflow;

@@ -37,8 +37,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
-    "start_jitter", "stop", "traffic",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "opportunistic", "path", "priority", "relay",
+    "scheduler", "start", "start_jitter", "stop", "subflow", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -173,8 +173,39 @@ impl Draw<'_> {
         }
         if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests")) {
             self.relay(&mut flow);
+            self.subflows(&mut flow, links);
         }
         flow
+    }
+
+    /// Further subflows of a flow that may have some, now and then.
+    fn subflows(&mut self, flow: &mut Value, links: &[&str]) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        if flow["cc"].is_null() || !flow["relay"].is_null() || !bulk || !self.one_in(3) {
+            return;
+        }
+        let joined = 1 + self.to(2);
+        flow["subflow"] = (0..joined)
+            .map(|_| {
+                let mut subflow = json!({ "path": self.path(links) });
+                if self.one_in(2) {
+                    subflow["cc"] = json!(self.pick(&["lia", "olia", "balia", "reno", "cubic"]));
+                }
+                if self.one_in(4) {
+                    subflow["ack_path"] = self.path(links);
+                }
+                subflow
+            })
+            .collect();
+        if self.one_in(2) {
+            flow["scheduler"] = json!(self.pick(&["round-robin", "min-rtt"]));
+        }
+        if !flow["receive_window"].is_null() && self.one_in(2) {
+            flow["opportunistic"] = json!(true);
+        }
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+        }
     }
 
     /// A relay on a path that has a place for it, now and then.

@@ -42,6 +42,10 @@ impl Partitions {
             if way.asks {
                 parts.join(parts.receiver(f + 1), parts.sender(f));
             }
+            if way.joined {
+                parts.join(parts.sender(f), parts.sender(f + 1));
+                parts.join(parts.receiver(f), parts.receiver(f + 1));
+            }
             if let Some(acks) = way.acks {
                 let back = parts.follow(hops, acks, parts.receiver(f), &mut held);
                 parts.join(back, parts.sender(f));

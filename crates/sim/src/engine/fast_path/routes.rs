@@ -78,6 +78,8 @@ pub(super) struct Ways {
     pub(super) relayed: bool,
     /// Is its flow that of a dialogue's client? The next flow is then the server's, and both hosts are ends of both flows.
     pub(super) asks: bool,
+    /// Is the next flow another subflow of the same connection? Both ends of both are then one host each.
+    pub(super) joined: bool,
 }
 
 impl Ways {
@@ -86,7 +88,8 @@ impl Ways {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         let relayed = flow.half() == Some(Half::First);
         let asks = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client());
-        Self { data: flow.data_route, acks, prompt, relayed, asks }
+        let joined = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.has_next_subflow());
+        Self { data: flow.data_route, acks, prompt, relayed, asks, joined }
     }
 }
 
