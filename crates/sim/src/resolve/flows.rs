@@ -482,6 +482,10 @@ fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result
                 "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
             return Err(work.error(&key.with("newreno_exit"), message));
         }
+        Some(_) if o.recovery == LossRecovery::Tahoe => {
+            let message = "Tahoe has no fast recovery that could end; leave this out";
+            return Err(work.error(&key.with("newreno_exit"), message));
+        }
         Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
         Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
     };
@@ -519,6 +523,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Some(Recovery::Sack) => LossRecovery::Sack,
         Some(Recovery::NewReno) => LossRecovery::NewReno,
         Some(Recovery::Reno) => LossRecovery::Reno,
+        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
     };
     detection(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);

@@ -398,8 +398,12 @@ mod tests {
     }
 
     fn options() -> impl Strategy<Value = Options> {
-        let recovery =
-            prop_oneof![Just(LossRecovery::Sack), Just(LossRecovery::NewReno), Just(LossRecovery::Reno)];
+        let recovery = prop_oneof![
+            Just(LossRecovery::Sack),
+            Just(LossRecovery::NewReno),
+            Just(LossRecovery::Reno),
+            Just(LossRecovery::Tahoe),
+        ];
         let spurious = prop_oneof![
             Just(SpuriousTimeout::Off),
             Just(SpuriousTimeout::FRto),
