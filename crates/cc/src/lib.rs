@@ -12,6 +12,7 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod extra;
 mod filter;
 mod hystart;
 mod path_change;
@@ -24,6 +25,7 @@ mod time;
 mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
 pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};
 pub use path_change::PathChange;

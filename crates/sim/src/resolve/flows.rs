@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::registry::{self, Kind, PathFact, Value};
+use bentpipe_cc::registry::{self, Entry, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
@@ -309,6 +309,14 @@ fn source(
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
+    let extra = registry::find(&cc.name).is_some_and(Entry::uses_extra_segments);
+    let knows_priority = |direction: &DirectionId| direction.of(links).discipline.plan().bands() > Some(1);
+    if extra && !path.there.iter().any(knows_priority) {
+        let (name, cc) = (name_of(flow), &cc.name);
+        work.warnings.push(format!(
+            "flow {name}: {cc} probes with segments of low priority, but no queue on its path has priorities; write e.g. queue = {{ kind = \"priority\" }}"
+        ));
+    }
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
@@ -419,8 +427,12 @@ fn controller(
         let known = match (param.from_path, param.kind) {
             _ if given => None,
             (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::ReceiveWindow), Kind::Number { min, max, .. }) => {
+                let window = options.receive_window.map(|segments| segments as f64);
+                window.or_else(|| bandwidth_delay(path, links)).map(|segments| segments.clamp(min, max))
+            }
             (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
-            (Some(PathFact::Paced) | None, _) => None,
+            (Some(PathFact::Paced | PathFact::ReceiveWindow) | None, _) => None,
         };
         args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
     }
@@ -448,6 +460,13 @@ fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
         found = true;
     }
     found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
+}
+
+/// The bandwidth-delay product of a path's data direction in whole packets of its largest size, at least one.
+fn bandwidth_delay(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
+    let slowest = path.there.iter().map(|direction| direction.of(links).rate_bps).min()?;
+    let packets = slowest as f64 * path.base_rtt.secs() / 8.0 / f64::from(path.wire.max(1));
+    Some(packets.floor().max(1.0))
 }
 
 /// The profile's options with the flow's own sizes.
