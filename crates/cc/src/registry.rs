@@ -91,11 +91,16 @@ pub struct SenderOptions {
     pub bulk_repeat: bool,
     /// Do not double the RTO on consecutive timeouts (TCPW with Bulk Repeat).
     pub fixed_rto: bool,
+    /// Bytes on the wire of the header that data segments and acknowledgements carry for the algorithm.
+    pub header: u32,
+    /// The kind of queue that computes for the algorithm, if it needs one.
+    pub queue: Option<&'static str>,
 }
 
 impl SenderOptions {
     /// Nothing: most algorithms.
-    pub(crate) const NONE: Self = Self { aen: false, bulk_repeat: false, fixed_rto: false };
+    pub(crate) const NONE: Self =
+        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None };
 }
 
 /// One registered algorithm.
@@ -378,9 +383,21 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     Ok(built)
 }
 
-/// The parameters with which Linux runs algorithm `id` where they are not its defaults here. Empty for most.
+/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and for
+/// ours what the ACKs of real hosts ask for. Empty for most.
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
-    if id == "cubic" { &[("rules", "linux"), (SLOW_START, CLASSIC)] } else { &[] }
+    match id {
+        "cubic" => &[("rules", "linux"), (SLOW_START, CLASSIC)],
+        "star" | "tcp-j" => &[("bw_samples", "ticks")],
+        _ => &[],
+    }
+}
+
+/// `given`, and what [`in_linux`] adds to it.
+pub fn with_linux(id: &str, given: &[(String, Value)]) -> Vec<(String, Value)> {
+    let open = in_linux(id).iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
+    let more = open.map(|(name, value)| ((*name).to_string(), Value::Text((*value).to_string())));
+    given.iter().cloned().chain(more).collect()
 }
 
 /// Do these parameters turn HyStart++ on?

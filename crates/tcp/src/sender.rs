@@ -14,6 +14,7 @@ mod delivery;
 mod detection;
 mod extra;
 mod fast_path;
+mod headers;
 mod opening;
 mod pacing;
 mod peer_window;
@@ -106,6 +107,10 @@ pub struct Sender {
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
+    /// Acknowledgements tell more than what has arrived: a window that changes, or a header.
+    told_more: bool,
+    /// Its segments carry headers.
+    headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
     /// Proportional rate reduction governs the window of recovery.
@@ -196,10 +201,14 @@ impl Sender {
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
         let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
+        let peer = PeerWindow::new(&options);
+        let headers = cc.echo().is_some();
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             srtt_of_oldest: options.acks == AckRule::Linux,
+            told_more: headers || peer.is_some(),
+            headers,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
             board: Scoreboard::new(cc.wants_rate(), rack),
@@ -228,7 +237,7 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
-            peer: PeerWindow::new(&options),
+            peer,
             extras,
             path: Path::Slow,
             allowed_end: 0,

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::registry::{self, Entry, Kind, PathFact, Value};
+use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
+use crate::resolve::bit_errors::bit_error_rate;
+use crate::resolve::congestion_header;
+use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
@@ -309,14 +312,8 @@ fn source(
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
-    let extra = registry::find(&cc.name).is_some_and(Entry::uses_extra_segments);
-    let knows_priority = |direction: &DirectionId| direction.of(links).discipline.plan().bands() > Some(1);
-    if extra && !path.there.iter().any(knows_priority) {
-        let (name, cc) = (name_of(flow), &cc.name);
-        work.warnings.push(format!(
-            "flow {name}: {cc} probes with segments of low priority, but no queue on its path has priorities; write e.g. queue = {{ kind = \"priority\" }}"
-        ));
-    }
+    congestion_header::check(work, flow, cc, path, links);
+    extra_segments::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
@@ -412,8 +409,7 @@ fn controller(
         args.extend(given);
     }
     if linux {
-        let more = registry::in_linux(entry.id).iter().filter(|(name, _)| !cc.args.contains_key(*name));
-        args.extend(more.map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))));
+        args = registry::with_linux(entry.id, &args);
     }
     // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
@@ -428,8 +424,7 @@ fn controller(
             _ if given => None,
             (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
             (Some(PathFact::ReceiveWindow), Kind::Number { min, max, .. }) => {
-                let window = options.receive_window.map(|segments| segments as f64);
-                window.or_else(|| bandwidth_delay(path, links)).map(|segments| segments.clamp(min, max))
+                extra_segments::window(options, path, links).map(|segments| segments.clamp(min, max))
             }
             (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
             (Some(PathFact::Paced | PathFact::ReceiveWindow) | None, _) => None,
@@ -443,32 +438,6 @@ fn controller(
     Ok(CcPlan::Registered { id: cc.name.clone(), args })
 }
 
-/// The bit error rate of a path's data direction; `None` if it has neither bit errors nor packet errors.
-///
-/// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Bursts, outages and traces are no
-/// property of single bits and do not count.
-fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
-    let bits = 8.0 * f64::from(path.wire);
-    let mut log_intact = 0.0;
-    let mut found = false;
-    for loss in path.there.iter().flat_map(|direction| &direction.of(links).loss) {
-        log_intact += match loss {
-            LossPlan::BitError { rate } => libm::log1p(-rate),
-            LossPlan::PacketError { rate } => libm::log1p(-rate) / bits,
-            LossPlan::GilbertElliott { .. } | LossPlan::Outage { .. } | LossPlan::Trace { .. } => continue,
-        };
-        found = true;
-    }
-    found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
-}
-
-/// The bandwidth-delay product of a path's data direction in whole packets of its largest size, at least one.
-fn bandwidth_delay(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
-    let slowest = path.there.iter().map(|direction| direction.of(links).rate_bps).min()?;
-    let packets = slowest as f64 * path.base_rtt.secs() / 8.0 / f64::from(path.wire.max(1));
-    Some(packets.floor().max(1.0))
-}
-
 /// The profile's options with the flow's own sizes.
 fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut options = match flow.profile.unwrap_or_default() {
@@ -476,12 +445,16 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
     };
+    // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
+    let carried = congestion_header::bytes(flow);
+    options.mss -= carried;
     if let Some(mss) = flow.mss {
         options.mss = bytes(work, mss, 1, &key.with("mss"))?;
     }
     if let Some(header) = flow.header {
         options.header = bytes(work, header, 0, &key.with("header"))?;
     }
+    options.header += carried;
     if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
         let message =
             format!("with a header of {} bytes, a packet is larger than {MAX_PACKET} bytes", options.header);
@@ -491,6 +464,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         options.ack_size = bytes(work, size, 1, &key.with("ack_size"))?;
         options.ack_grows = false;
     }
+    options.ack_size += carried;
     Ok(options)
 }
 
@@ -511,6 +485,10 @@ fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result
         Some(_) if with_sack => {
             let message =
                 "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
+            return Err(work.error(&key.with("newreno_exit"), message));
+        }
+        Some(_) if o.recovery == LossRecovery::Tahoe => {
+            let message = "Tahoe has no fast recovery that could end; leave this out";
             return Err(work.error(&key.with("newreno_exit"), message));
         }
         Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
@@ -550,6 +528,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Some(Recovery::Sack) => LossRecovery::Sack,
         Some(Recovery::NewReno) => LossRecovery::NewReno,
         Some(Recovery::Reno) => LossRecovery::Reno,
+        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
     };
     detection(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);

@@ -24,6 +24,7 @@ mod rto;
 mod sack;
 mod sack_blocks;
 mod spurious;
+mod tahoe;
 mod timestamps;
 mod tlp;
 mod transfer;
