@@ -50,6 +50,8 @@ pub enum Kind {
 pub enum PathFact {
     /// Bit error rate of the path's data direction.
     BitErrorRate,
+    /// The receive window in segments or, where it never binds, the bandwidth-delay product of the path.
+    ReceiveWindow,
     /// The sender spreads its segments in time. Where it does, the parameter takes its largest value.
     Paced,
 }
@@ -276,6 +278,12 @@ impl Entry {
     pub fn uses_path_hints(&'static self) -> bool {
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
         check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
+    }
+
+    /// Does the algorithm, with its defaults, order extra segments?
+    pub fn uses_extra_segments(&'static self) -> bool {
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_extra_segments())
     }
 }
 

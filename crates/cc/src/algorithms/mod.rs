@@ -23,6 +23,8 @@ mod liad;
 mod log_westwood_plus;
 mod logarithmic;
 mod model;
+mod peach;
+mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -60,6 +62,8 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    peach::ENTRY,
+    peach_plus::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,

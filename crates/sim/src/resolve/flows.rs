@@ -8,6 +8,7 @@ use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::congestion_header;
+use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
@@ -312,6 +313,7 @@ fn source(
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
     congestion_header::check(work, flow, cc, path, links);
+    extra_segments::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
@@ -421,8 +423,11 @@ fn controller(
         let known = match (param.from_path, param.kind) {
             _ if given => None,
             (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::ReceiveWindow), Kind::Number { min, max, .. }) => {
+                extra_segments::window(options, path, links).map(|segments| segments.clamp(min, max))
+            }
             (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
-            (Some(PathFact::Paced) | None, _) => None,
+            (Some(PathFact::Paced | PathFact::ReceiveWindow) | None, _) => None,
         };
         args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
     }

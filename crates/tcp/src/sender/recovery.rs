@@ -125,7 +125,8 @@ impl Sender {
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, delivered: u64) {
         let repairs = || Box::new(Repairs::new(self.cc.decision(), &self.board));
-        self.repairs = self.options.dsack.then(repairs);
+        // A copy may have been there before: then a duplicate says nothing of the loss.
+        self.repairs = (self.options.dsack && !self.extra).then(repairs);
         self.reduced_at = self.flow.now;
         self.tlp.reset();
         self.suspicion.forget();

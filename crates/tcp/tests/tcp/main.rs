@@ -8,6 +8,7 @@ mod delayed_ack;
 mod delivery_rate;
 mod dsack;
 mod ecn;
+mod extra;
 mod fast_retransmit;
 mod fuzz;
 mod growth;
