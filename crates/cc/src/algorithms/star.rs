@@ -34,7 +34,7 @@ pub(crate) const ENTRY: Entry = Entry {
     grade: Grade::A,
     params: &[Param::choice("bw_at_timeout", &["keep", "reset"])
         .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it")],
-    sender: SenderOptions { aen: true, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions { aen: true, ..SenderOptions::NONE },
     colour: "#d55e00",
     marker: "*",
     build: |args, start| Box::new(Windowed::new(Star::new(args, start), start)),
