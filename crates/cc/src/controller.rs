@@ -4,8 +4,10 @@
 //! in this order. Then it reads `decision()`. The controller owns the *desired* window; the sender owns the *effective* one
 //! (recovery, minimum, receive window).
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
+use crate::header::{Echo, Header};
 use crate::hystart::Exit;
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow};
@@ -99,6 +101,17 @@ pub trait Controller: Debug + Send {
     fn wants_path_hints(&self) -> bool {
         false
     }
+    /// The receiving end's part, if the algorithm has one: its data segments then carry [`Controller::header`], and its acknowledgements
+    /// what the echo answers. Asked once, before the first event.
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        None
+    }
+    /// The header of the data segment that leaves now, if it has an [`Controller::echo`].
+    fn header(&mut self, _flow: &Flow) -> Option<Header> {
+        None
+    }
+    /// An acknowledgement has brought this. The report of the acknowledgement follows, if it acknowledges anything.
+    fn on_header(&mut self, _flow: &Flow, _header: &Header) {}
     /// The instant of [`Decision::deadline`] has come.
     fn on_deadline(&mut self, _flow: &Flow) {}
     /// The present decision.

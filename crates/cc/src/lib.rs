@@ -13,6 +13,7 @@ extern crate alloc;
 pub mod algorithms;
 mod controller;
 mod filter;
+mod header;
 mod hystart;
 mod path_change;
 pub mod registry;
@@ -25,6 +26,7 @@ mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 pub use filter::WindowedMin;
+pub use header::{Arrived, Echo, Header, Load, Newest};
 pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};
 pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};

@@ -9,6 +9,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
+use crate::header::{Echo, Header};
 use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
@@ -120,6 +121,20 @@ impl Controller for Anew {
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
         self.inner.on_life(&self.seen(flow), what);
+    }
+
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        self.inner.echo()
+    }
+
+    fn header(&mut self, flow: &Flow) -> Option<Header> {
+        let seen = self.seen(flow);
+        self.inner.header(&seen)
+    }
+
+    fn on_header(&mut self, flow: &Flow, header: &Header) {
+        let seen = self.seen(flow);
+        self.inner.on_header(&seen, header);
     }
 
     fn on_deadline(&mut self, flow: &Flow) {

@@ -89,6 +89,10 @@ pub struct SenderOptions {
     pub bulk_repeat: bool,
     /// Do not double the RTO on consecutive timeouts (TCPW with Bulk Repeat).
     pub fixed_rto: bool,
+    /// Bytes on the wire of the header that data segments and acknowledgements carry for the algorithm.
+    pub header: u32,
+    /// The kind of queue that computes for the algorithm, if it needs one.
+    pub queue: Option<&'static str>,
     /// The marks that the algorithm answers to.
     pub marks: Marks,
 }
@@ -108,6 +112,7 @@ pub enum Marks {
 impl SenderOptions {
     /// Nothing: most algorithms.
     pub(crate) const NONE: Self =
+        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None };
         Self { aen: false, bulk_repeat: false, fixed_rto: false, marks: Marks::Any };
 }
 

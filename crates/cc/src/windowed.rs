@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
+use crate::header::{Echo, Header};
 use crate::hystart::{Exit, Watch};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
@@ -83,6 +84,19 @@ pub trait Policy: Debug + Send {
     fn wants_path_hints(&self) -> bool {
         false
     }
+
+    /// See [`Controller::echo`].
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        None
+    }
+
+    /// See [`Controller::header`].
+    fn header(&mut self, _w: &Window, _flow: &Flow) -> Option<Header> {
+        None
+    }
+
+    /// See [`Controller::on_header`]; the window may be changed.
+    fn on_header(&mut self, _w: &mut Window, _flow: &Flow, _header: &Header) {}
 
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
@@ -267,6 +281,19 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn wants_path_hints(&self) -> bool {
         self.policy.wants_path_hints()
+    }
+
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        self.policy.echo()
+    }
+
+    fn header(&mut self, flow: &Flow) -> Option<Header> {
+        self.policy.header(&self.w, flow)
+    }
+
+    fn on_header(&mut self, flow: &Flow, header: &Header) {
+        self.policy.on_header(&mut self.w, flow, header);
+        self.settle();
     }
 
     fn decision(&self) -> Decision {

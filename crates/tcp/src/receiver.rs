@@ -44,7 +44,8 @@ pub struct Receiver {
     dsack: bool,
     ecn: bool,
     echo: bool,
-    /// The application reads at once, acknowledgements are not delayed by Linux's rules, and marks are echoed as RFC 3168 says.
+    /// The application reads at once, acknowledgements are not delayed by Linux's rules, segments carry no headers, and marks are echoed as
+    /// RFC 3168 says.
     plain: bool,
     /// How long an acknowledgement waits for a second segment; [`AT_ONCE`].
     delay: Span,
@@ -90,6 +91,11 @@ impl Receiver {
             last_ack: 0,
             echo: false,
         }
+    }
+
+    /// Every segment goes to [`Receiver::on_data`], as its owner reads what each carries. Nothing has come so far.
+    pub fn take_no_short_cut(&mut self) {
+        self.plain = false;
     }
 
     /// Segments delivered to the application, in order.
@@ -151,7 +157,7 @@ impl Receiver {
         }
     }
 
-    /// Is no segment missing, and is there always the same room? Only then may the next segment go to [`Receiver::on_next_in_order`].
+    /// Is no segment missing, is there always the same room, and do segments carry no headers? Only then may the next segment go to [`Receiver::on_next_in_order`].
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.out_of_order_count == 0 && self.plain

@@ -13,6 +13,7 @@ mod cached_decision;
 mod delivery;
 mod detection;
 mod fast_path;
+mod headers;
 mod opening;
 mod pacing;
 mod peer_window;
@@ -104,6 +105,10 @@ pub struct Sender {
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
+    /// Acknowledgements tell more than what has arrived: a window that changes, or a header.
+    told_more: bool,
+    /// Its segments carry headers.
+    headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
     /// Proportional rate reduction governs the window of recovery.
@@ -189,10 +194,14 @@ impl Sender {
         flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
+        let peer = PeerWindow::new(&options);
+        let headers = cc.echo().is_some();
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             srtt_of_oldest: options.acks == AckRule::Linux,
+            told_more: headers || peer.is_some(),
+            headers,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
             board: Scoreboard::new(cc.wants_rate(), rack),
@@ -220,7 +229,7 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
-            peer: PeerWindow::new(&options),
+            peer,
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Time};
+use bentpipe_cc::{Controller, Echo, Time};
 use bentpipe_tcp::{
     AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
 };
@@ -35,6 +35,8 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     pub(super) bytes: Option<u64>,
     pub(crate) check: WindowCheck,
+    /// The receiving end's part, if segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
 }
 
 /// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
@@ -77,7 +79,9 @@ impl Tcp {
         bytes: Option<u64>,
         purpose: Option<Purpose>,
     ) -> Self {
-        let receiver = Receiver::new(options);
+        let mut receiver = Receiver::new(options);
+        let echo = cc.echo();
+        echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
@@ -91,6 +95,7 @@ impl Tcp {
             rtts: Histogram::default(),
             done_at: NEVER,
             check: WindowCheck::default(),
+            echo,
         }
     }
 
@@ -148,8 +153,8 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
-        if self.sender.minds_windows() {
-            return self.on_windowed_ack(now, upto, packet, sacks);
+        if self.sender.is_told_more() {
+            return self.on_telling_ack(now, upto, packet, sacks);
         }
         if let Some(option) = sacks.option(packet.handle)
             && !packet.has(ECE)
@@ -164,18 +169,6 @@ impl Tcp {
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
         sacks.take(packet.handle, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
-            self.rtts.add(rtt.0);
-        }
-        self.check.sender(&self.sender);
-    }
-
-    /// An acknowledgement that tells a window of its own.
-    #[cold]
-    fn on_windowed_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let window = sacks.window(packet.handle);
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
-        sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_windowed_ack(now, &ack, window) {
             self.rtts.add(rtt.0);
         }
         self.check.sender(&self.sender);
@@ -344,6 +337,9 @@ impl Tcp {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
             return true;
         }
+        if self.echo.is_some() {
+            self.read_header(now, seq, packet, sacks);
+        }
         let data = Data {
             seq,
             len: 0, // the receiver counts segments
@@ -353,8 +349,8 @@ impl Tcp {
             probe: packet.has(PROBE),
             ce: packet.has(CE),
         };
-        let Some(ack) = &self.receiver.on_data(now, &data) else { return false };
-        *packet = self.ack_packet(ack, packet.flow, hop, sacks);
+        let Some(ack) = self.receiver.on_data(now, &data) else { return false };
+        *packet = self.ack_packet(now, &ack, packet.flow, hop, sacks);
         true
     }
 
@@ -395,7 +391,14 @@ impl Tcp {
     }
 
     /// The acknowledgement as a packet at hop `hop`.
-    pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
+    pub(crate) fn ack_packet(
+        &mut self,
+        now: Time,
+        ack: &AckSegment,
+        flow: u32,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
         let mut packet = if ack.sack.is_empty() {
             self.bare_packet(bare, flow, hop)
@@ -404,6 +407,9 @@ impl Tcp {
         };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
+        }
+        if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
+            sacks.carry(&mut packet, header);
         }
         packet
     }

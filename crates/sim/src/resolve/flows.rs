@@ -6,10 +6,12 @@ use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
+use crate::resolve::bit_errors::bit_error_rate;
+use crate::resolve::congestion_header;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
@@ -309,6 +311,7 @@ fn source(
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
+    congestion_header::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
@@ -431,25 +434,6 @@ fn controller(
     Ok(CcPlan::Registered { id: cc.name.clone(), args })
 }
 
-/// The bit error rate of a path's data direction; `None` if it has neither bit errors nor packet errors.
-///
-/// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Bursts, outages and traces are no
-/// property of single bits and do not count.
-fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
-    let bits = 8.0 * f64::from(path.wire);
-    let mut log_intact = 0.0;
-    let mut found = false;
-    for loss in path.there.iter().flat_map(|direction| &direction.of(links).loss) {
-        log_intact += match loss {
-            LossPlan::BitError { rate } => libm::log1p(-rate),
-            LossPlan::PacketError { rate } => libm::log1p(-rate) / bits,
-            LossPlan::GilbertElliott { .. } | LossPlan::Outage { .. } | LossPlan::Trace { .. } => continue,
-        };
-        found = true;
-    }
-    found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
-}
-
 /// The profile's options with the flow's own sizes.
 fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut options = match flow.profile.unwrap_or_default() {
@@ -457,12 +441,16 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
     };
+    // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
+    let carried = congestion_header::bytes(flow);
+    options.mss -= carried;
     if let Some(mss) = flow.mss {
         options.mss = bytes(work, mss, 1, &key.with("mss"))?;
     }
     if let Some(header) = flow.header {
         options.header = bytes(work, header, 0, &key.with("header"))?;
     }
+    options.header += carried;
     if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
         let message =
             format!("with a header of {} bytes, a packet is larger than {MAX_PACKET} bytes", options.header);
@@ -472,6 +460,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         options.ack_size = bytes(work, size, 1, &key.with("ack_size"))?;
         options.ack_grows = false;
     }
+    options.ack_size += carried;
     Ok(options)
 }
 

@@ -1,6 +1,8 @@
 //! From a scenario to a plan: names become indices, defaults are filled in, and values that do not fit
 //! together are refused.
 
+mod bit_errors;
+mod congestion_header;
 mod defaults;
 mod flows;
 mod hints;

@@ -27,7 +27,7 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.was_idle
-            && self.peer.is_none()
+            && !self.told_more
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
         if fast {
