@@ -36,6 +36,7 @@ mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
@@ -83,4 +84,5 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    vivace::ENTRY,
 ];
