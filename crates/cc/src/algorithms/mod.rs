@@ -39,6 +39,7 @@ mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
@@ -89,4 +90,5 @@ pub(crate) const ALL: &[Entry] = &[
     copa::ENTRY,
     tfrc::ENTRY,
     dctcp::ENTRY,
+    vivace::ENTRY,
 ];

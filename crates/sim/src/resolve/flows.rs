@@ -20,7 +20,9 @@ use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic};
+use crate::scenario::{
+    Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic,
+};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
