@@ -10,6 +10,7 @@ mod binomial;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
+mod dctcp;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -26,6 +27,8 @@ mod log_westwood_plus;
 mod logarithmic;
 mod model;
 mod olia;
+mod peach;
+mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -39,6 +42,7 @@ mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
@@ -63,6 +67,8 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    peach::ENTRY,
+    peach_plus::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -89,4 +95,6 @@ pub(crate) const ALL: &[Entry] = &[
     lia::ENTRY,
     olia::ENTRY,
     balia::ENTRY,
+    dctcp::ENTRY,
+    vivace::ENTRY,
 ];

@@ -40,7 +40,7 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it"),
         BW_SAMPLES,
     ],
-    sender: SenderOptions { aen: true, bulk_repeat: false, fixed_rto: false },
+    sender: SenderOptions { aen: true, ..SenderOptions::NONE },
     colour: "#d55e00",
     marker: "*",
     build: |args, start| Box::new(Windowed::new(Star::new(args, start), start)),

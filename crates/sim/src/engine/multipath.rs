@@ -273,10 +273,12 @@ impl Network {
         let first = self.connections[c].flows.start;
         if let Some((i, number)) = self.schedule(now, c)
             && let Some(tcp) = tcp_mut(&mut self.flows[first + i])
-            && let Some(data) = tcp.send_new(now)
         {
+            let data = tcp.send_new(now);
             self.connections[c].note_sent(i, number);
-            return Some(self.packet_of_subflow(c, first + i, data));
+            if let Some(data) = data {
+                return Some(self.packet_of_subflow(c, first + i, data));
+            }
         }
         for f in self.connections[c].flows.clone() {
             let Some(tcp) = tcp_mut(&mut self.flows[f]) else { continue };
@@ -296,7 +298,7 @@ impl Network {
         let path = &connection.paths[f - connection.flows.start];
         let flow = &mut self.flows[f];
         flow.data.sent += 1;
-        let Some(tcp) = tcp_of(flow) else { return (f, Packet::default()) };
+        let Some(tcp) = tcp_mut(flow) else { return (f, Packet::default()) };
         let number = data.seq.checked_sub(path.first).and_then(|at| path.sent.get(at as usize));
         if let Some(short) = tcp.short_segment()
             && number.is_some_and(|number| number + 1 == connection.limit)
@@ -304,7 +306,7 @@ impl Network {
         {
             data.len = short;
         }
-        (f, tcp.data_packet(&data, f as u32, 0))
+        (f, tcp.any_data_packet(&data, f as u32, 0, &mut self.sacks))
     }
 
     /// The subflow that sends next, and the segment.

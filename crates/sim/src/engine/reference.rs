@@ -231,7 +231,7 @@ impl Reference {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
             self.network.on_data_ack(f, packet.handle);
             self.send(f, Cause::Arrival);
-            if let Some(packet) = self.network.relay_room(f) {
+            if let Some(packet) = self.network.relay_room(self.now, f) {
                 self.depart(packet);
             }
         }
@@ -264,7 +264,7 @@ impl Reference {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
-                tcp.data_packet(&data, f as u32, 0)
+                tcp.any_data_packet(&data, f as u32, 0, &mut self.network.sacks)
             } else {
                 self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
@@ -323,7 +323,7 @@ impl Reference {
         let flow = &mut self.network.flows[f];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(self.now) {
-            let mut packet = tcp.ack_packet(&ack, f as u32, 0, &mut self.network.sacks);
+            let mut packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
             flow.acks.sent += 1;
             self.network.receive_of_subflow(f, Some(&mut packet));
             self.depart(packet);

@@ -1,6 +1,10 @@
-//! SACK blocks of acknowledgements under way, receive windows that change, and header fields that only a capture shows.
+//! SACK blocks of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a capture shows.
 
+use bentpipe_cc::Header;
 use bentpipe_tcp::{Block, Sack, SackOption};
+
+use crate::link::headers::Headers;
+use crate::link::packet::{HEADER, Packet};
 
 /// Header fields that the simulation does not need, but a capture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub(crate) struct SackStore {
     windows: Vec<u32>,
     /// What the acknowledgements of subflows tell of their connection: the low bits of the next segment expected.
     data_acks: Vec<u32>,
+    /// The congestion headers of packets, which queues that compute share.
+    pub(crate) headers: Headers,
 }
 
 impl SackStore {
@@ -81,6 +87,15 @@ impl SackStore {
     /// The low bits of the DATA_ACK of an acknowledgement that has been given one. They stay until another packet gets the handle.
     pub(crate) fn data_ack(&self, handle: u32) -> u32 {
         self.data_acks.get((handle as usize).wrapping_sub(1)).copied().unwrap_or(0)
+    }
+
+    /// Gives a packet a congestion header.
+    pub(crate) fn carry(&mut self, packet: &mut Packet, header: Header) {
+        if packet.handle == 0 {
+            packet.handle = self.put(0, []).0;
+        }
+        packet.flags |= HEADER;
+        self.headers.put(packet.handle, header);
     }
 
     /// The blocks of a packet.

@@ -3,8 +3,10 @@
 mod outcome;
 
 mod closed_forms;
+mod extra_segments;
 mod extremes;
 mod link_layers;
+mod multipath;
 mod promises;
 mod queues;
 mod random;

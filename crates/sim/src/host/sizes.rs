@@ -1,0 +1,49 @@
+//! The sizes of packets that a flow may send.
+
+use bentpipe_tcp::MAX_BLOCKS;
+
+use crate::host::control;
+use crate::host::flow::{FlowState, Kind};
+
+impl FlowState {
+    /// The usual sizes on the wire of its data packets and of its acknowledgements.
+    pub(crate) fn usual_sizes(&self) -> [u16; 2] {
+        match &self.kind {
+            Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
+            Kind::Cbr(cbr) => [cbr.size, 0],
+        }
+    }
+
+    /// All sizes that packets of its data and of its acknowledgements may have.
+    pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
+        let [mut there, back] = self.sizes_but_probes();
+        if let Kind::Tcp(tcp) = &self.kind {
+            there.extend(tcp.sender.options().aen.then(|| tcp.data_size(1)));
+            there.extend(tcp.sender.minds_windows().then(|| tcp.data_size(0)));
+        }
+        [there, back]
+    }
+
+    /// The same without probes, which few connections ever send.
+    pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
+        let [data, ack] = self.usual_sizes();
+        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
+        let options = tcp.sender.options();
+        let (mut there, mut back) = (vec![data], vec![ack]);
+        if let Some(bytes) = tcp.bytes {
+            // The last segment may be short.
+            let last = (bytes % u64::from(options.mss)) as u32;
+            there.extend((last > 0).then(|| tcp.data_size(last)));
+        }
+        there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
+        if options.ack_grows {
+            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        }
+        if options.handshake {
+            let control = control::sizes(options);
+            there.extend(control);
+            back.extend(control);
+        }
+        [there, back]
+    }
+}
