@@ -251,6 +251,9 @@ impl Network {
         let flows = &mut self.flows[connection.flows.clone()];
         let open = flows.first().and_then(tcp_of).is_some_and(Tcp::is_open);
         for (i, tcp) in flows.iter_mut().filter_map(tcp_mut).enumerate() {
+            if connection.done_at == NEVER {
+                tcp.pass_time(now);
+            }
             if open && i > 0 {
                 tcp.open_subflow(now);
             }

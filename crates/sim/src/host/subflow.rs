@@ -112,6 +112,13 @@ impl Tcp {
             && self.sender.has_room(now)
     }
 
+    /// Time has passed until `now` under the limit of before, whatever limits the subflow from now on.
+    pub(crate) fn pass_time(&mut self, now: Time) {
+        if self.subflow().is_some_and(|subflow| subflow.started) {
+            self.sender.limits(now);
+        }
+    }
+
     /// Sends a segment of the connection; [`Tcp::has_room`] says that it can.
     pub(crate) fn send_new(&mut self, now: Time) -> Option<Data> {
         let written = self.sender.write(self.sender.options().mss.into());

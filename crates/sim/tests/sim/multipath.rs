@@ -88,43 +88,42 @@ fn over_disjoint_paths_it_takes_at_least_the_best() {
     }
 }
 
+/// A queue that treats all packets alike. In a drop-tail queue, which of a few flows loses is a matter of phases.
+const RED: &str = "queue = { kind = \"red\", limit = \"300 packets\", min = \"30 packets\", max = \"150 packets\" }";
+
 /// RFC 6356, goal 2: through a shared bottleneck two subflows take no more than one TCP. Uncoupled, they take two shares.
 #[test]
 fn through_one_bottleneck_it_takes_the_share_of_one_flow() {
     let share = |cc: &str| {
-        let queue =
-            "queue = { kind = \"red\", limit = \"120 packets\", min = \"20 packets\", max = \"80 packets\" }";
-        let links = link("x", "12 Mbit/s", "20 ms", queue)
-            + &link("a", "100 Mbit/s", "10 ms", "")
-            + &link("b", "100 Mbit/s", "10 ms", "");
-        let over = over_both(&format!("cc = \"{cc}\""))
-            .replace("[\"a\"]", "[\"a\", \"x\"]")
-            .replace("[\"b\"]", "[\"b\", \"x\"]");
-        let tcp = "[[flow]]\nname = \"t\"\nprofile = \"paper\"\ncc = \"reno\"\npath = [\"a\", \"x\"]\n";
-        let r = agreed(&format!("duration = \"300 s\"\n{links}{over}{tcp}"));
+        let links = link("x", "12 Mbit/s", "40 ms", RED);
+        let flows = format!(
+            "[[flow]]\nname = \"m\"\ncc = \"{cc}\"\npath = [\"x\"]\nsubflow = [{{ path = [\"x\"] }}]\n\
+             [[flow]]\nname = \"t\"\ncc = \"reno\"\npath = [\"x\"]\n"
+        );
+        let r = agreed(&format!("duration = \"300 s\"\n{links}{flows}"));
         flow(&r, "m").goodput_bps / flow(&r, "t").goodput_bps
     };
     for cc in ["lia", "olia", "balia"] {
         let share = share(cc);
-        assert!((0.6..1.25).contains(&share), "{cc}: {share} of a TCP");
+        assert!((0.75..1.3).contains(&share), "{cc}: {share} of a TCP");
     }
     let uncoupled = share("reno");
-    assert!((1.7..2.3).contains(&uncoupled), "{uncoupled} of a TCP");
+    assert!((1.8..2.2).contains(&uncoupled), "{uncoupled} of a TCP");
 }
 
 /// Khalili et al. 2012, section 3: on a path that others congest, OLIA leaves them more than LIA does. Here four Renos share the second path,
-/// and the first is free.
+/// and the first is free. Uncoupled, the second subflow would take a fifth.
 #[test]
 fn olia_leaves_a_congested_path_to_others_more_than_lia_does() {
     let taken = |cc: &str| {
-        let links = link("a", "10 Mbit/s", "40 ms", "") + &link("b", "10 Mbit/s", "40 ms", "");
-        let tcp = "[[flow]]\nname = \"t\"\ncount = 4\nprofile = \"paper\"\ncc = \"reno\"\npath = [\"b\"]\nstart_jitter = \"1 s\"\n";
-        let r =
-            agreed(&format!("duration = \"300 s\"\n{links}{}{tcp}", over_both(&format!("cc = \"{cc}\""))));
+        let links = link("a", "10 Mbit/s", "40 ms", RED) + &link("b", "10 Mbit/s", "40 ms", RED);
+        let tcp = "[[flow]]\nname = \"t\"\ncount = 4\ncc = \"reno\"\npath = [\"b\"]\nstart_jitter = \"1 s\"\n";
+        let r = agreed(&format!("duration = \"300 s\"\n{links}{}{tcp}", over_both(&format!("cc = \"{cc}\""))));
+        assert!(flow(&r, "m/1").goodput_bps > 0.85 * 10e6, "{cc}");
         flow(&r, "m/2").goodput_bps
     };
     let (lia, olia, reno) = (taken("lia"), taken("olia"), taken("reno"));
-    assert!(olia < lia && lia < reno, "{olia}, {lia}, {reno}");
+    assert!(olia < 0.8 * lia && lia < 0.5 * reno, "{olia}, {lia}, {reno}");
 }
 
 /// While the application has less than the fast path carries, nothing goes over the slow one, except with turns.
@@ -150,8 +149,9 @@ fn the_scheduler_prefers_the_path_with_the_shortest_round_trip() {
         [r.flows[1].sent_packets, r.flows[2].sent_packets]
     };
     assert_eq!(sent(""), [40, 0]);
+    // 20, 40 and 80 in the rounds of the slow path that begin at 0, 0.5 and 1.0 s; the fast one carries the rest, 860, by 1.3 s.
     let [fast, slow] = swapped("");
-    assert!(fast > 8 * slow, "{fast} and {slow}");
+    assert!(fast >= 860 && slow == 140, "{fast} and {slow}");
     let turns = swapped("initial_ssthresh = 2\nscheduler = \"round-robin\"");
     assert!(turns[1] > 0, "{turns:?}");
 }
@@ -173,7 +173,7 @@ fn a_slow_path_blocks_the_shared_receive_buffer() {
     let round = 0.6;
     let most = 60.0 * 1460.0 * 8.0 / round;
     let found = blocked.flows[0].goodput_bps;
-    assert!(found < 1.3 * most, "{found} against {most}");
+    close(found, most, 0.05);
     assert!(blocked.flows[1].limited.rwnd > 0.8, "{:?}", blocked.flows[1]);
     let hurried = got("opportunistic = true");
     assert!(hurried.flows[0].goodput_bps > 2.0 * found, "{} after {found}", hurried.flows[0].goodput_bps);
