@@ -18,6 +18,8 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod ledbat;
+mod ledbat_plus_plus;
 mod leocc;
 mod liad;
 mod log_westwood_plus;
@@ -85,4 +87,6 @@ pub(crate) const ALL: &[Entry] = &[
     copa::ENTRY,
     tfrc::ENTRY,
     vivace::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
 ];
