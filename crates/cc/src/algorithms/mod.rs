@@ -3,6 +3,7 @@
 mod a_liad;
 mod aimd;
 mod bbr;
+mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
@@ -82,6 +83,7 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr2::ENTRY,
     bbr3::ENTRY,
     leocc::ENTRY,
     copa::ENTRY,
