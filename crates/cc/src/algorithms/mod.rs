@@ -7,6 +7,7 @@ mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
@@ -91,4 +92,5 @@ pub(crate) const ALL: &[Entry] = &[
     vivace::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
+    compound::ENTRY,
 ];
