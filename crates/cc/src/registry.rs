@@ -372,7 +372,11 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
 
 /// The parameters with which Linux runs algorithm `id` where they are not its defaults here. Empty for most.
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
-    if id == "cubic" { &[("rules", "linux"), (SLOW_START, CLASSIC)] } else { &[] }
+    match id {
+        "cubic" => &[("rules", "linux"), (SLOW_START, CLASSIC)],
+        "lp" => &[("extremes", "linux")],
+        _ => &[],
+    }
 }
 
 /// Do these parameters turn HyStart++ on?

@@ -26,6 +26,7 @@ mod leocc;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod lp;
 mod model;
 #[cfg(test)]
 mod pipe;
@@ -93,4 +94,5 @@ pub(crate) const ALL: &[Entry] = &[
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
     compound::ENTRY,
+    lp::ENTRY,
 ];
