@@ -7,6 +7,7 @@ mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cdg;
 mod compound;
 mod copa;
 mod cubic;
@@ -95,4 +96,5 @@ pub(crate) const ALL: &[Entry] = &[
     ledbat_plus_plus::ENTRY,
     compound::ENTRY,
     lp::ENTRY,
+    cdg::ENTRY,
 ];
