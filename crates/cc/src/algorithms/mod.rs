@@ -29,6 +29,7 @@ mod log_westwood_plus;
 mod logarithmic;
 mod lp;
 mod model;
+mod nv;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -97,4 +98,5 @@ pub(crate) const ALL: &[Entry] = &[
     compound::ENTRY,
     lp::ENTRY,
     cdg::ENTRY,
+    nv::ENTRY,
 ];
