@@ -12,6 +12,7 @@ mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
+mod dctcp;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -30,6 +31,8 @@ mod logarithmic;
 mod lp;
 mod model;
 mod nv;
+mod peach;
+mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -68,6 +71,8 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    peach::ENTRY,
+    peach_plus::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -92,6 +97,7 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    dctcp::ENTRY,
     vivace::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
