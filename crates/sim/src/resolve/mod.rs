@@ -2,6 +2,7 @@
 //! together are refused.
 
 mod defaults;
+mod dialogues;
 mod flows;
 mod hints;
 mod link_layer;
