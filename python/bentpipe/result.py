@@ -143,8 +143,8 @@ class Result:
         """Every short flow, burst, response, page and segment of video, flow by flow.
 
         Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, of what was
-        asked for, from the request until all of it was received; null if the run ended before. Empty unless the scenario
-        records transfers.
+        asked for, from the request until all of it was received; null if the run ended before. Empty unless
+        the scenario records transfers.
         """
         import polars as pl
 

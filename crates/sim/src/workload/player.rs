@@ -124,7 +124,7 @@ impl Player {
     pub(crate) fn on_segment(&mut self, now: Time) -> Option<(Time, u64)> {
         self.play_until(now);
         self.received += 1;
-        self.level = self.level + self.plan.segment;
+        self.level += self.plan.segment;
         if !self.plays && (self.level >= self.plan.startup || self.has_all()) {
             self.plays = true;
             self.started = self.started.or(Some(now));
@@ -177,13 +177,13 @@ impl Player {
         self.at = now;
         if !self.plays {
             if self.started.is_some() {
-                self.stalled = self.stalled + passed;
+                self.stalled += passed;
             }
             return;
         }
         let plays = passed.min(self.level);
         self.level = Span(self.level.0 - plays.0);
-        self.played = self.played + plays;
+        self.played += plays;
         if passed > plays {
             self.plays = false;
             let rest = Span(passed.0 - plays.0);
@@ -192,7 +192,7 @@ impl Player {
                 self.left = Some(Time(now.0 - rest.0));
             } else {
                 self.stalls += 1;
-                self.stalled = self.stalled + rest;
+                self.stalled += rest;
             }
         }
     }
