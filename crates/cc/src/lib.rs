@@ -12,7 +12,9 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod extra;
 mod filter;
+mod header;
 mod hystart;
 mod path_change;
 pub mod registry;
@@ -24,7 +26,9 @@ mod time;
 mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
+pub use header::{Arrived, Echo, Header, Load, Newest};
 pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};
 pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};

@@ -9,6 +9,7 @@ mod binomial;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
+mod dctcp;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -23,6 +24,8 @@ mod liad;
 mod log_westwood_plus;
 mod logarithmic;
 mod model;
+mod peach;
+mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -36,6 +39,7 @@ mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
@@ -60,6 +64,8 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    peach::ENTRY,
+    peach_plus::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -83,4 +89,6 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    dctcp::ENTRY,
+    vivace::ENTRY,
 ];

@@ -11,7 +11,7 @@ use bentpipe_cc::Time;
 use crate::capture::frame::Conversation;
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CONTROL, Packet, RESENT};
+use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::trace::{SegmentEvent, SegmentTrace};
 use crate::resolve::plan::Plan;
 use crate::scenario::error::suggestion;
@@ -122,8 +122,8 @@ impl Tap {
         }
         conversation.arrive(packet, store.mark_of(packet.handle));
         self.at_host(now, packet, store, !packet.has(ACK));
-        if !packet.has(ACK) || packet.has(CONTROL) {
-            store.free(packet.handle); // the blocks of an acknowledgement are still to be read
+        if !packet.has(ACK | HEADER) || packet.has(CONTROL) {
+            store.free(packet.handle); // the blocks of an acknowledgement and all headers are still to be read
         }
     }
 

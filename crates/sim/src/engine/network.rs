@@ -71,10 +71,15 @@ impl Network {
         watch: &mut Watch<'_>,
     ) -> Result<Self, RunError> {
         let tap = Tap::new(plan, capture)?;
+        let sacks = SackStore::default();
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
         for (id, of) in plan.directions() {
             let name = format!("link/{}", plan.name_of(id));
-            directions.push(Direction::new(of, plan.seed, &name));
+            let mut direction = Direction::new(of, plan.seed, &name);
+            if let Some(scheduled) = direction.scheduled() {
+                scheduled.share(&sacks.headers);
+            }
+            directions.push(direction);
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
         let mut flows: Vec<FlowState> = Vec::with_capacity(plan.flows.len());
@@ -100,7 +105,7 @@ impl Network {
             classes,
             hints: Hints::new(&plan.flows, &flows),
             flows,
-            sacks: SackStore::default(),
+            sacks,
             recorder: Recorder::new(plan),
             tap,
             packets: 0,

@@ -229,7 +229,7 @@ impl Reference {
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
             self.send(f, Cause::Arrival);
-            if let Some(packet) = self.network.relay_room(f) {
+            if let Some(packet) = self.network.relay_room(self.now, f) {
                 self.depart(packet);
             }
         }
@@ -259,7 +259,7 @@ impl Reference {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
-                tcp.data_packet(&data, f as u32, 0)
+                tcp.any_data_packet(&data, f as u32, 0, &mut self.network.sacks)
             } else {
                 self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
@@ -304,7 +304,7 @@ impl Reference {
         let flow = &mut self.network.flows[f];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(self.now) {
-            let packet = tcp.ack_packet(&ack, f as u32, 0, &mut self.network.sacks);
+            let packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
             flow.acks.sent += 1;
             self.depart(packet);
         }

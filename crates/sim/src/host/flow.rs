@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Time};
+use bentpipe_cc::{Controller, Echo, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};
@@ -12,7 +12,7 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
@@ -36,6 +36,8 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     pub(super) bytes: Option<u64>,
     pub(crate) check: WindowCheck,
+    /// The receiving end's part, if segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
 }
 
 /// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
@@ -78,7 +80,9 @@ impl Tcp {
         bytes: Option<u64>,
         purpose: Option<Purpose>,
     ) -> Self {
-        let receiver = Receiver::new(options);
+        let mut receiver = Receiver::new(options);
+        let echo = cc.echo();
+        echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
@@ -92,6 +96,7 @@ impl Tcp {
             rtts: Histogram::default(),
             done_at: NEVER,
             check: WindowCheck::default(),
+            echo,
         }
     }
 
@@ -115,7 +120,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
-        let bare = packet.handle == 0 && !packet.has(ECE);
+        let bare = packet.handle == 0 && !packet.has(ECE | LOW);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
@@ -149,8 +154,11 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
-        if self.sender.minds_windows() {
-            return self.on_windowed_ack(now, upto, packet, sacks);
+        if packet.has(LOW) {
+            return self.on_extra_ack(now, upto, packet, sacks);
+        }
+        if self.sender.is_told_more() {
+            return self.on_telling_ack(now, upto, packet, sacks);
         }
         if let Some(option) = sacks.option(packet.handle)
             && !packet.has(ECE)
@@ -162,7 +170,8 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
@@ -170,15 +179,13 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// An acknowledgement that tells a window of its own.
+    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
     #[cold]
-    fn on_windowed_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let window = sacks.window(packet.handle);
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_windowed_ack(now, &ack, window) {
-            self.rtts.add(rtt.0);
-        }
+        self.sender.on_extra_ack(now, &ack);
         self.check.sender(&self.sender);
     }
 
@@ -331,7 +338,9 @@ impl Tcp {
         {
             passive.on_data(now);
         }
-        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_in_order()
+        if packet.seq == self.receiver.delivered() as u32
+            && !packet.has(PROBE | LOW)
+            && self.receiver.is_in_order()
         {
             let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.has(CE));
             let Some(ack) = ack else { return false };
@@ -344,11 +353,14 @@ impl Tcp {
     #[inline(never)]
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
-        if !packet.has(PROBE)
+        if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
             return true;
+        }
+        if self.echo.is_some() {
+            self.read_header(now, seq, packet, sacks);
         }
         let data = Data {
             seq,
@@ -357,10 +369,11 @@ impl Tcp {
             retransmission: false,
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
+            extra: packet.has(LOW),
             ce: packet.has(CE),
         };
-        let Some(ack) = &self.receiver.on_data(now, &data) else { return false };
-        *packet = self.ack_packet(ack, packet.flow, hop, sacks);
+        let Some(ack) = self.receiver.on_data(now, &data) else { return false };
+        *packet = self.ack_packet(now, &ack, packet.flow, hop, sacks);
         true
     }
 
@@ -389,6 +402,7 @@ impl Tcp {
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };
+        let low = if data.extra { LOW } else { 0 };
         Packet {
             seq: data.seq as u32,
             flow,
@@ -396,20 +410,31 @@ impl Tcp {
             handle: 0,
             hop,
             size: self.data_size(data.len),
-            flags: ecn | cwr | probe | resent,
+            flags: ecn | cwr | probe | resent | low,
         }
     }
 
     /// The acknowledgement as a packet at hop `hop`.
-    pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
+    pub(crate) fn ack_packet(
+        &mut self,
+        now: Time,
+        ack: &AckSegment,
+        flow: u32,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
         let mut packet = if ack.sack.is_empty() {
             self.bare_packet(bare, flow, hop)
         } else {
             self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
         };
+        packet.flags |= if ack.extra { LOW } else { 0 };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
+        }
+        if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
+            sacks.carry(&mut packet, header);
         }
         packet
     }

@@ -6,6 +6,7 @@ pub(crate) mod cbr;
 pub(crate) mod control;
 pub(crate) mod ends;
 pub(crate) mod flow;
+mod headers;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;

@@ -1,6 +1,10 @@
-//! SACK blocks of acknowledgements under way, receive windows that change, and header fields that only a capture shows.
+//! SACK blocks of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a capture shows.
 
+use bentpipe_cc::Header;
 use bentpipe_tcp::{Block, Sack, SackOption};
+
+use crate::link::headers::Headers;
+use crate::link::packet::{HEADER, Packet};
 
 /// Header fields that the simulation does not need, but a capture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(crate) struct SackStore {
     marks: Vec<Mark>,
     /// The receive windows that acknowledgements tell, in segments, if any changes.
     windows: Vec<u32>,
+    /// The congestion headers of packets, which queues that compute share.
+    pub(crate) headers: Headers,
 }
 
 impl SackStore {
@@ -66,6 +72,15 @@ impl SackStore {
     /// The receive window of an acknowledgement that has been given one.
     pub(crate) fn window(&self, handle: u32) -> u64 {
         self.mark_of(handle).window.into()
+    }
+
+    /// Gives a packet a congestion header.
+    pub(crate) fn carry(&mut self, packet: &mut Packet, header: Header) {
+        if packet.handle == 0 {
+            packet.handle = self.put(0, []).0;
+        }
+        packet.flags |= HEADER;
+        self.headers.put(packet.handle, header);
     }
 
     /// The blocks of a packet.

@@ -275,13 +275,14 @@ impl Draw<'_> {
             flow["timestamps"] = json!(true);
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
-        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let full_ack = !sack && flow["recovery"] != "tahoe";
+        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
-                "newreno_exit" => !sack,
+                "newreno_exit" => full_ack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
@@ -331,6 +332,9 @@ impl Draw<'_> {
     /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
+            "ecn" if schema["type"].is_null() => {
+                self.pick_value(&[json!(false), json!(true), json!("dctcp")])
+            }
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),
             "bands" => json!(3 + self.to(2)),
@@ -342,11 +346,15 @@ impl Draw<'_> {
             "header" => self.bytes(0, 80),
             "ack_size" => self.bytes(1, 1_500),
             "initial_window" | "initial_ssthresh" => json!(2 + self.to(98)),
-            "recovery" => json!(self.pick(&["sack", "sack", "newreno", "reno"])),
+            "recovery" => json!(self.pick(&["sack", "sack", "newreno", "reno", "tahoe"])),
             "initial_rto" | "min_rto" => self.time(1, [3_000, 3_000, 200, 100_000]),
             "granularity" => json!(format!("{} us", 1 + self.to(499))),
             _ => self.by_schema(schema),
         }
+    }
+
+    fn pick_value(&mut self, among: &[Value]) -> Value {
+        among[self.to(among.len() as u64 - 1) as usize].clone()
     }
 
     fn by_schema(&mut self, schema: &Value) -> Value {

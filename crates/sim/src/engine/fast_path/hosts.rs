@@ -66,7 +66,7 @@ impl FastPath {
     /// The relay of which flow `f` is the second half has had something acknowledged.
     #[cold]
     fn make_room(&mut self, f: usize) {
-        if let Some(mut packet) = self.network.relay_room(f) {
+        if let Some(mut packet) = self.network.relay_room(self.now, f) {
             self.depart(&mut packet);
         }
     }
@@ -140,7 +140,7 @@ impl FastPath {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
-                tcp.data_packet(&data, f as u32, flow.data_route)
+                tcp.any_data_packet(&data, f as u32, flow.data_route, &mut self.network.sacks)
             } else {
                 self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
