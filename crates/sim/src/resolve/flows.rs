@@ -8,6 +8,7 @@ use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::congestion_header;
+use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
@@ -115,7 +116,7 @@ pub(crate) fn expand(
         workload::check_relay(work, flow, &key)?;
         let mut parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
         if let [_] = parts[..] {
-            parts = workload::dialogue(work, flow, &key, parts.remove(0))?;
+            parts = dialogues::parts(work, flow, &key, parts.remove(0))?;
         }
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
@@ -161,10 +162,7 @@ pub(crate) fn expand(
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
             let Some((by, connections)) = opened else {
-                for plan in copies {
-                    let name = names.half(work, flow, &name, plan.half, &key)?;
-                    plans.push(FlowPlan { name, ..plan });
-                }
+                plans.extend(dialogues::name(work, &mut names, flow, copies, &key)?);
                 continue;
             };
             for (number, (start, bytes)) in (1..).zip(connections) {
@@ -294,7 +292,7 @@ fn source(
             return Err(work.error(&traffic.with("size"), message));
         }
         Some(Traffic::Bulk { size }) => size.map(|size| size.0),
-        Some(Traffic::ShortFlows { .. } | Traffic::OnOff { .. } | Traffic::Requests { .. }) | None => None,
+        _ => None,
     };
     let application = workload::application(work, flow, key)?;
     let Some(cc) = &flow.cc else {

@@ -4,6 +4,7 @@
 mod bit_errors;
 mod congestion_header;
 mod defaults;
+mod dialogues;
 mod extra_segments;
 mod flows;
 mod hints;

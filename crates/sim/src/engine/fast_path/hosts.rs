@@ -22,8 +22,10 @@ impl FastPath {
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        if linked && let Some(other) = self.network.hand_over(self.now, f) {
-            self.send(other, Cause::Arrival);
+        if linked {
+            for other in self.network.hand_over(self.now, f) {
+                self.send(other, Cause::Arrival);
+            }
         }
     }
 
