@@ -5,13 +5,17 @@ use bentpipe_cc::Time;
 
 use crate::engine::network::Network;
 use crate::host::flow::{Kind, Tcp};
+use crate::link::packet::Packet;
 
 impl Network {
-    /// Data has reached the receiver of flow `f` at `now`. Gives the flow that learns of it and may have something to send.
-    pub(super) fn hand_over(&mut self, now: Time, f: usize) -> Option<usize> {
+    /// Data, `packet`, has reached the receiver of flow `f` at `now`. Gives the flow that learns of it and may have something to send.
+    pub(super) fn hand_over(&mut self, now: Time, f: usize, packet: &Packet) -> Option<usize> {
         let Kind::Tcp(tcp) = &self.flows[f].kind else { return None };
         if !tcp.is_linked() {
             return None;
+        }
+        if tcp.is_twin() {
+            return self.unload(now, f, packet);
         }
         if tcp.half().is_some() {
             return self.relay_data(now, f);

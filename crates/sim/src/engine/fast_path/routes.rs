@@ -76,7 +76,7 @@ pub(super) struct Ways {
     pub(super) prompt: bool,
     /// Is its receiver one host with the sender of the next flow?
     pub(super) relayed: bool,
-    /// Is its flow that of a dialogue's client? The next flow is then the server's, and both hosts are ends of both flows.
+    /// Is its flow that of a dialogue's client, or the first of two whose both ends write? Both hosts are then ends of the next flow, too.
     pub(super) asks: bool,
 }
 
@@ -85,7 +85,7 @@ impl Ways {
     pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         let relayed = flow.half() == Some(Half::First);
-        let asks = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client());
+        let asks = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client() || tcp.twin_half() == Some(Half::First));
         Self { data: flow.data_route, acks, prompt, relayed, asks }
     }
 }
