@@ -50,6 +50,8 @@ pub enum Kind {
 pub enum PathFact {
     /// Bit error rate of the path's data direction.
     BitErrorRate,
+    /// The receive window in segments or, where it never binds, the bandwidth-delay product of the path.
+    ReceiveWindow,
     /// The sender spreads its segments in time. Where it does, the parameter takes its largest value.
     Paced,
 }
@@ -297,6 +299,12 @@ impl Entry {
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
         check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
     }
+
+    /// Does the algorithm, with its defaults, order extra segments?
+    pub fn uses_extra_segments(&'static self) -> bool {
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_extra_segments())
+    }
 }
 
 impl Param {
@@ -395,9 +403,21 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     Ok(built)
 }
 
-/// The parameters with which Linux runs algorithm `id` where they are not its defaults here. Empty for most.
+/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and for
+/// ours what the ACKs of real hosts ask for. Empty for most.
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
-    if id == "cubic" { &[("rules", "linux"), (SLOW_START, CLASSIC)] } else { &[] }
+    match id {
+        "cubic" => &[("rules", "linux"), (SLOW_START, CLASSIC)],
+        "star" | "tcp-j" => &[("bw_samples", "ticks")],
+        _ => &[],
+    }
+}
+
+/// `given`, and what [`in_linux`] adds to it.
+pub fn with_linux(id: &str, given: &[(String, Value)]) -> Vec<(String, Value)> {
+    let open = in_linux(id).iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
+    let more = open.map(|(name, value)| ((*name).to_string(), Value::Text((*value).to_string())));
+    given.iter().cloned().chain(more).collect()
 }
 
 /// Do these parameters turn HyStart++ on?

@@ -5,6 +5,8 @@ use bentpipe_cc::Span;
 /// How lost segments are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossRecovery {
+    /// Tahoe (Jacobson, SIGCOMM 1988): fast retransmit, then slow start from one segment as after a timeout. There is no fast recovery.
+    Tahoe,
     /// RFC 5681 section 3.2: fast recovery ends with the first new acknowledgement.
     Reno,
     /// RFC 6582: a partial acknowledgement repairs the next hole.

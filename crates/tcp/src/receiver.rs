@@ -131,6 +131,9 @@ impl Receiver {
         if data.probe {
             return Some(self.acknowledge(None));
         }
+        if data.extra {
+            return Some(self.take_extra(now, data.seq));
+        }
         self.keep_timestamp(now, data.seq, data.tsval);
         let grows = self.linux.as_mut().is_some_and(|linux| linux.grow());
         if data.seq == self.next {
@@ -157,13 +160,30 @@ impl Receiver {
         }
     }
 
+    /// An extra segment: takes its data if that is new, and answers at once. A delayed acknowledgement of other data stays due, since the
+    /// answer has low priority and may be lost. A duplicate is not reported: nothing was sent again for it.
+    #[cold]
+    fn take_extra(&mut self, now: Time, seq: u64) -> AckSegment {
+        let waits = (self.deadline, self.prompt);
+        if seq == self.next {
+            self.advance(now, false);
+        } else if seq > self.next && seq - self.next < MAX_WINDOW {
+            self.keep_out_of_order(seq);
+        }
+        let answer = AckSegment { extra: true, ..self.acknowledge(None) };
+        if waits.0.is_some() {
+            (self.deadline, self.prompt) = waits;
+        }
+        answer
+    }
+
     /// Is no segment missing, is there always the same room, and do segments carry no headers? Only then may the next segment go to [`Receiver::on_next_in_order`].
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.out_of_order_count == 0 && self.plain
     }
 
-    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe. The
+    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe or an extra segment. The
     /// acknowledgement has no SACK blocks.
     #[inline]
     pub fn on_next_in_order(&mut self, now: Time, tsval: u32, cwr: bool, ce: bool) -> Option<BareAck> {
@@ -187,7 +207,7 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
-    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has arrived; not for a probe. This is
+    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has arrived; not for a probe or an extra segment. This is
     /// the most frequent case while a segment is missing. The acknowledgement carries [`Receiver::sack_blocks`].
     #[inline]
     pub fn on_next_of_newest_run(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
@@ -314,7 +334,7 @@ impl Receiver {
             marks.tell();
         }
         let mut ack =
-            AckSegment { ack: self.next, sack: Sack::default(), tsecr: self.ts_recent, ece: self.echo };
+            AckSegment { ack: self.next, tsecr: self.ts_recent, ece: self.echo, ..AckSegment::default() };
         if repeated.is_some() || self.out_of_order_count > 0 {
             self.report(repeated, &mut ack.sack);
         }

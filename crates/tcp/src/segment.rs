@@ -103,6 +103,8 @@ pub struct Data {
     pub cwr: bool,
     /// AEN's probe: carries nothing new and requests only an acknowledgement.
     pub probe: bool,
+    /// An extra segment, of low priority: a copy that is acknowledged at once and apart ([`AckSegment::extra`]).
+    pub extra: bool,
     /// Marked "congestion experienced" on its way.
     pub ce: bool,
 }
@@ -163,4 +165,6 @@ pub struct AckSegment {
     pub tsecr: u32,
     /// ECN echo (RFC 3168 section 6.1.3).
     pub ece: bool,
+    /// It acknowledges an extra segment, and has low priority like that.
+    pub extra: bool,
 }

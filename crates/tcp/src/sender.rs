@@ -12,6 +12,7 @@ mod application;
 mod cached_decision;
 mod delivery;
 mod detection;
+mod extra;
 mod fast_path;
 mod headers;
 mod opening;
@@ -39,6 +40,7 @@ use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
+use extra::Extras;
 use peer_window::PeerWindow;
 
 pub use application::ShortSegmentSent;
@@ -124,6 +126,8 @@ pub struct Sender {
     /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
     /// 4.3)
     forced: bool,
+    /// The controller orders extra segments.
+    extra: bool,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,
     decision: CachedDecision,
@@ -172,6 +176,8 @@ pub struct Sender {
     peer: Option<Box<PeerWindow>>,
     /// AccECN.
     accurate: Option<Box<AccurateEcn>>,
+    /// The extra segments that the controller orders, if it does.
+    extras: Option<Box<Extras>>,
     /// ECN: react again only when this is acknowledged.
     ecn_until: u64,
     app_limited_until: u64,
@@ -197,6 +203,7 @@ impl Sender {
         flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
+        let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
         let peer = PeerWindow::new(&options);
         let headers = cc.echo().is_some();
         let accurate = (options.ecn && options.echo == EcnEcho::AccEcn).then(Box::default);
@@ -220,6 +227,7 @@ impl Sender {
             recover: 0,
             partial_seen: false,
             forced: false,
+            extra: extras.is_some(),
             rescue_at: 0,
             prr: Prr::default(),
             exit_clamp: None,
@@ -235,6 +243,7 @@ impl Sender {
             probe: Probe::No,
             peer,
             accurate,
+            extras,
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,
@@ -361,7 +370,7 @@ impl Sender {
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
-        debug_assert_eq!(*self.decision, self.cc.decision(), "{:?} was not asked", self.cc);
+        debug_assert!(self.extra || *self.decision == self.cc.decision(), "{:?} was not asked", self.cc);
         first.min(self.decision.deadline)
     }
 
@@ -417,6 +426,9 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         let mut got = self.take_blocks(seg);
+        if self.extra {
+            self.doubt(before, &mut got);
+        }
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
@@ -425,7 +437,7 @@ impl Sender {
         self.flow.delivered += ack.acked;
         let timed_out = self.flow.phase == Phase::Loss;
         self.flow.cwnd_limited = before < self.limited_until;
-        let rtt = self.sample_rtt(seg, advanced, &got);
+        let rtt = if seg.extra { None } else { self.sample_rtt(seg, advanced, &got) };
         ack.rtt = rtt.map(RttSample::one);
         if delivered > 0 {
             self.delivered_at = now;
@@ -526,7 +538,10 @@ impl Sender {
         self.flow.now = now;
         if self.decision.deadline <= now {
             self.path = Path::Slow;
-            self.cc.on_deadline(&self.flow);
+            // The instant may be that of the next extra segment.
+            if !self.extra || self.cc.decision().deadline <= now {
+                self.cc.on_deadline(&self.flow);
+            }
             self.ask();
         }
         if self.pacing_waits && self.pace_at <= now {

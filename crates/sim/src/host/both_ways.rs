@@ -11,7 +11,7 @@ use bentpipe_tcp::{AckSegment, Data, Sack, unwrap};
 use crate::host::ends::Ends;
 use crate::host::flow::Tcp;
 use crate::host::sack_store::{MarkReport, Ride, SackStore};
-use crate::link::packet::{CE, CWR, PROBE, Packet};
+use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
 use crate::resolve::plan::Half;
 
 impl Tcp {
@@ -70,6 +70,7 @@ impl Tcp {
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
             ce: packet.has(CE),
+            extra: packet.has(LOW),
         };
         let answer = self.receiver.on_data(now, &data);
         if let Some(twin) = self.ends.as_mut().and_then(|ends| ends.twin.as_mut()) {
@@ -77,9 +78,11 @@ impl Tcp {
         }
     }
 
-    /// The acknowledgement that rides on a data segment which leaves this receiver's host now.
+    /// The acknowledgement that rides on a data segment which leaves this receiver's host now. That of an extra segment leaves alone.
     pub(crate) fn ride(&mut self) -> AckSegment {
-        self.owed().unwrap_or_else(|| self.receiver.ride())
+        let twin = self.ends.as_mut().and_then(|ends| ends.twin.as_mut());
+        let owed = twin.and_then(|twin| twin.owed.take_if(|ack| !ack.extra));
+        owed.unwrap_or_else(|| self.receiver.ride())
     }
 
     /// The acknowledgement that has to leave now.
@@ -102,7 +105,7 @@ impl Tcp {
         if self.sender.minds_marks() {
             self.learn_marks(report);
         }
-        let ack = AckSegment { ack: upto, sack, tsecr: ride.tsecr, ece: ride.ece };
+        let ack = AckSegment { ack: upto, sack, tsecr: ride.tsecr, ece: ride.ece, extra: false };
         if let Some(rtt) = self.sender.on_riding_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }

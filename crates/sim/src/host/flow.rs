@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Echo, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};
@@ -12,7 +12,7 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
@@ -119,7 +119,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
-        let bare = packet.handle == 0 && !packet.has(ECE);
+        let bare = packet.handle == 0 && !packet.has(ECE | LOW);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
@@ -153,6 +153,9 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
+        if packet.has(LOW) {
+            return self.on_extra_ack(now, upto, packet, sacks);
+        }
         if self.sender.is_told_more() {
             return self.on_telling_ack(now, upto, packet, sacks);
         }
@@ -166,11 +169,22 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
         }
+        self.check.sender(&self.sender);
+    }
+
+    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
+    #[cold]
+    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
+        sacks.take(packet.handle, &mut ack.sack);
+        self.sender.on_extra_ack(now, &ack);
         self.check.sender(&self.sender);
     }
 
@@ -323,7 +337,9 @@ impl Tcp {
                 return false; // the acknowledgement rides, or is asked for
             }
         }
-        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_in_order()
+        if packet.seq == self.receiver.delivered() as u32
+            && !packet.has(PROBE | LOW)
+            && self.receiver.is_in_order()
         {
             let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.has(CE));
             let Some(ack) = ack else { return false };
@@ -336,7 +352,7 @@ impl Tcp {
     #[inline(never)]
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
-        if !packet.has(PROBE)
+        if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
@@ -352,6 +368,7 @@ impl Tcp {
             retransmission: false,
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
+            extra: packet.has(LOW),
             ce: packet.has(CE),
         };
         let Some(ack) = self.receiver.on_data(now, &data) else { return false };
@@ -388,6 +405,7 @@ impl Tcp {
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };
+        let low = if data.extra { LOW } else { 0 };
         Packet {
             seq: data.seq as u32,
             flow,
@@ -395,7 +413,7 @@ impl Tcp {
             handle: 0,
             hop,
             size: self.data_size(data.len),
-            flags: ecn | cwr | probe | resent,
+            flags: ecn | cwr | probe | resent | low,
         }
     }
 
@@ -414,6 +432,7 @@ impl Tcp {
         } else {
             self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
         };
+        packet.flags |= if ack.extra { LOW } else { 0 };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }

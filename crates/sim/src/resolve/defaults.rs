@@ -119,12 +119,13 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::Sack => Recovery::Sack,
         LossRecovery::NewReno => Recovery::NewReno,
         LossRecovery::Reno => Recovery::Reno,
+        LossRecovery::Tahoe => Recovery::Tahoe,
     });
     flow.rack.get_or_insert(o.rack);
     flow.tlp.get_or_insert(o.tlp);
     flow.dsack.get_or_insert(o.dsack);
-    // Only a recovery without SACK may say how it ends.
-    if o.recovery != LossRecovery::Sack {
+    // Only a fast recovery without SACK may say how it ends.
+    if matches!(o.recovery, LossRecovery::Reno | LossRecovery::NewReno) {
         flow.newreno_exit.get_or_insert(match o.newreno_exit {
             NewRenoExit::FlightSize => FullAck::FlightSize,
             NewRenoExit::Ssthresh => FullAck::Ssthresh,

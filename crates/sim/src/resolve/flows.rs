@@ -9,6 +9,7 @@ use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading
 use crate::resolve::both_ways;
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::congestion_header;
+use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
@@ -322,6 +323,7 @@ fn source(
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
     congestion_header::check(work, flow, cc, path, links);
+    extra_segments::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
@@ -417,8 +419,7 @@ fn controller(
         args.extend(given);
     }
     if linux {
-        let more = registry::in_linux(entry.id).iter().filter(|(name, _)| !cc.args.contains_key(*name));
-        args.extend(more.map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))));
+        args = registry::with_linux(entry.id, &args);
     }
     // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
@@ -432,8 +433,11 @@ fn controller(
         let known = match (param.from_path, param.kind) {
             _ if given => None,
             (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::ReceiveWindow), Kind::Number { min, max, .. }) => {
+                extra_segments::window(options, path, links).map(|segments| segments.clamp(min, max))
+            }
             (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
-            (Some(PathFact::Paced) | None, _) => None,
+            (Some(PathFact::Paced | PathFact::ReceiveWindow) | None, _) => None,
         };
         args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
     }
@@ -491,6 +495,10 @@ fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result
         Some(_) if with_sack => {
             let message =
                 "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
+            return Err(work.error(&key.with("newreno_exit"), message));
+        }
+        Some(_) if o.recovery == LossRecovery::Tahoe => {
+            let message = "Tahoe has no fast recovery that could end; leave this out";
             return Err(work.error(&key.with("newreno_exit"), message));
         }
         Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
@@ -553,6 +561,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Some(Recovery::Sack) => LossRecovery::Sack,
         Some(Recovery::NewReno) => LossRecovery::NewReno,
         Some(Recovery::Reno) => LossRecovery::Reno,
+        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
     };
     detection(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);

@@ -460,6 +460,8 @@ pub enum Recovery {
     NewReno,
     /// Reno (RFC 5681).
     Reno,
+    /// Tahoe (Jacobson 1988): fast retransmit, then slow start from one segment.
+    Tahoe,
 }
 
 /// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing
