@@ -6,8 +6,8 @@ use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
-use crate::resolve::both_ways;
 use crate::resolve::bit_errors::bit_error_rate;
+use crate::resolve::both_ways;
 use crate::resolve::congestion_header;
 use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
@@ -143,11 +143,9 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop
-                        .map(|stop| Time(stop.0))
-                        .filter(|_| {
-                            flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
-                        }),
+                    stop: stop.map(|stop| Time(stop.0)).filter(|_| {
+                        flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
+                    }),
                     // At the server.
                     extra_delay: flow
                         .extra_delay
