@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Echo, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};

@@ -1,7 +1,7 @@
 //! Both ends of a connection whose segments carry headers.
 
 use bentpipe_cc::{Arrived, Time};
-use bentpipe_tcp::{AckSegment, Data, Sack};
+use bentpipe_tcp::{AckSegment, Data};
 
 use crate::host::flow::Tcp;
 use crate::host::sack_store::SackStore;
@@ -33,7 +33,8 @@ impl Tcp {
             self.sender.on_header(now, &header);
         }
         let window = sacks.window(packet.handle);
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
         let rtt = if self.sender.minds_windows() {
             self.sender.on_windowed_ack(now, &ack, window)
