@@ -144,7 +144,7 @@ class Flow:
     delayed_ack_timeout: str | None = None
     acks: str | None = None
     timestamps: bool | None = None
-    ecn: bool | None = None
+    ecn: bool | str | None = None
     ect1: bool | None = None
     handshake: bool | None = None
     initial_rto: str | None = None

@@ -95,12 +95,32 @@ pub struct SenderOptions {
     pub header: u32,
     /// The kind of queue that computes for the algorithm, if it needs one.
     pub queue: Option<&'static str>,
+    /// The marks that the algorithm answers to.
+    pub marks: Marks,
+}
+
+/// How an algorithm learns of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// As any sender, if the flow has ECN at all.
+    #[default]
+    Any,
+    /// An exact echo by the receiver (DCTCP, RFC 8257 section 3.2).
+    Dctcp,
+    /// Counters of the receiver (AccECN, RFC 9768), and data with ECT(1) (L4S, RFC 9331 section 4).
+    L4s,
 }
 
 impl SenderOptions {
     /// Nothing: most algorithms.
-    pub(crate) const NONE: Self =
-        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None };
+    pub(crate) const NONE: Self = Self {
+        aen: false,
+        bulk_repeat: false,
+        fixed_rto: false,
+        header: 0,
+        queue: None,
+        marks: Marks::Any,
+    };
 }
 
 /// One registered algorithm.

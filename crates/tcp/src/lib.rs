@@ -20,7 +20,7 @@ mod tlp;
 
 pub use handshake::{Active, Control, Opened, Passive, Signal};
 pub use limits::{Limit, Limits};
-pub use options::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+pub use options::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 pub use receiver::Receiver;
 pub use sack_option::{SackOption, unwrap};
 pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};

@@ -4,14 +4,16 @@
 //! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
 mod linux;
+mod marks;
 mod reading;
 
 use bentpipe_cc::{Span, Time};
 
 use crate::bits::Bits;
-use crate::options::{LossRecovery, Options};
+use crate::options::{EcnEcho, LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
 use linux::{LinuxAcks, QUICK};
+use marks::Marks;
 use reading::Reader;
 
 /// Instead of a delay: every segment is acknowledged at once.
@@ -42,7 +44,8 @@ pub struct Receiver {
     dsack: bool,
     ecn: bool,
     echo: bool,
-    /// The application reads at once, acknowledgements are not delayed by Linux's rules, and segments carry no headers.
+    /// The application reads at once, acknowledgements are not delayed by Linux's rules, segments carry no headers, and marks are echoed as
+    /// RFC 3168 says.
     plain: bool,
     /// How long an acknowledgement waits for a second segment; [`AT_ONCE`].
     delay: Span,
@@ -52,6 +55,8 @@ pub struct Receiver {
     reader: Option<Box<Reader>>,
     /// Linux's rules for delaying acknowledgements.
     linux: Option<Box<LinuxAcks>>,
+    /// Exact echo of marks.
+    marks: Option<Box<Marks>>,
 }
 
 /// Segments received out of order.
@@ -65,19 +70,20 @@ struct OutOfOrder {
 impl Receiver {
     /// A receiver that has seen nothing.
     pub fn new(options: &Options) -> Self {
-        let (reader, linux) = (Reader::new(options), LinuxAcks::new(options));
+        let (reader, linux, marks) = (Reader::new(options), LinuxAcks::new(options), Marks::new(options));
         Self {
             next: 0,
             high: 0,
             out_of_order: None,
-            plain: reader.is_none() && linux.is_none(),
+            plain: reader.is_none() && linux.is_none() && marks.is_none(),
             prompt: if linux.is_some() { QUICK } else { 0 },
             reader,
             linux,
+            marks,
             out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
-            ecn: options.ecn,
+            ecn: options.ecn && options.echo == EcnEcho::Rfc3168,
             delay: options.delayed_ack.unwrap_or(AT_ONCE),
             deadline: None,
             ts_recent: 0,
@@ -113,6 +119,11 @@ impl Receiver {
 
     /// A data segment for which there is room.
     fn take(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
+        if self.marks.is_some() { self.take_with_marks(now, data) } else { self.take_data(now, data) }
+    }
+
+    /// A data segment for which there is room, once its mark has been noted unless RFC 3168 holds.
+    fn take_data(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if self.ecn {
             // RFC 3168 section 6.1.3: echo until CWR is seen; a new mark on the same segment starts again.
             self.echo = (self.echo && !data.cwr) || data.ce;
@@ -234,6 +245,9 @@ impl Receiver {
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
         if let Some(update) = self.read_on(now) {
             return Some(update); // it tells what the delayed acknowledgement would
+        }
+        if let Some(held) = self.held(now) {
+            return Some(held);
         }
         (self.deadline? <= now).then(|| self.acknowledge(None))
     }

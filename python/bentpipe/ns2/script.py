@@ -307,6 +307,8 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
     for option in ("relay", "read_rate"):
         if option in flow:
             _refuse(f"{key}.{option}", "ns-2's receivers read at once, and no relay is built here")
+    if isinstance(flow["ecn"], str):
+        _refuse(f"{key}.ecn", "this script has the echo of RFC 3168 alone; write true or false")
     if "stop" in flow:
         _refuse(f"{key}.stop", "this script lets flows run to the end")
     if agent.timestamps is not None and flow["timestamps"] != agent.timestamps:

@@ -9,6 +9,7 @@ mod binomial;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
+mod dctcp;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -87,4 +88,5 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    dctcp::ENTRY,
 ];

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, Source};
 use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Acks, Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
+    Acks, Arg, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
 };
 
 impl Scenario {
@@ -143,7 +143,10 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         AckRule::Linux => Acks::Linux,
     });
     flow.timestamps.get_or_insert(o.timestamps);
-    flow.ecn.get_or_insert(o.ecn);
+    flow.ecn.get_or_insert(match (o.ecn, o.echo) {
+        (ecn, EcnEcho::Rfc3168) => Ecn::Flag(ecn),
+        (_, EcnEcho::Dctcp) => Ecn::By(MarkEcho::Dctcp),
+    });
     flow.ect1.get_or_insert(o.ect1);
     flow.handshake.get_or_insert(o.handshake);
     flow.initial_rto.get_or_insert(Duration(o.initial_rto));

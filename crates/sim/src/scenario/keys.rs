@@ -311,9 +311,11 @@ pub struct Flow {
     /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
-    /// Explicit congestion notification (RFC 3168). Default no.
+    /// Explicit congestion notification, and how the receiver tells of marks: no, yes (which means "rfc3168"), or a name. Default: what the
+    /// controller asks for, else no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
+    #[schemars(extend("examples" = [true, "dctcp"]))]
+    pub ecn: Option<Ecn>,
     /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
     /// marks stays that of RFC 3168. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -391,6 +393,27 @@ pub enum Acks {
     Rfc5681,
     /// Linux's rules: none at first and while the window grows; behind a gap they wait a millisecond.
     Linux,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum Ecn {
+    /// None, or that of RFC 3168.
+    Flag(bool),
+    /// By this rule.
+    By(MarkEcho),
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkEcho {
+    /// Each acknowledgement echoes a mark until the sender answers (RFC 3168).
+    Rfc3168,
+    /// Each acknowledgement says whether what it covers was marked (RFC 8257).
+    Dctcp,
 }
 
 /// How losses are repaired.

@@ -276,7 +276,7 @@ impl Draw<'_> {
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let full_ack = !sack && flow["recovery"] != "tahoe";
-        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
@@ -332,6 +332,7 @@ impl Draw<'_> {
     /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
+            "ecn" if schema["type"].is_null() => self.pick_value(&[json!(false), json!(true), json!("dctcp")]),
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),
             "bands" => json!(3 + self.to(2)),
@@ -348,6 +349,10 @@ impl Draw<'_> {
             "granularity" => json!(format!("{} us", 1 + self.to(499))),
             _ => self.by_schema(schema),
         }
+    }
+
+    fn pick_value(&mut self, among: &[Value]) -> Value {
+        among[self.to(among.len() as u64 - 1) as usize].clone()
     }
 
     fn by_schema(&mut self, schema: &Value) -> Value {
