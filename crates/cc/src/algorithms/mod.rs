@@ -24,6 +24,7 @@ mod liad;
 mod log_westwood_plus;
 mod logarithmic;
 mod model;
+mod new_jersey;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
@@ -63,6 +64,7 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
     fast::ENTRY,
