@@ -31,6 +31,7 @@ mod logarithmic;
 mod lp;
 mod model;
 mod nv;
+mod new_jersey;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
@@ -71,6 +72,7 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
     fast::ENTRY,
