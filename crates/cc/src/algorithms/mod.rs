@@ -30,8 +30,8 @@ mod log_westwood_plus;
 mod logarithmic;
 mod lp;
 mod model;
-mod nv;
 mod new_jersey;
+mod nv;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
