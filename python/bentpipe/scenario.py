@@ -135,6 +135,7 @@ class Flow:
     subflow: Sequence[dict[str, Any]] | None = None
     scheduler: str | None = None
     opportunistic: bool | None = None
+    both_ways: bool | dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None

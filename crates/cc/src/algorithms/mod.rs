@@ -4,9 +4,12 @@ mod a_liad;
 mod aimd;
 mod balia;
 mod bbr;
+mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cdg;
+mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
@@ -20,12 +23,17 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod ledbat;
+mod ledbat_plus_plus;
 mod leocc;
 mod lia;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod lp;
 mod model;
+mod new_jersey;
+mod nv;
 mod olia;
 mod peach;
 mod peach_plus;
@@ -67,6 +75,7 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
     fast::ENTRY,
@@ -88,6 +97,7 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr2::ENTRY,
     bbr3::ENTRY,
     leocc::ENTRY,
     copa::ENTRY,
@@ -97,4 +107,10 @@ pub(crate) const ALL: &[Entry] = &[
     balia::ENTRY,
     dctcp::ENTRY,
     vivace::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    compound::ENTRY,
+    lp::ENTRY,
+    cdg::ENTRY,
+    nv::ENTRY,
 ];

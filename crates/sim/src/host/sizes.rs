@@ -36,8 +36,24 @@ impl FlowState {
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
         there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
+        if tcp.is_twin() {
+            let alone = there.clone();
+            let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
+            there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
+        }
         if options.ack_grows {
             back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        }
+        let more = tcp.mark_option_size();
+        if more > 0 {
+            let add = |sizes: &mut Vec<u16>| {
+                let with: Vec<u16> = sizes.iter().map(|size| size.saturating_add(more)).collect();
+                sizes.extend(with);
+            };
+            add(&mut back);
+            if tcp.is_twin() {
+                add(&mut there);
+            }
         }
         if options.handshake {
             let control = control::sizes(options);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bentpipe_cc::Span;
 use bentpipe_tcp::Options;
 
+use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
-use crate::resolve::plan::{ConnectionPlan, Source};
+use crate::resolve::plan::{ConnectionPlan, FlowPlan, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{Work, name_of};
@@ -36,6 +37,9 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
             ),
             (None, _) => Ok(()),
         };
+    }
+    if flow.both_ways.is_some() {
+        return refuse("both_ways", "both ends write over one path only; leave this or the subflows out");
     }
     match &flow.traffic {
         None | Some(Traffic::Bulk { .. }) => {}
@@ -156,4 +160,18 @@ pub(super) fn spread(
         *part = Arc::new(own);
     }
     Ok(Some(shared))
+}
+
+/// Names the subflows of a connection, which has the name that they were given together.
+pub(super) fn name(
+    work: &Work<'_>,
+    names: &mut Names<'_>,
+    copies: Vec<FlowPlan>,
+    key: &Key,
+) -> Result<Vec<FlowPlan>, Error> {
+    let named = (1..).zip(copies).map(|(number, plan)| {
+        let name = names.take(work, format!("{}/{number}", plan.name), &key.with("name"))?;
+        Ok(FlowPlan { name, ..plan })
+    });
+    named.collect()
 }

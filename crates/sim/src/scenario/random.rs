@@ -37,8 +37,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "opportunistic", "path", "priority", "relay",
-    "scheduler", "start", "start_jitter", "stop", "subflow", "traffic",
+    "ack_jitter", "ack_path", "both_ways", "cc", "count", "extra_delay", "max_rto", "name", "opportunistic", "path",
+    "priority", "relay", "scheduler", "start", "start_jitter", "stop", "subflow", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -171,10 +171,11 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
-        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests")) {
+        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
             self.subflows(&mut flow, links);
         }
+        self.both_ways(&mut flow);
         flow
     }
 
@@ -203,6 +204,25 @@ impl Draw<'_> {
         if !flow["receive_window"].is_null() && self.one_in(2) {
             flow["opportunistic"] = json!(true);
         }
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+        }
+    }
+
+    /// Data in the other direction, too, now and then.
+    fn both_ways(&mut self, flow: &mut Value) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        let carries = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_none_or(|entry| entry.sender.header > 0 || entry.sender.queue.is_some());
+        if !bulk || carries || !flow["relay"].is_null() || !flow["subflow"].is_null() || !self.one_in(4) {
+            return;
+        }
+        let mut back = json!({ "cc": self.pick(&BOUNDED) });
+        if self.finite || self.one_in(2) {
+            let size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
+            back["size"] = json!(format!("{size} bytes"));
+        }
+        flow["both_ways"] = if self.one_in(3) { json!(true) } else { back };
         if let Value::Object(flow) = flow {
             flow.remove("read_rate");
         }
@@ -364,7 +384,7 @@ impl Draw<'_> {
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
             "ecn" if schema["type"].is_null() => {
-                self.pick_value(&[json!(false), json!(true), json!("dctcp")])
+                self.pick_value(&[json!(false), json!(true), json!("dctcp"), json!("accecn")])
             }
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),

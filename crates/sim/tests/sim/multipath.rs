@@ -89,7 +89,8 @@ fn over_disjoint_paths_it_takes_at_least_the_best() {
 }
 
 /// A queue that treats all packets alike. In a drop-tail queue, which of a few flows loses is a matter of phases.
-const RED: &str = "queue = { kind = \"red\", limit = \"300 packets\", min = \"30 packets\", max = \"150 packets\" }";
+const RED: &str =
+    "queue = { kind = \"red\", limit = \"300 packets\", min = \"30 packets\", max = \"150 packets\" }";
 
 /// RFC 6356, goal 2: through a shared bottleneck two subflows take no more than one TCP. Uncoupled, they take two shares.
 #[test]
@@ -117,8 +118,10 @@ fn through_one_bottleneck_it_takes_the_share_of_one_flow() {
 fn olia_leaves_a_congested_path_to_others_more_than_lia_does() {
     let taken = |cc: &str| {
         let links = link("a", "10 Mbit/s", "40 ms", RED) + &link("b", "10 Mbit/s", "40 ms", RED);
-        let tcp = "[[flow]]\nname = \"t\"\ncount = 4\ncc = \"reno\"\npath = [\"b\"]\nstart_jitter = \"1 s\"\n";
-        let r = agreed(&format!("duration = \"300 s\"\n{links}{}{tcp}", over_both(&format!("cc = \"{cc}\""))));
+        let tcp =
+            "[[flow]]\nname = \"t\"\ncount = 4\ncc = \"reno\"\npath = [\"b\"]\nstart_jitter = \"1 s\"\n";
+        let r =
+            agreed(&format!("duration = \"300 s\"\n{links}{}{tcp}", over_both(&format!("cc = \"{cc}\""))));
         assert!(flow(&r, "m/1").goodput_bps > 0.85 * 10e6, "{cc}");
         flow(&r, "m/2").goodput_bps
     };
