@@ -28,6 +28,7 @@ mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
+mod prague;
 mod reno;
 mod satcp;
 mod scalable;
@@ -89,4 +90,5 @@ pub(crate) const ALL: &[Entry] = &[
     copa::ENTRY,
     tfrc::ENTRY,
     dctcp::ENTRY,
+    prague::ENTRY,
 ];
