@@ -20,7 +20,10 @@ def pure(found: bp.Result) -> dict[str, int]:
     (there, back) = found.json["flows"]
     sent = {"forward": there["sent_packets"], "reverse": back["sent_packets"]}
     return {
-        row["direction"]: row["delivered_packets"] + row["dropped_queue"] + row["dropped_error"] - sent[row["direction"]]
+        row["direction"]: row["delivered_packets"]
+        + row["dropped_queue"]
+        + row["dropped_error"]
+        - sent[row["direction"]]
         for row in found.links.iter_rows(named=True)
     }
 
@@ -35,7 +38,9 @@ def test_ten_segments_each_way_are_acknowledged_alone() -> None:
     # SYN, SYN-ACK, ACK, then ten segments of 1500 bytes at 10 Mbit/s. The other end sends as much at the same time, and all its five
     # acknowledgements wait behind that.
     handshake = 0.04 + 2 * 60 * 8 / 1e7
-    assert there["completion_s"] == pytest.approx(handshake + 0.04 + (52 + 10 * 1500 + 5 * 52) * 8 / 1e7, abs=1e-6)
+    assert there["completion_s"] == pytest.approx(
+        handshake + 0.04 + (52 + 10 * 1500 + 5 * 52) * 8 / 1e7, abs=1e-6
+    )
     # The other end is open half a round trip later.
     assert back["completion_s"] == pytest.approx(there["completion_s"] + 0.02, abs=3e-4)
 
@@ -107,5 +112,7 @@ def test_a_written_out_scenario_is_the_same() -> None:
     flow = bp.Flow("prague", path=["sat"], both_ways={"cc": "reno", "size": "1 MB"})
     given = bp.Scenario(links={"sat": link}, flows=[flow], duration="5 s")
     first = bp.run(given)
-    again = bp.run(bp.Scenario.from_dict(first.scenario) if isinstance(first.scenario, dict) else first.scenario)
+    again = bp.run(
+        bp.Scenario.from_dict(first.scenario) if isinstance(first.scenario, dict) else first.scenario
+    )
     assert again.json["flows"] == first.json["flows"]

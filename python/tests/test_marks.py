@@ -34,9 +34,12 @@ def queue(flows: int, one_way_s: float, threshold: int, **flow: Any) -> tuple[pl
 
 
 @pytest.mark.parametrize(
-    ("flows", "one_way_s", "threshold"), [(1, 1e-4, 20), (1, 2e-4, 40), (2, 2e-4, 40), (4, 2e-4, 40), (1, 1e-3, 40)]
+    ("flows", "one_way_s", "threshold"),
+    [(1, 1e-4, 20), (1, 2e-4, 40), (2, 2e-4, 40), (4, 2e-4, 40), (1, 1e-3, 40)],
 )
-def test_the_queue_of_dctcp_swings_as_the_paper_computes(flows: int, one_way_s: float, threshold: int) -> None:
+def test_the_queue_of_dctcp_swings_as_the_paper_computes(
+    flows: int, one_way_s: float, threshold: int
+) -> None:
     # Alizadeh et al. 2010, section 3.3: Qmax = K + N (eq. 10), amplitude sqrt(2 N (C RTT + K)) / 2 (eq. 8), for flows in step.
     waiting, found = queue(flows, one_way_s, threshold)
     in_pipe = 1e9 / PACKET * 2 * one_way_s + 1
@@ -96,7 +99,9 @@ def test_ecn_takes_the_names_of_its_rules() -> None:
     def run(**flow: Any) -> bp.Result:
         red = bp.Red("100 packets", min="5 packets", max="15 packets", weight=0.02, ecn=True)
         link = bp.Link(rate="4 Mbit/s", delay="50 ms", queue=red)
-        return bp.run(bp.Scenario(links={"x": link}, flows=[bp.Flow("reno", path=["x"], **flow)], duration="20 s"))
+        return bp.run(
+            bp.Scenario(links={"x": link}, flows=[bp.Flow("reno", path=["x"], **flow)], duration="20 s")
+        )
 
     assert run(ecn=True).json["flows"] == run(ecn="rfc3168").json["flows"]
     # The first slow start overflows the queue, whatever the rule. After that Reno is cut by marks alone.
@@ -109,7 +114,10 @@ def test_ecn_takes_the_names_of_its_rules() -> None:
 def test_a_lost_acknowledgement_loses_no_count() -> None:
     # A third of the acknowledgements is lost. DualPI2 marks the same flow; AccECN still keeps the queue below its step.
     link = bp.Link(
-        rate="50 Mbit/s", delay="10 ms", queue=bp.DualPi2("2000 packets"), reverse={"loss": bp.PacketError(0.33)}
+        rate="50 Mbit/s",
+        delay="10 ms",
+        queue=bp.DualPi2("2000 packets"),
+        reverse={"loss": bp.PacketError(0.33)},
     )
     found = bp.run(bp.Scenario(links={"x": link}, flows=[bp.Flow("prague", path=["x"])], duration="20 s"))
     (flow,) = found.json["flows"]

@@ -38,8 +38,7 @@ impl AccurateEcn {
         if let Some((ace, ce_bytes)) = self.told.take().filter(|_| current) {
             let first = MarkCounts { ce_packets: self.packets, ..MarkCounts::default() }.ace();
             let least = u64::from(ace.wrapping_sub(first)) % ACE;
-            let marked_bytes =
-                ce_bytes.map(|field| (u64::from(field) + BYTES - self.bytes % BYTES) % BYTES);
+            let marked_bytes = ce_bytes.map(|field| (u64::from(field) + BYTES - self.bytes % BYTES) % BYTES);
             let marked = marked_packets(least, packets, marked_bytes, mss);
             self.packets += marked;
             let marked_bytes = marked_bytes.unwrap_or_else(|| (marked * mss).min(bytes));
@@ -67,7 +66,9 @@ fn marked_packets(least: u64, packets: u64, marked_bytes: Option<u64>, mss: u64)
     match marked_bytes {
         Some(0) => least,
         // Appendix A.2.2: the bytes decide. More than `least` packets can have; or so few that it cannot have cycled.
-        Some(bytes) if bytes > least * mss => (least + (bytes.div_ceil(mss) - least).div_ceil(ACE) * ACE).min(safe),
+        Some(bytes) if bytes > least * mss => {
+            (least + (bytes.div_ceil(mss) - least).div_ceil(ACE) * ACE).min(safe)
+        }
         Some(_) => least,
         None => safe,
     }
@@ -89,7 +90,9 @@ mod tests {
     /// seventeen: the safest case is seventeen.
     #[test]
     fn an_acknowledgement_of_many_packets_takes_the_safest_case() {
-        for (least, packets, marked) in [(0, 2, 0), (2, 2, 2), (3, 7, 3), (1, 20, 17), (4, 20, 20), (5, 20, 13), (0, 9, 8)] {
+        for (least, packets, marked) in
+            [(0, 2, 0), (2, 2, 2), (3, 7, 3), (1, 20, 17), (4, 20, 20), (5, 20, 13), (0, 9, 8)]
+        {
             assert_eq!(marked_packets(least, packets, None, 1000), marked, "{least} of {packets}");
         }
     }

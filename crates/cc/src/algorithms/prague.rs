@@ -38,7 +38,9 @@ pub(crate) const ENTRY: Entry = Entry {
     grade: Grade::B,
     params: &[
         Param::number("g", 0.0625, 1e-4..=1.0).unit("1").about("weight of the last round in alpha"),
-        Param::number("alpha", 1.0, 0.0..=1.0).unit("1").about("share of marked bytes assumed at the first mark"),
+        Param::number("alpha", 1.0, 0.0..=1.0)
+            .unit("1")
+            .about("share of marked bytes assumed at the first mark"),
         Param::number("target_rtt", 0.025, 0.0..=1.0)
             .unit("s")
             .about("a flow with a shorter RTT behaves as if it had this one; 0 switches it off"),
@@ -196,7 +198,9 @@ mod tests {
     /// With a target of 25 ms a flow of 5 ms grows by (5 / 25)^2 = 0.04 segments a round, one of 25 ms or more by one.
     #[test]
     fn below_the_target_the_increase_is_the_square_of_the_ratio() {
-        for (rtt, transition, growth) in [(0.005, 0.0, 0.04), (0.025, 0.0, 1.0), (0.2, 0.0, 1.0), (0.005, 500.0, 1.0)] {
+        for (rtt, transition, growth) in
+            [(0.005, 0.0, 0.04), (0.025, 0.0, 1.0), (0.2, 0.0, 1.0), (0.005, 500.0, 1.0)]
+        {
             let given = [("transition", Value::Number(transition))];
             let mut rig = Rig::new("prague", &given, 100.0, 2.0);
             for _ in 0..60 {

@@ -290,13 +290,7 @@ impl Conversation {
         u32::from(ip.total_len)
     }
 
-    fn header(
-        &self,
-        tcp: &Connection,
-        packet: &Packet,
-        sack: &Sack,
-        carried: Carried,
-    ) -> TcpHeader {
+    fn header(&self, tcp: &Connection, packet: &Packet, sack: &Sack, carried: Carried) -> TcpHeader {
         let mark = carried.mark;
         let ride = self.back.as_ref().filter(|_| is_data(packet)).map(|back| (back, carried.ride));
         // The sequence space of each end before its data, and all that it has acknowledged once the data is done.
@@ -307,7 +301,8 @@ impl Conversation {
         let next_back = first_back.wrapping_add(mark.back);
         let got = match ride {
             Some((back, ride)) => {
-                let segments = unwrap(ride.ack, u64::from(mark.back) / u64::from(back.other.options.mss.max(1)));
+                let segments =
+                    unwrap(ride.ack, u64::from(mark.back) / u64::from(back.other.options.mss.max(1)));
                 first_back.wrapping_add(back.other.bytes(segments) as u32)
             }
             None => next_back,
@@ -533,8 +528,12 @@ mod tests {
         let packet =
             Packet { seq: 69, size: 88 + 52, flags: ECT | CWR, ts: 0x0102_0304, ..Packet::default() };
         let mut bytes = Vec::new();
-        let length =
-            conversation.write(&packet, &Sack::default(), Carried { mark: Mark { id: 0xABCD, ts: 9, ..Mark::default() }, ..Carried::default() }, &mut bytes);
+        let length = conversation.write(
+            &packet,
+            &Sack::default(),
+            Carried { mark: Mark { id: 0xABCD, ts: 9, ..Mark::default() }, ..Carried::default() },
+            &mut bytes,
+        );
         assert_eq!((length, bytes.len()), (140, 52));
         assert_eq!(bytes[..2], [0x45, 0b10]); // version 4, five words; ECT(0)
         assert_eq!(bytes[2..8], [0, 140, 0xAB, 0xCD, 0x40, 0]); // length, identification, do not fragment

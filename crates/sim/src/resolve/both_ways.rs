@@ -30,14 +30,18 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
             return refuse("constant-rate traffic is no connection; leave both_ways out");
         }
         Some(_) => {
-            return refuse("both ends write bulk data; leave both_ways out, or write traffic = { kind = \"bulk\" }");
+            return refuse(
+                "both ends write bulk data; leave both_ways out, or write traffic = { kind = \"bulk\" }",
+            );
         }
     }
     if flow.relay.is_some() {
         return refuse("a relay passes data on in one direction; leave both_ways or relay out");
     }
     if flow.read_rate.is_some() {
-        return refuse("the receiving applications of both ends read at once; leave both_ways or read_rate out");
+        return refuse(
+            "the receiving applications of both ends read at once; leave both_ways or read_rate out",
+        );
     }
     let carries = |cc: &crate::scenario::Cc| {
         registry::find(&cc.name).is_some_and(|entry| entry.sender.header > 0 || entry.sender.queue.is_some())
@@ -72,7 +76,8 @@ pub(super) fn parts(
     let given = way_back(flow);
     let cc = if given.cc.is_some() { key.with("both_ways").with("cc") } else { key.with("cc") };
     if given.size.is_some_and(|size| size.0 == 0) {
-        let message = "there is nothing to send; write e.g. \"1 MB\", or leave size out for as much as the other end";
+        let message =
+            "there is nothing to send; write e.g. \"1 MB\", or leave size out for as much as the other end";
         return Err(work.error(&key.with("both_ways").with("size"), message));
     }
     let traffic = match given.size {

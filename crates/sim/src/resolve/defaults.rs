@@ -11,7 +11,8 @@ use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Acks, Arg, BothWays, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
+    Acks, Arg, BothWays, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario,
+    Spurious, Traffic,
 };
 
 impl Scenario {

@@ -6,8 +6,8 @@ use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
-use crate::resolve::both_ways;
 use crate::resolve::bit_errors::bit_error_rate;
+use crate::resolve::both_ways;
 use crate::resolve::congestion_header;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
@@ -21,7 +21,9 @@ use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic};
+use crate::scenario::{
+    Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic,
+};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -140,11 +142,9 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop
-                        .map(|stop| Time(stop.0))
-                        .filter(|_| {
-                            flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
-                        }),
+                    stop: stop.map(|stop| Time(stop.0)).filter(|_| {
+                        flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
+                    }),
                     // At the server.
                     extra_delay: flow
                         .extra_delay

@@ -85,7 +85,8 @@ impl Ways {
     pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         let relayed = flow.half() == Some(Half::First);
-        let asks = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client() || tcp.twin_half() == Some(Half::First));
+        let asks =
+            matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client() || tcp.twin_half() == Some(Half::First));
         Self { data: flow.data_route, acks, prompt, relayed, asks }
     }
 }
