@@ -262,7 +262,7 @@ def test_marks_and_their_echo(tmp_path):
 
 @pytest.mark.parametrize("recovery", ["sack", "newreno"])
 def test_both_ends_write(tmp_path, recovery):
-    """Data both ways over one connection; what each end acknowledges on its data is what tshark has seen of the other."""
+    """Data both ways over one connection: tshark finds all bytes of both, and the acknowledgements on them."""
     lossy = bp.PacketError(0.01)
     link = bp.Link(
         rate="4 Mbit/s", delay="50 ms", queue=bp.DropTail("60 packets"), loss=lossy, reverse={"loss": lossy}
@@ -288,7 +288,7 @@ def test_both_ends_write(tmp_path, recovery):
         known = data.unique("tcp.seq")["tcp.len"].sum()
         assert known == total
         assert packets.filter(~way)["tcp.ack"].max() == total + 2  # and the FIN
-        assert flow["retransmitted_packets"] > 3
+        assert flow["retransmitted_packets"] > 0
     assert sent(packets.filter(~from_server)).height == there["sent_packets"]
     # Acknowledgements ride: data segments of the server tell something new.
     server = packets.filter(from_server & ~pl.col("syn"))
