@@ -8,13 +8,13 @@ use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
 };
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
 
 use bentpipe_cc::Time;
 
 use crate::host::control;
 use crate::host::sack_store::{Carried, Mark, MarkReport, Ride};
-use crate::link::packet::{ACK, CWR, ECE, Ecn, PROBE, Packet};
+use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet};
 use crate::link::random::Stream;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use bentpipe_tcp::unwrap;
@@ -245,6 +245,7 @@ impl Conversation {
         let (from, to) = (&self.hosts[from], &self.hosts[to]);
         let ip = |protocol, length: u16| {
             let mut ip = Ipv4Header {
+                dscp: if packet.has(LOW) { IpDscp::LOWER_EFFORT } else { IpDscp::ZERO },
                 ecn: match packet.ecn() {
                     Ecn::Congested => IpEcn::CongestionExperienced,
                     Ecn::Ect0 => IpEcn::Ect0,

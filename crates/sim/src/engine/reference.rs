@@ -215,8 +215,8 @@ impl Reference {
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
-                if let Some(second) = self.network.hand_over(self.now, f, &packet) {
-                    self.send(second, Cause::Arrival);
+                for other in self.network.hand_over(self.now, f, &packet) {
+                    self.send(other, Cause::Arrival);
                     self.settle_both(f);
                 }
             }

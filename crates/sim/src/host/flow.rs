@@ -16,6 +16,7 @@ use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESE
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
+use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -196,7 +197,9 @@ impl Tcp {
             if !self.stop_application(now) {
                 self.sender.stop();
             }
-            self.settle(now);
+            if self.client().is_none_or(Client::has_begun) {
+                self.settle(now);
+            }
         }
         self.ends.is_some()
     }
@@ -213,6 +216,9 @@ impl Tcp {
     pub(crate) fn start(&mut self, now: Time) {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
+        }
+        if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
+            return; // it was to be opened later, or what it serves came first
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
@@ -481,7 +487,8 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
+                let application =
+                    application.as_ref().map(|of| Application::new(of, seed, &plan.name, plan.source_name()));
                 let half = plan.half.filter(|_| plan.both_ways.is_none());
                 let purpose = match (application, half) {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),

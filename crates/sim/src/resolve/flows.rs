@@ -9,6 +9,7 @@ use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
 use crate::resolve::congestion_header;
+use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
@@ -120,7 +121,7 @@ pub(crate) fn expand(
             let whole = parts.remove(0);
             parts = match both_ways::is_on(flow) {
                 true => both_ways::parts(work, flow, &key, &paths[index], whole, source_of)?,
-                false => workload::dialogue(work, flow, &key, whole)?,
+                false => dialogues::parts(work, flow, &key, whole)?,
             };
         }
         let both_ways = both_ways::plan(&parts, flow);
@@ -169,10 +170,7 @@ pub(crate) fn expand(
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
             let Some((by, connections)) = opened else {
-                for plan in copies {
-                    let name = names.half(work, flow, &name, plan.half, &key)?;
-                    plans.push(FlowPlan { name, ..plan });
-                }
+                plans.extend(dialogues::name(work, &mut names, flow, copies, &key)?);
                 continue;
             };
             for (number, (start, bytes)) in (1..).zip(connections) {
@@ -302,7 +300,7 @@ fn source(
             return Err(work.error(&traffic.with("size"), message));
         }
         Some(Traffic::Bulk { size }) => size.map(|size| size.0),
-        Some(Traffic::ShortFlows { .. } | Traffic::OnOff { .. } | Traffic::Requests { .. }) | None => None,
+        _ => None,
     };
     let application = workload::application(work, flow, key)?;
     let Some(cc) = &flow.cc else {

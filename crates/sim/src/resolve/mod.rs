@@ -5,6 +5,7 @@ mod bit_errors;
 mod both_ways;
 mod congestion_header;
 mod defaults;
+mod dialogues;
 mod extra_segments;
 mod flows;
 mod hints;

@@ -15,8 +15,11 @@ pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
-pub use crate::workload::application::{Again, ApplicationPlan, Burst};
-pub use crate::workload::laws::{Lengths, Sizes};
+pub use crate::workload::application::{ApplicationPlan, Burst};
+pub use crate::workload::browser::WebPlan;
+pub use crate::workload::client::{Again, ClientPlan};
+pub use crate::workload::laws::{Counts, Lengths, Sizes};
+pub use crate::workload::player::VideoPlan;
 
 /// Everything that one run needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,8 +209,8 @@ pub struct FlowPlan {
     pub name: String,
     /// The index of its table in the scenario.
     pub table: u32,
-    /// The source of short flows that opens it, if one does.
-    pub opened_by: Option<Arc<ShortFlows>>,
+    /// The source of several connections that opens it, if one does.
+    pub opened_by: Option<Arc<Opener>>,
     /// The directions that data crosses, in order.
     pub path: Arc<[DirectionId]>,
     /// The directions that acknowledgements cross, in order.
@@ -244,9 +247,9 @@ pub struct BothWaysPlan {
     pub handshake: bool,
 }
 
-/// A source of short flows, of which the report has one row.
+/// What opens several connections, of which the report has one row: a source of short flows, or a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShortFlows {
+pub struct Opener {
     /// Unique name.
     pub name: String,
     /// When it begins to open connections.
@@ -271,6 +274,17 @@ impl Half {
         match self {
             Self::First => "first",
             Self::Second => "second",
+        }
+    }
+}
+
+impl FlowPlan {
+    /// The name of the flow of the scenario that it belongs to: without the number of the connection and the name of the half.
+    pub(crate) fn source_name(&self) -> &str {
+        match (&self.opened_by, self.half) {
+            (Some(opener), _) => &opener.name,
+            (None, Some(_)) => self.name.rsplit_once('/').map_or(&self.name, |(name, _)| name),
+            (None, None) => &self.name,
         }
     }
 }

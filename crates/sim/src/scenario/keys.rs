@@ -349,7 +349,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious: Option<Spurious>,
     /// After a pause of more than a retransmission timeout, begin again with the initial window and return to the old one by slow start
-    /// (RFC 5681 section 4.1). Default: yes with modern or linux and traffic "on-off" or "requests".
+    /// (RFC 5681 section 4.1). Default: yes with modern or linux and traffic "on-off", "requests", "web" or "video".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
     /// Spread segments over the round trip when the controller leaves it to the sender. Default no.

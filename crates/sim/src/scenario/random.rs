@@ -171,7 +171,7 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
-        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests")) {
+        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
         }
         self.both_ways(&mut flow);

@@ -22,9 +22,11 @@ impl FastPath {
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        if linked && let Some(other) = self.network.hand_over(self.now, f, packet) {
-            self.send(other, Cause::Arrival);
-            self.settle_both(f);
+        if linked {
+            for other in self.network.hand_over(self.now, f, packet) {
+                self.send(other, Cause::Arrival);
+                self.settle_both(f);
+            }
         }
     }
 
