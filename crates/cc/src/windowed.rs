@@ -108,6 +108,17 @@ pub trait Policy: Debug + Send {
     /// See [`Controller::on_header`]; the window may be changed.
     fn on_header(&mut self, _w: &mut Window, _flow: &Flow, _header: &Header) {}
 
+    /// Does the part of an acknowledgement that was not marked make the window grow? By default an acknowledgement with a mark brings no
+    /// growth (RFC 3168 section 6.1.2).
+    fn grows_beside_marks(&self) -> bool {
+        false
+    }
+
+    /// How its segments are spread in time.
+    fn pacing(&self, _w: &Window) -> Pacing {
+        Pacing::Window
+    }
+
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 
@@ -208,14 +219,16 @@ impl<P: Policy> Windowed<P> {
         }
         self.collapsed = false;
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 || ack.uncounted >= ack.acked {
+        let marked = ack.ce > 0 && !self.policy.grows_beside_marks();
+        let uncounted = ack.uncounted.saturating_add(ack.ce);
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited || marked || uncounted >= ack.acked {
             return;
         }
         let cut;
-        let counted = if ack.uncounted == 0 {
+        let counted = if uncounted == 0 {
             ack
         } else {
-            cut = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
+            cut = Ack { acked: ack.acked.saturating_sub(uncounted), ..*ack };
             &cut
         };
         if self.slow() {
@@ -331,7 +344,7 @@ impl<P: Policy> Controller for Windowed<P> {
         Decision {
             cwnd: self.bytes(self.w.cwnd),
             ssthresh: self.threshold.1,
-            pacing: Pacing::Window,
+            pacing: self.policy.pacing(&self.w),
             deadline: Time::MAX,
         }
     }

@@ -39,6 +39,7 @@ mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
+mod prague;
 mod reno;
 mod satcp;
 mod scalable;
@@ -106,6 +107,7 @@ pub(crate) const ALL: &[Entry] = &[
     olia::ENTRY,
     balia::ENTRY,
     dctcp::ENTRY,
+    prague::ENTRY,
     vivace::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,

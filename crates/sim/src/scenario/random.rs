@@ -383,9 +383,13 @@ impl Draw<'_> {
     /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
-            "ecn" if schema["type"].is_null() => {
-                self.pick_value(&[json!(false), json!(true), json!("dctcp"), json!("accecn")])
-            }
+            "ecn" if schema["type"].is_null() => self.pick_value(&[
+                json!(false),
+                json!(true),
+                json!("rfc3168"),
+                json!("dctcp"),
+                json!("accecn"),
+            ]),
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),
             "bands" => json!(3 + self.to(2)),
