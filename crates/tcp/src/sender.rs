@@ -35,6 +35,7 @@ use crate::rto::Estimator;
 use crate::sack_option::SackOption;
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::segment::{AckSegment, Data, Sack};
+use crate::snack::Snack;
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
@@ -368,11 +369,16 @@ impl Sender {
         {
             return Some(rtt);
         }
-        self.on_ack_slow(now, seg)
+        self.on_ack_slow(now, seg, None)
+    }
+
+    /// [`Sender::on_ack`] for an acknowledgement that says which segments its receiver misses. They are lost and go out again at once.
+    pub fn on_snack(&mut self, now: Time, seg: &AckSegment, snack: &Snack) -> Option<Span> {
+        self.on_ack_slow(now, seg, Some(snack))
     }
 
     /// [`Sender::on_ack`] off the fast path.
-    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment, snack: Option<&Snack>) -> Option<Span> {
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // it acknowledges data never sent, or is old, or brings nothing new
@@ -382,6 +388,9 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         let mut got = self.take_blocks(seg);
+        if let Some(snack) = snack {
+            got.lost += self.take_holes(snack);
+        }
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
@@ -538,13 +547,13 @@ impl Sender {
     }
 }
 
-/// The options, with those that need SACK off without it.
+/// The options, with those that need SACK off without it, and SNACK off where it has no place.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
-    let sack = options.recovery == LossRecovery::Sack;
-    if sack || !(options.tlp || options.dsack) {
+    let (sack, snack) = (options.recovery == LossRecovery::Sack, options.snacks());
+    if (sack || !(options.tlp || options.dsack)) && options.snack == snack {
         return options;
     }
-    Arc::new(Options { tlp: false, dsack: false, ..*options })
+    Arc::new(Options { tlp: options.tlp && sack, dsack: options.dsack && sack, snack, ..*options })
 }
 
 #[cfg(test)]

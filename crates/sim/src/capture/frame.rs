@@ -3,7 +3,7 @@
 //! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options determine the headers,
 //! whatever size the scenario gave them. The payload has the size that was simulated, and is zeros.
 
-use bentpipe_tcp::{LossRecovery, Options, Reading, Sack, Signal};
+use bentpipe_tcp::{LossRecovery, Options, Reading, Sack, Signal, Snack};
 use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
@@ -14,7 +14,7 @@ use bentpipe_cc::Time;
 
 use crate::host::control;
 use crate::host::sack_store::Mark;
-use crate::link::packet::{ACK, CWR, ECE, Ecn, PROBE, Packet};
+use crate::link::packet::{ACK, CWR, ECE, Ecn, PROBE, Packet, SACK};
 use crate::link::random::Stream;
 use crate::resolve::plan::{FlowPlan, Source};
 use bentpipe_tcp::unwrap;
@@ -27,6 +27,13 @@ const TTL: u8 = 64;
 const PORTS: u16 = 49_152;
 /// Where the receiving end of every flow listens.
 const SERVICE: u16 = 65_000;
+
+/// What the options of an acknowledgement tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) sack: Sack,
+    pub(crate) snack: Option<Snack>,
+}
 
 /// One end of a flow.
 #[derive(Clone, Debug)]
@@ -173,7 +180,7 @@ impl Conversation {
     }
 
     /// Writes the headers of a packet to `out`; returns its length with the payload.
-    pub(crate) fn write(&self, packet: &Packet, sack: &Sack, mark: Mark, out: &mut Vec<u8>) -> u32 {
+    pub(crate) fn write(&self, packet: &Packet, told: &Told, mark: Mark, out: &mut Vec<u8>) -> u32 {
         out.clear();
         let [from, to] = if packet.has(ACK) { [1, 0] } else { [0, 1] };
         let (from, to) = (&self.hosts[from], &self.hosts[to]);
@@ -206,7 +213,7 @@ impl Conversation {
             out.extend(udp.to_bytes());
             return u32::from(ip.total_len);
         };
-        let mut header = self.header(tcp, packet, sack, mark);
+        let mut header = self.header(tcp, packet, told, mark);
         (header.source_port, header.destination_port) = (from.port, to.port);
         let payload = match (control::signal(packet), packet.has(ACK)) {
             (None, false) => u32::from(packet.size).saturating_sub(tcp.options.header) as u16,
@@ -221,7 +228,7 @@ impl Conversation {
         u32::from(ip.total_len)
     }
 
-    fn header(&self, tcp: &Connection, packet: &Packet, sack: &Sack, mark: Mark) -> TcpHeader {
+    fn header(&self, tcp: &Connection, packet: &Packet, told: &Told, mark: Mark) -> TcpHeader {
         // The sequence space of each end before its data, and all that it has acknowledged once the data is done.
         let [opening, answering] = [self.hosts[0].isn, self.hosts[1].isn];
         let (first, first_back) = (opening.wrapping_add(1), answering.wrapping_add(1));
@@ -267,12 +274,12 @@ impl Conversation {
             ece: packet.has(ECE) || offers,
             cwr: packet.has(CWR) || (offers && signal == Some(Signal::Syn)),
             window_size: window,
-            options: self.options(tcp, packet, sack, mark, opens),
+            options: self.options(tcp, packet, told, mark, opens),
             ..TcpHeader::default()
         }
     }
 
-    fn options(&self, tcp: &Connection, packet: &Packet, sack: &Sack, mark: Mark, opens: bool) -> TcpOptions {
+    fn options(&self, tcp: &Connection, packet: &Packet, told: &Told, mark: Mark, opens: bool) -> TcpOptions {
         let mut list: [TcpOptionElement; 8] = [const { Noop }; 8];
         let mut used = 0;
         let mut add = |element: TcpOptionElement| {
@@ -310,7 +317,7 @@ impl Conversation {
                 add(Noop);
                 add(timestamp);
             }
-            if let [block, more @ ..] = sack.blocks() {
+            if let [block, more @ ..] = told.sack.blocks() {
                 let number =
                     |segments| self.hosts[0].isn.wrapping_add(1).wrapping_add(tcp.bytes(segments) as u32);
                 let edges = |b: &bentpipe_tcp::Block| (number(b.start), number(b.end));
@@ -319,8 +326,28 @@ impl Conversation {
                 add(SelectiveAcknowledgement(edges(block), [0, 1, 2].map(|i| more.get(i).map(edges))));
             }
         }
-        TcpOptions::try_from_elements(&list[..used]).unwrap_or_default()
+        let plain = TcpOptions::try_from_elements(&list[..used]).unwrap_or_default();
+        let bytes = match (tcp.options.snack, told.snack) {
+            // Kind 20: the capabilities of SCPS-TP. Of the first octet the second bit is SNACK; the connection's number is not used.
+            (Some(_), _) if opens => vec![20, 4, 0x40, 0],
+            (Some(_), Some(snack)) if packet.has(SACK) => snack_option(packet, &snack),
+            _ => return plain,
+        };
+        TcpOptions::try_from_slice(&[plain.as_slice(), &bytes].concat()).unwrap_or(plain)
     }
+}
+
+/// Kind 21: the offset of the hole, its size, the vector, first segment first, and padding.
+fn snack_option(packet: &Packet, snack: &Snack) -> Vec<u8> {
+    const NOOP: u8 = 1;
+    let octets = snack.octets();
+    let offset = (snack.hole.start as u32).wrapping_sub(packet.seq) as u16;
+    let mut bytes = vec![21, 6 + octets as u8];
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(((snack.hole.end - snack.hole.start) as u16).to_be_bytes());
+    bytes.extend(snack.arrived.to_le_bytes()[..octets as usize].iter().map(|octet| octet.reverse_bits()));
+    bytes.resize(snack.size() as usize, NOOP);
+    bytes
 }
 
 #[cfg(test)]
@@ -361,27 +388,48 @@ mod tests {
             };
             let conversation = Conversation::new(0, &flow(options), 1);
             let mut bytes = Vec::new();
-            let mut written = |packet: &Packet, sack: &Sack| {
-                let length = conversation.write(packet, sack, Mark::default(), &mut bytes);
+            let mut written = |packet: &Packet, told: &Told| {
+                let length = conversation.write(packet, told, Mark::default(), &mut bytes);
                 (length, bytes.len() as u32)
             };
             for signal in
                 [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck]
             {
                 let packet = control::packet(Control { signal, ts: 0 }, &options, 0, 0);
-                assert_eq!(written(&packet, &Sack::default()), (packet.size.into(), packet.size.into()));
+                assert_eq!(written(&packet, &Told::default()), (packet.size.into(), packet.size.into()));
             }
             let data = Packet { size: 1448 + header as u16, ..Packet::default() };
-            assert_eq!(written(&data, &Sack::default()), (1448 + header, header));
+            assert_eq!(written(&data, &Told::default()), (1448 + header, header));
             let mut sack = Sack::default();
             for n in 0..=3 {
                 // RFC 2018 section 3: 8 n + 2 bytes, and two of padding.
                 let more = if n > 0 { 4 + 8 * n } else { 0 };
                 let ack = Packet { flags: ACK, ..Packet::default() };
-                assert_eq!(written(&ack, &sack), (header + more, header + more), "{n} blocks");
+                let told = Told { sack, snack: None };
+                assert_eq!(written(&ack, &told), (header + more, header + more), "{n} blocks");
                 sack.push(Block { start: 10 * u64::from(n) + 5, end: 10 * u64::from(n) + 6 });
             }
         }
+    }
+
+    /// A SNACK behind the timestamps: two missing from segment 7 on at an acknowledgement of all before 5; then 1 1 0 1.
+    #[test]
+    fn a_snack_stands_behind_the_other_options() {
+        let options = Options::scps();
+        let conversation = Conversation::new(0, &flow(options), 1);
+        let mut bytes = Vec::new();
+        let mut written = |packet: &Packet, told: &Told| {
+            let length = conversation.write(packet, told, Mark::default(), &mut bytes);
+            (length, bytes.clone())
+        };
+        let snack = Snack { hole: Block { start: 7, end: 9 }, arrived: 0b1011, bits: 4 };
+        let ack = Packet { flags: ACK | SACK, seq: 5, ..Packet::default() };
+        let (length, bytes_of_ack) = written(&ack, &Told { snack: Some(snack), ..Told::default() });
+        assert_eq!(length, 52 + snack.size());
+        assert_eq!(bytes_of_ack[52..], [21, 7, 0, 2, 0, 2, 0b1101_0000, 1]);
+        let syn = control::packet(Control { signal: Signal::Syn, ts: 0 }, &options, 0, 0);
+        let (length, bytes_of_syn) = written(&syn, &Told::default());
+        assert_eq!((length, &bytes_of_syn[60..]), (u32::from(syn.size), &[20, 4, 0x40, 0][..]));
     }
 
     /// RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand. The last segment of 100 000 bytes, segment 69 of 1448, has 88 bytes from
@@ -395,7 +443,7 @@ mod tests {
             Packet { seq: 69, size: 88 + 52, flags: ECT | CWR, ts: 0x0102_0304, ..Packet::default() };
         let mut bytes = Vec::new();
         let length =
-            conversation.write(&packet, &Sack::default(), Mark { id: 0xABCD, ts: 9, window: 0 }, &mut bytes);
+            conversation.write(&packet, &Told::default(), Mark { id: 0xABCD, ts: 9, window: 0 }, &mut bytes);
         assert_eq!((length, bytes.len()), (140, 52));
         assert_eq!(bytes[..2], [0x45, 0b10]); // version 4, five words; ECT(0)
         assert_eq!(bytes[2..8], [0, 140, 0xAB, 0xCD, 0x40, 0]); // length, identification, do not fragment
@@ -413,7 +461,7 @@ mod tests {
         let conversation = Conversation::new(0, &flow(Options::modern()), 1);
         let codepoint = |flags: u16| {
             let (mut bytes, packet) = (Vec::new(), Packet { size: 1500, flags, ..Packet::default() });
-            conversation.write(&packet, &Sack::default(), Mark::default(), &mut bytes);
+            conversation.write(&packet, &Told::default(), Mark::default(), &mut bytes);
             bytes[1]
         };
         assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Echo, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sack, Sender,
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};
@@ -166,9 +166,14 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
+        let snack = self.snack(packet, sacks);
         let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+        let rtt = match &snack {
+            None => self.sender.on_ack(now, &ack),
+            Some(snack) => self.sender.on_snack(now, &ack, snack),
+        };
+        if let Some(rtt) = rtt {
             self.rtts.add(rtt.0);
         }
         self.check.sender(&self.sender);
@@ -354,19 +359,6 @@ impl Tcp {
         true
     }
 
-    /// Bytes on the wire of a segment with `len` bytes of payload.
-    fn data_size(&self, len: u32) -> u16 {
-        (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Bytes on the wire of an acknowledgement with so many SACK blocks.
-    fn ack_size(&self, blocks: u32) -> u16 {
-        let options = self.sender.options();
-        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
-        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
-    }
-
     /// The data segment as a packet at hop `hop`.
     #[inline]
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
@@ -407,6 +399,9 @@ impl Tcp {
         };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
+        }
+        if self.sender.options().snack.is_some() {
+            self.tell_holes(&mut packet, sacks);
         }
         if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
             sacks.carry(&mut packet, header);
@@ -496,46 +491,6 @@ impl FlowState {
             }
             Kind::Cbr(_) => false,
         }
-    }
-
-    /// The usual sizes on the wire of its data packets and of its acknowledgements.
-    pub(crate) fn usual_sizes(&self) -> [u16; 2] {
-        match &self.kind {
-            Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
-            Kind::Cbr(cbr) => [cbr.size, 0],
-        }
-    }
-
-    /// All sizes that packets of its data and of its acknowledgements may have.
-    pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
-        let [mut there, back] = self.sizes_but_probes();
-        if let Kind::Tcp(tcp) = &self.kind {
-            there.extend(tcp.sender.options().aen.then(|| tcp.data_size(1)));
-            there.extend(tcp.sender.minds_windows().then(|| tcp.data_size(0)));
-        }
-        [there, back]
-    }
-
-    /// The same without probes, which few connections ever send.
-    pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
-        let [data, ack] = self.usual_sizes();
-        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
-        let options = tcp.sender.options();
-        let (mut there, mut back) = (vec![data], vec![ack]);
-        if let Some(bytes) = tcp.bytes {
-            // The last segment may be short.
-            let last = (bytes % u64::from(options.mss)) as u32;
-            there.extend((last > 0).then(|| tcp.data_size(last)));
-        }
-        if options.ack_grows {
-            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
-        }
-        if options.handshake {
-            let control = control::sizes(options);
-            there.extend(control);
-            back.extend(control);
-        }
-        [there, back]
     }
 
     /// Does its receiver send nothing but answers to packets, each when the packet comes?

@@ -10,3 +10,4 @@ mod headers;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;
+mod sizes;

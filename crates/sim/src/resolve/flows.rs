@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::congestion_header;
 use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::loss_recovery;
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
@@ -19,7 +20,7 @@ use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
+use crate::scenario::{Acks, Arg, Cc, Flow, Profile, Rto, Spurious, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -439,6 +440,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
+        Profile::Scps => Options::scps(),
     };
     // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
     let carried = congestion_header::bytes(flow);
@@ -461,35 +463,6 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     }
     options.ack_size += carried;
     Ok(options)
-}
-
-/// How losses are detected, and the options that need SACK or exclude it.
-fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
-    let with_sack = o.recovery == LossRecovery::Sack;
-    for (name, given, option) in
-        [("rack", flow.rack, &mut o.rack), ("tlp", flow.tlp, &mut o.tlp), ("dsack", flow.dsack, &mut o.dsack)]
-    {
-        if given == Some(true) && !with_sack {
-            let message = "needs selective acknowledgements; write recovery = \"sack\", or leave this out";
-            return Err(work.error(&key.with(name), message));
-        }
-        *option = given.unwrap_or(*option && with_sack);
-    }
-    o.newreno_exit = match flow.newreno_exit {
-        None => o.newreno_exit,
-        Some(_) if with_sack => {
-            let message =
-                "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
-            return Err(work.error(&key.with("newreno_exit"), message));
-        }
-        Some(_) if o.recovery == LossRecovery::Tahoe => {
-            let message = "Tahoe has no fast recovery that could end; leave this out";
-            return Err(work.error(&key.with("newreno_exit"), message));
-        }
-        Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
-        Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
-    };
-    Ok(())
 }
 
 /// All options but those that follow from the controller.
@@ -518,14 +491,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         }
         o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
-    o.recovery = match flow.recovery {
-        None => o.recovery,
-        Some(Recovery::Sack) => LossRecovery::Sack,
-        Some(Recovery::NewReno) => LossRecovery::NewReno,
-        Some(Recovery::Reno) => LossRecovery::Reno,
-        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
-    };
-    detection(work, flow, key, &mut o)?;
+    loss_recovery::choose(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);
     o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
     o.slow_start_limit = flow.slow_start_limit.unwrap_or(o.slow_start_limit);

@@ -221,6 +221,9 @@ impl Draw<'_> {
     fn tcp(&mut self, links: &[&str]) -> Value {
         let mut flow =
             json!({ "cc": self.controller(), "profile": self.by(["modern", "paper", "paper", "paper"]) });
+        if self.one_in(8) {
+            flow["profile"] = json!("scps");
+        }
         for (key, schema) in properties(&SCHEMA["$defs"]["Flow"]) {
             if !OF_FLOW.contains(&key) && self.given() {
                 flow[key] = self.value(key, schema);
@@ -274,7 +277,13 @@ impl Draw<'_> {
         if flow["spurious"] == "eifel" {
             flow["timestamps"] = json!(true);
         }
-        let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
+        let newreno = match flow["recovery"].as_str() {
+            None => flow["profile"] == "scps" || flow["snack"] == true,
+            Some(recovery) => recovery == "newreno",
+        };
+        let snack =
+            newreno && (flow["snack"] == true || (flow["profile"] == "scps" && flow["snack"] != false));
+        let sack = !newreno && flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let full_ack = !sack && flow["recovery"] != "tahoe";
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
         let bounded = !flow["receive_window"].is_null();
@@ -283,6 +292,8 @@ impl Draw<'_> {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => full_ack,
+                "snack" => newreno && !value.is_null(),
+                "snack_vector" => snack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
@@ -339,6 +350,7 @@ impl Draw<'_> {
             // Longer than any target.
             "interval" => self.time(self.by([51, 51, 4, 3_001]), [250, 250, 16, 20_000]),
             "update" => json!(format!("{} ms", 1 + self.to(19))),
+            "snack_vector" => json!(self.to(16)),
             "mss" => self.bytes(1, 9_000),
             "header" => self.bytes(0, 80),
             "ack_size" => self.bytes(1, 1_500),

@@ -22,6 +22,7 @@ mod rack;
 mod rto;
 mod sack;
 mod sack_blocks;
+mod snack;
 mod spurious;
 mod tahoe;
 mod timestamps;
