@@ -9,6 +9,7 @@ mod binomial;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
+mod enhanced;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -18,6 +19,7 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod lda;
 mod leocc;
 mod liad;
 mod log_westwood_plus;
@@ -25,12 +27,15 @@ mod logarithmic;
 mod model;
 #[cfg(test)]
 mod pipe;
+mod rap;
 mod reno;
 mod satcp;
 mod scalable;
 mod scps;
+mod scps_tp;
 mod star;
 mod tcp_j;
+mod tear;
 mod tfrc;
 mod vegas;
 mod vegas_a;
@@ -55,6 +60,9 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_plus::ENTRY,
     tcp_j::ENTRY,
     scps::ENTRY,
+    scps_tp::ENTRY,
+    scps_tp::RATE,
+    enhanced::ENTRY,
     a_liad::ENTRY,
     liad::ENTRY,
     westwood_br::ENTRY,
@@ -83,4 +91,7 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    tear::ENTRY,
+    rap::ENTRY,
+    lda::ENTRY,
 ];
