@@ -178,12 +178,16 @@ def named(entries: list[dict[str, Any]], papers: dict[str, list[dict[str, Any]]]
         for one in protocols:
             for kind, register in (("cc", known), ("queue", queues), ("option", options)):
                 if strange := [name for name in one.get(kind, ()) if name not in register]:
-                    raise SystemExit(f"{NAMED.name}, {paper}, {one['name']}: no {kind} is called {strange[0]}")
+                    raise SystemExit(
+                        f"{NAMED.name}, {paper}, {one['name']}: no {kind} is called {strange[0]}"
+                    )
             here = [known[name] for name in one.get("cc", ())]
             here += [f"queue `{name}`" for name in one.get("queue", ())]
             here += [f"option `{name}`" for name in one.get("option", ())]
             if bool(here) == ("absent" in one):
-                raise SystemExit(f"{NAMED.name}, {paper}, {one['name']}: say what it is here, or why it is absent")
+                raise SystemExit(
+                    f"{NAMED.name}, {paper}, {one['name']}: say what it is here, or why it is absent"
+                )
             lines.append(row(one["name"], one["as"], ", ".join(here) or f"absent: {one['absent']}"))
         lines.append("")
     return lines

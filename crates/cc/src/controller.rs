@@ -7,6 +7,7 @@
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
+use crate::extra::ExtraOrder;
 use crate::header::{Echo, Header};
 use crate::hystart::Exit;
 use crate::path_change::PathChange;
@@ -136,6 +137,18 @@ pub trait Controller: Debug + Send {
     fn wants_rate(&self) -> bool {
         false
     }
+    /// Declares that the controller orders extra segments. Only then a sender keeps the state for them; it calls this once, before the
+    /// first event.
+    fn wants_extra_segments(&self) -> bool {
+        false
+    }
+    /// The extra segments to send from now on. A sender that can send them asks once after every event, when its window is used up.
+    /// One that cannot never asks, so a controller that has not been asked must do without.
+    fn extra_order(&mut self, _flow: &Flow) -> Option<ExtraOrder> {
+        None
+    }
+    /// An extra segment was acknowledged. Data that it delivered is in an `on_ack` before.
+    fn on_extra_ack(&mut self, _flow: &Flow) {}
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 }

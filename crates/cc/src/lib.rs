@@ -12,6 +12,7 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod extra;
 mod filter;
 mod header;
 mod hystart;
@@ -25,6 +26,7 @@ mod time;
 mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
 pub use header::{Arrived, Echo, Header, Load, Newest};
 pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};

@@ -9,6 +9,7 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
+use crate::extra::ExtraOrder;
 use crate::header::{Echo, Header};
 use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Param};
@@ -159,6 +160,18 @@ impl Controller for Anew {
 
     fn wants_rate(&self) -> bool {
         self.inner.wants_rate()
+    }
+
+    fn wants_extra_segments(&self) -> bool {
+        self.inner.wants_extra_segments()
+    }
+
+    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
+        self.inner.extra_order(&self.seen(flow))
+    }
+
+    fn on_extra_ack(&mut self, flow: &Flow) {
+        self.inner.on_extra_ack(&self.seen(flow));
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

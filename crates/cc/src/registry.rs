@@ -50,6 +50,8 @@ pub enum Kind {
 pub enum PathFact {
     /// Bit error rate of the path's data direction.
     BitErrorRate,
+    /// The receive window in segments or, where it never binds, the bandwidth-delay product of the path.
+    ReceiveWindow,
     /// The sender spreads its segments in time. Where it does, the parameter takes its largest value.
     Paced,
 }
@@ -93,12 +95,26 @@ pub struct SenderOptions {
     pub header: u32,
     /// The kind of queue that computes for the algorithm, if it needs one.
     pub queue: Option<&'static str>,
+    /// The marks that the algorithm answers to.
+    pub marks: Marks,
+}
+
+/// How an algorithm learns of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// As any sender, if the flow has ECN at all.
+    #[default]
+    Any,
+    /// An exact echo by the receiver (DCTCP, RFC 8257 section 3.2).
+    Dctcp,
+    /// Counters of the receiver (AccECN, RFC 9768), and data with ECT(1) (L4S, RFC 9331 section 4).
+    L4s,
 }
 
 impl SenderOptions {
     /// Nothing: most algorithms.
     pub(crate) const NONE: Self =
-        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None };
+        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None, marks: Marks::Any };
 }
 
 /// One registered algorithm.
@@ -277,6 +293,12 @@ impl Entry {
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
         check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
     }
+
+    /// Does the algorithm, with its defaults, order extra segments?
+    pub fn uses_extra_segments(&'static self) -> bool {
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_extra_segments())
+    }
 }
 
 impl Param {
@@ -380,6 +402,8 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
     match id {
         "cubic" => &[("rules", "linux"), (SLOW_START, CLASSIC)],
+        "cdg" => &[(SLOW_START, CLASSIC)],
+        "lp" => &[("extremes", "linux")],
         "star" | "tcp-j" => &[("bw_samples", "ticks")],
         _ => &[],
     }

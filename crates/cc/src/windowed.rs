@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
+use crate::extra::ExtraOrder;
 use crate::header::{Echo, Header};
 use crate::hystart::{Exit, Watch};
 use crate::path_change::PathChange;
@@ -111,6 +112,19 @@ pub trait Policy: Debug + Send {
     fn wants_rate(&self) -> bool {
         false
     }
+
+    /// See [`Controller::wants_extra_segments`].
+    fn wants_extra_segments(&self) -> bool {
+        false
+    }
+
+    /// See [`Controller::extra_order`].
+    fn extra_order(&mut self, _flow: &Flow) -> Option<ExtraOrder> {
+        None
+    }
+
+    /// See [`Controller::on_extra_ack`]; the window may be changed.
+    fn on_extra_ack(&mut self, _w: &mut Window, _flow: &Flow) {}
 }
 
 /// One segment of growth per acknowledged segment up to T; returns the segments left over.
@@ -322,6 +336,19 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn wants_rate(&self) -> bool {
         self.policy.wants_rate()
+    }
+
+    fn wants_extra_segments(&self) -> bool {
+        self.policy.wants_extra_segments()
+    }
+
+    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
+        self.policy.extra_order(flow)
+    }
+
+    fn on_extra_ack(&mut self, flow: &Flow) {
+        self.policy.on_extra_ack(&mut self.w, flow);
+        self.settle();
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

@@ -46,6 +46,19 @@ pub enum AckRule {
     Linux,
 }
 
+/// How a receiver tells of marks, with [`Options::ecn`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// RFC 3168 section 6.1.3: every acknowledgement echoes a mark until CWR arrives.
+    #[default]
+    Rfc3168,
+    /// RFC 8257 section 3.2: an acknowledgement echoes a mark if the segments that it covers were marked. Where marks begin or end, it is
+    /// sent at once.
+    Dctcp,
+    /// AccECN (RFC 9768): acknowledgements carry counters of what has arrived with which codepoint.
+    AccEcn,
+}
+
 /// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewRenoExit {
@@ -119,6 +132,8 @@ pub struct Options {
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// How the receiver tells of marks.
+    pub echo: EcnEcho,
     /// Data carries ECT(1) instead of ECT(0) (RFC 9331 section 4.1); needs `ecn`. The response to marks stays the same.
     pub ect1: bool,
     /// Open the connection before data is sent and close it when all is acknowledged (RFC 9293 section 3.5).
@@ -176,6 +191,7 @@ impl Options {
             acks: AckRule::Rfc5681,
             timestamps: false,
             ecn: false,
+            echo: EcnEcho::Rfc3168,
             ect1: false,
             handshake: false,
             initial_rto: Span::from_millis(3000),

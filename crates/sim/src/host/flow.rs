@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Echo, Time};
-use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sack, Sender,
-};
+use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sender};
 
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
+use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -119,7 +118,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
-        let bare = packet.handle == 0 && !packet.has(ECE);
+        let bare = packet.handle == 0 && !packet.has(ECE | LOW);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
@@ -153,6 +152,9 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
+        if packet.has(LOW) {
+            return self.on_extra_ack(now, upto, packet, sacks);
+        }
         if self.sender.is_told_more() {
             return self.on_telling_ack(now, upto, packet, sacks);
         }
@@ -167,7 +169,8 @@ impl Tcp {
             return self.check.sender(&self.sender);
         }
         let snack = self.snack(packet, sacks);
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
         let rtt = match &snack {
             None => self.sender.on_ack(now, &ack),
@@ -179,6 +182,16 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
+    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
+    #[cold]
+    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
+        sacks.take(packet.handle, &mut ack.sack);
+        self.sender.on_extra_ack(now, &ack);
+        self.check.sender(&self.sender);
+    }
+
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
         if self.taken().is_some() {
@@ -187,13 +200,15 @@ impl Tcp {
             if !self.stop_application(now) {
                 self.sender.stop();
             }
-            self.settle(now);
+            if self.client().is_none_or(Client::has_begun) {
+                self.settle(now);
+            }
         }
         self.ends.is_some()
     }
 
     #[cold]
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
             self.sender.close(active);
             self.note_due();
@@ -204,6 +219,9 @@ impl Tcp {
     pub(crate) fn start(&mut self, now: Time) {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
+        }
+        if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
+            return; // it was to be opened later, or what it serves came first
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
@@ -260,14 +278,15 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| ends.purpose.is_none() && ends.active().is_none_or(Active::is_quiet);
+        let quiet = |ends: &Ends| {
+            ends.purpose.is_none() && ends.twin.is_none() && ends.active().is_none_or(Active::is_quiet)
+        };
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
-        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open());
-        if self.ends.as_deref().is_some_and(closed) { None } else { self.sender.poll(now) }
+        if self.ends.as_deref().is_some_and(Ends::is_closed) { None } else { self.sender.poll(now) }
     }
 
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
@@ -318,12 +337,18 @@ impl Tcp {
         hop: u32,
         sacks: &mut SackStore,
     ) -> bool {
-        if let Some(ends) = &mut self.ends
-            && let Some((_, passive)) = &mut ends.opening
-        {
-            passive.on_data(now);
+        if let Some(ends) = &mut self.ends {
+            if let Some((_, passive)) = &mut ends.opening {
+                passive.on_data(now);
+            }
+            if ends.twin.is_some() {
+                self.on_twin_data(now, packet);
+                return false; // the acknowledgement rides, or is asked for
+            }
         }
-        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_in_order()
+        if packet.seq == self.receiver.delivered() as u32
+            && !packet.has(PROBE | LOW)
+            && self.receiver.is_in_order()
         {
             let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.has(CE));
             let Some(ack) = ack else { return false };
@@ -336,7 +361,7 @@ impl Tcp {
     #[inline(never)]
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
-        if !packet.has(PROBE)
+        if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
@@ -347,11 +372,12 @@ impl Tcp {
         }
         let data = Data {
             seq,
-            len: 0, // the receiver counts segments
+            len: self.payload(packet), // of use for counters of marks alone
             tsval: packet.ts,
             retransmission: false,
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
+            extra: packet.has(LOW),
             ce: packet.has(CE),
         };
         let Some(ack) = self.receiver.on_data(now, &data) else { return false };
@@ -371,6 +397,7 @@ impl Tcp {
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };
+        let low = if data.extra { LOW } else { 0 };
         Packet {
             seq: data.seq as u32,
             flow,
@@ -378,7 +405,7 @@ impl Tcp {
             handle: 0,
             hop,
             size: self.data_size(data.len),
-            flags: ecn | cwr | probe | resent,
+            flags: ecn | cwr | probe | resent | low,
         }
     }
 
@@ -397,11 +424,15 @@ impl Tcp {
         } else {
             self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
         };
+        packet.flags |= if ack.extra { LOW } else { 0 };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }
         if self.sender.options().snack.is_some() {
             self.tell_holes(&mut packet, sacks);
+        }
+        if let Some(counts) = self.receiver.mark_counts() {
+            self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
         }
         if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
             sacks.carry(&mut packet, header);
@@ -445,14 +476,20 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
-                let purpose = match (application, plan.half) {
+                let application =
+                    application.as_ref().map(|of| Application::new(of, seed, &plan.name, plan.source_name()));
+                let half = plan.half.filter(|_| plan.both_ways.is_none());
+                let purpose = match (application, half) {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => None,
                 };
-                Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
+                let tcp = Tcp::new(options, cc, *bytes, purpose);
+                Kind::Tcp(match (plan.both_ways, plan.half) {
+                    (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
+                    _ => tcp,
+                })
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;

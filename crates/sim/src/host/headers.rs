@@ -1,7 +1,7 @@
 //! Both ends of a connection whose segments carry headers.
 
 use bentpipe_cc::{Arrived, Time};
-use bentpipe_tcp::{AckSegment, Data, Sack};
+use bentpipe_tcp::{AckSegment, Data};
 
 use crate::host::flow::Tcp;
 use crate::host::sack_store::SackStore;
@@ -32,8 +32,12 @@ impl Tcp {
         if let Some(header) = sacks.headers.of(packet) {
             self.sender.on_header(now, &header);
         }
+        if self.sender.minds_marks() {
+            self.learn_marks(sacks.reported(packet.handle));
+        }
         let (window, snack) = (sacks.window(packet.handle), self.snack(packet, sacks));
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
         let rtt = match snack {
             _ if self.sender.minds_windows() => {

@@ -17,8 +17,15 @@ impl Tcp {
     /// Bytes on the wire of an acknowledgement with so many SACK blocks.
     #[inline]
     pub(super) fn ack_size(&self, blocks: u32) -> u16 {
+        let option = self.sack_option_size(blocks);
+        (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Bytes on the wire of an option with so many SACK blocks.
+    #[inline]
+    pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
         // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        self.told_size(if blocks > 0 { 4 + 8 * blocks } else { 0 })
+        if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 
     /// Bytes on the wire of an acknowledgement with an option of so many bytes.
@@ -80,11 +87,27 @@ impl FlowState {
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
+        if tcp.is_twin() {
+            let alone = there.clone();
+            let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
+            there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
+        }
         match options.snack {
             _ if !options.ack_grows => {}
             None => back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks))),
             Some(octets) => {
                 back.extend((0..=u32::from(octets)).map(|octets| tcp.told_size(snack_size(octets))));
+            }
+        }
+        let more = tcp.mark_option_size();
+        if more > 0 {
+            let add = |sizes: &mut Vec<u16>| {
+                let with: Vec<u16> = sizes.iter().map(|size| size.saturating_add(more)).collect();
+                sizes.extend(with);
+            };
+            add(&mut back);
+            if tcp.is_twin() {
+                add(&mut there);
             }
         }
         if options.handshake {

@@ -12,7 +12,7 @@ mod traffic;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use bentpipe_cc::registry::{self, Kind};
+use bentpipe_cc::registry::{self, Kind, Marks};
 use serde_json::{Map, Value, json};
 
 /// The scenario that `bytes` stand for, as TOML. A few are invalid, because their values do not fit together.
@@ -37,7 +37,7 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "both_ways", "max_rto", "name", "path", "priority", "relay", "start",
     "start_jitter", "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
@@ -171,10 +171,33 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
-        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests")) {
+        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
         }
+        self.both_ways(&mut flow);
         flow
+    }
+
+    /// Data in the other direction, too, now and then.
+    fn both_ways(&mut self, flow: &mut Value) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        let carries = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_none_or(|entry| entry.sender.header > 0 || entry.sender.queue.is_some());
+        if !bulk || carries || !flow["relay"].is_null() || !self.one_in(4) {
+            return;
+        }
+        let mut back = json!({ "cc": self.pick(&BOUNDED) });
+        if self.finite || self.one_in(2) {
+            let size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
+            back["size"] = json!(format!("{size} bytes"));
+        }
+        // A SNACK does not ride on data.
+        flow["snack"] = json!(false);
+        flow["both_ways"] = if self.one_in(3) { json!(true) } else { back };
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+            flow.remove("snack_vector");
+        }
     }
 
     /// A relay on a path that has a place for it, now and then.
@@ -277,6 +300,11 @@ impl Draw<'_> {
         if flow["spurious"] == "eifel" {
             flow["timestamps"] = json!(true);
         }
+        let l4s = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_some_and(|entry| entry.sender.marks == Marks::L4s);
+        if flow["ecn"] == "accecn" || (flow["ecn"].is_null() && l4s) {
+            flow["snack"] = json!(false); // there is no room for both
+        }
         let newreno = match flow["recovery"].as_str() {
             None => flow["profile"] == "scps" || flow["snack"] == true,
             Some(recovery) => recovery == "newreno",
@@ -285,14 +313,14 @@ impl Draw<'_> {
             newreno && (flow["snack"] == true || (flow["profile"] == "scps" && flow["snack"] != false));
         let sack = !newreno && flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let full_ack = !sack && flow["recovery"] != "tahoe";
-        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => full_ack,
-                "snack" => newreno && !value.is_null(),
+                "snack" => (newreno || *value == false) && !value.is_null(),
                 "snack_vector" => snack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
@@ -343,6 +371,9 @@ impl Draw<'_> {
     /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
+            "ecn" if schema["type"].is_null() => {
+                self.pick_value(&[json!(false), json!(true), json!("dctcp"), json!("accecn")])
+            }
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),
             "bands" => json!(3 + self.to(2)),
@@ -360,6 +391,10 @@ impl Draw<'_> {
             "granularity" => json!(format!("{} us", 1 + self.to(499))),
             _ => self.by_schema(schema),
         }
+    }
+
+    fn pick_value(&mut self, among: &[Value]) -> Value {
+        among[self.to(among.len() as u64 - 1) as usize].clone()
     }
 
     fn by_schema(&mut self, schema: &Value) -> Value {

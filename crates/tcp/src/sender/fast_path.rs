@@ -28,6 +28,7 @@ impl Sender {
             && self.tlp.is_idle()
             && !self.was_idle
             && !self.told_more
+            && !self.extra
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
         if fast {
