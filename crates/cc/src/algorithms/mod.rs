@@ -14,6 +14,7 @@ mod copa;
 mod cubic;
 mod cubic_of_linux;
 mod dctcp;
+mod enhanced;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -23,6 +24,7 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod lda;
 mod ledbat;
 mod ledbat_plus_plus;
 mod leocc;
@@ -40,12 +42,15 @@ mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod prague;
+mod rap;
 mod reno;
 mod satcp;
 mod scalable;
 mod scps;
+mod scps_tp;
 mod star;
 mod tcp_j;
+mod tear;
 mod tfrc;
 mod vegas;
 mod vegas_a;
@@ -71,6 +76,9 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_plus::ENTRY,
     tcp_j::ENTRY,
     scps::ENTRY,
+    scps_tp::ENTRY,
+    scps_tp::RATE,
+    enhanced::ENTRY,
     a_liad::ENTRY,
     liad::ENTRY,
     westwood_br::ENTRY,
@@ -106,6 +114,9 @@ pub(crate) const ALL: &[Entry] = &[
     lia::ENTRY,
     olia::ENTRY,
     balia::ENTRY,
+    tear::ENTRY,
+    rap::ENTRY,
+    lda::ENTRY,
     dctcp::ENTRY,
     prague::ENTRY,
     vivace::ENTRY,

@@ -12,7 +12,7 @@ mod traffic;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use bentpipe_cc::registry::{self, Kind};
+use bentpipe_cc::registry::{self, Kind, Marks};
 use serde_json::{Map, Value, json};
 
 /// The scenario that `bytes` stand for, as TOML. A few are invalid, because their values do not fit together.
@@ -222,9 +222,12 @@ impl Draw<'_> {
             let size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
             back["size"] = json!(format!("{size} bytes"));
         }
+        // A SNACK does not ride on data.
+        flow["snack"] = json!(false);
         flow["both_ways"] = if self.one_in(3) { json!(true) } else { back };
         if let Value::Object(flow) = flow {
             flow.remove("read_rate");
+            flow.remove("snack_vector");
         }
     }
 
@@ -272,6 +275,9 @@ impl Draw<'_> {
     fn tcp(&mut self, links: &[&str]) -> Value {
         let mut flow =
             json!({ "cc": self.controller(), "profile": self.by(["modern", "paper", "paper", "paper"]) });
+        if self.one_in(8) {
+            flow["profile"] = json!("scps");
+        }
         for (key, schema) in properties(&SCHEMA["$defs"]["Flow"]) {
             if !OF_FLOW.contains(&key) && self.given() {
                 flow[key] = self.value(key, schema);
@@ -325,7 +331,18 @@ impl Draw<'_> {
         if flow["spurious"] == "eifel" {
             flow["timestamps"] = json!(true);
         }
-        let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
+        let l4s = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_some_and(|entry| entry.sender.marks == Marks::L4s);
+        if flow["ecn"] == "accecn" || (flow["ecn"].is_null() && l4s) {
+            flow["snack"] = json!(false); // there is no room for both
+        }
+        let newreno = match flow["recovery"].as_str() {
+            None => flow["profile"] == "scps" || flow["snack"] == true,
+            Some(recovery) => recovery == "newreno",
+        };
+        let snack =
+            newreno && (flow["snack"] == true || (flow["profile"] == "scps" && flow["snack"] != false));
+        let sack = !newreno && flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let full_ack = !sack && flow["recovery"] != "tahoe";
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
@@ -334,6 +351,8 @@ impl Draw<'_> {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => full_ack,
+                "snack" => (newreno || *value == false) && !value.is_null(),
+                "snack_vector" => snack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
@@ -397,6 +416,7 @@ impl Draw<'_> {
             // Longer than any target.
             "interval" => self.time(self.by([51, 51, 4, 3_001]), [250, 250, 16, 20_000]),
             "update" => json!(format!("{} ms", 1 + self.to(19))),
+            "snack_vector" => json!(self.to(16)),
             "mss" => self.bytes(1, 9_000),
             "header" => self.bytes(0, 80),
             "ack_size" => self.bytes(1, 1_500),
