@@ -6,6 +6,7 @@ mod bbr;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cherry;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
@@ -67,6 +68,7 @@ pub(crate) const ALL: &[Entry] = &[
     new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
+    cherry::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,

@@ -51,7 +51,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "p",
-    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Repeated), start)),
+    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Repeated, 0.0), start)),
 };
 
 /// The window at which Sudden Start aims.
@@ -76,6 +76,9 @@ enum Start {
 pub(super) struct Peach {
     rwnd: f64,
     payload: ExtraPayload,
+    /// The share of the window of a loss that extra segments may miss, and that window until it is regained.
+    spare: f64,
+    goal: f64,
     /// The sender has asked for extra segments, so it can send them.
     served: bool,
     start: Start,
@@ -90,10 +93,12 @@ pub(super) struct Peach {
 }
 
 impl Peach {
-    pub(super) fn new(args: &Args, payload: ExtraPayload) -> Self {
+    pub(super) fn new(args: &Args, payload: ExtraPayload, spare: f64) -> Self {
         Self {
             rwnd: args.number("rwnd"),
             payload,
+            spare,
+            goal: 0.0,
             served: false,
             start: Start::Measured,
             adsn: 0,
@@ -111,6 +116,7 @@ impl Peach {
 
     /// No recovery is under way, and none was.
     fn forget(&mut self) {
+        self.goal = 0.0;
         (self.adsn, self.sent, self.ignored, self.released) = (0, 0, 0, 0);
     }
 }
@@ -152,7 +158,8 @@ impl Policy for Peach {
         match why {
             Congestion::Loss => {
                 self.start = Start::Begun;
-                self.adsn = w.cwnd as u64; // W0
+                self.goal = w.cwnd; // W0
+                self.adsn = w.cwnd as u64;
                 self.ignored = (w.cwnd / 2.0) as u64;
                 self.wdsn += self.ignored;
             }
@@ -173,15 +180,20 @@ impl Policy for Peach {
 
     fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
         self.served = true;
-        let payload = self.payload;
+        let carries = |window: f64| match self.payload {
+            ExtraPayload::Unsent { .. } => ExtraPayload::Unsent { ahead: window as u64 },
+            same => same,
+        };
         if self.start == Start::Measured
             && let Some(rtt) = flow.rtt
         {
-            self.start = Start::Begun;
             let aim = self.aim(flow);
             let gap = Span::from_secs(rtt.smoothed.secs() / aim); // tau = RTT / rwnd
-            return Some(ExtraOrder { count: aim as u64 - 1, gap, payload });
+            let order = ExtraOrder { count: aim as u64 - 1, gap, payload: carries(aim) };
+            self.start = Start::Begun;
+            return Some(order);
         }
+        let payload = carries(self.goal);
         let count = core::mem::take(&mut self.released);
         (count > 0).then_some(ExtraOrder { count, gap: Span::ZERO, payload })
     }
@@ -191,6 +203,10 @@ impl Policy for Peach {
             self.wdsn -= 1;
         } else {
             w.cwnd += 1.0;
+            if self.spare > 0.0 && w.cwnd >= (1.0 - self.spare) * self.goal {
+                w.cwnd = w.cwnd.max(self.goal);
+                self.goal = 0.0;
+            }
         }
     }
 
