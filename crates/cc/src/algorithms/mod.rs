@@ -3,10 +3,13 @@
 mod a_liad;
 mod aimd;
 mod bbr;
+mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cdg;
 mod cherry;
+mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
@@ -20,12 +23,16 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod ledbat;
+mod ledbat_plus_plus;
 mod leocc;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod lp;
 mod model;
 mod new_jersey;
+mod nv;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
@@ -41,6 +48,7 @@ mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
@@ -88,9 +96,17 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr2::ENTRY,
     bbr3::ENTRY,
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
     dctcp::ENTRY,
+    vivace::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    compound::ENTRY,
+    lp::ENTRY,
+    cdg::ENTRY,
+    nv::ENTRY,
 ];

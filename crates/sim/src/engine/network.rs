@@ -12,7 +12,7 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
-use crate::host::flow::FlowState;
+use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
@@ -22,8 +22,9 @@ use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
-use crate::record::silence;
+use crate::record::{silence, unfinished};
 use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
+use crate::workload::client::Client;
 
 /// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
 pub const EVENTS_PER_LOOK: u64 = 1 << 6;
@@ -88,6 +89,9 @@ impl Network {
             }
             for flow in part {
                 let mut host = host(plan, flow, supply)?;
+                if matches!(&host.kind, Kind::Tcp(tcp) if tcp.client().and_then(Client::lane) > Some(0)) {
+                    host.start = NEVER; // until its browser has something to ask for
+                }
                 if let (Some(Half::Second), Some(first)) = (flow.half, flows.last()) {
                     host.start = first.start;
                 }
@@ -177,6 +181,7 @@ impl Network {
         });
         let links: Vec<LinkReport> = links.collect();
         let silent = silence::warnings(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
+        let open = unfinished::warnings(plan, &flows, &first);
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -185,7 +190,7 @@ impl Network {
             packets: self.packets,
             flows,
             links,
-            warnings: plan.warnings.iter().cloned().chain(silent).collect(),
+            warnings: plan.warnings.iter().cloned().chain(silent).chain(open).collect(),
         };
         let (flows, links) = self.recorder.finish();
         let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();

@@ -2,8 +2,10 @@
 //! together are refused.
 
 mod bit_errors;
+mod both_ways;
 mod congestion_header;
 mod defaults;
+mod dialogues;
 mod extra_segments;
 mod flows;
 mod hints;
