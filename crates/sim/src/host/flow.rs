@@ -183,16 +183,6 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
-    #[cold]
-    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let mut ack =
-            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
-        self.sender.on_extra_ack(now, &ack);
-        self.check.sender(&self.sender);
-    }
-
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
         if self.stop_subflow() {

@@ -8,6 +8,7 @@ pub(crate) mod cbr;
 pub(crate) mod control;
 pub(crate) mod ends;
 pub(crate) mod flow;
+mod extra;
 mod headers;
 pub(crate) mod relay;
 mod report;
