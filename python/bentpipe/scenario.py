@@ -131,6 +131,7 @@ class Flow:
     receive_window: str | None = None
     read_rate: str | None = None
     relay: dict[str, Any] | None = None
+    both_ways: bool | dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None

@@ -55,6 +55,8 @@ pub enum EcnEcho {
     /// RFC 8257 section 3.2: an acknowledgement echoes a mark if the segments that it covers were marked. Where marks begin or end, it is
     /// sent at once.
     Dctcp,
+    /// AccECN (RFC 9768): acknowledgements carry counters of what has arrived with which codepoint.
+    AccEcn,
 }
 
 /// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).

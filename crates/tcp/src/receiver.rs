@@ -252,6 +252,18 @@ impl Receiver {
         (self.deadline? <= now).then(|| self.acknowledge(None))
     }
 
+    /// The acknowledgement that rides on a data segment of the other direction which leaves now (RFC 9293 section 3.8.6.3). One that is
+    /// delayed rides with it and leaves no more alone.
+    pub fn ride(&mut self) -> AckSegment {
+        match self.marks.as_mut().and_then(|marks| marks.take_held()) {
+            Some(held) => {
+                self.deadline = None;
+                held
+            }
+            None => self.acknowledge(None),
+        }
+    }
+
     /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged. It never goes back,
     /// unless it is so old that the clock may have gone half round (section 5.5).
     #[inline]
@@ -317,6 +329,9 @@ impl Receiver {
         self.last_ack = self.next;
         if let Some(reader) = &mut self.reader {
             reader.tell();
+        }
+        if let Some(marks) = &mut self.marks {
+            marks.tell();
         }
         let mut ack =
             AckSegment { ack: self.next, tsecr: self.ts_recent, ece: self.echo, ..AckSegment::default() };

@@ -28,8 +28,9 @@ use bentpipe_cc::{
     Ack, Controller, Decision, Flow, Life, PathChange, Phase, Rate, Recovery, RttSample, Span, Time,
 };
 
+use crate::accurate_ecn::AccurateEcn;
 use crate::limits::{Limit, Limits};
-use crate::options::{AckRule, LossRecovery, Options};
+use crate::options::{AckRule, EcnEcho, LossRecovery, Options};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
@@ -173,6 +174,8 @@ pub struct Sender {
     probe: Probe,
     /// The peer's window, if it changes.
     peer: Option<Box<PeerWindow>>,
+    /// AccECN.
+    accurate: Option<Box<AccurateEcn>>,
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
     /// ECN: react again only when this is acknowledged.
@@ -203,11 +206,12 @@ impl Sender {
         let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
         let peer = PeerWindow::new(&options);
         let headers = cc.echo().is_some();
+        let accurate = (options.ecn && options.echo == EcnEcho::AccEcn).then(Box::default);
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             srtt_of_oldest: options.acks == AckRule::Linux,
-            told_more: headers || peer.is_some(),
+            told_more: headers || peer.is_some() || accurate.is_some(),
             headers,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
@@ -238,6 +242,7 @@ impl Sender {
             lost_meanwhile: 0,
             probe: Probe::No,
             peer,
+            accurate,
             extras,
             path: Path::Slow,
             allowed_end: 0,
@@ -380,6 +385,36 @@ impl Sender {
         self.on_ack_slow(now, seg)
     }
 
+    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment. It is no duplicate, since a duplicate ACK carries no
+    /// data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC 6675 section 2).
+    pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
+        if told { self.on_ack(now, seg) } else { None }
+    }
+
+    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and the byte counter of marked
+    /// packets if it has the option.
+    pub fn on_mark_counts(&mut self, ace: u8, ce_bytes: Option<u32>) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.tell(ace, ce_bytes);
+        }
+    }
+
+    /// Do acknowledgements bring counters of marks, which go to [`Sender::on_mark_counts`]?
+    pub fn minds_marks(&self) -> bool {
+        self.accurate.is_some()
+    }
+
+    /// Packets that the receiver has reported as marked, with AccECN.
+    pub fn marked_packets(&self) -> Option<u64> {
+        self.accurate.as_ref().map(|accurate| accurate.packets())
+    }
+
+    /// Has every segment that the application has to send gone out?
+    pub fn has_sent_all(&self) -> bool {
+        self.board.next() >= self.limit
+    }
+
     /// [`Sender::on_ack`] off the fast path.
     fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
@@ -418,7 +453,15 @@ impl Sender {
             self.flow.round += 1;
             ack.round_end = true;
         }
-        if seg.ece && self.options.ecn {
+        let echoed = match &mut self.accurate {
+            Some(accurate) => {
+                let mss = u64::from(self.flow.mss);
+                ack.ce = accurate.take(got.segments, ack.acked, mss, seg.ack >= before);
+                ack.ce > 0
+            }
+            None => seg.ece && self.options.ecn,
+        };
+        if echoed && self.accurate.is_none() {
             ack.ce = ack.acked;
         }
         let mut probe_repaired = false;
@@ -430,7 +473,7 @@ impl Sender {
             probe_repaired = found.repaired;
         }
         self.note_in_flight();
-        let recovered = self.react(seg, advanced, &got, &mut ack);
+        let recovered = self.react(seg, (advanced, echoed), &got, &mut ack);
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();

@@ -3,9 +3,12 @@
 mod a_liad;
 mod aimd;
 mod bbr;
+mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cdg;
+mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
@@ -19,11 +22,16 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod ledbat;
+mod ledbat_plus_plus;
 mod leocc;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod lp;
 mod model;
+mod new_jersey;
+mod nv;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
@@ -64,6 +72,7 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
     fast::ENTRY,
@@ -85,10 +94,17 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr2::ENTRY,
     bbr3::ENTRY,
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
     dctcp::ENTRY,
     vivace::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    compound::ENTRY,
+    lp::ENTRY,
+    cdg::ENTRY,
+    nv::ENTRY,
 ];

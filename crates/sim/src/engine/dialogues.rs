@@ -12,6 +12,7 @@ use bentpipe_tcp::Sender;
 
 use crate::engine::network::Network;
 use crate::host::flow::{Kind, Tcp};
+use crate::link::packet::Packet;
 use crate::workload::browser::Next;
 use crate::workload::client::{Client, Order};
 
@@ -22,10 +23,11 @@ pub(super) type Woken = StepBy<Range<usize>>;
 const LANE: usize = 2;
 
 impl Network {
-    /// Data has reached the receiver of flow `f` at `now`. Gives the flows that learn of it.
-    pub(super) fn hand_over(&mut self, now: Time, f: usize) -> Woken {
+    /// Data, `packet`, has reached the receiver of flow `f` at `now`. Gives the flows that learn of it.
+    pub(super) fn hand_over(&mut self, now: Time, f: usize, packet: &Packet) -> Woken {
         let one = match &self.flows[f].kind {
             Kind::Tcp(tcp) if !tcp.is_linked() => None,
+            Kind::Tcp(tcp) if tcp.is_twin() => self.unload(now, f, packet),
             Kind::Tcp(tcp) if tcp.half().is_some() => self.relay_data(now, f),
             Kind::Tcp(tcp) if tcp.is_client() => self.serve(now, f),
             Kind::Tcp(_) => return self.hear(now, f),

@@ -205,7 +205,7 @@ impl Tcp {
     }
 
     #[cold]
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
             self.sender.close(active);
             self.note_due();
@@ -275,14 +275,15 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| ends.purpose.is_none() && ends.active().is_none_or(Active::is_quiet);
+        let quiet = |ends: &Ends| {
+            ends.purpose.is_none() && ends.twin.is_none() && ends.active().is_none_or(Active::is_quiet)
+        };
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
-        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open());
-        if self.ends.as_deref().is_some_and(closed) { None } else { self.sender.poll(now) }
+        if self.ends.as_deref().is_some_and(Ends::is_closed) { None } else { self.sender.poll(now) }
     }
 
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
@@ -333,10 +334,14 @@ impl Tcp {
         hop: u32,
         sacks: &mut SackStore,
     ) -> bool {
-        if let Some(ends) = &mut self.ends
-            && let Some((_, passive)) = &mut ends.opening
-        {
-            passive.on_data(now);
+        if let Some(ends) = &mut self.ends {
+            if let Some((_, passive)) = &mut ends.opening {
+                passive.on_data(now);
+            }
+            if ends.twin.is_some() {
+                self.on_twin_data(now, packet);
+                return false; // the acknowledgement rides, or is asked for
+            }
         }
         if packet.seq == self.receiver.delivered() as u32
             && !packet.has(PROBE | LOW)
@@ -364,7 +369,7 @@ impl Tcp {
         }
         let data = Data {
             seq,
-            len: 0, // the receiver counts segments
+            len: self.payload(packet), // of use for counters of marks alone
             tsval: packet.ts,
             retransmission: false,
             cwr: packet.has(CWR),
@@ -384,10 +389,14 @@ impl Tcp {
 
     /// Bytes on the wire of an acknowledgement with so many SACK blocks.
     fn ack_size(&self, blocks: u32) -> u16 {
-        let options = self.sender.options();
+        let option = self.sack_option_size(blocks);
+        (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Bytes on the wire of an option with so many SACK blocks.
+    pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
         // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
-        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
+        if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 
     /// The data segment as a packet at hop `hop`.
@@ -433,6 +442,9 @@ impl Tcp {
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }
+        if let Some(counts) = self.receiver.mark_counts() {
+            self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
+        }
         if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
             sacks.carry(&mut packet, header);
         }
@@ -477,13 +489,18 @@ impl FlowState {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
                 let application =
                     application.as_ref().map(|of| Application::new(of, seed, &plan.name, plan.source_name()));
-                let purpose = match (application, plan.half) {
+                let half = plan.half.filter(|_| plan.both_ways.is_none());
+                let purpose = match (application, half) {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => None,
                 };
-                Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
+                let tcp = Tcp::new(options, cc, *bytes, purpose);
+                Kind::Tcp(match (plan.both_ways, plan.half) {
+                    (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
+                    _ => tcp,
+                })
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -553,8 +570,24 @@ impl FlowState {
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
+        if tcp.is_twin() {
+            let alone = there.clone();
+            let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
+            there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
+        }
         if options.ack_grows {
             back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        }
+        let more = tcp.mark_option_size();
+        if more > 0 {
+            let add = |sizes: &mut Vec<u16>| {
+                let with: Vec<u16> = sizes.iter().map(|size| size.saturating_add(more)).collect();
+                sizes.extend(with);
+            };
+            add(&mut back);
+            if tcp.is_twin() {
+                add(&mut there);
+            }
         }
         if options.handshake {
             let control = control::sizes(options);

@@ -32,6 +32,9 @@ impl Tcp {
         if let Some(header) = sacks.headers.of(packet) {
             self.sender.on_header(now, &header);
         }
+        if self.sender.minds_marks() {
+            self.learn_marks(sacks.reported(packet.handle));
+        }
         let window = sacks.window(packet.handle);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };

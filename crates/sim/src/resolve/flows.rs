@@ -7,6 +7,7 @@ use bentpipe_cc::{Span, Start, Time};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::bit_errors::bit_error_rate;
+use crate::resolve::both_ways;
 use crate::resolve::congestion_header;
 use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
@@ -114,10 +115,16 @@ pub(crate) fn expand(
             source(work, flow, keys, path, links)
         };
         workload::check_relay(work, flow, &key)?;
+        both_ways::check(work, flow, &key)?;
         let mut parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
         if let [_] = parts[..] {
-            parts = dialogues::parts(work, flow, &key, parts.remove(0))?;
+            let whole = parts.remove(0);
+            parts = match both_ways::is_on(flow) {
+                true => both_ways::parts(work, flow, &key, &paths[index], whole, source_of)?,
+                false => dialogues::parts(work, flow, &key, whole)?,
+            };
         }
+        let both_ways = both_ways::plan(&parts, flow);
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
@@ -136,9 +143,9 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop
-                        .map(|stop| Time(stop.0))
-                        .filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
+                    stop: stop.map(|stop| Time(stop.0)).filter(|_| {
+                        flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
+                    }),
                     // At the server.
                     extra_delay: flow
                         .extra_delay
@@ -158,6 +165,7 @@ pub(crate) fn expand(
                     path_hints: flow.path_hints,
                     source: source.clone(),
                     half: *half,
+                    both_ways,
                 });
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
@@ -502,14 +510,17 @@ fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(),
     let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
     let wished = match entry.map_or(Marks::Any, |entry| entry.sender.marks) {
         Marks::Any => Ecn::Flag(o.ecn),
-        Marks::Dctcp | Marks::L4s => Ecn::By(MarkEcho::Dctcp),
+        Marks::Dctcp => Ecn::By(MarkEcho::Dctcp),
+        Marks::L4s => Ecn::By(MarkEcho::AccEcn),
     };
+    let l4s = entry.is_some_and(|entry| entry.sender.marks == Marks::L4s);
     (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
         Ecn::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
         Ecn::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
         Ecn::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
+        Ecn::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
     };
-    o.ect1 = flow.ect1.unwrap_or(o.ect1);
+    o.ect1 = flow.ect1.unwrap_or(o.ect1 || l4s && o.ecn);
     if o.ect1 && !o.ecn {
         let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
         return Err(work.error(&key.with("ect1"), message));

@@ -2,6 +2,7 @@
 //! together are refused.
 
 mod bit_errors;
+mod both_ways;
 mod congestion_header;
 mod defaults;
 mod dialogues;

@@ -233,8 +233,18 @@ pub struct FlowPlan {
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
-    /// Which half of a relayed flow or of a dialogue it is, if it is one. The second stands right behind the first.
+    /// Which half of a relayed flow or of a dialogue it is, or which direction of two, if it is one. The second stands right behind the
+    /// first.
     pub half: Option<Half>,
+    /// Both ends of the connection write, and data carries acknowledgements.
+    pub both_ways: Option<BothWaysPlan>,
+}
+
+/// A connection whose both ends write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BothWaysPlan {
+    /// A handshake opens it, so that the end that answers may not send before.
+    pub handshake: bool,
 }
 
 /// What opens several connections, of which the report has one row: a source of short flows, or a browser.
@@ -308,6 +318,7 @@ impl FlowPlan {
             path_hints: None,
             source: Arc::new(source),
             half: None,
+            both_ways: None,
         }
     }
 }

@@ -271,6 +271,11 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
     pub relay: Option<Relay>,
+    /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
+    /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [true, { "size": "1 MB", "cc": "reno" }]))]
+    pub both_ways: Option<BothWays>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -406,6 +411,33 @@ pub enum Ecn {
     By(MarkEcho),
 }
 
+/// Does the other end of the connection write, too?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum BothWays {
+    /// Yes: the same as this end. Or no.
+    Flag(bool),
+    /// Yes, with these differences.
+    Back(WayBack),
+}
+
+/// What the other end of a connection writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WayBack {
+    /// Payload to transfer. Default: as much as this end, without end if that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// Its congestion controller. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Its initial window in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
+}
+
 /// How a receiver tells of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -414,6 +446,8 @@ pub enum MarkEcho {
     Rfc3168,
     /// Each acknowledgement says whether what it covers was marked (RFC 8257).
     Dctcp,
+    /// Each acknowledgement carries counters of what was marked (RFC 9768).
+    AccEcn,
 }
 
 /// How losses are repaired.

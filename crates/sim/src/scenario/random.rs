@@ -37,7 +37,7 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "both_ways", "max_rto", "name", "path", "priority", "relay", "start",
     "start_jitter", "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
@@ -174,7 +174,27 @@ impl Draw<'_> {
         if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
         }
+        self.both_ways(&mut flow);
         flow
+    }
+
+    /// Data in the other direction, too, now and then.
+    fn both_ways(&mut self, flow: &mut Value) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        let carries = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_none_or(|entry| entry.sender.header > 0 || entry.sender.queue.is_some());
+        if !bulk || carries || !flow["relay"].is_null() || !self.one_in(4) {
+            return;
+        }
+        let mut back = json!({ "cc": self.pick(&BOUNDED) });
+        if self.finite || self.one_in(2) {
+            let size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
+            back["size"] = json!(format!("{size} bytes"));
+        }
+        flow["both_ways"] = if self.one_in(3) { json!(true) } else { back };
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+        }
     }
 
     /// A relay on a path that has a place for it, now and then.
@@ -333,7 +353,7 @@ impl Draw<'_> {
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
             "ecn" if schema["type"].is_null() => {
-                self.pick_value(&[json!(false), json!(true), json!("dctcp")])
+                self.pick_value(&[json!(false), json!(true), json!("dctcp"), json!("accecn")])
             }
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),

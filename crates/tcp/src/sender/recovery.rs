@@ -10,9 +10,15 @@ use crate::segment::{AckSegment, Block};
 use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
-    /// Phase changes that this ACK brings about. True if it ends a fast recovery. The phase stays until the controller has seen
+    /// Phase changes that this ACK brings about, which advances by so many segments and may echo a mark. True if it ends a fast recovery. The phase stays until the controller has seen
     /// the ACK, so that the window does not grow by segments that recovery had held back.
-    pub(super) fn react(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered, ack: &mut Ack) -> bool {
+    pub(super) fn react(
+        &mut self,
+        seg: &AckSegment,
+        (advanced, echoed): (u64, bool),
+        got: &Delivered,
+        ack: &mut Ack,
+    ) -> bool {
         if self.flow.phase == Phase::Loss {
             match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
                 Verdict::Spurious(before) => self.undo_timeout(&before),
@@ -58,7 +64,7 @@ impl Sender {
                     } else {
                         self.enter_recovery(got.segments);
                     }
-                } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
+                } else if echoed && seg.ack > self.ecn_until {
                     self.window_reduced();
                     self.repairs = None;
                     self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
@@ -94,7 +100,7 @@ impl Sender {
     pub(super) fn window_reduced(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();
-            self.cwr = true;
+            self.cwr = self.accurate.is_none(); // with AccECN the bit is part of a counter
         }
     }
 

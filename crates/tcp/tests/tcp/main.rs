@@ -20,6 +20,7 @@ mod newreno;
 mod pacing;
 mod prr;
 mod rack;
+mod riding;
 mod rto;
 mod sack;
 mod sack_blocks;

@@ -171,7 +171,7 @@ pub(crate) fn sack_of(blocks: &[(u64, u64)]) -> Sack {
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) sender: Sender,
-    now: Time,
+    pub(crate) now: Time,
     /// The RTT sample that the last acknowledgement gave.
     pub(crate) rtt: Option<Span>,
 }

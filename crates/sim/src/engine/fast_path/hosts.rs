@@ -23,8 +23,9 @@ impl FastPath {
             self.arm_receiver(f, at);
         }
         if linked {
-            for other in self.network.hand_over(self.now, f) {
+            for other in self.network.hand_over(self.now, f, packet) {
                 self.send(other, Cause::Arrival);
+                self.settle_both(f);
             }
         }
     }
@@ -60,6 +61,19 @@ impl FastPath {
             if self.network.flows[f].half() == Some(Half::Second) {
                 self.make_room(f);
             }
+            self.settle_both(f);
+        }
+    }
+
+    /// What is left to do for a connection whose both ends write, when the sender at the host where something of flow `f` has arrived has
+    /// sent what it may send.
+    #[inline(never)]
+    pub(super) fn settle_both(&mut self, f: usize) {
+        if let Some(mut packet) = self.network.owed(self.now, f) {
+            self.depart(&mut packet);
+        }
+        if let Some(first) = self.network.close_both(f) {
+            self.send(first, Cause::Arrival);
         }
     }
 
@@ -81,7 +95,8 @@ impl FastPath {
                 return self.send(f, Cause::Arrival);
             }
             self.answer(f);
-            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+            let second = self.network.relay_control(self.now, f, packet);
+            if let Some(second) = second.or_else(|| self.network.open_both(self.now, f)) {
                 self.send(second, Cause::Arrival);
             }
         }
@@ -146,6 +161,7 @@ impl FastPath {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            self.network.load(f, &mut packet);
             self.depart(&mut packet);
         }
     }

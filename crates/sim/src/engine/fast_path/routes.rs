@@ -77,7 +77,7 @@ pub(super) struct Ways {
     pub(super) prompt: bool,
     /// Is its receiver one host with the sender of the next flow?
     pub(super) relayed: bool,
-    /// Is its flow that of a dialogue's client? The next flow is then the server's, and both hosts are ends of both flows.
+    /// Is its flow that of a dialogue's client, or the first of two whose both ends write? Both hosts are then ends of the next flow, too.
     pub(super) asks: bool,
     /// If it is one of several of a browser: so many stand before it.
     pub(super) lane: usize,
@@ -93,7 +93,9 @@ impl Ways {
             Kind::Cbr(_) => None,
         };
         let lane = client.and_then(Client::lane).unwrap_or(0);
-        Self { data: flow.data_route, acks, prompt, relayed, asks: client.is_some(), lane }
+        let twin = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.twin_half() == Some(Half::First));
+        let asks = client.is_some() || twin;
+        Self { data: flow.data_route, acks, prompt, relayed, asks, lane }
     }
 }
 

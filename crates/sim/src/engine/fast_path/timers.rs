@@ -96,6 +96,7 @@ impl FastPath {
                     && tcp.stop(self.now)
                 {
                     self.send(f, Cause::Timer);
+                    self.settle_both(f);
                 }
             }
             Timer::Hint(f) => self.on_hint(f),
