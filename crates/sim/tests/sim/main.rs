@@ -7,6 +7,7 @@ mod extra_segments;
 mod extremes;
 mod link_layers;
 mod promises;
+mod published_properties;
 mod queues;
 mod random;
 mod relays;
