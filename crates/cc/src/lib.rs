@@ -13,21 +13,24 @@ extern crate alloc;
 pub mod algorithms;
 mod controller;
 mod filter;
-mod hystart;
 mod path_change;
 pub mod registry;
 mod report;
+mod resume;
 #[cfg(test)]
 mod rig;
 mod round;
+mod slow_start;
 mod time;
+mod window_validation;
 mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 pub use filter::WindowedMin;
-pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};
 pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
+pub use resume::SavedPath;
 pub use round::{Measured, Round};
+pub use slow_start::{Compared, HystartConstants, SearchConstants, SearchExit, SlowStart};
 pub use time::{Rate, Span, Time};
 pub use windowed::{Cut, Policy, Start, Window, Windowed, exponential};

@@ -1,5 +1,6 @@
 //! The keys of a scenario, as a user writes them in TOML, JSON or Rust.
 
+use bentpipe_cc::registry;
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -524,8 +525,9 @@ impl JsonSchema for Cc {
                     "type": "object",
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                        "slow_start": { "enum": ["standard", "hystart++", "hystart"] },
-                        "path_change": { "enum": ["standard", "reset"] },
+                        "slow_start": { "enum": registry::choices("slow_start") },
+                        "path_change": { "enum": registry::choices("path_change") },
+                        "window_validation": { "enum": registry::choices("window_validation") },
                     },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },
