@@ -116,7 +116,7 @@ pub struct Sender {
     headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
-    /// Proportional rate reduction governs the window of recovery.
+    /// Proportional rate reduction governs the window of this recovery, or of the last.
     proportional: bool,
     pacing_waits: bool,
     /// The application has written anew after all was acknowledged, and nothing has been sent since.

@@ -345,7 +345,9 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "search", "limited", "swift", "resume", "path"]
+                        .iter()
+                        .any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),
@@ -537,7 +539,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("spurious"), message));
         }
     };
-    o.idle_restart = workload::idle_restart(flow);
+    o.idle_restart = workload::idle_restart(work, flow, key)?;
     o.pacing = flow.pacing.unwrap_or(o.pacing);
     Ok(o)
 }
