@@ -107,7 +107,7 @@ class Flow:
     `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
     each a row of the result. `subflow`, [{"path": ["leo"], "cc": "lia"}], adds further paths (Multipath TCP):
     the connection is a row, and each of its subflows another one. What is not given is set by `profile`
-    ("modern", the default, or "paper") and by what the algorithm asks of its sender.
+    ("modern", the default, "paper", "linux" or "scps") and by what the algorithm asks of its sender.
     """
 
     cc: Any = None
@@ -140,6 +140,8 @@ class Flow:
     rack: bool | None = None
     tlp: bool | None = None
     dsack: bool | None = None
+    snack: bool | None = None
+    snack_vector: int | None = None
     newreno_exit: str | None = None
     prr: bool | None = None
     byte_counting: bool | None = None

@@ -9,11 +9,13 @@ mod bbr3;
 mod bic;
 mod binomial;
 mod cdg;
+mod cherry;
 mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
 mod dctcp;
+mod enhanced;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -23,6 +25,7 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod lda;
 mod ledbat;
 mod ledbat_plus_plus;
 mod leocc;
@@ -39,12 +42,16 @@ mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
+mod prague;
+mod rap;
 mod reno;
 mod satcp;
 mod scalable;
 mod scps;
+mod scps_tp;
 mod star;
 mod tcp_j;
+mod tear;
 mod tfrc;
 mod vegas;
 mod vegas_a;
@@ -70,6 +77,9 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_plus::ENTRY,
     tcp_j::ENTRY,
     scps::ENTRY,
+    scps_tp::ENTRY,
+    scps_tp::RATE,
+    enhanced::ENTRY,
     a_liad::ENTRY,
     liad::ENTRY,
     westwood_br::ENTRY,
@@ -78,6 +88,7 @@ pub(crate) const ALL: &[Entry] = &[
     new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
+    cherry::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -105,7 +116,11 @@ pub(crate) const ALL: &[Entry] = &[
     lia::ENTRY,
     olia::ENTRY,
     balia::ENTRY,
+    tear::ENTRY,
+    rap::ENTRY,
+    lda::ENTRY,
     dctcp::ENTRY,
+    prague::ENTRY,
     vivace::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,

@@ -169,22 +169,17 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
+        let snack = self.snack(packet, sacks);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+        let rtt = match &snack {
+            None => self.sender.on_ack(now, &ack),
+            Some(snack) => self.sender.on_snack(now, &ack, snack),
+        };
+        if let Some(rtt) = rtt {
             self.rtts.add(rtt.0);
         }
-        self.check.sender(&self.sender);
-    }
-
-    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
-    #[cold]
-    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let mut ack =
-            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
-        self.sender.on_extra_ack(now, &ack);
         self.check.sender(&self.sender);
     }
 
@@ -390,23 +385,6 @@ impl Tcp {
         true
     }
 
-    /// Bytes on the wire of a segment with `len` bytes of payload.
-    pub(super) fn data_size(&self, len: u32) -> u16 {
-        (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Bytes on the wire of an acknowledgement with so many SACK blocks.
-    pub(super) fn ack_size(&self, blocks: u32) -> u16 {
-        let option = self.sack_option_size(blocks);
-        (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Bytes on the wire of an option with so many SACK blocks.
-    pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
-        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
-    }
-
     /// The data segment as a packet at hop `hop`.
     #[inline]
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
@@ -449,6 +427,9 @@ impl Tcp {
         packet.flags |= if ack.extra { LOW } else { 0 };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
+        }
+        if self.sender.options().snack.is_some() {
+            self.tell_holes(&mut packet, sacks);
         }
         if let Some(counts) = self.receiver.mark_counts() {
             self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);

@@ -7,6 +7,7 @@ pub(crate) mod both_ways;
 pub(crate) mod cbr;
 pub(crate) mod control;
 pub(crate) mod ends;
+mod extra;
 pub(crate) mod flow;
 mod headers;
 pub(crate) mod relay;

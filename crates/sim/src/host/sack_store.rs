@@ -1,7 +1,8 @@
-//! SACK blocks of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a capture shows.
+//! SACK blocks and SNACKs of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a
+//! capture shows.
 
 use bentpipe_cc::Header;
-use bentpipe_tcp::{Block, Sack, SackOption};
+use bentpipe_tcp::{Block, Sack, SackOption, Snack};
 
 use crate::link::headers::Headers;
 use crate::link::packet::{HEADER, Packet};
@@ -64,6 +65,8 @@ pub(crate) struct SackStore {
     reports: Vec<MarkReport>,
     /// The congestion headers of packets, which queues that compute share.
     pub(crate) headers: Headers,
+    /// The SNACKs that acknowledgements carry, if any does.
+    snacks: Vec<Option<Snack>>,
 }
 
 impl SackStore {
@@ -103,6 +106,22 @@ impl SackStore {
         self.windows.resize(self.slots.len(), 0);
         self.windows[handle as usize - 1] = u32::try_from(window).unwrap_or(u32::MAX);
         handle
+    }
+
+    /// Gives an acknowledgement a SNACK, or notes that it has none; `handle` may be none yet. Returns the handle.
+    pub(crate) fn snack(&mut self, handle: u32, snack: Option<Snack>) -> u32 {
+        if handle == 0 && snack.is_none() {
+            return 0;
+        }
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.snacks.resize(self.slots.len(), None);
+        self.snacks[handle as usize - 1] = snack;
+        handle
+    }
+
+    /// The SNACK of an acknowledgement whose flow has that option.
+    pub(crate) fn snack_of(&self, handle: u32) -> Option<Snack> {
+        self.snacks.get((handle as usize).wrapping_sub(1)).copied().flatten()
     }
 
     /// Gives an acknowledgement a report of marks; `handle` may be none yet. Returns the handle.

@@ -124,6 +124,10 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::Reno => Recovery::Reno,
         LossRecovery::Tahoe => Recovery::Tahoe,
     });
+    flow.snack.get_or_insert(o.snack.is_some());
+    if let Some(octets) = o.snack {
+        flow.snack_vector.get_or_insert(octets);
+    }
     flow.rack.get_or_insert(o.rack);
     flow.tlp.get_or_insert(o.tlp);
     flow.dsack.get_or_insert(o.dsack);

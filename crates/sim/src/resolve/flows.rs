@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, EcnEcho, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
@@ -12,6 +12,7 @@ use crate::resolve::congestion_header;
 use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::loss_recovery;
 use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{
@@ -25,9 +26,7 @@ use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{
-    Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic,
-};
+use crate::scenario::{Acks, Arg, Cc, Ecn, Flow, MarkEcho, Profile, Rto, Spurious, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -346,7 +345,9 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "search", "limited", "swift", "resume", "path"]
+                        .iter()
+                        .any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),
@@ -403,6 +404,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
+        Profile::Scps => Options::scps(),
     };
     // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
     let carried = congestion_header::bytes(flow);
@@ -428,35 +430,6 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// How losses are detected, and the options that need SACK or exclude it.
-fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
-    let with_sack = o.recovery == LossRecovery::Sack;
-    for (name, given, option) in
-        [("rack", flow.rack, &mut o.rack), ("tlp", flow.tlp, &mut o.tlp), ("dsack", flow.dsack, &mut o.dsack)]
-    {
-        if given == Some(true) && !with_sack {
-            let message = "needs selective acknowledgements; write recovery = \"sack\", or leave this out";
-            return Err(work.error(&key.with(name), message));
-        }
-        *option = given.unwrap_or(*option && with_sack);
-    }
-    o.newreno_exit = match flow.newreno_exit {
-        None => o.newreno_exit,
-        Some(_) if with_sack => {
-            let message =
-                "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
-            return Err(work.error(&key.with("newreno_exit"), message));
-        }
-        Some(_) if o.recovery == LossRecovery::Tahoe => {
-            let message = "Tahoe has no fast recovery that could end; leave this out";
-            return Err(work.error(&key.with("newreno_exit"), message));
-        }
-        Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
-        Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
-    };
-    Ok(())
-}
-
 /// Explicit congestion notification: what is given, else what the controller asks for.
 fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
     let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
@@ -472,6 +445,11 @@ fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(),
         Ecn::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
         Ecn::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
     };
+    if o.snack.is_some() && o.echo == EcnEcho::AccEcn {
+        let message =
+            "and AccECN's counters have no room in one acknowledgement; write false, or choose another ecn";
+        return Err(work.error(&key.with("snack"), message));
+    }
     o.ect1 = flow.ect1.unwrap_or(o.ect1 || l4s && o.ecn);
     if o.ect1 && !o.ecn {
         let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
@@ -506,14 +484,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         }
         o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
-    o.recovery = match flow.recovery {
-        None => o.recovery,
-        Some(Recovery::Sack) => LossRecovery::Sack,
-        Some(Recovery::NewReno) => LossRecovery::NewReno,
-        Some(Recovery::Reno) => LossRecovery::Reno,
-        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
-    };
-    detection(work, flow, key, &mut o)?;
+    loss_recovery::choose(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);
     o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
     o.slow_start_limit = flow.slow_start_limit.unwrap_or(o.slow_start_limit);
@@ -568,7 +539,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("spurious"), message));
         }
     };
-    o.idle_restart = workload::idle_restart(flow);
+    o.idle_restart = workload::idle_restart(work, flow, key)?;
     o.pacing = flow.pacing.unwrap_or(o.pacing);
     Ok(o)
 }

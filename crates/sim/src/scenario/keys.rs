@@ -302,6 +302,14 @@ pub struct Flow {
     /// SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
+    /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
+    /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snack: Option<bool>,
+    /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment. Default 0: one hole per acknowledgement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 16))]
+    pub snack_vector: Option<u8>,
     /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", else "flight-size".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newreno_exit: Option<FullAck>,
@@ -401,6 +409,8 @@ pub enum Profile {
     Paper,
     /// What the kernel of Linux does.
     Linux,
+    /// As SCPS-TP in its reference implementation, with SNACK instead of SACK.
+    Scps,
 }
 
 /// Which acknowledgements are delayed.
