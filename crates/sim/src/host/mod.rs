@@ -12,3 +12,4 @@ mod headers;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;
+pub(crate) mod sizes;

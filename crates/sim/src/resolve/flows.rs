@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
+use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
@@ -12,6 +12,7 @@ use crate::resolve::congestion_header;
 use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
+use crate::resolve::marks;
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
@@ -22,9 +23,7 @@ use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{
-    Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic,
-};
+use crate::scenario::{Acks, Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -505,29 +504,6 @@ fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result
     Ok(())
 }
 
-/// Explicit congestion notification: what is given, else what the controller asks for.
-fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
-    let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
-    let wished = match entry.map_or(Marks::Any, |entry| entry.sender.marks) {
-        Marks::Any => Ecn::Flag(o.ecn),
-        Marks::Dctcp => Ecn::By(MarkEcho::Dctcp),
-        Marks::L4s => Ecn::By(MarkEcho::AccEcn),
-    };
-    let l4s = entry.is_some_and(|entry| entry.sender.marks == Marks::L4s);
-    (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
-        Ecn::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
-        Ecn::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
-        Ecn::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
-        Ecn::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
-    };
-    o.ect1 = flow.ect1.unwrap_or(o.ect1 || l4s && o.ecn);
-    if o.ect1 && !o.ecn {
-        let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
-        return Err(work.error(&key.with("ect1"), message));
-    }
-    Ok(())
-}
-
 /// All options but those that follow from the controller.
 fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut o = sizes(work, flow, key)?;
@@ -582,7 +558,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Acks::Linux => AckRule::Linux,
     });
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    marks(work, flow, key, &mut o)?;
+    marks::agree(work, flow, key, &mut o)?;
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.rto = flow.rto.map_or(o.rto, |rule| match rule {

@@ -11,6 +11,7 @@ mod flows;
 mod hints;
 mod link_layer;
 mod links;
+mod marks;
 mod names;
 mod path;
 pub mod plan;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
+pub use crate::scenario::controller::{Arg, Cc};
 use crate::scenario::error::Origin;
-use crate::scenario::keywords::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
+pub use crate::scenario::marks::{Ecn, MarkEcho};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -400,17 +401,6 @@ pub enum Acks {
     Linux,
 }
 
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub enum Ecn {
-    /// None, or that of RFC 3168.
-    Flag(bool),
-    /// By this rule.
-    By(MarkEcho),
-}
-
 /// Does the other end of the connection write, too?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -436,18 +426,6 @@ pub struct WayBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1e6))]
     pub initial_window: Option<f64>,
-}
-
-/// How a receiver tells of marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MarkEcho {
-    /// Each acknowledgement echoes a mark until the sender answers (RFC 3168).
-    Rfc3168,
-    /// Each acknowledgement says whether what it covers was marked (RFC 8257).
-    Dctcp,
-    /// Each acknowledgement carries counters of what was marked (RFC 9768).
-    AccEcn,
 }
 
 /// How losses are repaired.
@@ -518,80 +496,6 @@ pub enum Spurious {
     /// Eifel (RFC 3522); needs timestamps.
     #[serde(rename = "eifel")]
     Eifel,
-}
-
-/// A congestion controller: a name, or a table of name and parameters. `python:KEY` names one that the caller
-/// supplies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "CcForm", into = "CcForm")]
-pub struct Cc {
-    /// Its id in the registry.
-    pub name: String,
-    /// Parameters that differ from their defaults.
-    pub args: BTreeMap<String, Arg>,
-}
-
-/// Value of a controller's parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Arg {
-    /// On or off.
-    Flag(bool),
-    /// A number in the parameter's unit.
-    Number(f64),
-    /// One of several names.
-    Text(String),
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(untagged)]
-enum CcForm {
-    Name(String),
-    Table {
-        name: String,
-        #[serde(flatten)]
-        args: BTreeMap<String, Arg>,
-    },
-}
-
-impl From<CcForm> for Cc {
-    fn from(form: CcForm) -> Cc {
-        match form {
-            CcForm::Name(name) => Cc { name, args: BTreeMap::new() },
-            CcForm::Table { name, args } => Cc { name, args },
-        }
-    }
-}
-
-impl From<Cc> for CcForm {
-    fn from(Cc { name, args }: Cc) -> CcForm {
-        if args.is_empty() { CcForm::Name(name) } else { CcForm::Table { name, args } }
-    }
-}
-
-impl JsonSchema for Cc {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Cc".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A congestion controller: its name, or a table of its name and its parameters.",
-            "anyOf": [
-                { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                {
-                    "type": "object",
-                    "properties": {
-                        "name": { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                        "slow_start": { "enum": ["standard", "hystart++", "hystart"] },
-                        "path_change": { "enum": ["standard", "reset"] },
-                    },
-                    "required": ["name"],
-                    "additionalProperties": { "type": ["number", "boolean", "string"] },
-                },
-            ],
-        })
-    }
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,11 +1,13 @@
 //! What a user writes: the keys of a scenario, their units, how they are read, and messages about mistakes.
 
 mod build;
+mod controller;
 pub mod error;
 mod keys;
 mod keywords;
 mod link_layer;
 mod loss;
+mod marks;
 pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;
