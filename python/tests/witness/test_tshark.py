@@ -262,7 +262,7 @@ def test_marks_and_their_echo(tmp_path):
 
 @pytest.mark.parametrize("recovery", ["sack", "newreno"])
 def test_both_ends_write(tmp_path, recovery):
-    """Data both ways over one connection: tshark finds all bytes of both, and the acknowledgements on them."""
+    """Data both ways over one connection: tshark finds all bytes, and the acknowledgements on them."""
     lossy = bp.PacketError(0.01)
     link = bp.Link(
         rate="4 Mbit/s", delay="50 ms", queue=bp.DropTail("60 packets"), loss=lossy, reverse={"loss": lossy}

@@ -279,7 +279,7 @@ impl Tcp {
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| {
-            ends.purpose.is_none() && ends.twin.is_none() && ends.active().is_none_or(Active::is_quiet)
+            ends.purpose.is_none() && !ends.linked && ends.active().is_none_or(Active::is_quiet)
         };
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
@@ -341,7 +341,7 @@ impl Tcp {
             if let Some((_, passive)) = &mut ends.opening {
                 passive.on_data(now);
             }
-            if ends.twin.is_some() {
+            if ends.linked && ends.twin.is_some() {
                 self.on_twin_data(now, packet);
                 return false; // the acknowledgement rides, or is asked for
             }
