@@ -178,6 +178,15 @@ impl Scoreboard {
         self.next += 1;
     }
 
+    /// The receiver has segment `next`, which is not sent: it counts as SACKed. It tells nothing of those before it.
+    #[cold]
+    pub(crate) fn skip(&mut self, now: Time) {
+        let seq = self.next;
+        self.send_new(now, self.stamped.then(Stamp::default));
+        self.sacked.set(seq);
+        self.sacked_count += 1;
+    }
+
     /// Segment `seq` goes out again. True if it was marked lost.
     pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) -> bool {
         let lost = self.lost.get(seq);

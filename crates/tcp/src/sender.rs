@@ -21,6 +21,7 @@ mod peer_window;
 mod recovery;
 mod recovery_fast_path;
 mod sending;
+mod subflow;
 
 use std::sync::Arc;
 
@@ -276,8 +277,8 @@ impl Sender {
     /// The application will send nothing more than the segments already sent.
     pub fn stop(&mut self) {
         self.path = Path::Slow;
-        if self.limit > self.board.next() {
-            self.limit = self.board.next();
+        if self.limit > self.next() {
+            self.limit = self.next();
             self.last_len = self.options.mss;
         }
     }
@@ -304,17 +305,13 @@ impl Sender {
 
     /// Counters.
     pub fn counters(&self) -> Counters {
-        Counters { sent: self.board.next() + self.counters.retransmitted, ..self.counters }
+        let sent = self.board.next() - self.skipped() + self.counters.retransmitted;
+        Counters { sent, ..self.counters }
     }
 
     /// Oldest unacknowledged segment.
     pub fn una(&self) -> u64 {
         self.board.una()
-    }
-
-    /// The next segment never sent.
-    pub fn next(&self) -> u64 {
-        self.board.next()
     }
 
     /// Segments for which the scoreboard has room: the next power of two from the most that were ever outstanding.
@@ -423,6 +420,9 @@ impl Sender {
 
     /// [`Sender::on_ack`] off the fast path.
     fn on_ack_slow(&mut self, now: Time, seg: &AckSegment, snack: Option<&Snack>) -> Option<Span> {
+        if self.extra {
+            self.learn(now, seg);
+        }
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // it acknowledges data never sent, or is old, or brings nothing new

@@ -2,12 +2,14 @@
 
 mod a_liad;
 mod aimd;
+mod balia;
 mod bbr;
 mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
 mod cdg;
+mod cherry;
 mod compound;
 mod copa;
 mod cubic;
@@ -27,16 +29,20 @@ mod lda;
 mod ledbat;
 mod ledbat_plus_plus;
 mod leocc;
+mod lia;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
 mod lp;
 mod model;
+mod new_jersey;
 mod nv;
+mod olia;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
+mod prague;
 mod rap;
 mod reno;
 mod satcp;
@@ -79,8 +85,10 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
+    cherry::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -105,10 +113,14 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    lia::ENTRY,
+    olia::ENTRY,
+    balia::ENTRY,
     tear::ENTRY,
     rap::ENTRY,
     lda::ENTRY,
     dctcp::ENTRY,
+    prague::ENTRY,
     vivace::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,

@@ -8,14 +8,14 @@ use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
 };
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader};
 
 use bentpipe_cc::Time;
 
 use crate::capture::snack;
 use crate::host::control;
 use crate::host::sack_store::{Carried, Mark, MarkReport, Ride};
-use crate::link::packet::{ACK, CWR, ECE, Ecn, PROBE, Packet, SACK};
+use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use bentpipe_tcp::unwrap;
@@ -253,6 +253,7 @@ impl Conversation {
         let (from, to) = (&self.hosts[from], &self.hosts[to]);
         let ip = |protocol, length: u16| {
             let mut ip = Ipv4Header {
+                dscp: if packet.has(LOW) { IpDscp::LOWER_EFFORT } else { IpDscp::ZERO },
                 ecn: match packet.ecn() {
                     Ecn::Congested => IpEcn::CongestionExperienced,
                     Ecn::Ect0 => IpEcn::Ect0,
@@ -589,5 +590,7 @@ mod tests {
             bytes[1]
         };
         assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);
+        // RFC 8622: the six bits before it are 000001, lower effort, of extra segments and of their acknowledgements.
+        assert_eq!([LOW, LOW | ECT, LOW | ACK].map(codepoint), [0b100, 0b110, 0b100]);
     }
 }

@@ -155,8 +155,10 @@ impl Tap {
     }
 
     fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
-        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving)) {
-            self.write(now, packet, store, packet.flow);
+        // Where both ends write, the second direction's receiver is the host of the first one's sender.
+        let second = self.conversations[packet.flow as usize].twin_half() == Some(Half::Second);
+        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != second)) {
+            self.write(now, packet, store, packet.flow - u32::from(second));
         }
     }
 

@@ -57,6 +57,8 @@ pub(crate) struct SackStore {
     marks: Vec<Mark>,
     /// The receive windows that acknowledgements tell, in segments, if any changes.
     windows: Vec<u32>,
+    /// What the acknowledgements of subflows tell of their connection: the low bits of the next segment expected.
+    data_acks: Vec<u32>,
     /// The acknowledgements that ride on data, if both ends of a connection write.
     rides: Vec<Ride>,
     /// What acknowledgements tell of marks, if they do.
@@ -154,6 +156,19 @@ impl SackStore {
     /// The receive window of an acknowledgement that has been given one.
     pub(crate) fn window(&self, handle: u32) -> u64 {
         self.mark_of(handle).window.into()
+    }
+
+    /// Gives an acknowledgement of a subflow the DATA_ACK of its connection; `handle` may be none yet. Returns the handle.
+    pub(crate) fn tell_data_ack(&mut self, handle: u32, upto: u64) -> u32 {
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.data_acks.resize(self.slots.len(), 0);
+        self.data_acks[handle as usize - 1] = upto as u32;
+        handle
+    }
+
+    /// The low bits of the DATA_ACK of an acknowledgement that has been given one. They stay until another packet gets the handle.
+    pub(crate) fn data_ack(&self, handle: u32) -> u32 {
+        self.data_acks.get((handle as usize).wrapping_sub(1)).copied().unwrap_or(0)
     }
 
     /// Gives a packet a congestion header.

@@ -14,14 +14,17 @@ use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::loss_recovery;
 use crate::resolve::names::Names;
-use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
+use crate::resolve::path::{PathPlan, directions};
+use crate::resolve::plan::{
+    CcPlan, ConnectionPlan, DirectionId, FlowPlan, Half, LinkPlan, Source, SubflowPlan,
+};
 use crate::resolve::relay;
+use crate::resolve::starts::{ack_jitter, times};
+use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
 use crate::scenario::{Acks, Arg, Cc, Ecn, Flow, MarkEcho, Profile, Rto, Spurious, Traffic};
 
@@ -34,13 +37,14 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let there = path(work, &flow.path, &key.with("path"))?;
+        subflows::check(work, flow, &key)?;
+        let there = directions(work, &flow.path, &key.with("path"))?;
         let back = match (&flow.ack_path, &flow.traffic) {
             (Some(_), Some(Traffic::Cbr { .. })) => {
                 let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
                 return Err(work.error(&key.with("ack_path"), message));
             }
-            (Some(names), _) => path(work, names, &key.with("ack_path"))?,
+            (Some(names), _) => directions(work, names, &key.with("ack_path"))?,
             (None, _) => there.iter().rev().map(|direction| direction.opposite()).collect(),
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
@@ -56,42 +60,10 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
         if let Some(at) = relay::place(work, flow, &path, &key)? {
             path.halves = Some(Box::new(relay::split(&path, extra, at, courses)));
         }
+        path.branches = subflows::branches(work, flow, &key, &path, (extra, courses))?;
         paths.push(path);
     }
     Ok(paths)
-}
-
-/// The directions with these names: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
-fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
-    let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
-    if names.is_empty() {
-        let example = known.first().unwrap_or(&"sat");
-        return Err(
-            work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
-        );
-    }
-    let link = |name: &str| known.iter().position(|k| *k == name).map(DirectionId::forward);
-    let mut path: Vec<DirectionId> = Vec::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        let key = key.with(i);
-        let direction = link(name).or_else(|| match name.rsplit_once('/')? {
-            (name, "forward") => link(name),
-            (name, "reverse") => Some(link(name)?.opposite()),
-            _ => None,
-        });
-        let Some(direction) = direction else {
-            let own = known.into_iter().filter(|link| !is_added(link));
-            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, own));
-            return Err(work.error(&key, message));
-        };
-        if path.iter().any(|before| before.link() == direction.link()) {
-            return Err(
-                work.error(&key, format!("a path crosses a link once; {} is in it twice", quoted(name)))
-            );
-        }
-        path.push(direction);
-    }
-    Ok(path)
 }
 
 /// The flows, each table repeated `count` times.
@@ -123,6 +95,7 @@ pub(crate) fn expand(
                 false => dialogues::parts(work, flow, &key, whole)?,
             };
         }
+        let spread = subflows::spread(work, flow, &key, &paths[index], &mut parts, source_of)?;
         let both_ways = both_ways::plan(&parts, flow);
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
@@ -132,7 +105,10 @@ pub(crate) fn expand(
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
             let mut copies = Vec::with_capacity(parts.len());
-            for (half, path, ack_path, source) in &parts {
+            let connection =
+                spread.as_ref().map(|of| Arc::new(ConnectionPlan { name: name.clone(), ..of.clone() }));
+            for (number, (half, path, ack_path, source)) in (1..).zip(&parts) {
+                let subflow = connection.clone().map(|connection| SubflowPlan { number, connection });
                 copies.push(FlowPlan {
                     name: name.clone(),
                     table: index as u32,
@@ -158,18 +134,22 @@ pub(crate) fn expand(
                     },
                     priority,
                     hints: match half {
-                        None => whole.clone(),
-                        Some(_) => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                        None if subflow.is_none() => whole.clone(),
+                        _ => hints_on(flow, path.iter().chain(ack_path.iter()), links),
                     },
                     path_hints: flow.path_hints,
                     source: source.clone(),
                     half: *half,
+                    subflow,
                     both_ways,
                 });
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
             let Some((by, connections)) = opened else {
-                plans.extend(dialogues::name(work, &mut names, flow, copies, &key)?);
+                plans.extend(match connection {
+                    Some(_) => subflows::name(work, &mut names, copies, &key)?,
+                    None => dialogues::name(work, &mut names, flow, copies, &key)?,
+                });
                 continue;
             };
             for (number, (start, bytes)) in (1..).zip(connections) {
@@ -195,37 +175,6 @@ pub(crate) fn expand(
     Ok(plans)
 }
 
-/// Start and stop.
-fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Span>), Error> {
-    let start = flow.start.map_or(Span::ZERO, |d| d.0);
-    let latest = start + flow.start_jitter.map_or(Span::ZERO, |d| d.0);
-    if let Some(stop) = flow.stop.filter(|stop| stop.0 <= latest) {
-        let message = format!(
-            "a flow stops after it has started; {stop} is not later than start{} = {}",
-            if flow.start_jitter.is_some() { " + start_jitter" } else { "" },
-            Duration(latest)
-        );
-        return Err(work.error(&key.with("stop"), message));
-    }
-    if latest >= work.scenario.duration.0 {
-        let name = name_of(flow);
-        work.warnings.push(format!("flow {name}: it may start only when the run is over"));
-    }
-    Ok((start, flow.stop.map(|d| d.0)))
-}
-
-/// Longest random delay of an acknowledgement.
-fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
-    let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
-    let key = key.with("ack_jitter");
-    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
-        let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
-        return Err(work.error(&key, message));
-    }
-    work.check_delay(jitter, &key)?;
-    Ok(jitter)
-}
-
 /// The flow's band, which every priority queue that it meets must have.
 fn priority(
     work: &mut Work<'_>,
@@ -236,9 +185,11 @@ fn priority(
 ) -> Result<u8, Error> {
     let priority = flow.priority.unwrap_or(0);
     // Constant-rate traffic has no acknowledgements.
-    let back = if matches!(flow.traffic, Some(Traffic::Cbr { .. })) { &[][..] } else { &path.back };
+    let answered = !matches!(flow.traffic, Some(Traffic::Cbr { .. }));
     let mut met = false;
-    for direction in path.there.iter().chain(back) {
+    let crossed =
+        path.parts().iter().flat_map(|part| part.there.iter().chain(part.back.iter().filter(|_| answered)));
+    for direction in crossed {
         let Some(bands) = direction.of(links).discipline.plan().bands() else { continue };
         met = true;
         if priority >= bands {
@@ -462,6 +413,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     if let Some(header) = flow.header {
         options.header = bytes(work, header, 0, &key.with("header"))?;
     }
+    subflows::fit(flow, &mut options);
     options.header += carried;
     if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
         let message =

@@ -16,6 +16,8 @@ mod names;
 mod path;
 pub mod plan;
 mod relay;
+mod starts;
+mod subflows;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;

@@ -37,8 +37,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "both_ways", "max_rto", "name", "path", "priority", "relay", "start",
-    "start_jitter", "stop", "traffic",
+    "ack_jitter", "ack_path", "both_ways", "cc", "count", "extra_delay", "max_rto", "name", "opportunistic", "path",
+    "priority", "relay", "scheduler", "start", "start_jitter", "stop", "subflow", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -173,9 +173,40 @@ impl Draw<'_> {
         }
         if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
+            self.subflows(&mut flow, links);
         }
         self.both_ways(&mut flow);
         flow
+    }
+
+    /// Further subflows of a flow that may have some, now and then.
+    fn subflows(&mut self, flow: &mut Value, links: &[&str]) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        if flow["cc"].is_null() || !flow["relay"].is_null() || !bulk || !self.one_in(3) {
+            return;
+        }
+        let joined = 1 + self.to(2);
+        flow["subflow"] = (0..joined)
+            .map(|_| {
+                let mut subflow = json!({ "path": self.path(links) });
+                if self.one_in(2) {
+                    subflow["cc"] = json!(self.pick(&["lia", "olia", "balia", "reno", "cubic"]));
+                }
+                if self.one_in(4) {
+                    subflow["ack_path"] = self.path(links);
+                }
+                subflow
+            })
+            .collect();
+        if self.one_in(2) {
+            flow["scheduler"] = json!(self.pick(&["round-robin", "min-rtt"]));
+        }
+        if !flow["receive_window"].is_null() && self.one_in(2) {
+            flow["opportunistic"] = json!(true);
+        }
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+        }
     }
 
     /// Data in the other direction, too, now and then.
@@ -183,7 +214,7 @@ impl Draw<'_> {
         let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
         let carries = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
             .is_none_or(|entry| entry.sender.header > 0 || entry.sender.queue.is_some());
-        if !bulk || carries || !flow["relay"].is_null() || !self.one_in(4) {
+        if !bulk || carries || !flow["relay"].is_null() || !flow["subflow"].is_null() || !self.one_in(4) {
             return;
         }
         let mut back = json!({ "cc": self.pick(&BOUNDED) });
@@ -371,9 +402,13 @@ impl Draw<'_> {
     /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
-            "ecn" if schema["type"].is_null() => {
-                self.pick_value(&[json!(false), json!(true), json!("dctcp"), json!("accecn")])
-            }
+            "ecn" if schema["type"].is_null() => self.pick_value(&[
+                json!(false),
+                json!(true),
+                json!("rfc3168"),
+                json!("dctcp"),
+                json!("accecn"),
+            ]),
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),
             "bands" => json!(3 + self.to(2)),

@@ -18,6 +18,9 @@ impl Sender {
         if self.probe != Probe::No || self.tlp.due {
             return self.poll_probe(now);
         }
+        if self.extra {
+            self.skip_known(now);
+        }
         match self.choose() {
             Ok(seq) => {
                 if core::mem::take(&mut self.was_idle) {
@@ -129,7 +132,7 @@ impl Sender {
         // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
         if !self.options.limited_transmit
             && self.flow.phase == Phase::Open
-            && self.board.outstanding() >= self.window()
+            && self.board.outstanding() >= self.window() + self.skipped_outstanding()
         {
             return Err(Limit::Cwnd);
         }
@@ -162,6 +165,9 @@ impl Sender {
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
             self.tlp.anew = true;
+            if self.extra {
+                self.note_sent(seq);
+            }
             self.board.send_new(now, stamp);
             self.suspicion.on_new_sent();
         } else {
