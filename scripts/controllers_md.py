@@ -4,11 +4,14 @@ import argparse
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
+from bentpipe.papers import PAPERS
 
+NAMED = Path(__file__).parent / "named_protocols.toml"
 PAGE = Path(__file__).parent.parent / "docs" / "controllers.md"
 
 GRADES = {
@@ -51,11 +54,11 @@ SHARED = """\
 ## Slow start
 
 Every algorithm with the slow start of RFC 5681 can leave the first one by HyStart++ (RFC 9406):
-`cc = { name = "cubic", slow_start = "hystart++" }`. It may also be told the constants below. Later slow
-starts, which lead to a known ssthresh, stay as they are. `slow_start = "hystart"` is the older HyStart, as in
-the CUBIC of Linux, with its constants; it also watches the slow start after a timeout. Algorithms that pace
-by a model of the path, end slow start by a measure of the queue of their own, or have a window rule of their
-own there, refuse both; each says so below."""
+`cc = { name = "cubic", slow_start = "hystart++" }`. Later slow starts, which lead to a known ssthresh, stay
+as they are. The other choices, Careful Resume and newCWV are described in
+[tcp.md](tcp.md#how-a-transfer-starts); a constant below goes with the choice that its name begins with.
+Algorithms that pace by a model of the path, end slow start by a measure of the queue of their own, or have a
+window rule of their own there, refuse `slow_start`; each says so below."""
 
 
 def cell(text: str) -> str:
@@ -111,7 +114,7 @@ def section(entry: dict[str, Any]) -> list[str]:
     if entry["uses_path_hints"]:
         lines += ["Uses hints that the path changes hands (`path_hints`).", ""]
     if entry["refuses_hystart"]:
-        lines += [f"Cannot start with HyStart++: {entry['refuses_hystart']}.", ""]
+        lines += [f"Cannot start by another `slow_start`: {entry['refuses_hystart']}.", ""]
     lines += table([param for param in entry["params"] if not param["shared"]])
     return lines
 
@@ -145,9 +148,49 @@ def page(entries: list[dict[str, Any]]) -> str:
     hint = shared.pop("path_change")
     lines += [*HINT.splitlines(), "", *table([hint])]
     lines += [*SHARED.splitlines(), "", *table(list(shared.values()))]
+    lines += named(entries, tomllib.loads(NAMED.read_text(encoding="utf-8")))
     for entry in entries:
         lines += section(entry)
     return text + "\n".join(lines).rstrip("\n") + "\n"
+
+
+NAMED_HEAD = """\
+## What the papers name
+
+Every protocol that one of the five papers proposes, compares with or names, and what it is here: a controller, a kind of
+[queue](queues.md), or an [option of a flow](tcp.md)."""
+
+
+def named(entries: list[dict[str, Any]], papers: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """The tables of the protocols that each paper names.
+
+    Raises:
+        SystemExit: a name is not registered, a protocol is nothing here and no reason is given, or a paper is missing.
+    """
+    known = {entry["id"]: f"[`{entry['id']}`](#{anchor(heading(entry))})" for entry in entries}
+    queues = {queue["kind"] for queue in json.loads(_core.queues())}
+    options = json.loads(_core.schema())["$defs"]["Flow"]["properties"]
+    if missing := {paper.replace("_", "-") for paper in PAPERS} ^ set(papers):
+        raise SystemExit(f"{NAMED.name}: {', '.join(sorted(missing))}: not the papers that are studied")
+    lines = [*NAMED_HEAD.splitlines(), ""]
+    for paper, protocols in papers.items():
+        lines += [f"### {paper}", "", "| named | as what | here |", "|---|---|---|"]
+        for one in protocols:
+            for kind, register in (("cc", known), ("queue", queues), ("option", options)):
+                if strange := [name for name in one.get(kind, ()) if name not in register]:
+                    raise SystemExit(
+                        f"{NAMED.name}, {paper}, {one['name']}: no {kind} is called {strange[0]}"
+                    )
+            here = [known[name] for name in one.get("cc", ())]
+            here += [f"queue `{name}`" for name in one.get("queue", ())]
+            here += [f"option `{name}`" for name in one.get("option", ())]
+            if bool(here) == ("absent" in one):
+                raise SystemExit(
+                    f"{NAMED.name}, {paper}, {one['name']}: say what it is here, or why it is absent"
+                )
+            lines.append(row(one["name"], one["as"], ", ".join(here) or f"absent: {one['absent']}"))
+        lines.append("")
+    return lines
 
 
 def anchor(heading: str) -> str:

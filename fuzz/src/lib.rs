@@ -50,8 +50,8 @@ impl Bytes<'_> {
         o.mss = 1 + u32::from(self.byte()) * 8;
         o.initial_window = f64::from(self.byte().max(1));
         o.receive_window = self.flag().then(|| u64::from(self.byte().max(1)));
-        o.recovery =
-            [LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno][usize::from(self.byte() % 3)];
+        o.recovery = [LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno, LossRecovery::Tahoe]
+            [usize::from(self.byte() % 4)];
         let sack = o.recovery == LossRecovery::Sack;
         let flags = self.word();
         let bit = |i: u32| flags >> i & 1 == 1;

@@ -131,6 +131,7 @@ class Flow:
     receive_window: str | None = None
     read_rate: str | None = None
     relay: dict[str, Any] | None = None
+    both_ways: bool | dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None
@@ -144,7 +145,7 @@ class Flow:
     delayed_ack_timeout: str | None = None
     acks: str | None = None
     timestamps: bool | None = None
-    ecn: bool | None = None
+    ecn: bool | str | None = None
     ect1: bool | None = None
     handshake: bool | None = None
     initial_rto: str | None = None

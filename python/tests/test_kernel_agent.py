@@ -74,8 +74,16 @@ def test_the_kernel_uses_the_window_that_was_ordered() -> None:
 
 
 def test_reno_by_the_agent_is_the_kernels_reno() -> None:
-    """The same packets are lost, the same number is retransmitted, and the windows stay together."""
-    lossy = link(rate="10 Mbit/s", delay="20 ms", loss={"kind": "packet-error", "rate": 0.002})
+    """The same packets are lost, the same number is retransmitted, and the windows stay together.
+
+    The queue has room for all: where it overflows, one packet more or less decides about another halving.
+    """
+    lossy = link(
+        rate="10 Mbit/s",
+        delay="20 ms",
+        queue={"kind": "drop-tail", "limit": "2000 packets"},
+        loss={"kind": "packet-error", "rate": 0.002},
+    )
     ends = {}
     with _core.KernelAgent("reno", name=OWN) as agent:
         for name in ("reno", agent.name):

@@ -174,7 +174,7 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
     flows = iter(alone["flows"])
     for table in made.flows:
         # Of a relayed flow, what the second half delivers has crossed all links; of a dialogue, responses.
-        pair = table.relay is not None or isinstance(table.traffic, bp.Requests)
+        pair = table.relay is not None or isinstance(table.traffic, bp.Requests | bp.Web | bp.Video)
         for flow in itertools.islice(flows, table.count * (2 if pair else 1)):
             for name in table.path if flow["half"] != "first" else ():
                 crossing[name if "/" in name else f"{name}/forward"] += flow["delivered_bytes"] * 8

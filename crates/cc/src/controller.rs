@@ -4,8 +4,11 @@
 //! in this order. Then it reads `decision()`. The controller owns the *desired* window; the sender owns the *effective* one
 //! (recovery, minimum, receive window).
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
+use crate::extra::ExtraOrder;
+use crate::header::{Echo, Header};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow};
 use crate::resume::SavedPath;
@@ -100,6 +103,17 @@ pub trait Controller: Debug + Send {
     fn wants_path_hints(&self) -> bool {
         false
     }
+    /// The receiving end's part, if the algorithm has one: its data segments then carry [`Controller::header`], and its acknowledgements
+    /// what the echo answers. Asked once, before the first event.
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        None
+    }
+    /// The header of the data segment that leaves now, if it has an [`Controller::echo`].
+    fn header(&mut self, _flow: &Flow) -> Option<Header> {
+        None
+    }
+    /// An acknowledgement has brought this. The report of the acknowledgement follows, if it acknowledges anything.
+    fn on_header(&mut self, _flow: &Flow, _header: &Header) {}
     /// The instant of [`Decision::deadline`] has come.
     fn on_deadline(&mut self, _flow: &Flow) {}
     /// The present decision.
@@ -138,6 +152,18 @@ pub trait Controller: Debug + Send {
     fn wants_rate(&self) -> bool {
         false
     }
+    /// Declares that the controller orders extra segments. Only then a sender keeps the state for them; it calls this once, before the
+    /// first event.
+    fn wants_extra_segments(&self) -> bool {
+        false
+    }
+    /// The extra segments to send from now on. A sender that can send them asks once after every event, when its window is used up.
+    /// One that cannot never asks, so a controller that has not been asked must do without.
+    fn extra_order(&mut self, _flow: &Flow) -> Option<ExtraOrder> {
+        None
+    }
+    /// An extra segment was acknowledged. Data that it delivered is in an `on_ack` before.
+    fn on_extra_ack(&mut self, _flow: &Flow) {}
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -12,7 +12,9 @@ extern crate alloc;
 
 pub mod algorithms;
 mod controller;
+mod extra;
 mod filter;
+mod header;
 mod path_change;
 pub mod registry;
 mod report;
@@ -26,7 +28,9 @@ mod window_validation;
 mod windowed;
 
 pub use controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+pub use extra::{ExtraOrder, ExtraPayload};
 pub use filter::WindowedMin;
+pub use header::{Arrived, Echo, Header, Load, Newest};
 pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use resume::SavedPath;

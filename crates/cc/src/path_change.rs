@@ -9,6 +9,8 @@
 use alloc::boxed::Box;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
+use crate::extra::ExtraOrder;
+use crate::header::{Echo, Header};
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
 use crate::resume::SavedPath;
@@ -123,6 +125,20 @@ impl Controller for Anew {
         self.inner.on_life(&self.seen(flow), what);
     }
 
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        self.inner.echo()
+    }
+
+    fn header(&mut self, flow: &Flow) -> Option<Header> {
+        let seen = self.seen(flow);
+        self.inner.header(&seen)
+    }
+
+    fn on_header(&mut self, flow: &Flow, header: &Header) {
+        let seen = self.seen(flow);
+        self.inner.on_header(&seen, header);
+    }
+
     fn on_deadline(&mut self, flow: &Flow) {
         self.inner.on_deadline(&self.seen(flow));
     }
@@ -153,6 +169,18 @@ impl Controller for Anew {
 
     fn wants_rate(&self) -> bool {
         self.inner.wants_rate()
+    }
+
+    fn wants_extra_segments(&self) -> bool {
+        self.inner.wants_extra_segments()
+    }
+
+    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
+        self.inner.extra_order(&self.seen(flow))
+    }
+
+    fn on_extra_ack(&mut self, flow: &Flow) {
+        self.inner.on_extra_ack(&self.seen(flow));
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

@@ -55,6 +55,8 @@ pub enum Kind {
 pub enum PathFact {
     /// Bit error rate of the path's data direction.
     BitErrorRate,
+    /// The receive window in segments or, where it never binds, the bandwidth-delay product of the path.
+    ReceiveWindow,
     /// The sender spreads its segments in time. Where it does, the parameter takes its largest value.
     Paced,
 }
@@ -96,11 +98,30 @@ pub struct SenderOptions {
     pub bulk_repeat: bool,
     /// Do not double the RTO on consecutive timeouts (TCPW with Bulk Repeat).
     pub fixed_rto: bool,
+    /// Bytes on the wire of the header that data segments and acknowledgements carry for the algorithm.
+    pub header: u32,
+    /// The kind of queue that computes for the algorithm, if it needs one.
+    pub queue: Option<&'static str>,
+    /// The marks that the algorithm answers to.
+    pub marks: Marks,
+}
+
+/// How an algorithm learns of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// As any sender, if the flow has ECN at all.
+    #[default]
+    Any,
+    /// An exact echo by the receiver (DCTCP, RFC 8257 section 3.2).
+    Dctcp,
+    /// Counters of the receiver (AccECN, RFC 9768), and data with ECT(1) (L4S, RFC 9331 section 4).
+    L4s,
 }
 
 impl SenderOptions {
     /// Nothing: most algorithms.
-    pub(crate) const NONE: Self = Self { aen: false, bulk_repeat: false, fixed_rto: false };
+    pub(crate) const NONE: Self =
+        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None, marks: Marks::Any };
 }
 
 /// One registered algorithm.
@@ -318,6 +339,12 @@ impl Entry {
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
         check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
     }
+
+    /// Does the algorithm, with its defaults, order extra segments?
+    pub fn uses_extra_segments(&'static self) -> bool {
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_extra_segments())
+    }
 }
 
 impl Param {
@@ -446,9 +473,23 @@ pub fn choices(shared: &str) -> &'static [&'static str] {
     }
 }
 
-/// The parameters with which Linux runs algorithm `id` where they are not its defaults here. Empty for most.
+/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and for
+/// ours what the ACKs of real hosts ask for. Empty for most.
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
-    if id == "cubic" { &[("rules", "linux"), (SLOW_START, HYSTART)] } else { &[] }
+    match id {
+        "cubic" => &[("rules", "linux"), (SLOW_START, HYSTART)],
+        "cdg" => &[(SLOW_START, HYSTART)],
+        "lp" => &[("extremes", "linux")],
+        "star" | "tcp-j" => &[("bw_samples", "ticks")],
+        _ => &[],
+    }
+}
+
+/// `given`, and what [`in_linux`] adds to it.
+pub fn with_linux(id: &str, given: &[(String, Value)]) -> Vec<(String, Value)> {
+    let open = in_linux(id).iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
+    let more = open.map(|(name, value)| ((*name).to_string(), Value::Text((*value).to_string())));
+    given.iter().cloned().chain(more).collect()
 }
 
 /// Do these parameters turn HyStart++ on?

@@ -76,17 +76,26 @@ impl Rig {
         self.report(n, after, rtt, round_end, n);
     }
 
+    /// An ACK of `n` segments after one RTT, of which `ce` were marked.
+    pub(crate) fn marked(&mut self, n: f64, ce: f64, rtt: f64, round_end: bool) {
+        self.report_marked(n, rtt, rtt, round_end, 0.0, ce);
+    }
+
     fn report(&mut self, n: f64, after: f64, rtt: f64, round_end: bool, uncounted: f64) {
+        self.report_marked(n, after, rtt, round_end, uncounted, 0.0);
+    }
+
+    fn report_marked(&mut self, n: f64, after: f64, rtt: f64, round_end: bool, uncounted: f64, ce: f64) {
         let sample = Span::from_secs(rtt);
         let bytes = |segments: f64| (segments * f64::from(MSS)) as u64;
-        let (acked, uncounted) = (bytes(n), bytes(uncounted));
+        let (acked, uncounted, ce) = (bytes(n), bytes(uncounted), bytes(ce));
         self.flow.now = self.flow.now + Span::from_secs(after);
         self.flow.delivered += acked;
         self.flow.round += u64::from(round_end);
         let min = self.flow.rtt.map_or(sample, |known| known.min.min(sample));
         self.flow.rtt = Some(Rtt { latest: sample, min, smoothed: sample, var: Span::ZERO });
-        let ack =
-            Ack { acks: 1, acked, uncounted, round_end, rtt: Some(RttSample::one(sample)), ..Ack::default() };
+        let rtt = Some(RttSample::one(sample));
+        let ack = Ack { acks: 1, acked, uncounted, ce, round_end, rtt, ..Ack::default() };
         self.cc.on_ack(&self.flow, &ack);
     }
 

@@ -5,6 +5,8 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::extra::ExtraOrder;
+use crate::header::{Echo, Header};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
 use crate::resume::{Resume, SavedPath};
@@ -86,6 +88,19 @@ pub trait Policy: Debug + Send {
         false
     }
 
+    /// See [`Controller::echo`].
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        None
+    }
+
+    /// See [`Controller::header`].
+    fn header(&mut self, _w: &Window, _flow: &Flow) -> Option<Header> {
+        None
+    }
+
+    /// See [`Controller::on_header`]; the window may be changed.
+    fn on_header(&mut self, _w: &mut Window, _flow: &Flow, _header: &Header) {}
+
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 
@@ -99,6 +114,19 @@ pub trait Policy: Debug + Send {
     fn wants_rate(&self) -> bool {
         false
     }
+
+    /// See [`Controller::wants_extra_segments`].
+    fn wants_extra_segments(&self) -> bool {
+        false
+    }
+
+    /// See [`Controller::extra_order`].
+    fn extra_order(&mut self, _flow: &Flow) -> Option<ExtraOrder> {
+        None
+    }
+
+    /// See [`Controller::on_extra_ack`]; the window may be changed.
+    fn on_extra_ack(&mut self, _w: &mut Window, _flow: &Flow) {}
 }
 
 /// One segment of growth per acknowledged segment up to T; returns the segments left over.
@@ -358,6 +386,19 @@ impl<P: Policy> Controller for Windowed<P> {
         self.policy.wants_path_hints()
     }
 
+    fn echo(&self) -> Option<Box<dyn Echo>> {
+        self.policy.echo()
+    }
+
+    fn header(&mut self, flow: &Flow) -> Option<Header> {
+        self.policy.header(&self.w, flow)
+    }
+
+    fn on_header(&mut self, flow: &Flow, header: &Header) {
+        self.policy.on_header(&mut self.w, flow, header);
+        self.settle();
+    }
+
     fn decision(&self) -> Decision {
         let cwnd = self.bytes(self.w.cwnd);
         let mut decision =
@@ -400,6 +441,19 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn wants_rate(&self) -> bool {
         self.policy.wants_rate()
+    }
+
+    fn wants_extra_segments(&self) -> bool {
+        self.policy.wants_extra_segments()
+    }
+
+    fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
+        self.policy.extra_order(flow)
+    }
+
+    fn on_extra_ack(&mut self, flow: &Flow) {
+        self.policy.on_extra_ack(&mut self.w, flow);
+        self.settle();
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

@@ -27,6 +27,8 @@ enum Op {
     PathChange(PathChange),
     Mss(u32),
     Deadline,
+    /// The sender asks for extra segments, and so many that it sent are acknowledged.
+    ExtraSegments(u8),
 }
 
 /// What an acknowledgement changes in the flow.
@@ -113,6 +115,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(ahead, dark)| Op::PathChange(PathChange { ahead: Span(ahead), dark: Span(dark) })),
         1 => (1..=65_535_u32).prop_map(Op::Mss),
         1 => Just(Op::Deadline),
+        1 => (0..20_u8).prop_map(Op::ExtraSegments),
     ]
 }
 
@@ -211,6 +214,10 @@ impl Run {
                 self.flow.mss = *mss;
                 self.cc.on_life(&self.flow, Life::MssChanged);
             }
+            Op::ExtraSegments(acks) => {
+                self.cc.extra_order(&self.flow);
+                (0..*acks).for_each(|_| self.cc.on_extra_ack(&self.flow));
+            }
             Op::Deadline => {
                 let at = self.cc.decision().deadline;
                 if at < Time::MAX {
@@ -303,6 +310,8 @@ fn a_window_that_does_not_limit_the_sender_does_not_grow() {
                 // Linux's Westwood+ goes to its estimate when recovery ends (CA_EVENT_COMPLETE_CWR), whoever held back.
                 Op::Life(Life::Recovered) if entry.id.ends_with("westwood-plus") => false,
                 Op::Life(_) | Op::PathChange(_) | Op::Deadline => idle,
+                // An extra segment that arrives shows room that the data does not use; its kind exists for that.
+                Op::ExtraSegments(_) => false,
                 Op::Congestion(_) | Op::Undo(_) | Op::Mss(_) => false,
             };
             let after = run.cc.decision().cwnd;

@@ -495,6 +495,7 @@ impl Builder {
                     retransmission: false,
                     cwr: packet.has('W'),
                     probe: false,
+                    extra: false,
                     ce: packet.codepoint == Some(Codepoint::Ce),
                 }))
             }

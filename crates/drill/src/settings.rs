@@ -242,10 +242,11 @@ impl Settings {
             }
             "recovery" => {
                 options.recovery = match value {
+                    "tahoe" => LossRecovery::Tahoe,
                     "reno" => LossRecovery::Reno,
                     "newreno" => LossRecovery::NewReno,
                     "sack" => LossRecovery::Sack,
-                    _ => return Err(wrong("reno, newreno or sack")),
+                    _ => return Err(wrong("tahoe, reno, newreno or sack")),
                 }
             }
             "newreno_exit" => {

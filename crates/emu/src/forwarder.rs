@@ -216,7 +216,7 @@ impl Worker {
             if let Some(captor) = self.recording.captor.as_ref().filter(|captor| captor.spot == Spot::Exit) {
                 captor.see(now, self.chain.bytes(&delivery).to_vec());
             }
-            self.status.lateness.add(now.since(delivery.due).0);
+            self.status.lateness.0.saturating_record(now.since(delivery.due).0);
             self.chain.free(delivery);
         }
     }

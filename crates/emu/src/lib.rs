@@ -28,7 +28,6 @@ mod device;
 mod error;
 mod forwarder;
 mod ip;
-mod lateness;
 mod namespace;
 mod network;
 mod packet_store;
@@ -38,7 +37,6 @@ mod status;
 
 pub use chain::{Chain, Delivery, HopCounts};
 pub use error::EmulationError;
-pub use lateness::Lateness;
 pub use network::{Link, Network, Record};
 pub use route::{Hop, Route, route_of};
-pub use status::{HopStatus, LinkStatus, Sample, WayStatus};
+pub use status::{HopStatus, Lateness, LinkStatus, Sample, WayStatus};

@@ -1,9 +1,9 @@
 //! What an emulation has done so far.
 
 use bentpipe_sim::record::LinkReport;
+use hdrhistogram::Histogram;
 
 use crate::chain::HopCounts;
-use crate::lateness::Lateness;
 
 /// One hop of one way.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +62,16 @@ pub struct WayStatus {
     pub lateness: Lateness,
     /// Does the thread run with the scheduler's real-time class?
     pub realtime: bool,
+}
+
+/// How late packets were: time of writing minus due time in nanoseconds, up to 18 minutes, to two digits.
+#[derive(Clone, Debug)]
+pub struct Lateness(pub Histogram<u64>);
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self(Histogram::new_with_max(1 << 40, 2).expect("the bounds are allowed"))
+    }
 }
 
 /// Both ways of a link, at one instant each.

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Start, Time};
+use hdrhistogram::Histogram;
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use crate::datapath::{Datapath, available};
-use crate::latency::Latency;
 use crate::layout::{News, Report, Slot, tells};
 use crate::slots::Slots;
 use crate::status::ends;
@@ -25,6 +25,11 @@ const SWEEP_NS: u64 = 1_000_000_000;
 const SHOW_NS: u64 = 100_000_000;
 /// Priority among real-time processes: enough to come before all ordinary ones.
 const PRIORITY: i32 = 10;
+
+/// No durations yet; they will be in nanoseconds up to 18 minutes, to two digits.
+fn durations() -> Histogram<u64> {
+    Histogram::new_with_max(1 << 40, 2).expect("the bounds are allowed")
+}
 
 /// Makes the controllers of an agent.
 pub trait Maker {
@@ -71,8 +76,8 @@ pub struct Agent {
     manner: Manner,
     flows: BTreeMap<u64, (u32, Steering)>,
     deadlines: BTreeSet<(Time, u64)>,
-    to_agent: Latency,
-    to_applied: Latency,
+    to_agent: Histogram<u64>,
+    to_applied: Histogram<u64>,
     reports: u64,
     orders: u64,
     swept_ns: u64,
@@ -122,8 +127,8 @@ impl Agent {
             manner,
             flows: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            to_agent: Latency::default(),
-            to_applied: Latency::default(),
+            to_agent: durations(),
+            to_applied: durations(),
             reports: 0,
             orders: 0,
             swept_ns: now,
@@ -211,9 +216,9 @@ impl Agent {
             }
         }
         self.reports += 1;
-        self.to_agent.add(clock::now_ns().saturating_sub(report.t_ns));
+        self.to_agent.saturating_record(clock::now_ns().saturating_sub(report.t_ns));
         if report.applied_after_ns > 0 {
-            self.to_applied.add(report.applied_after_ns);
+            self.to_applied.saturating_record(report.applied_after_ns);
         }
         self.answer(report.id)
     }
@@ -291,9 +296,9 @@ impl Agent {
 
     fn show(&mut self, now: u64) {
         self.shown_ns = now;
-        let five = |latency: &Latency| {
-            let at = |q| latency.quantile(q).unwrap_or(0);
-            [latency.count(), at(0.5), at(0.9), at(0.99), latency.max_ns()]
+        let five = |all: &Histogram<u64>| {
+            let at = |q| all.value_at_quantile(q);
+            [all.len(), at(0.5), at(0.9), at(0.99), all.max()]
         };
         self.slots.change_control(|words| {
             words.reports(self.reports);

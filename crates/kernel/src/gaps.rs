@@ -17,6 +17,9 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
     if entry.uses_path_hints() {
         found.push("no hints about the path: nobody tells the agent of handovers".into());
     }
+    if entry.uses_extra_segments() {
+        found.push("no extra segments: the kernel sends nothing of low priority beside its data, and the algorithm does without".into());
+    }
     for param in entry.params {
         match param.from_path {
             Some(PathFact::BitErrorRate) => {
@@ -26,7 +29,8 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
                 "{} is not filled in from the sender's pacing: give it if the socket is paced",
                 param.name
             )),
-            None => {}
+            // Only the extra segments use it.
+            Some(PathFact::ReceiveWindow) | None => {}
         }
     }
     found
@@ -45,6 +49,7 @@ mod tests {
             assert_eq!(found.contains("AEN"), entry.sender.aen, "{}", entry.id);
             assert_eq!(found.contains("bulk repeat"), entry.sender.bulk_repeat, "{}", entry.id);
             assert_eq!(found.contains("fixed RTO"), entry.sender.fixed_rto, "{}", entry.id);
+            assert_eq!(found.contains("extra segments"), entry.uses_extra_segments(), "{}", entry.id);
             assert_eq!(found.contains("hints"), entry.uses_path_hints(), "{}", entry.id);
         }
         assert!(registry::all().iter().any(|entry| entry.sender.aen));

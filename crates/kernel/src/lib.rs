@@ -18,7 +18,6 @@ pub mod datapath;
 #[cfg(feature = "bpf")]
 mod elf_error;
 mod gaps;
-pub mod latency;
 pub mod layout;
 #[cfg(feature = "bpf")]
 mod maps;

@@ -214,13 +214,16 @@ fn hop_row(hop: &HopStatus, name: &str) -> Value {
     })
 }
 
-fn late(lateness: &Lateness, histogram: bool, row: &mut Value) {
+fn late(Lateness(lateness): &Lateness, histogram: bool, row: &mut Value) {
     let seconds = |ns: u64| ns as f64 * 1e-9;
     for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
-        row[format!("lateness_{name}_s")] = json!(seconds(lateness.quantile(q)));
+        row[format!("lateness_{name}_s")] = json!(seconds(lateness.value_at_quantile(q)));
     }
     row["lateness_max_s"] = json!(seconds(lateness.max()));
     if histogram {
-        row["lateness"] = lateness.bins().map(|(end, n)| json!([seconds(end), n])).collect();
+        let bins = lateness.iter_recorded();
+        row["lateness"] = bins
+            .map(|bin| json!([seconds(bin.value_iterated_to() + 1), bin.count_since_last_iteration()]))
+            .collect();
     }
 }

@@ -22,7 +22,16 @@ fn reno(options: &Options) -> Box<dyn Controller> {
 }
 
 fn segment(seq: u64) -> Data {
-    Data { seq, len: 1460, tsval: 0, retransmission: false, cwr: false, probe: false, ce: false }
+    Data {
+        seq,
+        len: 1460,
+        tsval: 0,
+        retransmission: false,
+        cwr: false,
+        probe: false,
+        extra: false,
+        ce: false,
+    }
 }
 
 /// A sender that has sent a whole window, and when.

@@ -5,6 +5,8 @@ use bentpipe_cc::Span;
 /// How lost segments are found and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossRecovery {
+    /// Tahoe (Jacobson, SIGCOMM 1988): fast retransmit, then slow start from one segment as after a timeout. There is no fast recovery.
+    Tahoe,
     /// RFC 5681 section 3.2: fast recovery ends with the first new acknowledgement.
     Reno,
     /// RFC 6582: a partial acknowledgement repairs the next hole.
@@ -42,6 +44,19 @@ pub enum AckRule {
     /// Linux: as the RFC, but none at first, after a duplicate and while the window grows; and those of segments behind a gap wait about
     /// a millisecond for others (`tcp_incr_quickack`, `tcp_grow_window`, `__tcp_ack_snd_check`).
     Linux,
+}
+
+/// How a receiver tells of marks, with [`Options::ecn`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// RFC 3168 section 6.1.3: every acknowledgement echoes a mark until CWR arrives.
+    #[default]
+    Rfc3168,
+    /// RFC 8257 section 3.2: an acknowledgement echoes a mark if the segments that it covers were marked. Where marks begin or end, it is
+    /// sent at once.
+    Dctcp,
+    /// AccECN (RFC 9768): acknowledgements carry counters of what has arrived with which codepoint.
+    AccEcn,
 }
 
 /// The window when NewReno's or Reno's recovery ends (RFC 6582 section 3.2 step 3, full acknowledgement).
@@ -114,6 +129,8 @@ pub struct Options {
     pub timestamps: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// How the receiver tells of marks.
+    pub echo: EcnEcho,
     /// Data carries ECT(1) instead of ECT(0) (RFC 9331 section 4.1); needs `ecn`. The response to marks stays the same.
     pub ect1: bool,
     /// Open the connection before data is sent and close it when all is acknowledged (RFC 9293 section 3.5).
@@ -170,6 +187,7 @@ impl Options {
             acks: AckRule::Rfc5681,
             timestamps: false,
             ecn: false,
+            echo: EcnEcho::Rfc3168,
             ect1: false,
             handshake: false,
             initial_rto: Span::from_millis(3000),

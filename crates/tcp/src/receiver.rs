@@ -4,14 +4,16 @@
 //! 3168 section 6.1.3. Which timestamp to echo: RFC 7323 section 4.3.
 
 mod linux;
+mod marks;
 mod reading;
 
 use bentpipe_cc::{Span, Time};
 
 use crate::bits::Bits;
-use crate::options::{LossRecovery, Options};
+use crate::options::{EcnEcho, LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
 use linux::{LinuxAcks, QUICK};
+use marks::Marks;
 use reading::Reader;
 
 /// Instead of a delay: every segment is acknowledged at once.
@@ -42,7 +44,8 @@ pub struct Receiver {
     dsack: bool,
     ecn: bool,
     echo: bool,
-    /// The application reads at once, and acknowledgements are not delayed by Linux's rules.
+    /// The application reads at once, acknowledgements are not delayed by Linux's rules, segments carry no headers, and marks are echoed as
+    /// RFC 3168 says.
     plain: bool,
     /// How long an acknowledgement waits for a second segment; [`AT_ONCE`].
     delay: Span,
@@ -52,6 +55,8 @@ pub struct Receiver {
     reader: Option<Box<Reader>>,
     /// Linux's rules for delaying acknowledgements.
     linux: Option<Box<LinuxAcks>>,
+    /// Exact echo of marks.
+    marks: Option<Box<Marks>>,
 }
 
 /// Segments received out of order.
@@ -65,19 +70,20 @@ struct OutOfOrder {
 impl Receiver {
     /// A receiver that has seen nothing.
     pub fn new(options: &Options) -> Self {
-        let (reader, linux) = (Reader::new(options), LinuxAcks::new(options));
+        let (reader, linux, marks) = (Reader::new(options), LinuxAcks::new(options), Marks::new(options));
         Self {
             next: 0,
             high: 0,
             out_of_order: None,
-            plain: reader.is_none() && linux.is_none(),
+            plain: reader.is_none() && linux.is_none() && marks.is_none(),
             prompt: if linux.is_some() { QUICK } else { 0 },
             reader,
             linux,
+            marks,
             out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
-            ecn: options.ecn,
+            ecn: options.ecn && options.echo == EcnEcho::Rfc3168,
             delay: options.delayed_ack.unwrap_or(AT_ONCE),
             deadline: None,
             ts_recent: 0,
@@ -85,6 +91,11 @@ impl Receiver {
             last_ack: 0,
             echo: false,
         }
+    }
+
+    /// Every segment goes to [`Receiver::on_data`], as its owner reads what each carries. Nothing has come so far.
+    pub fn take_no_short_cut(&mut self) {
+        self.plain = false;
     }
 
     /// Segments delivered to the application, in order.
@@ -108,12 +119,20 @@ impl Receiver {
 
     /// A data segment for which there is room.
     fn take(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
+        if self.marks.is_some() { self.take_with_marks(now, data) } else { self.take_data(now, data) }
+    }
+
+    /// A data segment for which there is room, once its mark has been noted unless RFC 3168 holds.
+    fn take_data(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if self.ecn {
             // RFC 3168 section 6.1.3: echo until CWR is seen; a new mark on the same segment starts again.
             self.echo = (self.echo && !data.cwr) || data.ce;
         }
         if data.probe {
             return Some(self.acknowledge(None));
+        }
+        if data.extra {
+            return Some(self.take_extra(now, data.seq));
         }
         self.keep_timestamp(now, data.seq, data.tsval);
         let grows = self.linux.as_mut().is_some_and(|linux| linux.grow());
@@ -141,13 +160,30 @@ impl Receiver {
         }
     }
 
-    /// Is no segment missing, and is there always the same room? Only then may the next segment go to [`Receiver::on_next_in_order`].
+    /// An extra segment: takes its data if that is new, and answers at once. A delayed acknowledgement of other data stays due, since the
+    /// answer has low priority and may be lost. A duplicate is not reported: nothing was sent again for it.
+    #[cold]
+    fn take_extra(&mut self, now: Time, seq: u64) -> AckSegment {
+        let waits = (self.deadline, self.prompt);
+        if seq == self.next {
+            self.advance(now, false);
+        } else if seq > self.next && seq - self.next < MAX_WINDOW {
+            self.keep_out_of_order(seq);
+        }
+        let answer = AckSegment { extra: true, ..self.acknowledge(None) };
+        if waits.0.is_some() {
+            (self.deadline, self.prompt) = waits;
+        }
+        answer
+    }
+
+    /// Is no segment missing, is there always the same room, and do segments carry no headers? Only then may the next segment go to [`Receiver::on_next_in_order`].
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.out_of_order_count == 0 && self.plain
     }
 
-    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe. The
+    /// The fast path of [`Receiver::on_data`]: the next segment in order while [`Receiver::is_in_order`] holds; not for a probe or an extra segment. The
     /// acknowledgement has no SACK blocks.
     #[inline]
     pub fn on_next_in_order(&mut self, now: Time, tsval: u32, cwr: bool, ce: bool) -> Option<BareAck> {
@@ -171,7 +207,7 @@ impl Receiver {
         Some(BareAck { ack: self.next, tsecr: self.ts_recent, ece: self.echo })
     }
 
-    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has arrived; not for a probe. This is
+    /// [`Receiver::on_data`] for segment `seq` if it extends the newest run and no higher segment has arrived; not for a probe or an extra segment. This is
     /// the most frequent case while a segment is missing. The acknowledgement carries [`Receiver::sack_blocks`].
     #[inline]
     pub fn on_next_of_newest_run(&mut self, seq: u64, cwr: bool, ce: bool) -> Option<BareAck> {
@@ -210,7 +246,22 @@ impl Receiver {
         if let Some(update) = self.read_on(now) {
             return Some(update); // it tells what the delayed acknowledgement would
         }
+        if let Some(held) = self.held(now) {
+            return Some(held);
+        }
         (self.deadline? <= now).then(|| self.acknowledge(None))
+    }
+
+    /// The acknowledgement that rides on a data segment of the other direction which leaves now (RFC 9293 section 3.8.6.3). One that is
+    /// delayed rides with it and leaves no more alone.
+    pub fn ride(&mut self) -> AckSegment {
+        match self.marks.as_mut().and_then(|marks| marks.take_held()) {
+            Some(held) => {
+                self.deadline = None;
+                held
+            }
+            None => self.acknowledge(None),
+        }
     }
 
     /// RFC 7323 section 4.3 step 2: the timestamp to echo is that of the oldest segment not yet acknowledged. It never goes back,
@@ -279,8 +330,11 @@ impl Receiver {
         if let Some(reader) = &mut self.reader {
             reader.tell();
         }
+        if let Some(marks) = &mut self.marks {
+            marks.tell();
+        }
         let mut ack =
-            AckSegment { ack: self.next, sack: Sack::default(), tsecr: self.ts_recent, ece: self.echo };
+            AckSegment { ack: self.next, tsecr: self.ts_recent, ece: self.echo, ..AckSegment::default() };
         if repeated.is_some() || self.out_of_order_count > 0 {
             self.report(repeated, &mut ack.sack);
         }

@@ -355,6 +355,11 @@ impl Scoreboard {
         self.una <= seq && seq < self.next && !self.sacked.get(seq)
     }
 
+    /// The lowest outstanding segment from `seq` on that is not SACKed.
+    pub(crate) fn next_missing(&self, seq: u64) -> Option<u64> {
+        self.sacked.next_clear(seq.max(self.una), self.next)
+    }
+
     /// Does no segment that is marked lost wait to be sent again? Not with RACK.
     #[inline]
     pub(crate) fn has_resent_all(&self) -> bool {

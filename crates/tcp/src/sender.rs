@@ -12,7 +12,9 @@ mod application;
 mod cached_decision;
 mod delivery;
 mod detection;
+mod extra;
 mod fast_path;
+mod headers;
 mod opening;
 mod pacing;
 mod peer_window;
@@ -26,8 +28,9 @@ use bentpipe_cc::{
     Ack, Controller, Decision, Flow, Life, PathChange, Phase, Rate, Recovery, RttSample, Span, Time,
 };
 
+use crate::accurate_ecn::AccurateEcn;
 use crate::limits::{Limit, Limits};
-use crate::options::{AckRule, LossRecovery, Options};
+use crate::options::{AckRule, EcnEcho, LossRecovery, Options};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
@@ -37,6 +40,7 @@ use crate::segment::{AckSegment, Data, Sack};
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
+use extra::Extras;
 use peer_window::PeerWindow;
 
 pub use application::ShortSegmentSent;
@@ -104,6 +108,10 @@ pub struct Sender {
     /// Constants of the controller.
     rated: bool,
     self_driven: bool,
+    /// Acknowledgements tell more than what has arrived: a window that changes, or a header.
+    told_more: bool,
+    /// Its segments carry headers.
+    headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
     /// Proportional rate reduction governs the window of this recovery, or of the last.
@@ -118,6 +126,8 @@ pub struct Sender {
     /// The window does not stop the next retransmission. (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3, RFC 6675 section 5 step
     /// 4.3)
     forced: bool,
+    /// The controller orders extra segments.
+    extra: bool,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,
     decision: CachedDecision,
@@ -164,6 +174,10 @@ pub struct Sender {
     probe: Probe,
     /// The peer's window, if it changes.
     peer: Option<Box<PeerWindow>>,
+    /// AccECN.
+    accurate: Option<Box<AccurateEcn>>,
+    /// The extra segments that the controller orders, if it does.
+    extras: Option<Box<Extras>>,
     /// ECN: react again only when this is acknowledged.
     ecn_until: u64,
     app_limited_until: u64,
@@ -189,10 +203,16 @@ impl Sender {
         flow.rwnd = options.receive_window.map_or(u64::MAX, |w| w.saturating_mul(mss));
         let sack = options.recovery == LossRecovery::Sack;
         let rack = options.rack && sack;
+        let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
+        let peer = PeerWindow::new(&options);
+        let headers = cc.echo().is_some();
+        let accurate = (options.ecn && options.echo == EcnEcho::AccEcn).then(Box::default);
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             srtt_of_oldest: options.acks == AckRule::Linux,
+            told_more: headers || peer.is_some() || accurate.is_some(),
+            headers,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
             board: Scoreboard::new(cc.wants_rate(), rack),
@@ -207,6 +227,7 @@ impl Sender {
             recover: 0,
             partial_seen: false,
             forced: false,
+            extra: extras.is_some(),
             rescue_at: 0,
             prr: Prr::default(),
             exit_clamp: None,
@@ -220,7 +241,9 @@ impl Sender {
             reduced_at: Time(0),
             lost_meanwhile: 0,
             probe: Probe::No,
-            peer: PeerWindow::new(&options),
+            peer,
+            accurate,
+            extras,
             path: Path::Slow,
             allowed_end: 0,
             round_mark: 0,
@@ -347,7 +370,7 @@ impl Sender {
         if self.pacing_waits {
             first = first.min(self.pace_at);
         }
-        debug_assert_eq!(*self.decision, self.cc.decision(), "{:?} was not asked", self.cc);
+        debug_assert!(self.extra || *self.decision == self.cc.decision(), "{:?} was not asked", self.cc);
         first.min(self.decision.deadline)
     }
 
@@ -362,6 +385,36 @@ impl Sender {
         self.on_ack_slow(now, seg)
     }
 
+    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment. It is no duplicate, since a duplicate ACK carries no
+    /// data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC 6675 section 2).
+    pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
+        if told { self.on_ack(now, seg) } else { None }
+    }
+
+    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and the byte counter of marked
+    /// packets if it has the option.
+    pub fn on_mark_counts(&mut self, ace: u8, ce_bytes: Option<u32>) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.tell(ace, ce_bytes);
+        }
+    }
+
+    /// Do acknowledgements bring counters of marks, which go to [`Sender::on_mark_counts`]?
+    pub fn minds_marks(&self) -> bool {
+        self.accurate.is_some()
+    }
+
+    /// Packets that the receiver has reported as marked, with AccECN.
+    pub fn marked_packets(&self) -> Option<u64> {
+        self.accurate.as_ref().map(|accurate| accurate.packets())
+    }
+
+    /// Has every segment that the application has to send gone out?
+    pub fn has_sent_all(&self) -> bool {
+        self.board.next() >= self.limit
+    }
+
     /// [`Sender::on_ack`] off the fast path.
     fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
         let before = self.board.una();
@@ -373,6 +426,9 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         let mut got = self.take_blocks(seg);
+        if self.extra {
+            self.doubt(before, &mut got);
+        }
         let mut ack = Ack::default();
         ack.acks = 1;
         self.declare_lost(got.lost, &mut ack);
@@ -381,7 +437,7 @@ impl Sender {
         self.flow.delivered += ack.acked;
         let timed_out = self.flow.phase == Phase::Loss;
         self.flow.cwnd_limited = before < self.limited_until;
-        let rtt = self.sample_rtt(seg, advanced, &got);
+        let rtt = if seg.extra { None } else { self.sample_rtt(seg, advanced, &got) };
         ack.rtt = rtt.map(RttSample::one);
         if delivered > 0 {
             self.delivered_at = now;
@@ -397,7 +453,15 @@ impl Sender {
             self.flow.round += 1;
             ack.round_end = true;
         }
-        if seg.ece && self.options.ecn {
+        let echoed = match &mut self.accurate {
+            Some(accurate) => {
+                let mss = u64::from(self.flow.mss);
+                ack.ce = accurate.take(got.segments, ack.acked, mss, seg.ack >= before);
+                ack.ce > 0
+            }
+            None => seg.ece && self.options.ecn,
+        };
+        if echoed && self.accurate.is_none() {
             ack.ce = ack.acked;
         }
         let mut probe_repaired = false;
@@ -409,7 +473,7 @@ impl Sender {
             probe_repaired = found.repaired;
         }
         self.note_in_flight();
-        let recovered = self.react(seg, advanced, &got, &mut ack);
+        let recovered = self.react(seg, (advanced, echoed), &got, &mut ack);
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
@@ -474,7 +538,10 @@ impl Sender {
         self.flow.now = now;
         if self.decision.deadline <= now {
             self.path = Path::Slow;
-            self.cc.on_deadline(&self.flow);
+            // The instant may be that of the next extra segment.
+            if !self.extra || self.cc.decision().deadline <= now {
+                self.cc.on_deadline(&self.flow);
+            }
             self.ask();
         }
         if self.pacing_waits && self.pace_at <= now {

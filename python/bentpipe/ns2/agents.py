@@ -54,6 +54,7 @@ AGENTS: dict[str, Agent] = {
     "sack": Agent("Agent/TCP/Sack1", "reno"),
     "newreno": Agent("Agent/TCP/Newreno", "reno", recovery="newreno", sink="Agent/TCPSink"),
     "reno": Agent("Agent/TCP/Reno", "reno", recovery="reno", sink="Agent/TCPSink"),
+    "tahoe": Agent("Agent/TCP", "reno", recovery="tahoe", sink="Agent/TCPSink"),
     # Vegas repairs losses by retransmissions of its own; without SACK at the receiver.
     "vegas": Agent("Agent/TCP/Vegas", "vegas", header_included=True, sink="Agent/TCPSink"),
     "highspeed": Agent("Agent/TCP/Sack1", "highspeed", settings={"windowOption_": "8"}),

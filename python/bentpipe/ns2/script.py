@@ -304,9 +304,13 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
             _refuse(f"{key}.{option}", f"ns-2 has {json.dumps(wanted)} here, not {json.dumps(flow[option])}")
     if flow.get("newreno_exit") == "flight-size":
         _refuse(f"{key}.newreno_exit", 'ns-2 has "ssthresh" here (exit_recovery_fix_ is 0)')
+    if flow.get("both_ways"):
+        _refuse(f"{key}.both_ways", "this script has senders and receivers that do one thing each")
     for option in ("relay", "read_rate"):
         if option in flow:
             _refuse(f"{key}.{option}", "ns-2's receivers read at once, and no relay is built here")
+    if isinstance(flow["ecn"], str):
+        _refuse(f"{key}.ecn", "this script has the echo of RFC 3168 alone; write true or false")
     if "stop" in flow:
         _refuse(f"{key}.stop", "this script lets flows run to the end")
     if agent.timestamps is not None and flow["timestamps"] != agent.timestamps:

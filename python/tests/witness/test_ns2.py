@@ -49,6 +49,25 @@ def test_the_witness_obeys_the_square_root_law(tmp_path: Path) -> None:
 
 
 @needs_ns2
+@pytest.mark.parametrize(
+    "every", [(997,), (211,), (400, 404, 1200, 1203, 1209)], ids=["one", "often", "bursts"]
+)
+def test_tahoe_loses_and_repairs_as_ns2s(tmp_path: Path, every: tuple[int, ...]) -> None:
+    """Agent/TCP is Tahoe: the same packets are lost, nearly as many are sent and sent again."""
+    lost = range(every[0], 30_000, every[0]) if len(every) == 1 else every
+    drops = tmp_path / "drops"
+    drops.write_text("".join(f"{i}\n" for i in lost))
+    agent = ns2.AGENTS["tahoe"]
+    said = ns2.dumbbell(agent, rate=RATE, rtt=0.1, buffer=82, duration=60.0, drops=str(drops))
+    theirs, ours = ns2.run(said).flows[0], bp.run(said).flows.row(0, named=True)
+    assert theirs.retransmitted > 10
+    assert ours["retransmitted_packets"] == pytest.approx(theirs.retransmitted, rel=0.05)
+    assert ours["sent_packets"] == pytest.approx(theirs.sent, rel=0.02)
+    assert ours["goodput_bps"] == pytest.approx(theirs.goodput_bps, rel=0.02)
+    assert ours["timeouts"] == theirs.timeouts
+
+
+@needs_ns2
 def test_a_seed_is_a_loss_pattern() -> None:
     first, again, other = (
         ns2.run(ns2.dumbbell(SACK, rate=RATE, rtt=0.1, buffer=82, duration=20.0, per=1e-2, seed=seed))

@@ -3,12 +3,16 @@
 mod a_liad;
 mod aimd;
 mod bbr;
+mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cdg;
+mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
+mod dctcp;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -18,11 +22,18 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod ledbat;
+mod ledbat_plus_plus;
 mod leocc;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod lp;
 mod model;
+mod new_jersey;
+mod nv;
+mod peach;
+mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod reno;
@@ -36,6 +47,7 @@ mod vegas;
 mod vegas_a;
 mod vegas_l;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
@@ -60,6 +72,9 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
+    peach::ENTRY,
+    peach_plus::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -79,8 +94,17 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr2::ENTRY,
     bbr3::ENTRY,
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    dctcp::ENTRY,
+    vivace::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    compound::ENTRY,
+    lp::ENTRY,
+    cdg::ENTRY,
+    nv::ENTRY,
 ];

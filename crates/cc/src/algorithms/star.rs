@@ -14,6 +14,9 @@
 //!    clock. BW and its first sample begin at 0. The filter is per ACK, so merged reports slow it down.
 //!  * ECN is answered as a loss, but W_reno is halved at once: no recovery follows.
 //!  * while the window does not limit the sender, LWC does not raise it.
+//!  * ACKs that reach the sender in a bunch give samples (eq. 2) far above any link's rate. The paper's ACKs come one by one, and so each is a
+//!    sample. `bw_samples = "ticks"` counts time in ticks of 1/32 to 1/16 of RTTmin: all ACKs of a tick are one sample. Real hosts bunch
+//!    ACKs, so it is what runs in the kernel.
 //!  * a timeout leaves BW alone: case (I) needs it for T, and no text resets it. `bw_at_timeout = "reset"` sets T from BW and
 //!    then begins the filter anew. A spurious timeout gives BW back.
 
@@ -32,17 +35,30 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method for Satellite Internet, IEICE Trans. Commun., 2006",
     reference: "doi:10.1093/ietcom/e89-b.6.1766",
     grade: Grade::A,
-    params: &[Param::choice("bw_at_timeout", &["keep", "reset"])
-        .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it")],
-    sender: SenderOptions { aen: true, bulk_repeat: false, fixed_rto: false },
+    params: &[
+        Param::choice("bw_at_timeout", &["keep", "reset"])
+            .about("the bandwidth estimate BW of eq. 3 at a timeout: kept, or 0 once T has been set from it"),
+        BW_SAMPLES,
+    ],
+    sender: SenderOptions { aen: true, ..SenderOptions::NONE },
     colour: "#d55e00",
     marker: "*",
     build: |args, start| Box::new(Windowed::new(Star::new(args, start), start)),
 };
 
+/// Which ACKs make a sample of the bandwidth; TCP-J has the same.
+pub(crate) const BW_SAMPLES: Param = Param::choice("bw_samples", &["acks", TICKS]).about(
+    "a sample of the bandwidth (eq. 2): each ACK, or all ACKs within a tick of 1/32 to 1/16 of RTTmin",
+);
+
+/// The value of [`BW_SAMPLES`] for hosts whose ACKs come in bunches.
+pub(crate) const TICKS: &str = "ticks";
+
 /// The available-bandwidth estimate of TCP-J, per ACK and not per time (eq. 2 and 3, alpha = 0.9).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Abe {
+    /// Time is counted in ticks.
+    ticks: bool,
     /// BW, segments per second.
     bw: f64,
     /// s_(k-1), segments per second.
@@ -52,11 +68,24 @@ pub(crate) struct Abe {
 }
 
 impl Abe {
-    /// Takes `segments` acknowledged at `now`.
-    pub(crate) fn add(&mut self, segments: f64, now: Time) {
+    /// An estimate whose samples are as [`BW_SAMPLES`] says.
+    pub(crate) fn new(args: &Args) -> Self {
+        Self { ticks: args.is(BW_SAMPLES.name, TICKS), ..Self::default() }
+    }
+
+    /// Takes what `ack` acknowledges.
+    pub(crate) fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if ack.acked > 0 {
+            let now = if self.ticks { tick(flow) } else { flow.now };
+            self.add(ack.segments(flow), now);
+        }
+    }
+
+    /// Takes `segments` acknowledged at `now`, which may lie before the last instant where the tick has grown.
+    fn add(&mut self, segments: f64, now: Time) {
         let Some(at) = self.at.replace(now) else { return };
         self.pending += segments;
-        if now == at {
+        if now <= at {
             return;
         }
         let s = self.pending / now.since(at).secs(); // eq. 2
@@ -77,6 +106,13 @@ impl Abe {
     }
 }
 
+/// The present instant, rounded down to a tick: the power of two of microseconds that is 1/32 to 1/16 of RTTmin, and at least one.
+fn tick(flow: &Flow) -> Time {
+    let rtt_min_us = flow.rtt.map_or(0, |rtt| rtt.min.0 / 1000);
+    let tick_ns = (1 << ((rtt_min_us | 16).ilog2() - 4)) * 1000;
+    Time(flow.now.0 / tick_ns * tick_ns)
+}
+
 #[derive(Debug)]
 struct Star {
     w_reno: f64,
@@ -93,7 +129,7 @@ impl Star {
     fn new(args: &Args, start: Start) -> Self {
         Self {
             w_reno: start.initial_window.max(1.0),
-            abe: Abe::default(),
+            abe: Abe::new(args),
             resets: args.is("bw_at_timeout", "reset"),
             halve: false,
             before: None,
@@ -111,9 +147,7 @@ impl Star {
 
 impl Policy for Star {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
-        if ack.acked > 0 {
-            self.abe.add(ack.segments(flow), flow.now);
-        }
+        self.abe.observe(flow, ack);
     }
 
     fn refuses_hystart(&self) -> Option<&'static str> {
@@ -147,7 +181,7 @@ impl Policy for Star {
             Congestion::Timeout => {
                 self.w_reno = 1.0;
                 if self.resets {
-                    self.abe = Abe::default();
+                    self.abe = Abe { ticks: self.abe.ticks, ..Abe::default() };
                 }
             }
             Congestion::Ecn => self.w_reno = (self.w_reno / 2.0).max(1.0),
@@ -211,6 +245,22 @@ mod tests {
                 near(abe.bw / rate, share, 1e-3);
             }
         }
+    }
+
+    /// Bunched ACKs: 16 segments within a millisecond, every 16 ms at an RTT of 0.5 s, are 1000 segments a second. Each ACK as a sample finds far
+    /// more; a tick of 16.384 ms takes a bunch as one sample.
+    #[test]
+    fn ticks_find_the_rate_of_bunched_acks() {
+        let found = |choice| {
+            let mut rig = Rig::new("star", &[("bw_samples", text(choice))], 10.0, 2.0);
+            for _ in 0..60 {
+                rig.ack(1.0, 0.015_04, 0.5, false);
+                (0..15).for_each(|_| rig.ack(1.0, 0.000_064, 0.5, false));
+            }
+            probe(&rig).1
+        };
+        near(found("ticks"), 1000.0, 0.1);
+        assert!(found("acks") > 5000.0, "{}", found("acks"));
     }
 
     /// ACKs at one instant are added up; the first after an idle time only starts the clock.

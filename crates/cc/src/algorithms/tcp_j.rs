@@ -13,10 +13,10 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
-use crate::algorithms::star::Abe;
+use crate::algorithms::star::{Abe, BW_SAMPLES};
 use crate::algorithms::westwood::to_estimate;
 use crate::controller::{Congestion, Life};
-use crate::registry::{Entry, Grade, Param, SenderOptions};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed};
 
@@ -28,12 +28,13 @@ pub(crate) const ENTRY: Entry = Entry {
     reference: "J. IPSJ 43(12), pp. 3848-3858 (Japanese)",
     grade: Grade::C,
     params: &[
-        Param::flag("raise", false).about("after a loss go to the estimate even if it lies above the window")
+        Param::flag("raise", false).about("after a loss go to the estimate even if it lies above the window"),
+        BW_SAMPLES,
     ],
     sender: SenderOptions::NONE,
     colour: "#ee6677",
     marker: "h",
-    build: |args, start| Box::new(Windowed::new(TcpJ::new(args.flag("raise")), start)),
+    build: |args, start| Box::new(Windowed::new(TcpJ::new(args), start)),
 };
 
 #[derive(Debug)]
@@ -45,15 +46,15 @@ struct TcpJ {
 }
 
 impl TcpJ {
-    fn new(raise: bool) -> Self {
-        Self { raise, abe: Abe::default(), estimate: 0.0 }
+    fn new(args: &Args) -> Self {
+        Self { raise: args.flag("raise"), abe: Abe::new(args), estimate: 0.0 }
     }
 }
 
 impl Policy for TcpJ {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.abe.observe(flow, ack); // eq. 2 and 3
         if ack.acked > 0 {
-            self.abe.add(ack.segments(flow), flow.now); // eq. 2 and 3
             self.estimate = self.abe.window(flow);
         }
     }

@@ -51,7 +51,7 @@ pub(crate) const ENTRY: Entry = Entry {
         MAX_SAMPLE,
         BASE_WINDOW,
     ],
-    sender: SenderOptions { aen: false, bulk_repeat: true, fixed_rto: true },
+    sender: SenderOptions { bulk_repeat: true, fixed_rto: true, ..SenderOptions::NONE },
     colour: "#228833",
     marker: "p",
     build: |args, start| Box::new(Windowed::new(WestwoodBr::new(args), start)),

@@ -36,7 +36,7 @@ fn packets_cross_in_order_and_what_is_none_is_counted() {
     assert_eq!((status.read_packets, status.written_packets), (102, 100));
     assert_eq!((status.refused_protocol, status.refused_size, status.inside), (1, 1, 0));
     assert_eq!(status.written_bytes, sent.iter().map(|bytes| bytes.len() as u64).sum::<u64>());
-    assert_eq!((status.lateness.count(), status.hops.len()), (100, 2));
+    assert_eq!((status.lateness.0.len(), status.hops.len()), (100, 2));
     forwarder.stop();
     assert_eq!((forwarder.status(), forwarder.failure()).0.written_packets, 100);
 }

@@ -4,6 +4,5 @@
 #include "a-liad.h"
 
 SHELL_STATE_IN_MAP(a_liad)
-SHELL_EXACT_CLOCK(a_liad)
 SHELL_NOTHING_ON_NEW(a_liad)
 SHELL(a_liad, "bpn_a_liad");

@@ -4,6 +4,5 @@
 #include "hswa.h"
 
 SHELL_STATE_IN_MAP(hswa)
-SHELL_EXACT_CLOCK(hswa)
 SHELL_NOTHING_ON_NEW(hswa)
 SHELL(hswa, "bpn_hswa");

@@ -4,7 +4,6 @@
 #include "hybla.h"
 
 SHELL_STATE_IN_SOCKET(hybla)
-SHELL_EXACT_CLOCK(hybla)
 
 /* Hybla spreads its segments over the round trip; the kernel sets the rate itself. */
 static __always_inline void hybla_on_new(struct sock *sk)

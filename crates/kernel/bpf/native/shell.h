@@ -2,8 +2,7 @@
 /*
  * The shell that makes a congestion control module of the kernel out of an algorithm on window.h. It is of the cong_avoid kind:
  * proportional rate reduction and pacing are the kernel's own. A program NAME.bpf.c includes NAME.h, says where its state
- * lives (NAME_state), how it counts time (NAME_clock), what it does with a new connection (NAME_on_new), and then
- * SHELL(NAME, "bpn_NAME").
+ * lives (NAME_state), what it does with a new connection (NAME_on_new), and then SHELL(NAME, "bpn_NAME").
  *
  * Who calls what (net/ipv4/tcp_input.c): for each ACK pkts_acked, then ssthresh and set_state if congestion was found, then
  * cong_avoid outside fast recovery and the reduction for ECN, or cwnd_event(COMPLETE_CWR) when they end. Rust's host is told
@@ -160,7 +159,6 @@ static __always_inline struct fx_ack shell_ack(struct tcp_sock *tp, u32 acked)
 			ack.round_end = 1;                                                                             \
 		}                                                                                                      \
 		fx_measure(&s->win, ack.rtt, tp->srtt_us);                                                             \
-		ack.now = NAME##_clock(s, ack.now);                                                                    \
 		NAME##_observe(s, &ack);                                                                               \
 	}                                                                                                              \
                                                                                                                        \
@@ -307,13 +305,6 @@ static __always_inline struct fx_ack shell_ack(struct tcp_sock *tp, u32 acked)
 	static __always_inline struct NAME *NAME##_new_state(struct sock *sk)                                          \
 	{                                                                                                              \
 		return bpf_sk_storage_get(&NAME##_states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);                         \
-	}
-
-/* Time is counted in microseconds. */
-#define SHELL_EXACT_CLOCK(NAME)                                                                                        \
-	static __always_inline u64 NAME##_clock(const struct NAME *s, u64 now)                                         \
-	{                                                                                                              \
-		return now;                                                                                            \
 	}
 
 /* Nothing more to do for a new connection. */

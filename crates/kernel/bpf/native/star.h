@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * TCP-STAR: H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR: TCP Congestion Control Method for Satellite Internet,
- * IEICE Transactions on Communications, 2006. The rules and decisions are those of crates/cc/src/algorithms/star.rs with its
- * default parameters.
+ * IEICE Transactions on Communications, 2006. The rules and decisions are those of crates/cc/src/algorithms/star.rs with
+ * bw_samples = "ticks".
  *
  * Equations: (2) bandwidth sample and (3) its smoothing -> star_sample; (4) LWC, the window is Reno's plus the estimate's ->
  * star_lwc; (5) and figure 1, CWS -> star_cut. The first branch of figure 1 keeps W; the second goes to the estimate.
@@ -13,8 +13,8 @@
  * for W < 2^20.
  * What differs in the kernel: no AEN (the module is told of a timeout after the window has collapsed), so a timeout is case
  * (I); F-RTO and undo take its place. Network cards, the receive offload and the scheduler deliver ACKs in bursts, microseconds
- * apart, whose samples (eq. 2) are hundreds of times the path's rate, and eq. 3 takes each of them for a twentieth. There the
- * shell therefore counts time in ticks of between 1/32 and 1/16 of RTTmin (star_instant): what comes within a tick is one sample.
+ * apart, whose samples (eq. 2) are hundreds of times the path's rate, and eq. 3 takes each of them for a twentieth. So bw_samples is
+ * "ticks" here: time is counted in ticks of between 1/32 and 1/16 of RTTmin (star_instant), and what comes within a tick is one sample.
  */
 #ifndef BENTPIPE_STAR_H
 #define BENTPIPE_STAR_H
@@ -51,7 +51,7 @@ static __always_inline u64 star_estimate(const struct star *s)
 	return fx_mul(s->bw, fx_seconds_q40(s->win.rtt_min));
 }
 
-/* The time for a sample in the kernel: in ticks of a power of two, us. */
+/* The time for a sample: in ticks of a power of two, us. */
 static __always_inline u64 star_instant(const struct star *s, u64 now)
 {
 	u32 bits = fx_top_bit(s->win.rtt_min | 16) - 4;
@@ -79,7 +79,7 @@ static __always_inline void star_sample(struct star *s, u32 segments, u64 now)
 static __always_inline void star_observe(struct star *s, const struct fx_ack *ack)
 {
 	if (ack->acked)
-		star_sample(s, ack->acked, ack->now);
+		star_sample(s, ack->acked, star_instant(s, ack->now));
 }
 
 /* LWC: figure 3 and eq. 4. */

@@ -4,6 +4,5 @@
 #include "vegas-l.h"
 
 SHELL_STATE_IN_SOCKET(vegas_l)
-SHELL_EXACT_CLOCK(vegas_l)
 SHELL_NOTHING_ON_NEW(vegas_l)
 SHELL(vegas_l, "bpn_vegas_l");

@@ -2,6 +2,7 @@
 //! every short cut that the promises of the directions allow.
 
 pub(crate) mod audit;
+mod both_ways;
 mod classes;
 mod connections;
 mod dialogues;

@@ -12,7 +12,7 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
-use crate::host::flow::FlowState;
+use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
@@ -22,8 +22,9 @@ use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
-use crate::record::silence;
+use crate::record::{silence, unfinished};
 use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
+use crate::workload::client::Client;
 
 /// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
 pub const EVENTS_PER_LOOK: u64 = 1 << 6;
@@ -70,10 +71,15 @@ impl Network {
         watch: &mut Watch<'_>,
     ) -> Result<Self, RunError> {
         let tap = Tap::new(plan, capture)?;
+        let sacks = SackStore::default();
         let (mut directions, mut classes) = (Vec::new(), Vec::new());
         for (id, of) in plan.directions() {
             let name = format!("link/{}", plan.name_of(id));
-            directions.push(Direction::new(of, plan.seed, &name));
+            let mut direction = Direction::new(of, plan.seed, &name);
+            if let Some(scheduled) = direction.scheduled() {
+                scheduled.share(&sacks.headers);
+            }
+            directions.push(direction);
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
         let mut flows: Vec<FlowState> = Vec::with_capacity(plan.flows.len());
@@ -83,6 +89,9 @@ impl Network {
             }
             for flow in part {
                 let mut host = host(plan, flow, supply)?;
+                if matches!(&host.kind, Kind::Tcp(tcp) if tcp.client().and_then(Client::lane) > Some(0)) {
+                    host.start = NEVER; // until its browser has something to ask for
+                }
                 if let (Some(Half::Second), Some(first)) = (flow.half, flows.last()) {
                     host.start = first.start;
                 }
@@ -96,7 +105,7 @@ impl Network {
             classes,
             hints: Hints::new(&plan.flows, &flows),
             flows,
-            sacks: SackStore::default(),
+            sacks,
             recorder: Recorder::new(plan),
             tap,
             packets: 0,
@@ -172,6 +181,7 @@ impl Network {
         });
         let links: Vec<LinkReport> = links.collect();
         let silent = silence::warnings(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
+        let open = unfinished::warnings(plan, &flows, &first);
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -180,7 +190,7 @@ impl Network {
             packets: self.packets,
             flows,
             links,
-            warnings: plan.warnings.iter().cloned().chain(silent).collect(),
+            warnings: plan.warnings.iter().cloned().chain(silent).chain(open).collect(),
         };
         let (flows, links) = self.recorder.finish();
         let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();

@@ -215,8 +215,9 @@ impl Reference {
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
-                if let Some(second) = self.network.hand_over(self.now, f) {
-                    self.send(second, Cause::Arrival);
+                for other in self.network.hand_over(self.now, f, &packet) {
+                    self.send(other, Cause::Arrival);
+                    self.settle_both(f);
                 }
             }
         }
@@ -229,9 +230,21 @@ impl Reference {
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
             self.send(f, Cause::Arrival);
-            if let Some(packet) = self.network.relay_room(f) {
+            if let Some(packet) = self.network.relay_room(self.now, f) {
                 self.depart(packet);
             }
+            self.settle_both(f);
+        }
+    }
+
+    /// What is left to do for a connection whose both ends write, when the sender at the host where something of flow `f` has arrived has
+    /// sent what it may send.
+    fn settle_both(&mut self, f: usize) {
+        if let Some(packet) = self.network.owed(self.now, f) {
+            self.depart(packet);
+        }
+        if let Some(first) = self.network.close_both(f) {
+            self.send(first, Cause::Arrival);
         }
     }
 
@@ -244,7 +257,8 @@ impl Reference {
                 return self.send(f, Cause::Arrival);
             }
             self.answer(f);
-            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+            let second = self.network.relay_control(self.now, f, packet);
+            if let Some(second) = second.or_else(|| self.network.open_both(self.now, f)) {
                 self.send(second, Cause::Arrival);
             }
         }
@@ -255,16 +269,17 @@ impl Reference {
         loop {
             let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let packet = if let Some(control) = tcp.poll_end(self.now, f as u32, 0) {
+            let mut packet = if let Some(control) = tcp.poll_end(self.now, f as u32, 0) {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
-                tcp.data_packet(&data, f as u32, 0)
+                tcp.any_data_packet(&data, f as u32, 0, &mut self.network.sacks)
             } else {
                 self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            self.network.load(f, &mut packet);
             self.depart(packet);
         }
     }
@@ -304,7 +319,7 @@ impl Reference {
         let flow = &mut self.network.flows[f];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(self.now) {
-            let packet = tcp.ack_packet(&ack, f as u32, 0, &mut self.network.sacks);
+            let packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
             flow.acks.sent += 1;
             self.depart(packet);
         }
@@ -316,6 +331,7 @@ impl Reference {
             && tcp.stop(self.now)
         {
             self.send(f, Cause::Timer);
+            self.settle_both(f);
         }
     }
 

@@ -32,14 +32,14 @@ impl Network {
 
     /// An acknowledgement has reached the sender of flow `f`. If that is a relay, the buffer of the first half has room; gives the packet
     /// that says so, if one is due.
-    pub(super) fn relay_room(&mut self, f: usize) -> Option<Packet> {
+    pub(super) fn relay_room(&mut self, now: Time, f: usize) -> Option<Packet> {
         let before = f.checked_sub(1)?;
         let (first, second) = self.halves(before)?;
         let ack = first.receiver.read(second.sender.una())?;
         let flow = &mut self.flows[before];
         flow.acks.sent += 1;
-        let Kind::Tcp(first) = &flow.kind else { return None };
-        Some(first.ack_packet(&ack, before as u32, flow.ack_route, &mut self.sacks))
+        let Kind::Tcp(first) = &mut flow.kind else { return None };
+        Some(first.ack_packet(now, &ack, before as u32, flow.ack_route, &mut self.sacks))
     }
 
     /// The connections of flow `f` and of the flow behind it, if `f` is a first half.

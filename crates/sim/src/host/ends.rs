@@ -1,8 +1,9 @@
 //! What few connections have.
 
 use bentpipe_cc::Time;
-use bentpipe_tcp::{Active, Passive};
+use bentpipe_tcp::{AckSegment, Active, Passive};
 
+use crate::resolve::plan::Half;
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -18,6 +19,19 @@ pub(crate) struct Ends {
     pub(super) linked: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
+    /// Its part in a connection whose both ends write.
+    pub(super) twin: Option<Twin>,
+}
+
+/// One direction of a connection whose both ends write. The other direction is the flow before or behind.
+#[derive(Debug)]
+pub(super) struct Twin {
+    /// Which of the two it is.
+    pub(super) half: Half,
+    /// It may not send before the connection is open.
+    pub(super) waits: bool,
+    /// An acknowledgement that has to leave now: on data, or alone if none goes out.
+    pub(super) owed: Option<AckSegment>,
 }
 
 impl Ends {
@@ -28,7 +42,18 @@ impl Ends {
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
+        Self { opening, purpose, due: Time::MAX, linked, handshake: [Time::MAX; 2], twin: None }
+    }
+
+    /// These ends as one direction of a connection whose both ends write.
+    pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
+        Self { linked: true, twin: Some(Twin { half, waits, owed: None }), ..self }
+    }
+
+    /// May the sender not send yet?
+    pub(super) fn is_closed(&self) -> bool {
+        self.active().is_some_and(|active| !active.is_open())
+            || self.twin.as_ref().is_some_and(|twin| twin.waits)
     }
 
     /// The opening end.

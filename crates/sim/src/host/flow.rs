@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Time};
+use bentpipe_cc::{Controller, Echo, Time};
 use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sack, Sender,
+    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
 };
 
 use crate::host::books::{Books, Missing, WindowCheck};
@@ -12,10 +12,11 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
-use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, PROBE, Packet, RESENT, SACK};
+use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
+use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -35,6 +36,8 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     pub(super) bytes: Option<u64>,
     pub(crate) check: WindowCheck,
+    /// The receiving end's part, if segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
 }
 
 /// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
@@ -77,7 +80,9 @@ impl Tcp {
         bytes: Option<u64>,
         purpose: Option<Purpose>,
     ) -> Self {
-        let receiver = Receiver::new(options);
+        let mut receiver = Receiver::new(options);
+        let echo = cc.echo();
+        echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
@@ -91,6 +96,7 @@ impl Tcp {
             rtts: Histogram::default(),
             done_at: NEVER,
             check: WindowCheck::default(),
+            echo,
         }
     }
 
@@ -114,7 +120,7 @@ impl Tcp {
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet, sacks: &mut SackStore) -> bool {
         let upto = unwrap(packet.seq, self.sender.una());
-        let bare = packet.handle == 0 && !packet.has(ECE);
+        let bare = packet.handle == 0 && !packet.has(ECE | LOW);
         if bare && let Some(rtt) = self.sender.on_ack_fast(now, upto) {
             self.rtts.add(rtt.0);
             self.check.window(&self.sender); // in flight is then set to what is outstanding
@@ -148,8 +154,11 @@ impl Tcp {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
         self.check.ack(upto, self.sender.next());
-        if self.sender.minds_windows() {
-            return self.on_windowed_ack(now, upto, packet, sacks);
+        if packet.has(LOW) {
+            return self.on_extra_ack(now, upto, packet, sacks);
+        }
+        if self.sender.is_told_more() {
+            return self.on_telling_ack(now, upto, packet, sacks);
         }
         if let Some(option) = sacks.option(packet.handle)
             && !packet.has(ECE)
@@ -161,7 +170,8 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
         if let Some(rtt) = self.sender.on_ack(now, &ack) {
             self.rtts.add(rtt.0);
@@ -169,15 +179,13 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// An acknowledgement that tells a window of its own.
+    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
     #[cold]
-    fn on_windowed_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let window = sacks.window(packet.handle);
-        let mut ack = AckSegment { ack: upto, sack: Sack::default(), tsecr: packet.ts, ece: packet.has(ECE) };
+    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_windowed_ack(now, &ack, window) {
-            self.rtts.add(rtt.0);
-        }
+        self.sender.on_extra_ack(now, &ack);
         self.check.sender(&self.sender);
     }
 
@@ -189,13 +197,15 @@ impl Tcp {
             if !self.stop_application(now) {
                 self.sender.stop();
             }
-            self.settle(now);
+            if self.client().is_none_or(Client::has_begun) {
+                self.settle(now);
+            }
         }
         self.ends.is_some()
     }
 
     #[cold]
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
             self.sender.close(active);
             self.note_due();
@@ -206,6 +216,9 @@ impl Tcp {
     pub(crate) fn start(&mut self, now: Time) {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
+        }
+        if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
+            return; // it was to be opened later, or what it serves came first
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
@@ -262,14 +275,15 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| ends.purpose.is_none() && ends.active().is_none_or(Active::is_quiet);
+        let quiet = |ends: &Ends| {
+            ends.purpose.is_none() && ends.twin.is_none() && ends.active().is_none_or(Active::is_quiet)
+        };
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
-        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open());
-        if self.ends.as_deref().is_some_and(closed) { None } else { self.sender.poll(now) }
+        if self.ends.as_deref().is_some_and(Ends::is_closed) { None } else { self.sender.poll(now) }
     }
 
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
@@ -320,12 +334,18 @@ impl Tcp {
         hop: u32,
         sacks: &mut SackStore,
     ) -> bool {
-        if let Some(ends) = &mut self.ends
-            && let Some((_, passive)) = &mut ends.opening
-        {
-            passive.on_data(now);
+        if let Some(ends) = &mut self.ends {
+            if let Some((_, passive)) = &mut ends.opening {
+                passive.on_data(now);
+            }
+            if ends.twin.is_some() {
+                self.on_twin_data(now, packet);
+                return false; // the acknowledgement rides, or is asked for
+            }
         }
-        if packet.seq == self.receiver.delivered() as u32 && !packet.has(PROBE) && self.receiver.is_in_order()
+        if packet.seq == self.receiver.delivered() as u32
+            && !packet.has(PROBE | LOW)
+            && self.receiver.is_in_order()
         {
             let ack = self.receiver.on_next_in_order(now, packet.ts, packet.has(CWR), packet.has(CE));
             let Some(ack) = ack else { return false };
@@ -338,23 +358,27 @@ impl Tcp {
     #[inline(never)]
     fn on_any_data(&mut self, now: Time, packet: &mut Packet, hop: u32, sacks: &mut SackStore) -> bool {
         let seq = unwrap(packet.seq, self.receiver.delivered());
-        if !packet.has(PROBE)
+        if !packet.has(PROBE | LOW)
             && let Some(ack) = self.receiver.on_next_of_newest_run(seq, packet.has(CWR), packet.has(CE))
         {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
             return true;
         }
+        if self.echo.is_some() {
+            self.read_header(now, seq, packet, sacks);
+        }
         let data = Data {
             seq,
-            len: 0, // the receiver counts segments
+            len: self.payload(packet), // of use for counters of marks alone
             tsval: packet.ts,
             retransmission: false,
             cwr: packet.has(CWR),
             probe: packet.has(PROBE),
+            extra: packet.has(LOW),
             ce: packet.has(CE),
         };
-        let Some(ack) = &self.receiver.on_data(now, &data) else { return false };
-        *packet = self.ack_packet(ack, packet.flow, hop, sacks);
+        let Some(ack) = self.receiver.on_data(now, &data) else { return false };
+        *packet = self.ack_packet(now, &ack, packet.flow, hop, sacks);
         true
     }
 
@@ -365,10 +389,14 @@ impl Tcp {
 
     /// Bytes on the wire of an acknowledgement with so many SACK blocks.
     fn ack_size(&self, blocks: u32) -> u16 {
-        let options = self.sender.options();
+        let option = self.sack_option_size(blocks);
+        (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Bytes on the wire of an option with so many SACK blocks.
+    pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
         // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
-        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
+        if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 
     /// The data segment as a packet at hop `hop`.
@@ -383,6 +411,7 @@ impl Tcp {
         let cwr = if data.cwr { CWR } else { 0 };
         let probe = if data.probe { PROBE } else { 0 };
         let resent = if data.retransmission { RESENT } else { 0 };
+        let low = if data.extra { LOW } else { 0 };
         Packet {
             seq: data.seq as u32,
             flow,
@@ -390,20 +419,34 @@ impl Tcp {
             handle: 0,
             hop,
             size: self.data_size(data.len),
-            flags: ecn | cwr | probe | resent,
+            flags: ecn | cwr | probe | resent | low,
         }
     }
 
     /// The acknowledgement as a packet at hop `hop`.
-    pub(crate) fn ack_packet(&self, ack: &AckSegment, flow: u32, hop: u32, sacks: &mut SackStore) -> Packet {
+    pub(crate) fn ack_packet(
+        &mut self,
+        now: Time,
+        ack: &AckSegment,
+        flow: u32,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> Packet {
         let bare = BareAck { ack: ack.ack, tsecr: ack.tsecr, ece: ack.ece };
         let mut packet = if ack.sack.is_empty() {
             self.bare_packet(bare, flow, hop)
         } else {
             self.told_packet(bare, ack.sack.blocks().iter().copied(), flow, hop, sacks)
         };
+        packet.flags |= if ack.extra { LOW } else { 0 };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
+        }
+        if let Some(counts) = self.receiver.mark_counts() {
+            self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
+        }
+        if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
+            sacks.carry(&mut packet, header);
         }
         packet
     }
@@ -444,14 +487,20 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
-                let purpose = match (application, plan.half) {
+                let application =
+                    application.as_ref().map(|of| Application::new(of, seed, &plan.name, plan.source_name()));
+                let half = plan.half.filter(|_| plan.both_ways.is_none());
+                let purpose = match (application, half) {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => None,
                 };
-                Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
+                let tcp = Tcp::new(options, cc, *bytes, purpose);
+                Kind::Tcp(match (plan.both_ways, plan.half) {
+                    (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
+                    _ => tcp,
+                })
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -521,8 +570,24 @@ impl FlowState {
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
+        if tcp.is_twin() {
+            let alone = there.clone();
+            let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
+            there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
+        }
         if options.ack_grows {
             back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        }
+        let more = tcp.mark_option_size();
+        if more > 0 {
+            let add = |sizes: &mut Vec<u16>| {
+                let with: Vec<u16> = sizes.iter().map(|size| size.saturating_add(more)).collect();
+                sizes.extend(with);
+            };
+            add(&mut back);
+            if tcp.is_twin() {
+                add(&mut there);
+            }
         }
         if options.handshake {
             let control = control::sizes(options);

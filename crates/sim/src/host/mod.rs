@@ -1,11 +1,14 @@
 //! The two ends of a flow.
 
+pub(crate) mod accurate_ecn;
 pub(crate) mod application;
 pub(crate) mod books;
+pub(crate) mod both_ways;
 pub(crate) mod cbr;
 pub(crate) mod control;
 pub(crate) mod ends;
 pub(crate) mod flow;
+mod headers;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;

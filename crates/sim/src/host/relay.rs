@@ -86,7 +86,7 @@ impl Tcp {
 
     /// May the connection be closed when it is complete? A second half waits for the end of the first.
     pub(super) fn may_close(&self) -> bool {
-        self.fed().is_none_or(|fed| fed.closed)
+        !self.is_twin() && self.fed().is_none_or(|fed| fed.closed)
     }
 
     fn fed(&self) -> Option<&Fed> {

@@ -28,12 +28,14 @@ impl FlowState {
             rtt_p95_s: None,
             cwnd_mean_segments: 0.0,
             completion_s: None,
+            transfer: None,
             transfers: None,
             completed: None,
             completion_mean_s: None,
             completion_p50_s: None,
             completion_p95_s: None,
             completion_p99_s: None,
+            video: None,
             limited: LimitShares::default(),
         };
         let life_ends = self.life_ends(end);

@@ -1,6 +1,10 @@
-//! SACK blocks of acknowledgements under way, receive windows that change, and header fields that only a capture shows.
+//! SACK blocks of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a capture shows.
 
+use bentpipe_cc::Header;
 use bentpipe_tcp::{Block, Sack, SackOption};
+
+use crate::link::headers::Headers;
+use crate::link::packet::{HEADER, Packet};
 
 /// Header fields that the simulation does not need, but a capture shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +15,36 @@ pub(crate) struct Mark {
     pub(crate) ts: u32,
     /// The receive window that an acknowledgement tells, in segments, if it changes.
     pub(crate) window: u32,
+    /// Bytes that the other end had sent in the other direction, if both write.
+    pub(crate) back: u32,
+}
+
+/// An acknowledgement that rides on a data packet of the other direction, without its SACK blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ride {
+    /// Cumulative acknowledgement, modulo 2^32.
+    pub(crate) ack: u32,
+    /// Timestamp echo.
+    pub(crate) tsecr: u32,
+    /// ECN echo.
+    pub(crate) ece: bool,
+}
+
+/// What an acknowledgement tells of marks (AccECN).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MarkReport {
+    /// The ACE field.
+    pub(crate) ace: u8,
+    /// The counters of bytes on the wire, with ECT and with CE, if the option has room.
+    pub(crate) fields: Option<[u32; 2]>,
+}
+
+/// What a capture shows of a packet beside its fields and its SACK blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    pub(crate) mark: Mark,
+    pub(crate) ride: Ride,
+    pub(crate) report: MarkReport,
 }
 
 /// SACK blocks of acknowledgements under way. Few ACKs carry any, so packets keep only a handle.
@@ -22,6 +56,12 @@ pub(crate) struct SackStore {
     marks: Vec<Mark>,
     /// The receive windows that acknowledgements tell, in segments, if any changes.
     windows: Vec<u32>,
+    /// The acknowledgements that ride on data, if both ends of a connection write.
+    rides: Vec<Ride>,
+    /// What acknowledgements tell of marks, if they do.
+    reports: Vec<MarkReport>,
+    /// The congestion headers of packets, which queues that compute share.
+    pub(crate) headers: Headers,
 }
 
 impl SackStore {
@@ -63,9 +103,47 @@ impl SackStore {
         handle
     }
 
+    /// Gives an acknowledgement a report of marks; `handle` may be none yet. Returns the handle.
+    pub(crate) fn report(&mut self, handle: u32, report: MarkReport) -> u32 {
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.reports.resize(self.slots.len(), MarkReport::default());
+        self.reports[handle as usize - 1] = report;
+        handle
+    }
+
+    /// What an acknowledgement that has a report tells of marks.
+    pub(crate) fn reported(&self, handle: u32) -> MarkReport {
+        self.reports.get((handle as usize).wrapping_sub(1)).copied().unwrap_or_default()
+    }
+
+    /// All that a packet carries but its SACK blocks.
+    pub(crate) fn carried(&self, handle: u32) -> Carried {
+        Carried { mark: self.mark_of(handle), ride: self.ride(handle), report: self.reported(handle) }
+    }
+
+    /// Lets an acknowledgement ride on the packet with this handle, under which its SACK blocks are.
+    pub(crate) fn load(&mut self, handle: u32, ride: Ride) {
+        self.rides.resize(self.slots.len(), Ride::default());
+        self.rides[handle as usize - 1] = ride;
+    }
+
+    /// The acknowledgement that rides on a data packet of a connection whose both ends write.
+    pub(crate) fn ride(&self, handle: u32) -> Ride {
+        self.rides.get((handle as usize).wrapping_sub(1)).copied().unwrap_or_default()
+    }
+
     /// The receive window of an acknowledgement that has been given one.
     pub(crate) fn window(&self, handle: u32) -> u64 {
         self.mark_of(handle).window.into()
+    }
+
+    /// Gives a packet a congestion header.
+    pub(crate) fn carry(&mut self, packet: &mut Packet, header: Header) {
+        if packet.handle == 0 {
+            packet.handle = self.put(0, []).0;
+        }
+        packet.flags |= HEADER;
+        self.headers.put(packet.handle, header);
     }
 
     /// The blocks of a packet.

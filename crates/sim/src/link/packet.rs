@@ -24,6 +24,10 @@ pub(crate) const ECT1: u16 = 1 << 11;
 pub(crate) const SACK: u16 = 1 << 12;
 /// No packet: an instant at which a direction makes a choice.
 pub(crate) const WAKE: u16 = 1 << 13;
+/// Low priority: an extra segment, or the acknowledgement of one.
+pub(crate) const LOW: u16 = 1 << 14;
+/// Its handle holds a congestion header (`headers.rs`).
+pub(crate) const HEADER: u16 = 1 << 15;
 
 /// A packet under way. A direction reads its size and its ECN codepoint; all else is its owner's affair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

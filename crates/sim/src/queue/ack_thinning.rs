@@ -7,11 +7,11 @@
 //!
 //! Only plain acknowledgements are dropped, and only in favour of plain ones. One that tells more is kept, and those ahead of it are, too:
 //! with SACK blocks (duplicates reported by DSACK included), with the echo of a mark, a duplicate (which fast retransmit counts), a probe,
-//! or a segment that opens or closes a connection.
+//! of an extra segment, or a segment that opens or closes a connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, PROBE, Packet, SACK};
+use crate::link::packet::{ACK, CE, CONTROL, CWR, ECE, HEADER, LOW, PROBE, Packet, SACK};
 use crate::queue::packet_store::Store;
 
 /// What becomes of a packet that comes.
@@ -62,7 +62,7 @@ impl AckFilter {
         let flow = self.flows.entry(packet.flow).or_default();
         let advances = flow.last.is_none_or(|last| (packet.seq.wrapping_sub(last) as i32) > 0);
         flow.last = Some(packet.seq);
-        if !advances || packet.has(SACK | ECE | CWR | CE | PROBE) {
+        if !advances || packet.has(SACK | ECE | CWR | CE | PROBE | LOW | HEADER) {
             return self.other(packet);
         }
         let alike = flow.plain.front().is_some_and(|(_, first)| first.size == packet.size);
@@ -162,7 +162,7 @@ mod tests {
         // Duplicates: fast retransmit counts them.
         let acks = [(0, 1, 0), (0, 2, 0), (0, 2, 0), (0, 2, 0), (0, 3, 0), (0, 4, 0)];
         assert_eq!(out(1, &acks).0, [(0, 1), (0, 2), (0, 2), (0, 2), (0, 4)]);
-        for flag in [SACK, ECE, CWR, PROBE, CONTROL] {
+        for flag in [SACK, ECE, CWR, PROBE, LOW, CONTROL, HEADER] {
             let acks = [(0, 1, 0), (0, 2, 0), (0, 3, flag), (0, 4, 0), (0, 5, 0), (0, 6, flag)];
             assert_eq!(out(1, &acks).0, [(0, 1), (0, 2), (0, 3), (0, 5), (0, 6)], "{flag}");
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bentpipe_cc::Time;
 
+use crate::link::headers::Headers;
 use crate::link::link_layer::{LinkLayer, LinkLayerPlan};
 use crate::link::packet::Packet;
 use crate::queue::ack_thinning::{AckFilter, Offer};
@@ -47,6 +48,10 @@ pub(crate) trait AtDeparture: fmt::Debug {
 
     /// The packet to send at `now`; `None` if nothing is left.
     fn dequeue(&mut self, now: Time, store: &mut Store) -> Option<Packet>;
+
+    /// If it computes, it reads and rewrites the headers of packets in this table; said once, before the first packet. Without one it
+    /// finds no headers.
+    fn share(&mut self, _headers: &Headers) {}
 
     /// Drops all that waits at `now`.
     fn flush(&mut self, now: Time, store: &mut Store);
@@ -93,6 +98,11 @@ impl Scheduled {
             waited: 0,
             seen: Time(0),
         }
+    }
+
+    /// Headers of packets are in this table.
+    pub(crate) fn share(&mut self, headers: &Headers) {
+        self.rule.share(headers);
     }
 
     /// Packets waiting, the one in transmission not counted.

@@ -1,10 +1,13 @@
 //! Strict priority queueing: a band sends only while those before it are empty.
+//!
+//! The band of a packet is that of its flow. A packet of low priority of its own, an extra segment or the acknowledgement of one
+//! (docs/tcp.md), goes to the last band, behind all others. TCP-Peach and its kin need such queues.
 
 use bentpipe_cc::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::link::packet::Packet;
+use crate::link::packet::{LOW, Packet};
 use crate::link::random::Stream;
 use crate::queue::at_departure::{AtDeparture, Class};
 use crate::queue::context::{Context, QueueLimit};
@@ -14,7 +17,7 @@ use crate::scenario::error::Error;
 use crate::scenario::units::QueueSize;
 
 /// Strict priorities: a band sends only while all before it are empty. A flow's `priority` is its band; each is first
-/// in, first out, and what finds no room in it is lost.
+/// in, first out, and what finds no room in it is lost. Extra segments (the dummy segments of TCP-Peach) go to the last band.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Priority {
@@ -80,7 +83,8 @@ struct PriorityState {
 
 impl AtDeparture for PriorityState {
     fn enqueue(&mut self, now: Time, packet: Packet, class: Class, idle: bool, store: &mut Store) {
-        let band = usize::from(class.band).min(self.bands.len() - 1);
+        let last = self.bands.len() - 1;
+        let band = if packet.has(LOW) { last } else { usize::from(class.band).min(last) };
         store.push_if_room(&mut self.bands[band], self.limit, now, packet, idle);
     }
 

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
 use crate::resolve::plan::{CcPlan, Source};
 use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Acks, Arg, Cc, Flow, FullAck, Link, Profile, Recovery, Reverse, Rto, Scenario, Spurious, Traffic,
+    Acks, Arg, BothWays, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario,
+    Spurious, Traffic,
 };
 
 impl Scenario {
@@ -57,6 +58,7 @@ impl Scenario {
                             relay.cc = controller(cc).or_else(|| relay.cc.take()).or_else(|| flow.cc.clone());
                         }
                         // What each controller asks of its own sender is no option of both halves.
+                        _ if matches!(&flow.both_ways, Some(BothWays::Back(back)) if back.cc.is_some()) => {}
                         _ => fill_wishes(flow, &options),
                     }
                     flow.cc = controller(cc).or_else(|| flow.cc.take());
@@ -118,12 +120,13 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::Sack => Recovery::Sack,
         LossRecovery::NewReno => Recovery::NewReno,
         LossRecovery::Reno => Recovery::Reno,
+        LossRecovery::Tahoe => Recovery::Tahoe,
     });
     flow.rack.get_or_insert(o.rack);
     flow.tlp.get_or_insert(o.tlp);
     flow.dsack.get_or_insert(o.dsack);
-    // Only a recovery without SACK may say how it ends.
-    if o.recovery != LossRecovery::Sack {
+    // Only a fast recovery without SACK may say how it ends.
+    if matches!(o.recovery, LossRecovery::Reno | LossRecovery::NewReno) {
         flow.newreno_exit.get_or_insert(match o.newreno_exit {
             NewRenoExit::FlightSize => FullAck::FlightSize,
             NewRenoExit::Ssthresh => FullAck::Ssthresh,
@@ -142,7 +145,11 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         AckRule::Linux => Acks::Linux,
     });
     flow.timestamps.get_or_insert(o.timestamps);
-    flow.ecn.get_or_insert(o.ecn);
+    flow.ecn.get_or_insert(match (o.ecn, o.echo) {
+        (ecn, EcnEcho::Rfc3168) => Ecn::Flag(ecn),
+        (_, EcnEcho::Dctcp) => Ecn::By(MarkEcho::Dctcp),
+        (_, EcnEcho::AccEcn) => Ecn::By(MarkEcho::AccEcn),
+    });
     flow.ect1.get_or_insert(o.ect1);
     flow.handshake.get_or_insert(o.handshake);
     flow.initial_rto.get_or_insert(Duration(o.initial_rto));

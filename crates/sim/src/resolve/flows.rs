@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::registry::{self, Kind, PathFact, Value};
+use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 
+use crate::resolve::bit_errors::bit_error_rate;
+use crate::resolve::both_ways;
+use crate::resolve::congestion_header;
+use crate::resolve::dialogues;
+use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::names::Names;
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, LossPlan, Source};
+use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
 use crate::resolve::relay;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
@@ -17,7 +22,9 @@ use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
+use crate::scenario::{
+    Acks, Arg, Cc, Ecn, Flow, FullAck, MarkEcho, Profile, Recovery, Rto, Spurious, Traffic,
+};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -108,10 +115,16 @@ pub(crate) fn expand(
             source(work, flow, keys, path, links)
         };
         workload::check_relay(work, flow, &key)?;
+        both_ways::check(work, flow, &key)?;
         let mut parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
         if let [_] = parts[..] {
-            parts = workload::dialogue(work, flow, &key, parts.remove(0))?;
+            let whole = parts.remove(0);
+            parts = match both_ways::is_on(flow) {
+                true => both_ways::parts(work, flow, &key, &paths[index], whole, source_of)?,
+                false => dialogues::parts(work, flow, &key, whole)?,
+            };
         }
+        let both_ways = both_ways::plan(&parts, flow);
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
         let ack_jitter = ack_jitter(work, flow, &key)?;
@@ -130,9 +143,9 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop
-                        .map(|stop| Time(stop.0))
-                        .filter(|_| flow.relay.is_some() || *half != Some(Half::Second)),
+                    stop: stop.map(|stop| Time(stop.0)).filter(|_| {
+                        flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
+                    }),
                     // At the server.
                     extra_delay: flow
                         .extra_delay
@@ -152,14 +165,12 @@ pub(crate) fn expand(
                     path_hints: flow.path_hints,
                     source: source.clone(),
                     half: *half,
+                    both_ways,
                 });
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
             let Some((by, connections)) = opened else {
-                for plan in copies {
-                    let name = names.half(work, flow, &name, plan.half, &key)?;
-                    plans.push(FlowPlan { name, ..plan });
-                }
+                plans.extend(dialogues::name(work, &mut names, flow, copies, &key)?);
                 continue;
             };
             for (number, (start, bytes)) in (1..).zip(connections) {
@@ -289,7 +300,7 @@ fn source(
             return Err(work.error(&traffic.with("size"), message));
         }
         Some(Traffic::Bulk { size }) => size.map(|size| size.0),
-        Some(Traffic::ShortFlows { .. } | Traffic::OnOff { .. } | Traffic::Requests { .. }) | None => None,
+        _ => None,
     };
     let application = workload::application(work, flow, key)?;
     let Some(cc) = &flow.cc else {
@@ -305,10 +316,12 @@ fn source(
         ));
     }
     let marks = |direction: &DirectionId| direction.of(links).discipline.plan().marks();
-    if options.ecn && !path.there.iter().any(marks) {
+    if options.ecn && flow.ecn.is_some() && !path.there.iter().any(marks) {
         let name = name_of(flow);
         work.warnings.push(format!("flow {name}: ecn has no effect, since no queue on its path marks"));
     }
+    congestion_header::check(work, flow, cc, path, links);
+    extra_segments::check(work, flow, cc, path, links);
     let linux = flow.profile == Some(Profile::Linux);
     let cc = controller(work, cc, cc_key, &mut options, (path, links), linux)?;
     options.aen = flow.aen.unwrap_or(options.aen);
@@ -406,8 +419,7 @@ fn controller(
         args.extend(given);
     }
     if linux {
-        let more = registry::in_linux(entry.id).iter().filter(|(name, _)| !cc.args.contains_key(*name));
-        args.extend(more.map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))));
+        args = registry::with_linux(entry.id, &args);
     }
     // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
@@ -421,8 +433,11 @@ fn controller(
         let known = match (param.from_path, param.kind) {
             _ if given => None,
             (Some(PathFact::BitErrorRate), _) => bit_error_rate(path, links),
+            (Some(PathFact::ReceiveWindow), Kind::Number { min, max, .. }) => {
+                extra_segments::window(options, path, links).map(|segments| segments.clamp(min, max))
+            }
             (Some(PathFact::Paced), Kind::Number { max, .. }) => (hystart && options.pacing).then_some(max),
-            (Some(PathFact::Paced) | None, _) => None,
+            (Some(PathFact::Paced | PathFact::ReceiveWindow) | None, _) => None,
         };
         args.extend(known.map(|fact| (param.name.to_owned(), Value::Number(fact))));
     }
@@ -433,25 +448,6 @@ fn controller(
     Ok(CcPlan::Registered { id: cc.name.clone(), args })
 }
 
-/// The bit error rate of a path's data direction; `None` if it has neither bit errors nor packet errors.
-///
-/// A packet error rate counts as the bit error rate with the same effect: 1 - (1 - PER)^(1 / bits). Bursts, outages and traces are no
-/// property of single bits and do not count.
-fn bit_error_rate(path: &PathPlan, links: &[LinkPlan]) -> Option<f64> {
-    let bits = 8.0 * f64::from(path.wire);
-    let mut log_intact = 0.0;
-    let mut found = false;
-    for loss in path.there.iter().flat_map(|direction| &direction.of(links).loss) {
-        log_intact += match loss {
-            LossPlan::BitError { rate } => libm::log1p(-rate),
-            LossPlan::PacketError { rate } => libm::log1p(-rate) / bits,
-            LossPlan::GilbertElliott { .. } | LossPlan::Outage { .. } | LossPlan::Trace { .. } => continue,
-        };
-        found = true;
-    }
-    found.then(|| (-libm::expm1(log_intact)).clamp(0.0, 1.0))
-}
-
 /// The profile's options with the flow's own sizes.
 fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut options = match flow.profile.unwrap_or_default() {
@@ -459,12 +455,16 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
     };
+    // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
+    let carried = congestion_header::bytes(flow);
+    options.mss -= carried;
     if let Some(mss) = flow.mss {
         options.mss = bytes(work, mss, 1, &key.with("mss"))?;
     }
     if let Some(header) = flow.header {
         options.header = bytes(work, header, 0, &key.with("header"))?;
     }
+    options.header += carried;
     if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
         let message =
             format!("with a header of {} bytes, a packet is larger than {MAX_PACKET} bytes", options.header);
@@ -474,6 +474,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         options.ack_size = bytes(work, size, 1, &key.with("ack_size"))?;
         options.ack_grows = false;
     }
+    options.ack_size += carried;
     Ok(options)
 }
 
@@ -496,9 +497,36 @@ fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result
                 "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
             return Err(work.error(&key.with("newreno_exit"), message));
         }
+        Some(_) if o.recovery == LossRecovery::Tahoe => {
+            let message = "Tahoe has no fast recovery that could end; leave this out";
+            return Err(work.error(&key.with("newreno_exit"), message));
+        }
         Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
         Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
     };
+    Ok(())
+}
+
+/// Explicit congestion notification: what is given, else what the controller asks for.
+fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
+    let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
+    let wished = match entry.map_or(Marks::Any, |entry| entry.sender.marks) {
+        Marks::Any => Ecn::Flag(o.ecn),
+        Marks::Dctcp => Ecn::By(MarkEcho::Dctcp),
+        Marks::L4s => Ecn::By(MarkEcho::AccEcn),
+    };
+    let l4s = entry.is_some_and(|entry| entry.sender.marks == Marks::L4s);
+    (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
+        Ecn::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
+        Ecn::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
+        Ecn::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
+        Ecn::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
+    };
+    o.ect1 = flow.ect1.unwrap_or(o.ect1 || l4s && o.ecn);
+    if o.ect1 && !o.ecn {
+        let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
+        return Err(work.error(&key.with("ect1"), message));
+    }
     Ok(())
 }
 
@@ -533,6 +561,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Some(Recovery::Sack) => LossRecovery::Sack,
         Some(Recovery::NewReno) => LossRecovery::NewReno,
         Some(Recovery::Reno) => LossRecovery::Reno,
+        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
     };
     detection(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);
@@ -555,12 +584,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Acks::Linux => AckRule::Linux,
     });
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    o.ecn = flow.ecn.unwrap_or(o.ecn);
-    o.ect1 = flow.ect1.unwrap_or(o.ect1);
-    if o.ect1 && !o.ecn {
-        let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
-        return Err(work.error(&key.with("ect1"), message));
-    }
+    marks(work, flow, key, &mut o)?;
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.rto = flow.rto.map_or(o.rto, |rule| match rule {

@@ -1,7 +1,12 @@
 //! From a scenario to a plan: names become indices, defaults are filled in, and values that do not fit
 //! together are refused.
 
+mod bit_errors;
+mod both_ways;
+mod congestion_header;
 mod defaults;
+mod dialogues;
+mod extra_segments;
 mod flows;
 mod hints;
 mod link_layer;

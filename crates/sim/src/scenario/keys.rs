@@ -272,6 +272,11 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
     pub relay: Option<Relay>,
+    /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
+    /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [true, { "size": "1 MB", "cc": "reno" }]))]
+    pub both_ways: Option<BothWays>,
     /// Loss recovery. Default "sack".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -312,9 +317,11 @@ pub struct Flow {
     /// Timestamps (RFC 7323). Paper no, else yes. The header does not follow: set it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
-    /// Explicit congestion notification (RFC 3168). Default no.
+    /// Explicit congestion notification, and how the receiver tells of marks: no, yes (which means "rfc3168"), or a name. Default: what the
+    /// controller asks for, else no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<bool>,
+    #[schemars(extend("examples" = [true, "dctcp"]))]
+    pub ecn: Option<Ecn>,
     /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
     /// marks stays that of RFC 3168. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -343,7 +350,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious: Option<Spurious>,
     /// After a pause of more than a retransmission timeout, begin again with the initial window and return to the old one by slow start
-    /// (RFC 5681 section 4.1). Default: yes with modern or linux and traffic "on-off" or "requests".
+    /// (RFC 5681 section 4.1). Default: yes with modern or linux and traffic "on-off", "requests", "web" or "video".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_restart: Option<bool>,
     /// Spread segments over the round trip when the controller leaves it to the sender. Default no.
@@ -394,6 +401,56 @@ pub enum Acks {
     Linux,
 }
 
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum Ecn {
+    /// None, or that of RFC 3168.
+    Flag(bool),
+    /// By this rule.
+    By(MarkEcho),
+}
+
+/// Does the other end of the connection write, too?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum BothWays {
+    /// Yes: the same as this end. Or no.
+    Flag(bool),
+    /// Yes, with these differences.
+    Back(WayBack),
+}
+
+/// What the other end of a connection writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WayBack {
+    /// Payload to transfer. Default: as much as this end, without end if that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// Its congestion controller. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<Cc>,
+    /// Its initial window in segments. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1e6))]
+    pub initial_window: Option<f64>,
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkEcho {
+    /// Each acknowledgement echoes a mark until the sender answers (RFC 3168).
+    Rfc3168,
+    /// Each acknowledgement says whether what it covers was marked (RFC 8257).
+    Dctcp,
+    /// Each acknowledgement carries counters of what was marked (RFC 9768).
+    AccEcn,
+}
+
 /// How losses are repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -404,6 +461,8 @@ pub enum Recovery {
     NewReno,
     /// Reno (RFC 5681).
     Reno,
+    /// Tahoe (Jacobson 1988): fast retransmit, then slow start from one segment.
+    Tahoe,
 }
 
 /// A relay, which ends a connection and opens another: two control loops with a bounded buffer between (a performance-enhancing

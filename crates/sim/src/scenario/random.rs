@@ -37,7 +37,7 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "max_rto", "name", "path", "priority", "relay", "start",
+    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "both_ways", "max_rto", "name", "path", "priority", "relay", "start",
     "start_jitter", "stop", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
@@ -171,10 +171,30 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
-        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests")) {
+        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
         }
+        self.both_ways(&mut flow);
         flow
+    }
+
+    /// Data in the other direction, too, now and then.
+    fn both_ways(&mut self, flow: &mut Value) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        let carries = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_none_or(|entry| entry.sender.header > 0 || entry.sender.queue.is_some());
+        if !bulk || carries || !flow["relay"].is_null() || !self.one_in(4) {
+            return;
+        }
+        let mut back = json!({ "cc": self.pick(&BOUNDED) });
+        if self.finite || self.one_in(2) {
+            let size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
+            back["size"] = json!(format!("{size} bytes"));
+        }
+        flow["both_ways"] = if self.one_in(3) { json!(true) } else { back };
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+        }
     }
 
     /// A relay on a path that has a place for it, now and then.
@@ -275,13 +295,14 @@ impl Draw<'_> {
             flow["timestamps"] = json!(true);
         }
         let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
-        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true);
+        let full_ack = !sack && flow["recovery"] != "tahoe";
+        let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
-                "newreno_exit" => !sack,
+                "newreno_exit" => full_ack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
@@ -339,6 +360,9 @@ impl Draw<'_> {
     /// A value for a key of a queue or a flow. It follows the schema, unless a narrower range is of more use.
     fn value(&mut self, key: &str, schema: &Value) -> Value {
         match key {
+            "ecn" if schema["type"].is_null() => {
+                self.pick_value(&[json!(false), json!(true), json!("dctcp"), json!("accecn")])
+            }
             "min" => json!(0.4 * self.part()),
             "max" => json!(0.5 + 0.5 * self.part()),
             "bands" => json!(3 + self.to(2)),
@@ -350,11 +374,15 @@ impl Draw<'_> {
             "header" => self.bytes(0, 80),
             "ack_size" => self.bytes(1, 1_500),
             "initial_window" | "initial_ssthresh" => json!(2 + self.to(98)),
-            "recovery" => json!(self.pick(&["sack", "sack", "newreno", "reno"])),
+            "recovery" => json!(self.pick(&["sack", "sack", "newreno", "reno", "tahoe"])),
             "initial_rto" | "min_rto" => self.time(1, [3_000, 3_000, 200, 100_000]),
             "granularity" => json!(format!("{} us", 1 + self.to(499))),
             _ => self.by_schema(schema),
         }
+    }
+
+    fn pick_value(&mut self, among: &[Value]) -> Value {
+        among[self.to(among.len() as u64 - 1) as usize].clone()
     }
 
     fn by_schema(&mut self, schema: &Value) -> Value {

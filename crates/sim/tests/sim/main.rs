@@ -3,6 +3,7 @@
 mod outcome;
 
 mod closed_forms;
+mod extra_segments;
 mod extremes;
 mod link_layers;
 mod promises;

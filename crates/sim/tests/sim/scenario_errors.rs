@@ -408,6 +408,8 @@ fn odd_options() {
     expect(&option("newreno_exit = \"ssthresh\""), 21, "flow.0.newreno_exit", &["recovery = \"newreno\""]);
     let unknown = option("recovery = \"newreno\"\nnewreno_exit = \"cwnd\"");
     expect(&unknown, 22, "flow.0.newreno_exit", &["cwnd", "flight-size", "ssthresh"]);
+    let tahoe = option("recovery = \"tahoe\"\nnewreno_exit = \"ssthresh\"");
+    expect(&tahoe, 22, "flow.0.newreno_exit", &["no fast recovery", "leave this out"]);
     expect(&option("receive_window = \"10 bytes\""), 21, "flow.0.receive_window", &["one segment of 1448"]);
     expect(&option("mss = \"64 KiB\""), 21, "flow.0.mss", &["65535"]);
     expect(&option("initial_window = 0"), 21, "flow.0.initial_window", &["from 1"]);

@@ -95,7 +95,8 @@ impl Receiver {
     /// A data segment arrives at a bounded buffer.
     pub(super) fn on_bounded_data(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
         if self.window().is_some_and(|window| !data.probe && data.seq >= self.next + window) {
-            return Some(self.acknowledge(None)); // no room: RFC 9293 section 3.10.7.4, first step
+            let answer = self.acknowledge(None); // no room: RFC 9293 section 3.10.7.4, first step
+            return Some(AckSegment { extra: data.extra, ..answer });
         }
         let answer = self.take(now, data);
         if let Some(reader) = &mut self.reader

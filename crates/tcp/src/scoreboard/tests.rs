@@ -200,6 +200,7 @@ fn words_per_ack(window: u64, rack: bool, lost: impl Fn(u64) -> bool) -> f64 {
             retransmission: false,
             cwr: false,
             probe: false,
+            extra: false,
             ce: false,
         };
         let ack = receiver.on_data(Time(now), &data).unwrap();

@@ -2,7 +2,7 @@
 
 use core::ops::Deref;
 
-use bentpipe_cc::{Controller, Decision};
+use bentpipe_cc::{Controller, Decision, Time};
 
 /// Most segments that one connection should have outstanding. At 1460 bytes this is 5.7 times the largest window of TCP (2^30 bytes,
 /// RFC 7323 section 2.3). An algorithm may want any window after one acknowledgement, and a hundred connections may do so at
@@ -40,6 +40,11 @@ impl CachedDecision {
         if self.decision.cwnd != before {
             self.measure(mss);
         }
+    }
+
+    /// The sender has something of its own to do at `at`: the deadline is no later, until it asks again.
+    pub(super) fn wake_at(&mut self, at: Time) {
+        self.decision.deadline = self.decision.deadline.min(at);
     }
 
     #[inline]

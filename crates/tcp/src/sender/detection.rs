@@ -54,8 +54,12 @@ impl Sender {
         let of_probe = duplicate.is_some_and(|block| self.tlp.is_probe(block.end));
         let mut found =
             Found { lost: 0, earlier: core::mem::take(&mut self.lost_meanwhile), repaired: false };
+        let mut heard = self.board.take_heard();
+        if self.extra {
+            self.doubt_order(&mut heard, high);
+        }
         if let Some(rack) = &mut self.rack {
-            rack.on_delivered(self.flow.now, rtt, &self.board.take_heard(), high);
+            rack.on_delivered(self.flow.now, rtt, &heard, high);
             let exiting = self.flow.phase != Phase::Open && seg.ack >= self.recover;
             rack.adapt(duplicate.is_some() && !of_probe, self.board.una(), self.board.next(), exiting);
             found.lost = self.mark_by_time(self.flow.phase != Phase::Open && !exiting);

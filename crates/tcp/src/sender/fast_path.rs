@@ -27,7 +27,8 @@ impl Sender {
             && self.lost_meanwhile == 0
             && self.tlp.is_idle()
             && !self.was_idle
-            && self.peer.is_none()
+            && !self.told_more
+            && !self.extra
             && !self.is_done();
         self.path = if fast { Path::Fast } else { Path::Slow };
         if fast {
@@ -398,8 +399,12 @@ mod tests {
     }
 
     fn options() -> impl Strategy<Value = Options> {
-        let recovery =
-            prop_oneof![Just(LossRecovery::Sack), Just(LossRecovery::NewReno), Just(LossRecovery::Reno)];
+        let recovery = prop_oneof![
+            Just(LossRecovery::Sack),
+            Just(LossRecovery::NewReno),
+            Just(LossRecovery::Reno),
+            Just(LossRecovery::Tahoe),
+        ];
         let spurious = prop_oneof![
             Just(SpuriousTimeout::Off),
             Just(SpuriousTimeout::FRto),

@@ -10,9 +10,15 @@ use crate::segment::{AckSegment, Block};
 use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
-    /// Phase changes that this ACK brings about. True if it ends a fast recovery. The phase stays until the controller has seen
+    /// Phase changes that this ACK brings about, which advances by so many segments and may echo a mark. True if it ends a fast recovery. The phase stays until the controller has seen
     /// the ACK, so that the window does not grow by segments that recovery had held back.
-    pub(super) fn react(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered, ack: &mut Ack) -> bool {
+    pub(super) fn react(
+        &mut self,
+        seg: &AckSegment,
+        (advanced, echoed): (u64, bool),
+        got: &Delivered,
+        ack: &mut Ack,
+    ) -> bool {
         if self.flow.phase == Phase::Loss {
             match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
                 Verdict::Spurious(before) => self.undo_timeout(&before),
@@ -53,8 +59,12 @@ impl Sender {
                     self.declare_lost(marked, ack);
                 }
                 if self.board.lost() > 0 && got.segments + u64::from(self.dupacks) > 0 {
-                    self.enter_recovery(got.segments);
-                } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
+                    if self.options.recovery == LossRecovery::Tahoe {
+                        self.start_over(ack);
+                    } else {
+                        self.enter_recovery(got.segments);
+                    }
+                } else if echoed && seg.ack > self.ecn_until {
                     self.window_reduced();
                     self.repairs = None;
                     self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
@@ -90,14 +100,14 @@ impl Sender {
     pub(super) fn window_reduced(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();
-            self.cwr = true;
+            self.cwr = self.accurate.is_none(); // with AccECN the bit is part of a counter
         }
     }
 
     /// New data was acknowledged during fast recovery, but not all. True if that ends it (Reno).
     fn on_partial_ack(&mut self, ack: &mut Ack) -> bool {
         match self.options.recovery {
-            LossRecovery::Reno => true,
+            LossRecovery::Reno | LossRecovery::Tahoe => true,
             LossRecovery::NewReno => {
                 // RFC 6582 section 3.2 step 3: the next segment in order is the next hole.
                 let marked = self.board.mark(self.board.una());
@@ -121,7 +131,8 @@ impl Sender {
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, delivered: u64) {
         let repairs = || Box::new(Repairs::new(self.cc.decision(), &self.board));
-        self.repairs = self.options.dsack.then(repairs);
+        // A copy may have been there before: then a duplicate says nothing of the loss.
+        self.repairs = (self.options.dsack && !self.extra).then(repairs);
         self.reduced_at = self.flow.now;
         self.tlp.reset();
         self.suspicion.forget();
@@ -145,6 +156,18 @@ impl Sender {
         // The window that the controller went to, which is ssthresh unless it keeps cwnd at a loss (TCP-STAR's CWS).
         self.ask();
         self.prr = Prr::start(self.decision.cwnd / u64::from(self.flow.mss), flight);
+    }
+
+    /// Tahoe's fast retransmit, at the third duplicate. It does what a timeout does (Jacobson 1988, appendix D), so the controller hears
+    /// of a timeout. Everything outstanding is sent again as slow start allows, unless an acknowledgement covers it first, and the timer
+    /// is not backed off: `dupack_action` of ns-2's Agent/TCP.
+    #[cold]
+    fn start_over(&mut self, ack: &mut Ack) {
+        self.counters.recoveries += 1;
+        self.suspicion.forget();
+        let marked = self.collapse();
+        self.declare_lost(marked, ack);
+        self.timer = self.flow.now + self.rto.rto();
     }
 
     pub(super) fn leave_recovery(&mut self) {
@@ -186,9 +209,21 @@ impl Sender {
             SpuriousTimeout::FRto => self.flow.phase == Phase::Open,
             _ => self.flow.phase != Phase::Loss,
         };
-        self.probe = Probe::No;
         self.counters.timeouts += 1;
-        self.flow.in_flight = self.in_flight() * u64::from(self.flow.mss);
+        let marked = self.collapse();
+        self.flow.lost += marked * u64::from(self.flow.mss);
+        if back_off && !self.options.fixed_rto {
+            self.rto.back_off();
+        }
+        self.timer = self.flow.now + self.rto.rto();
+        self.pace_at = self.flow.now;
+        self.suspicion.on_timeout(fresh.then_some(before));
+    }
+
+    /// The window collapses and what is outstanding is to be sent again. Returns how many segments are newly marked lost.
+    fn collapse(&mut self) -> u64 {
+        self.probe = Probe::No;
+        self.note_in_flight();
         self.cc.on_congestion(&self.flow, Congestion::Timeout);
         self.ask();
         let marked = match &self.rack {
@@ -199,7 +234,6 @@ impl Sender {
             }
             None => self.board.mark_all(),
         };
-        self.flow.lost += marked * u64::from(self.flow.mss);
         self.tlp.reset();
         self.repairs = None;
         self.reduced_at = self.flow.now;
@@ -211,12 +245,7 @@ impl Sender {
         self.forced = self.rack.is_some(); // segments not old enough to be lost are in flight still
         self.limited_until = self.board.next();
         self.window_reduced();
-        if back_off && !self.options.fixed_rto {
-            self.rto.back_off();
-        }
-        self.timer = self.flow.now + self.rto.rto();
-        self.pace_at = self.flow.now;
-        self.suspicion.on_timeout(fresh.then_some(before));
+        marked
     }
 
     /// The last timeout was spurious.

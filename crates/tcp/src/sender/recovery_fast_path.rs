@@ -21,7 +21,10 @@ impl Sender {
     pub fn newly_sacked(&self, ack: u64, sack: &SackOption) -> Option<u64> {
         let known = self.known_sack.as_ref()?;
         let repairing = self.flow.phase == Phase::Recovery && ack == self.board.una() && ack < self.recover;
-        let plain = self.probe == Probe::No && !self.watchful && self.options.recovery == LossRecovery::Sack;
+        let plain = self.probe == Probe::No
+            && !self.watchful
+            && !self.extra
+            && self.options.recovery == LossRecovery::Sack;
         let seq = known.blocks.blocks().first()?.end;
         (repairing && plain && sack.adds_one_to(&known.option) && self.board.misses(seq)).then_some(seq)
     }

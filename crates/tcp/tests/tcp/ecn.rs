@@ -1,9 +1,9 @@
 //! RFC 3168: explicit congestion notification.
 
 use bentpipe_cc::Congestion;
-use bentpipe_tcp::{LossRecovery, Options};
+use bentpipe_tcp::{EcnEcho, LossRecovery, Options};
 
-use crate::script::{Fixed, Listener, Script, plain};
+use crate::script::{Fixed, Listener, Script, ms, plain};
 
 fn options() -> Options {
     Options { ecn: true, ..plain(LossRecovery::Sack) }
@@ -113,4 +113,28 @@ fn marked_bytes_are_reported() {
     t.ack(2).ece(5);
     let ce: Vec<u64> = cc.told().acks.iter().map(|a| a.ce).collect();
     assert_eq!(ce, [0, 3000]);
+}
+
+fn exact() -> Options {
+    Options { echo: EcnEcho::Dctcp, delayed_ack: Some(ms(200)), ..options() }
+}
+
+/// RFC 8257 section 3.2: an ACK echoes the state of what it covers, and leaves at once where the state changes. The delayed ACK of the
+/// old state goes first.
+#[test]
+fn an_exact_echo_splits_where_marks_begin_and_end() {
+    let mut l = Listener::new(&exact());
+    l.marked(0, false, false).answers("-").marked(1, false, false).answers("2");
+    l.marked(2, false, false).answers("-").marked(3, true, false).answers("3").due(0).answers("4e");
+    l.marked(4, true, false).answers("-").marked(5, true, false).answers("6e");
+    // Nothing waits: the change alone sends an ACK. CWR means nothing.
+    l.marked(6, false, false).answers("7").marked(7, true, true).answers("8e");
+}
+
+/// Out of order, each ACK has the state of the segment that made it leave.
+#[test]
+fn an_exact_echo_of_segments_behind_a_gap() {
+    let mut l = Listener::new(&exact());
+    l.marked(0, false, false).answers("-").marked(2, true, false).answers("1").due(0).answers("1+2-3e");
+    l.marked(3, true, false).answers("1+2-4e").marked(4, false, false).answers("1+2-5");
 }

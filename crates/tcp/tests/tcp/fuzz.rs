@@ -16,20 +16,20 @@ prop_compose! {
         ack in number(),
         blocks in prop::collection::vec((number(), number()), 0..4),
         tsecr in any::<u32>(),
-        ece in any::<bool>(),
+        (ece, extra) in any::<(bool, bool)>(),
     ) -> AckSegment {
         let mut sack = Sack::default();
         blocks.into_iter().for_each(|(start, end)| sack.push(Block { start, end }));
-        AckSegment { ack, sack, tsecr, ece }
+        AckSegment { ack, sack, tsecr, ece, extra }
     }
 }
 
 prop_compose! {
     fn any_data()(
-        seq in number(), len in any::<u32>(), tsval in any::<u32>(), flags in prop::array::uniform4(any::<bool>()),
+        seq in number(), len in any::<u32>(), tsval in any::<u32>(), flags in prop::array::uniform5(any::<bool>()),
     ) -> Data {
-        let [retransmission, cwr, probe, ce] = flags;
-        Data { seq, len, tsval, retransmission, cwr, probe, ce }
+        let [retransmission, cwr, probe, extra, ce] = flags;
+        Data { seq, len, tsval, retransmission, cwr, probe, extra, ce }
     }
 }
 

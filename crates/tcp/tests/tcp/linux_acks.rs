@@ -18,7 +18,16 @@ impl Far {
     /// Segment `seq` arrives; is it acknowledged at once?
     fn take(&mut self, seq: u64) -> bool {
         let tsval = ((self.now.0 - 50_000_000) / 1000) as u32;
-        let data = Data { seq, len: 1448, tsval, retransmission: false, cwr: false, probe: false, ce: false };
+        let data = Data {
+            seq,
+            len: 1448,
+            tsval,
+            retransmission: false,
+            cwr: false,
+            probe: false,
+            extra: false,
+            ce: false,
+        };
         self.receiver.on_data(self.now, &data).is_some()
     }
 

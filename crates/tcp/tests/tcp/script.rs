@@ -1,8 +1,8 @@
 //! The language of the scripts. Times are milliseconds since the start, windows are segments.
 //!
 //! What a sender sends is written as a list: `3` new segment, `3-5` three new segments, `r3` retransmission, `3w` with CWR
-//! set, `p3` AEN's probe. What a receiver answers: `3` acknowledges all below 3, `3+5-7` also reports segments 5 and 6,
-//! `3e` echoes congestion, `-` is silence.
+//! set, `p3` AEN's probe, `x3` extra segment. What a receiver answers: `3` acknowledges all below 3, `3+5-7` also reports segments 5 and 6,
+//! `3e` echoes congestion, `3x` acknowledges an extra segment, `-` is silence.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -171,7 +171,7 @@ pub(crate) fn sack_of(blocks: &[(u64, u64)]) -> Sack {
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) sender: Sender,
-    now: Time,
+    pub(crate) now: Time,
     /// The RTT sample that the last acknowledgement gave.
     pub(crate) rtt: Option<Span>,
 }
@@ -242,6 +242,13 @@ impl Script {
         self.segment(AckSegment { ack, tsecr: (n * 1000) as u32, ..AckSegment::default() })
     }
 
+    /// An extra segment is acknowledged, with everything below `ack` and these blocks.
+    pub(crate) fn extra_ack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> &mut Self {
+        let seg = AckSegment { ack, sack: sack_of(blocks), extra: true, ..AckSegment::default() };
+        self.sender.on_extra_ack(self.now, &seg);
+        self
+    }
+
     pub(crate) fn segment(&mut self, seg: AckSegment) -> &mut Self {
         self.rtt = self.sender.on_ack(self.now, &seg);
         self
@@ -299,6 +306,8 @@ fn describe(sent: &[Data]) -> String {
         }
         let mark = if d.probe {
             "p"
+        } else if d.extra {
+            "x"
         } else if d.retransmission {
             "r"
         } else {
@@ -347,6 +356,7 @@ impl Listener {
             retransmission: false,
             cwr: false,
             probe: false,
+            extra: false,
             ce: false,
         })
     }
@@ -361,13 +371,23 @@ impl Listener {
             retransmission: false,
             cwr: false,
             probe: false,
+            extra: false,
             ce: false,
         })
     }
 
     /// Segment `seq` arrives, marked or with CWR.
     pub(crate) fn marked(&mut self, seq: u64, ce: bool, cwr: bool) -> &mut Self {
-        self.arrives(Data { seq, len: MSS, tsval: 0, retransmission: false, cwr, probe: false, ce })
+        self.arrives(Data {
+            seq,
+            len: MSS,
+            tsval: 0,
+            retransmission: false,
+            cwr,
+            probe: false,
+            extra: false,
+            ce,
+        })
     }
 
     pub(crate) fn arrives(&mut self, data: Data) -> &mut Self {
@@ -393,6 +413,21 @@ impl Listener {
             retransmission: false,
             cwr: false,
             probe: true,
+            extra: false,
+            ce: false,
+        })
+    }
+
+    /// An extra segment with the data of segment `seq` arrives.
+    pub(crate) fn extra(&mut self, seq: u64) -> &mut Self {
+        self.arrives(Data {
+            seq,
+            len: MSS,
+            tsval: 0,
+            retransmission: true,
+            cwr: false,
+            probe: false,
+            extra: true,
             ce: false,
         })
     }
@@ -415,7 +450,8 @@ impl Listener {
     pub(crate) fn answers(&mut self, expected: &str) -> &mut Self {
         let text = self.answer.map_or("-".to_string(), |a| {
             let blocks: String = a.sack.blocks().iter().map(|b| format!("+{}-{}", b.start, b.end)).collect();
-            format!("{}{blocks}{}", a.ack, if a.ece { "e" } else { "" })
+            let (echo, extra) = (if a.ece { "e" } else { "" }, if a.extra { "x" } else { "" });
+            format!("{}{blocks}{echo}{extra}", a.ack)
         });
         assert_eq!(text, expected, "answer at {:?}", self.now);
         self

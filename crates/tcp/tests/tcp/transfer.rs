@@ -148,7 +148,7 @@ fn controllers(which: usize) -> Box<dyn Controller> {
 
 prop_compose! {
     pub(crate) fn any_options()(
-        recovery in prop_oneof![Just(LossRecovery::Reno), Just(LossRecovery::NewReno), Just(LossRecovery::Sack)],
+        recovery in prop_oneof![Just(LossRecovery::Tahoe), Just(LossRecovery::Reno), Just(LossRecovery::NewReno), Just(LossRecovery::Sack)],
         spurious in prop_oneof![Just(SpuriousTimeout::Off), Just(SpuriousTimeout::FRto), Just(SpuriousTimeout::Eifel)],
         delayed_ack in prop::option::of(1_u64..500),
         receive_window in prop::option::of(1_u64..40),

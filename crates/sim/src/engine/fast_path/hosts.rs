@@ -22,8 +22,11 @@ impl FastPath {
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        if linked && let Some(other) = self.network.hand_over(self.now, f) {
-            self.send(other, Cause::Arrival);
+        if linked {
+            for other in self.network.hand_over(self.now, f, packet) {
+                self.send(other, Cause::Arrival);
+                self.settle_both(f);
+            }
         }
     }
 
@@ -58,13 +61,26 @@ impl FastPath {
             if self.network.flows[f].half() == Some(Half::Second) {
                 self.make_room(f);
             }
+            self.settle_both(f);
+        }
+    }
+
+    /// What is left to do for a connection whose both ends write, when the sender at the host where something of flow `f` has arrived has
+    /// sent what it may send.
+    #[inline(never)]
+    pub(super) fn settle_both(&mut self, f: usize) {
+        if let Some(mut packet) = self.network.owed(self.now, f) {
+            self.depart(&mut packet);
+        }
+        if let Some(first) = self.network.close_both(f) {
+            self.send(first, Cause::Arrival);
         }
     }
 
     /// The relay of which flow `f` is the second half has had something acknowledged.
     #[cold]
     fn make_room(&mut self, f: usize) {
-        if let Some(mut packet) = self.network.relay_room(f) {
+        if let Some(mut packet) = self.network.relay_room(self.now, f) {
             self.depart(&mut packet);
         }
     }
@@ -79,7 +95,8 @@ impl FastPath {
                 return self.send(f, Cause::Arrival);
             }
             self.answer(f);
-            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+            let second = self.network.relay_control(self.now, f, packet);
+            if let Some(second) = second.or_else(|| self.network.open_both(self.now, f)) {
                 self.send(second, Cause::Arrival);
             }
         }
@@ -138,12 +155,13 @@ impl FastPath {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
-                tcp.data_packet(&data, f as u32, flow.data_route)
+                tcp.any_data_packet(&data, f as u32, flow.data_route, &mut self.network.sacks)
             } else {
                 self.network.recorder.on_change(self.now, f, tcp, cause);
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            self.network.load(f, &mut packet);
             self.depart(&mut packet);
         }
     }

@@ -96,6 +96,7 @@ impl FastPath {
                     && tcp.stop(self.now)
                 {
                     self.send(f, Cause::Timer);
+                    self.settle_both(f);
                 }
             }
             Timer::Hint(f) => self.on_hint(f),
@@ -159,7 +160,7 @@ impl FastPath {
         flow.receiver_armed = NEVER;
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(now) {
-            let mut packet = tcp.ack_packet(&ack, f as u32, flow.ack_route, &mut self.network.sacks);
+            let mut packet = tcp.ack_packet(now, &ack, f as u32, flow.ack_route, &mut self.network.sacks);
             flow.acks.sent += 1;
             self.depart(&mut packet);
         }

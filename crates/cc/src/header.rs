@@ -1,0 +1,112 @@
+//! Headers that travel: what a data segment tells the queues on its way, and what an acknowledgement brings back.
+//!
+//! A controller that returns an [`Echo`] (`Controller::echo`) writes a [`Header`] on each of its data segments. A queue that computes may
+//! read the header when the packet arrives and rewrite it when the packet departs. The receiving end hands it to the echo, which says what
+//! the next acknowledgement carries. The sender gives that to the controller (`Controller::on_header`) before it reports the
+//! acknowledgement itself. An acknowledgement brings it also if it acknowledges nothing new.
+//!
+//! An echo may add something of its own: counters of marks, a rate that the receiver has worked out. It need not read headers at all.
+
+use core::fmt::Debug;
+
+use crate::time::Time;
+
+/// The header of a data segment, or the answer to it on an acknowledgement. Times are in seconds, rates in bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Header {
+    /// The change of throughput that the path allows: XCP (draft-falk-xcp-spec-03 section 2).
+    Change {
+        /// The sender's round-trip time; 0 while it has none.
+        rtt: f64,
+        /// The time from one of its segments to the next: the RTT over the segments of its window.
+        spacing: f64,
+        /// The change that the sender wants. Each queue that computes lowers it to what it allows.
+        change: f64,
+        /// A queue has computed; otherwise `change` is nothing but a wish.
+        computed: bool,
+    },
+    /// The rate that the path allows one flow: RCP.
+    Rate {
+        /// The sender's round-trip time; 0 while it has none.
+        rtt: f64,
+        /// The rate that the sender wants, infinite for as much as there is. Each queue that computes lowers it to what it allows.
+        rate: f64,
+        /// A queue has computed; otherwise `rate` is nothing but a wish.
+        computed: bool,
+    },
+    /// The load of the most loaded queue: VCP. [`Load::Unknown`] where no queue has computed.
+    Load(Load),
+    /// What has arrived with which codepoint since the connection began: AccECN (RFC 9768).
+    Marks {
+        /// Packets marked "congestion experienced".
+        ce_packets: u64,
+        /// Payload bytes of these packets.
+        ce_bytes: u64,
+        /// Payload bytes of packets with ECT(0).
+        ect0_bytes: u64,
+        /// Payload bytes of packets with ECT(1).
+        ect1_bytes: u64,
+    },
+    /// The rate that the receiver has worked out.
+    ReceiverRate(f64),
+    /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC 7323). A clock of its own, so only
+    /// differences mean something.
+    Arrival(Time),
+}
+
+/// The load of a queue in the code points of VCP, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Load {
+    /// No queue has computed.
+    #[default]
+    Unknown,
+    /// Low load.
+    Low,
+    /// High load.
+    High,
+    /// Overload.
+    Over,
+}
+
+/// A data segment as the receiving end sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrived {
+    /// When it came.
+    pub now: Time,
+    /// Its number, from 0: full segments, as the sender numbers them. A retransmission has the number of the original.
+    pub seq: u64,
+    /// Its bytes on the wire.
+    pub size: u32,
+    /// It was sent before.
+    pub retransmission: bool,
+    /// The two ECN bits of its IP header (RFC 3168 section 5): 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    /// Its header as the last queue left it, if it has one.
+    pub header: Option<Header>,
+}
+
+/// The receiving end's part of a protocol: a pure state machine like a controller. It decides what an acknowledgement that stands for
+/// several segments carries.
+pub trait Echo: Debug + Send {
+    /// A data segment arrives, in order or not.
+    fn on_data(&mut self, arrived: &Arrived);
+
+    /// What the acknowledgement that leaves at `now` carries.
+    fn answer(&mut self, now: Time) -> Option<Header>;
+}
+
+/// Returns the header of the segment that came last. Between two segments an acknowledgement repeats it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Newest {
+    header: Option<Header>,
+}
+
+impl Echo for Newest {
+    fn on_data(&mut self, arrived: &Arrived) {
+        self.header = arrived.header.or(self.header);
+    }
+
+    fn answer(&mut self, _: Time) -> Option<Header> {
+        self.header
+    }
+}

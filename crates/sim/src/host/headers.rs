@@ -1,0 +1,70 @@
+//! Both ends of a connection whose segments carry headers.
+
+use bentpipe_cc::{Arrived, Time};
+use bentpipe_tcp::{AckSegment, Data};
+
+use crate::host::flow::Tcp;
+use crate::host::sack_store::SackStore;
+use crate::link::packet::{ECE, Ecn, HEADER, Packet, RESENT};
+
+impl Tcp {
+    /// As [`Tcp::data_packet`], for a sender that may not be on the fast path: with its header, if segments carry any.
+    #[inline]
+    pub(crate) fn any_data_packet(
+        &mut self,
+        data: &Data,
+        flow: u32,
+        hop: u32,
+        sacks: &mut SackStore,
+    ) -> Packet {
+        let mut packet = self.data_packet(data, flow, hop);
+        if self.sender.has_headers()
+            && let Some(header) = self.sender.header()
+        {
+            sacks.carry(&mut packet, header);
+        }
+        packet
+    }
+
+    /// An acknowledgement that tells a window of its own, or carries a header.
+    #[inline(never)]
+    pub(super) fn on_telling_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
+        if let Some(header) = sacks.headers.of(packet) {
+            self.sender.on_header(now, &header);
+        }
+        if self.sender.minds_marks() {
+            self.learn_marks(sacks.reported(packet.handle));
+        }
+        let window = sacks.window(packet.handle);
+        let mut ack =
+            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
+        sacks.take(packet.handle, &mut ack.sack);
+        let rtt = if self.sender.minds_windows() {
+            self.sender.on_windowed_ack(now, &ack, window)
+        } else {
+            self.sender.on_ack(now, &ack)
+        };
+        if let Some(rtt) = rtt {
+            self.rtts.add(rtt.0);
+        }
+        self.check.sender(&self.sender);
+    }
+
+    /// The receiving end reads what segment `seq` carries, which then is gone.
+    #[inline(never)]
+    pub(super) fn read_header(&mut self, now: Time, seq: u64, packet: &Packet, sacks: &mut SackStore) {
+        let Some(echo) = &mut self.echo else { return };
+        let ecn = match packet.ecn() {
+            Ecn::NotCapable => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Congested => 3,
+        };
+        let (size, retransmission) = (packet.size.into(), packet.has(RESENT));
+        let header = sacks.headers.of(packet);
+        echo.on_data(&Arrived { now, seq, size, retransmission, ecn, header });
+        if packet.has(HEADER) {
+            sacks.free(packet.handle);
+        }
+    }
+}

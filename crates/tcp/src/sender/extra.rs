@@ -1,0 +1,127 @@
+//! Extra segments: sent beside the data with low priority when a controller orders them ([`bentpipe_cc::ExtraOrder`]).
+//!
+//! They count in no window and in no counter of segments, and are never sent again. Data goes first: an extra segment is sent when it is
+//! due and no data may go out. They pause while nothing is outstanding. A receiver acknowledges each at once and says that it does
+//! ([`AckSegment::extra`](crate::AckSegment::extra)). Such an acknowledgement brings what it says about data, but no RTT sample (it has
+//! waited behind other traffic), and is no duplicate acknowledgement.
+//!
+//! A segment of which a copy is under way gives no RTT sample and shows no reordering: which of the two arrived is not known (Karn). For the
+//! same reason a connection with extra segments does not take a recovery for needless because its retransmissions were duplicates.
+
+use bentpipe_cc::{ExtraOrder, ExtraPayload, Span, Time};
+
+use super::{Probe, Sender};
+use crate::options::LossRecovery;
+use crate::scoreboard::{Delivered, Heard};
+use crate::segment::{AckSegment, Data};
+
+/// The order in hand.
+#[derive(Debug)]
+pub(super) struct Extras {
+    left: u64,
+    due: Time,
+    gap: Span,
+    payload: ExtraPayload,
+    /// The next segment of which a copy goes out ([`ExtraPayload::Unacknowledged`]).
+    cursor: u64,
+    /// Copies of segments from the first to before the second may be under way.
+    copied: (u64, u64),
+    sent: u64,
+}
+
+impl Extras {
+    pub(super) fn new() -> Self {
+        let payload = ExtraPayload::Repeated;
+        Self { left: 0, due: Time(0), gap: Span::ZERO, payload, cursor: 0, copied: (0, 0), sent: 0 }
+    }
+
+    fn take(&mut self, now: Time, order: &ExtraOrder) {
+        (self.left, self.gap, self.payload) = (order.count, order.gap, order.payload);
+        self.due = now + order.gap;
+    }
+
+    fn note(&mut self, seq: u64, una: u64) {
+        let (from, to) = self.copied;
+        self.copied = if to <= una { (seq, seq + 1) } else { (from.min(seq), to.max(seq + 1)) };
+    }
+}
+
+impl Sender {
+    /// Extra segments sent.
+    pub fn extra_segments(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.sent)
+    }
+
+    /// The acknowledgement of an extra segment arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, which it never
+    /// brings itself.
+    pub fn on_extra_ack(&mut self, now: Time, seg: &AckSegment) {
+        if self.extras.is_none() || self.is_done() || seg.ack > self.board.next() {
+            return;
+        }
+        let sack = self.options.recovery == LossRecovery::Sack && !seg.sack.is_empty();
+        let news = seg.ack > self.board.una() || (sack && seg.ack == self.board.una());
+        // AEN and F-RTO wait for the acknowledgements of data. What this one says of data, those will say too.
+        if news && self.probe == Probe::No && !self.suspicion.is_open() {
+            self.on_ack(now, &AckSegment { extra: true, ..*seg });
+        } else {
+            self.limits.pass(now, self.decision.cwnd);
+            self.flow.now = now;
+        }
+        if !self.is_done() {
+            self.cc.on_extra_ack(&self.flow);
+            self.ask();
+        }
+    }
+
+    /// The window is used up: the next extra segment, if one is due. Otherwise notes when one will be.
+    #[cold]
+    pub(super) fn poll_extra(&mut self, now: Time) -> Option<Data> {
+        let extras = self.extras.as_mut()?;
+        if let Some(order) = self.cc.extra_order(&self.flow) {
+            extras.take(now, &order);
+        }
+        if extras.left == 0 || self.board.outstanding() == 0 {
+            return None;
+        }
+        if extras.due > now {
+            self.decision.wake_at(extras.due);
+            return None;
+        }
+        let una = self.board.una();
+        let seq = match extras.payload {
+            ExtraPayload::Repeated => self.board.next() - 1,
+            ExtraPayload::Unacknowledged => {
+                let from = extras.cursor.max(una);
+                let seq = self.board.next_missing(from).or_else(|| self.board.next_missing(una))?;
+                extras.cursor = seq + 1;
+                seq
+            }
+        };
+        extras.note(seq, una);
+        extras.left -= 1;
+        extras.sent += 1;
+        extras.due = extras.due + extras.gap;
+        Some(Data { extra: true, retransmission: true, ..self.segment(seq) })
+    }
+
+    /// Does a segment that was newly delivered, between `una` of before and `high`, have a copy?
+    fn has_copies(&self, una: u64, high: u64) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.copied.0 < high && extras.copied.1 > una)
+    }
+
+    /// Takes from an acknowledgement what copies make doubtful. `una`: the first outstanding segment before it.
+    #[cold]
+    pub(super) fn doubt(&self, una: u64, got: &mut Delivered) {
+        if self.has_copies(una, got.high) {
+            got.sent_once = None;
+        }
+    }
+
+    /// The same for what RACK hears.
+    #[cold]
+    pub(super) fn doubt_order(&self, heard: &mut Heard, high: u64) {
+        if self.has_copies(heard.lowest_once.unwrap_or(high), high) {
+            heard.lowest_once = None;
+        }
+    }
+}
