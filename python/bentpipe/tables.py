@@ -272,7 +272,7 @@ def show_algorithm(entry: dict[str, Any]) -> None:
     asked = [name.replace("_", " ") for name, on in entry["sender"].items() if on]
     console.print(f"Asks of the sender: {', '.join(asked) or 'nothing'}.", markup=False)
     if entry["refuses_hystart"]:
-        console.print(f"Cannot start with HyStart++: {entry['refuses_hystart']}.", markup=False)
+        console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.", markup=False)
     if not entry["params"]:
         console.print("No parameters.")
         return
