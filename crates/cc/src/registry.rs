@@ -113,14 +113,8 @@ pub enum Marks {
 
 impl SenderOptions {
     /// Nothing: most algorithms.
-    pub(crate) const NONE: Self = Self {
-        aen: false,
-        bulk_repeat: false,
-        fixed_rto: false,
-        header: 0,
-        queue: None,
-        marks: Marks::Any,
-    };
+    pub(crate) const NONE: Self =
+        Self { aen: false, bulk_repeat: false, fixed_rto: false, header: 0, queue: None, marks: Marks::Any };
 }
 
 /// One registered algorithm.

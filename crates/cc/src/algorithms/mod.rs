@@ -28,6 +28,7 @@ mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
+mod rcp;
 mod reno;
 mod satcp;
 mod scalable;
@@ -35,6 +36,7 @@ mod scps;
 mod star;
 mod tcp_j;
 mod tfrc;
+mod vcp;
 mod vegas;
 mod vegas_a;
 mod vegas_l;
@@ -43,6 +45,7 @@ mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
+mod xcp;
 mod yeah;
 
 use crate::registry::Entry;
@@ -91,4 +94,7 @@ pub(crate) const ALL: &[Entry] = &[
     tfrc::ENTRY,
     dctcp::ENTRY,
     vivace::ENTRY,
+    xcp::ENTRY,
+    vcp::ENTRY,
+    rcp::ENTRY,
 ];

@@ -1,6 +1,6 @@
 //! What few connections have.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{Active, Passive};
 
 use crate::workload::application::Application;
@@ -12,6 +12,8 @@ pub(crate) struct Ends {
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
     pub(super) purpose: Option<Purpose>,
+    /// The receiving end's part of a controller whose segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
@@ -22,13 +24,17 @@ pub(crate) struct Ends {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
+    pub(super) fn new(
+        opening: Option<(Active, Passive)>,
+        purpose: Option<Purpose>,
+        echo: Option<Box<dyn Echo>>,
+    ) -> Self {
         let linked = match &purpose {
             Some(Purpose::First) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
+        Self { opening, purpose, echo, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
     }
 
     /// The opening end.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Echo, Time};
+use bentpipe_cc::{Controller, Time};
 use bentpipe_tcp::{
     AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
 };
@@ -35,8 +35,6 @@ pub(crate) struct Tcp {
     pub(crate) receiver: Receiver,
     pub(super) bytes: Option<u64>,
     pub(crate) check: WindowCheck,
-    /// The receiving end's part, if segments carry headers.
-    pub(super) echo: Option<Box<dyn Echo>>,
 }
 
 /// The traffic of a flow. The tag of the kind stands in front, beside the fields that every packet reads, and not within the connection.
@@ -88,14 +86,14 @@ impl Tcp {
             Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || purpose.is_some()).then(|| Box::new(Ends::new(opening, purpose))),
+            ends: (opening.is_some() || purpose.is_some() || echo.is_some())
+                .then(|| Box::new(Ends::new(opening, purpose, echo))),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
             rtts: Histogram::default(),
             done_at: NEVER,
             check: WindowCheck::default(),
-            echo,
         }
     }
 
@@ -353,7 +351,7 @@ impl Tcp {
             *packet = self.told_packet(ack, self.receiver.sack_blocks(), packet.flow, hop, sacks);
             return true;
         }
-        if self.echo.is_some() {
+        if self.sender.has_headers() {
             self.read_header(now, seq, packet, sacks);
         }
         let data = Data {
@@ -427,7 +425,7 @@ impl Tcp {
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }
-        if let Some(header) = self.echo.as_mut().and_then(|echo| echo.answer(now)) {
+        if let Some(header) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()?.answer(now)) {
             sacks.carry(&mut packet, header);
         }
         packet

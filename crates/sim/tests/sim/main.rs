@@ -10,6 +10,7 @@ mod promises;
 mod queues;
 mod random;
 mod relays;
+mod routers;
 mod scenario_errors;
 mod scenario_mistakes;
 mod scenario_resolve;
