@@ -403,11 +403,20 @@ class Pareto(Model):
 
 @dataclass(frozen=True)
 class LogNormal(Model):
-    """Sizes whose natural logarithm is normal, with this median, "10 kB", and standard deviation `sigma`."""
+    """Sizes whose natural logarithm is normal.
+
+    Args:
+        median: "10 kB".
+        sigma: standard deviation of the natural logarithm.
+        least: the smallest size; what is drawn below it is drawn again.
+        most: the largest size; what is drawn above it is drawn again.
+    """
 
     kind = "log-normal"
     median: str
     sigma: float
+    least: str | None = None
+    most: str | None = None
 
 
 @dataclass(frozen=True)
@@ -488,7 +497,82 @@ class Requests(Model):
     every: str | None = None
 
 
-Traffic = Bulk | Cbr | ShortFlows | OnOff | Requests
+@dataclass(frozen=True)
+class ParetoCount(Model):
+    """Numbers of a Pareto law, less its smallest value; all above the bound counts as the bound.
+
+    Args:
+        least: the smallest value of the law, 2; so the smallest number is 0.
+        shape: tail index, 1.1.
+        most: the bound, 55; so the largest number is `most` - `least`.
+    """
+
+    kind = "pareto-count"
+    least: float
+    shape: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Web(Model):
+    """A browser that loads one page after the other: a main object, and when that is parsed, all others.
+
+    What is not given is the model of 3GPP2 C.R1002. The path of the flow is that of the responses. The result
+    has a row for each way, NAME/requests and NAME/responses; the transfers of the latter are the pages.
+
+    Args:
+        main: payload of a main object; by default log-normal with a mean of 11 kB.
+        objects: number of embedded objects, or a law; by default a Pareto law with a mean of 5.6.
+        embedded: payload of an embedded object; by default log-normal with a mean of 8 kB.
+        parsing: from the end of the main object to the requests for the others; by default exponential with a
+            mean of "130 ms".
+        reading: from the end of a page to the request for the next; by default exponential, mean "30 s".
+        connections: most connections; with 1, the default, all embedded objects are asked for at once on the
+            one connection (HTTP/2), with more each carries one object at a time (HTTP/1.1).
+        request: payload of a request, default "350 bytes".
+    """
+
+    kind = "web"
+    main: Size | None = None
+    objects: int | ParetoCount | dict[str, Any] | None = None
+    embedded: Size | None = None
+    parsing: Length | None = None
+    reading: Length | None = None
+    connections: int | None = None
+    request: str | None = None
+
+
+@dataclass(frozen=True)
+class Video(Model):
+    """A player of adaptive video that chooses each segment's bitrate by the level of its buffer (BBA-0).
+
+    The path of the flow is that of the video. The result has a row for each way, NAME/requests and
+    NAME/responses; the transfers of the latter are the segments, and its columns `video_...` say how the
+    video was seen.
+
+    Args:
+        ladder: the bitrates, least first; by default ten from "235 kbit/s" to "5800 kbit/s".
+        segment: how much video a segment holds, default "4 s".
+        buffer: most video that is kept, default "240 s"; the player is silent while it is full.
+        reservoir: level up to which the least bitrate is chosen, default 3/8 of the buffer.
+        cushion: how far above that the largest bitrate is chosen, default 21/40 of the buffer.
+        startup: level from which it plays, at first and after a stall; default one segment.
+        length: how much video there is; without it there is no end.
+        request: payload of a request, default "350 bytes".
+    """
+
+    kind = "video"
+    ladder: Sequence[str] | None = None
+    segment: str | None = None
+    buffer: str | None = None
+    reservoir: str | None = None
+    cushion: str | None = None
+    startup: str | None = None
+    length: str | None = None
+    request: str | None = None
+
+
+Traffic = Bulk | Cbr | ShortFlows | OnOff | Requests | Web | Video
 """Any kind of traffic."""
 
 
@@ -502,7 +586,7 @@ class Record(Model):
         flows: record each flow (`Result.trace`).
         links: record each link (`Result.link_trace`); needs an interval of time.
         segments: record each segment sent, lost and acknowledged (`Result.segments`), about 30 bytes each.
-        transfers: record each short flow, burst and response (`Result.transfers`).
+        transfers: record each short flow, burst, response, page and segment (`Result.transfers`).
     """
 
     interval: str | None = None
@@ -536,8 +620,11 @@ KINDS: dict[str, type[Model]] = {
         ShortFlows,
         OnOff,
         Requests,
+        Web,
+        Video,
         Exponential,
         Pareto,
+        ParetoCount,
         LogNormal,
         SizeList,
         SizeFile,

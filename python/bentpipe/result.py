@@ -20,6 +20,10 @@ LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
 """What can hold a flow back, as in its `limited` object: opening the connection, the congestion
 window, the receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
+PARTS = ("first", "subflow")
+"""The values of `half` of rows whose data another row has, too: the half before a relay, whose data the second
+half delivers, and a subflow, whose connection is a row."""
+
 _FLOW_TYPES = {
     "name": "String",
     "half": "String",
@@ -38,14 +42,22 @@ _FLOW_TYPES = {
     "rtt_p95_s": "Float64",
     "cwnd_mean_segments": "Float64",
     "completion_s": "Float64",
+    "transfer": "String",
     "transfers": "UInt64",
     "completed": "UInt64",
     "completion_mean_s": "Float64",
     "completion_p50_s": "Float64",
     "completion_p95_s": "Float64",
     "completion_p99_s": "Float64",
+    "video_bitrate_bps": "Float64",
+    "video_startup_s": "Float64",
+    "video_played_s": "Float64",
+    "video_stalls": "UInt64",
+    "video_stalled_s": "Float64",
+    "video_switches": "UInt64",
     **{f"limited_{what}": "Float64" for what in LIMITS},
 }
+_VIDEO = tuple(name.removeprefix("video_") for name in _FLOW_TYPES if name.startswith("video_"))
 _LINK_TYPES = {
     "name": "String",
     "direction": "String",
@@ -98,8 +110,11 @@ class Result:
     def flows(self) -> pl.DataFrame:
         """One row per flow, as in the result object; `limited` is spread over `limited_cwnd` and so on.
 
-        A source of short flows is one row. Applications that send in pieces have transfers, completed (how
-        many), and of the times that these took completion_mean_s, completion_p50_s, _p95_s and _p99_s.
+        A source of short flows is one row. Applications that send in pieces have transfer (what a piece is:
+        connection, burst, response, page or segment), transfers, completed (how many), and of the times that
+        these took completion_mean_s, completion_p50_s, _p95_s and _p99_s. A video has video_bitrate_bps (mean
+        of the segments received), video_startup_s, video_played_s, video_stalls, video_stalled_s and
+        video_switches.
         """
         return flow_frame(self.json["flows"])
 
@@ -129,11 +144,11 @@ class Result:
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
-        """Every short flow, burst of an on-off application and response, flow by flow.
+        """Every short flow, burst, response, page and segment of video, flow by flow.
 
-        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, of a response,
-        from the request until all of it was received; null if the run ended before. Empty unless the scenario
-        records transfers.
+        Columns flow, start_s, bytes, and completion_s: seconds until all was acknowledged or, of what was
+        asked for, from the request until all of it was received; null if the run ended before. Empty unless
+        the scenario records transfers.
         """
         import polars as pl
 
@@ -309,7 +324,9 @@ def flow_frame(flows: list[dict[str, Any]]) -> pl.DataFrame:
     """Flows of the object of `bentpipe run --json`, of one run or of several, as `Result.flows` has them."""
     rows = []
     for flow in flows:
-        row = {key: value for key, value in flow.items() if key != "limited"}
+        row = {key: value for key, value in flow.items() if key not in ("limited", "video")}
+        video = flow.get("video") or dict.fromkeys(_VIDEO)
+        row |= {f"video_{what}": value for what, value in video.items()}
         rows.append({**row, **{f"limited_{what}": share for what, share in flow["limited"].items()}})
     return _frame(rows, _FLOW_TYPES)
 
@@ -321,10 +338,14 @@ def link_frame(links: list[dict[str, Any]]) -> pl.DataFrame:
 
 def _nest(row: dict[str, Any]) -> dict[str, Any]:
     """A flow of the result object from a row of the flows frame."""
-    flow = {key: value for key, value in row.items() if not key.startswith("limited_")}
-    flow["limited"] = {
-        key.removeprefix("limited_"): value for key, value in row.items() if key.startswith("limited_")
-    }
+
+    def part(name: str) -> dict[str, Any]:
+        return {key.removeprefix(name): value for key, value in row.items() if key.startswith(name)}
+
+    flow = {key: value for key, value in row.items() if not key.startswith(("limited_", "video_"))}
+    video = part("video_")
+    flow["video"] = video if video.get("stalls") is not None else None
+    flow["limited"] = part("limited_")
     return flow
 
 

@@ -115,24 +115,61 @@ def show_run(result: Result) -> None:
     terminal.rest(terminal.MOST_ROWS, len(data["links"]), "rows of links")
 
 
+_PIECES = {
+    "connection": "connections",
+    "burst": "bursts",
+    "response": "responses",
+    "page": "page loads",
+    "segment": "video segments",
+}
+"""What transfers are called in the head of their table."""
+
+
 def _show_transfers(flows: Sequence[dict[str, Any]]) -> None:
-    """What applications sent in pieces, and how long the pieces took."""
+    """What applications sent in pieces, how long the pieces took, and how a video was seen."""
+    for piece, name in _PIECES.items():
+        rows = [
+            [
+                terminal.named(flow["name"]),
+                f"{flow['transfers']:,}",
+                f"{flow['completed']:,}",
+                *(_seconds(flow[f"completion_{key}_s"]) for key in ("mean", "p50", "p95", "p99")),
+            ]
+            for flow in flows
+            if flow["transfers"] is not None and flow.get("transfer") == piece
+        ]
+        if rows:
+            heads = [f"<{name} of", "begun", "complete", "mean\ns", "p50\ns", "p95\ns", "p99\ns"]
+            terminal.show_table("", heads, rows)
+    seen = [(flow["name"], flow["video"]) for flow in flows if flow.get("video")]
     rows = [
         [
-            terminal.named(flow["name"]),
-            f"{flow['transfers']:,}",
-            f"{flow['completed']:,}",
-            *(
-                "-" if flow[f"completion_{key}_s"] is None else units.digits(flow[f"completion_{key}_s"])
-                for key in ("mean", "p50", "p95", "p99")
-            ),
+            terminal.named(name),
+            "-" if video["bitrate_bps"] is None else units.digits(video["bitrate_bps"] / 1e6),
+            _seconds(video["startup_s"]),
+            _seconds(video["played_s"]),
+            f"{video['stalls']:,}",
+            _seconds(video["stalled_s"]),
+            f"{video['switches']:,}",
         ]
-        for flow in flows
-        if flow["transfers"] is not None
+        for name, video in seen
     ]
     if rows:
-        heads = ["<transfers of", "begun", "complete", "mean\ns", "p50\ns", "p95\ns", "p99\ns"]
+        heads = [
+            "<video of",
+            "bitrate\nMbit/s",
+            "start-up\ns",
+            "played\ns",
+            "stalls",
+            "stalled\ns",
+            "switches",
+        ]
         terminal.show_table("", heads, rows)
+
+
+def _seconds(value: float | None) -> str:
+    """A length of time in seconds, or "-" if there is none."""
+    return "-" if value is None else units.digits(value)
 
 
 def show_comparison(found: Comparison, link: str) -> None:

@@ -230,7 +230,7 @@ def test_the_table_of_a_run_shows_transfers(cli) -> None:
     done = cli("run", "geo-web-load", "--set", 'duration="10 s"')
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
-    (head,) = (i for i, line in enumerate(lines) if "transfers of" in line)
+    (head,) = (i for i, line in enumerate(lines) if "connections of" in line)
     assert "begun" in lines[head] + lines[head + 1] and any(
         line.strip().startswith("web ") for line in lines[head:]
     )

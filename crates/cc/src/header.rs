@@ -49,6 +49,9 @@ pub enum Header {
     },
     /// The rate that the receiver has worked out.
     ReceiverRate(f64),
+    /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC 7323). A clock of its own, so only
+    /// differences mean something.
+    Arrival(Time),
 }
 
 /// The load of a queue in the code points of VCP, the least first.

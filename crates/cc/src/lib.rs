@@ -22,6 +22,7 @@ mod report;
 #[cfg(test)]
 mod rig;
 mod round;
+mod subflows;
 mod time;
 mod windowed;
 
@@ -33,5 +34,6 @@ pub use hystart::{Constants as HystartConstants, Exit as SlowStartExit};
 pub use path_change::PathChange;
 pub use report::{Ack, Flow, Phase, RateSample, Rtt, RttSample};
 pub use round::{Measured, Round};
+pub use subflows::Subflow;
 pub use time::{Rate, Span, Time};
 pub use windowed::{Cut, Policy, Start, Window, Windowed, exponential};

@@ -14,6 +14,7 @@ use crate::header::{Echo, Header};
 use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
+use crate::subflows::Subflow;
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 
@@ -110,6 +111,14 @@ impl Controller for Anew {
 
     fn wants_path_hints(&self) -> bool {
         true
+    }
+
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.inner.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.inner.wants_subflows()
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {

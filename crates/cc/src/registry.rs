@@ -402,6 +402,8 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
     match id {
         "cubic" => &[("rules", "linux"), (SLOW_START, CLASSIC)],
+        "cdg" => &[(SLOW_START, CLASSIC)],
+        "lp" => &[("extremes", "linux")],
         "star" | "tcp-j" => &[("bw_samples", "ticks")],
         _ => &[],
     }

@@ -10,6 +10,7 @@ use crate::header::{Echo, Header};
 use crate::hystart::{Exit, Watch};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
+use crate::subflows::Subflow;
 use crate::time::{Time, whole};
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
@@ -86,6 +87,14 @@ pub trait Policy: Debug + Send {
         false
     }
 
+    /// See [`Controller::on_subflows`].
+    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
+
+    /// See [`Controller::wants_subflows`].
+    fn wants_subflows(&self) -> bool {
+        false
+    }
+
     /// See [`Controller::echo`].
     fn echo(&self) -> Option<Box<dyn Echo>> {
         None
@@ -98,6 +107,17 @@ pub trait Policy: Debug + Send {
 
     /// See [`Controller::on_header`]; the window may be changed.
     fn on_header(&mut self, _w: &mut Window, _flow: &Flow, _header: &Header) {}
+
+    /// Does the part of an acknowledgement that was not marked make the window grow? By default an acknowledgement with a mark brings no
+    /// growth (RFC 3168 section 6.1.2).
+    fn grows_beside_marks(&self) -> bool {
+        false
+    }
+
+    /// How its segments are spread in time.
+    fn pacing(&self, _w: &Window) -> Pacing {
+        Pacing::Window
+    }
 
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
@@ -199,14 +219,16 @@ impl<P: Policy> Windowed<P> {
         }
         self.collapsed = false;
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 || ack.uncounted >= ack.acked {
+        let marked = ack.ce > 0 && !self.policy.grows_beside_marks();
+        let uncounted = ack.uncounted.saturating_add(ack.ce);
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited || marked || uncounted >= ack.acked {
             return;
         }
         let cut;
-        let counted = if ack.uncounted == 0 {
+        let counted = if uncounted == 0 {
             ack
         } else {
-            cut = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
+            cut = Ack { acked: ack.acked.saturating_sub(uncounted), ..*ack };
             &cut
         };
         if self.slow() {
@@ -297,6 +319,14 @@ impl<P: Policy> Controller for Windowed<P> {
         self.policy.wants_path_hints()
     }
 
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.policy.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.policy.wants_subflows()
+    }
+
     fn echo(&self) -> Option<Box<dyn Echo>> {
         self.policy.echo()
     }
@@ -314,7 +344,7 @@ impl<P: Policy> Controller for Windowed<P> {
         Decision {
             cwnd: self.bytes(self.w.cwnd),
             ssthresh: self.threshold.1,
-            pacing: Pacing::Window,
+            pacing: self.policy.pacing(&self.w),
             deadline: Time::MAX,
         }
     }

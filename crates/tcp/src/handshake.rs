@@ -219,6 +219,8 @@ pub struct Passive {
     /// The timestamp to echo.
     ts: u32,
     repeated: Repeated,
+    /// The results of the opening, when it is done.
+    opened: Option<Opened>,
 }
 
 impl Passive {
@@ -229,7 +231,13 @@ impl Passive {
             pending: None,
             ts: 0,
             repeated: Repeated::new(Estimator::new(options)),
+            opened: None,
         }
+    }
+
+    /// The results of the opening for a sender at this end; `None` before it is done.
+    pub fn opened(&self) -> Option<Opened> {
+        self.opened
     }
 
     /// A data segment arrived. It acknowledges the SYN-ACK if the segment that should do so was lost.
@@ -242,9 +250,11 @@ impl Passive {
     fn established(&mut self, now: Time) {
         self.state = PassiveState::Established;
         self.pending = None;
-        if let Some(rtt) = self.repeated.answered(now) {
+        let (repeats, rtt) = (self.repeated.repeats, self.repeated.answered(now));
+        if let Some(rtt) = rtt {
             self.repeated.rto.sample(rtt, 0, 0);
         }
+        self.opened = Some(Opened { rtt, repeats });
         self.repeated.repeats = 0;
     }
 

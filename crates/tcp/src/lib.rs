@@ -3,6 +3,7 @@
 //! Inputs are segments and the present instant; outputs are segments to send and the next deadline. Sequence numbers count
 //! full segments from 0, so that a window of 50,000 packets costs what a window of 50 does.
 
+mod accurate_ecn;
 mod bits;
 mod handshake;
 mod limits;
@@ -15,6 +16,7 @@ mod sack_option;
 mod scoreboard;
 mod segment;
 mod sender;
+mod snack;
 mod spurious;
 mod tlp;
 
@@ -23,5 +25,6 @@ pub use limits::{Limit, Limits};
 pub use options::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
 pub use receiver::Receiver;
 pub use sack_option::{SackOption, unwrap};
-pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
+pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, MarkCounts, Sack};
 pub use sender::{Counters, MAX_OUTSTANDING, Sender, ShortSegmentSent};
+pub use snack::{MAX_VECTOR, Snack, size as snack_size};

@@ -510,6 +510,33 @@ impl Scoreboard {
         1
     }
 
+    /// The receiver misses [`from`, `to`): marks it lost. A retransmission sent at `answered` or before would have arrived by now and is lost,
+    /// too; they are in order of sending from the first on. Returns how many losses are new.
+    pub(crate) fn miss(&mut self, from: u64, to: u64, answered: Time) -> u64 {
+        let (from, to) = (from.max(self.una), to.min(self.next));
+        if from >= to {
+            return 0;
+        }
+        let mut found = self.lost.set_range(from, to);
+        self.lost_count += found;
+        if found > 0 {
+            self.resend = self.resend.min(from);
+            self.lost_end = self.lost_end.max(to);
+        }
+        let mut at = from;
+        while self.again_count > 0
+            && let Some(seq) = self.again.next_set(at, to)
+            && self.sent_at[self.slot(seq)] <= answered
+        {
+            self.again.take(seq);
+            self.again_count -= 1;
+            self.resend = self.resend.min(seq);
+            found += 1;
+            at = seq + 1;
+        }
+        found
+    }
+
     /// Marks everything that is not SACKed lost and forgets retransmissions in flight (timeout, bulk repeat). Returns how
     /// many were not marked before.
     pub(crate) fn mark_all(&mut self) -> u64 {

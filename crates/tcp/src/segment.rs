@@ -109,6 +109,40 @@ pub struct Data {
     pub ce: bool,
 }
 
+/// What has arrived with which codepoint since the connection began: the counters of an AccECN receiver (RFC 9768 section 3.2). Each is
+/// the whole count; what of it is on the wire is for [`MarkCounts::ace`] and [`MarkCounts::fields`] to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkCounts {
+    /// Packets marked "congestion experienced" (r.cep less its initial value).
+    pub ce_packets: u64,
+    /// Payload bytes of these (r.ceb).
+    pub ce_bytes: u64,
+    /// Payload bytes of the other ones (r.e0b or r.e1b less its initial value: a sender uses one of the codepoints alone).
+    pub ect_bytes: u64,
+}
+
+/// The initial value of the packet counters (RFC 9768 section 3.2.2).
+const FIRST_CEP: u64 = 5;
+
+impl MarkCounts {
+    /// The ACE field: the three least bits of the packet counter (RFC 9768 section 3.2.2.1).
+    pub fn ace(&self) -> u8 {
+        ((self.ce_packets + FIRST_CEP) & 7) as u8
+    }
+
+    /// The fields of the option that may change: the bytes with ECT(0) or ECT(1), then those with CE; 24 bits each (section 3.2.3).
+    pub fn fields(&self) -> [u32; 2] {
+        [self.ect_bytes + 1, self.ce_bytes].map(|bytes| (bytes & 0xFF_FFFF) as u32)
+    }
+
+    /// Counts a data segment.
+    pub(crate) fn add(&mut self, data: &Data) {
+        self.ce_packets += u64::from(data.ce);
+        let bytes = if data.ce { &mut self.ce_bytes } else { &mut self.ect_bytes };
+        *bytes += u64::from(data.len);
+    }
+}
+
 /// An acknowledgement without SACK blocks; the fields are those of [`AckSegment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BareAck {

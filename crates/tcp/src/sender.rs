@@ -21,6 +21,7 @@ mod peer_window;
 mod recovery;
 mod recovery_fast_path;
 mod sending;
+mod subflow;
 
 use std::sync::Arc;
 
@@ -28,14 +29,16 @@ use bentpipe_cc::{
     Ack, Controller, Decision, Flow, Life, PathChange, Phase, Rate, Recovery, RttSample, Span, Time,
 };
 
+use crate::accurate_ecn::AccurateEcn;
 use crate::limits::{Limit, Limits};
-use crate::options::{AckRule, LossRecovery, Options};
+use crate::options::{AckRule, EcnEcho, LossRecovery, Options};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rto::Estimator;
 use crate::sack_option::SackOption;
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::segment::{AckSegment, Data, Sack};
+use crate::snack::Snack;
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
@@ -173,6 +176,8 @@ pub struct Sender {
     probe: Probe,
     /// The peer's window, if it changes.
     peer: Option<Box<PeerWindow>>,
+    /// AccECN.
+    accurate: Option<Box<AccurateEcn>>,
     /// The extra segments that the controller orders, if it does.
     extras: Option<Box<Extras>>,
     /// ECN: react again only when this is acknowledged.
@@ -203,11 +208,12 @@ impl Sender {
         let extras = cc.wants_extra_segments().then(|| Box::new(Extras::new()));
         let peer = PeerWindow::new(&options);
         let headers = cc.echo().is_some();
+        let accurate = (options.ecn && options.echo == EcnEcho::AccEcn).then(Box::default);
         Self {
             decision: CachedDecision::new(&*cc, flow.mss),
             rated: cc.wants_rate(),
             srtt_of_oldest: options.acks == AckRule::Linux,
-            told_more: headers || peer.is_some(),
+            told_more: headers || peer.is_some() || accurate.is_some(),
             headers,
             self_driven: cc.recovery() == Recovery::Controller,
             proportional: options.prr && cc.recovery() == Recovery::Sender,
@@ -238,6 +244,7 @@ impl Sender {
             lost_meanwhile: 0,
             probe: Probe::No,
             peer,
+            accurate,
             extras,
             path: Path::Slow,
             allowed_end: 0,
@@ -377,11 +384,46 @@ impl Sender {
         {
             return Some(rtt);
         }
-        self.on_ack_slow(now, seg)
+        self.on_ack_slow(now, seg, None)
+    }
+
+    /// [`Sender::on_ack`] for an acknowledgement that says which segments its receiver misses. They are lost and go out again at once.
+    pub fn on_snack(&mut self, now: Time, seg: &AckSegment, snack: &Snack) -> Option<Span> {
+        self.on_ack_slow(now, seg, Some(snack))
+    }
+
+    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment. It is no duplicate, since a duplicate ACK carries no
+    /// data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC 6675 section 2).
+    pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+        let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
+        if told { self.on_ack(now, seg) } else { None }
+    }
+
+    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and the byte counter of marked
+    /// packets if it has the option.
+    pub fn on_mark_counts(&mut self, ace: u8, ce_bytes: Option<u32>) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.tell(ace, ce_bytes);
+        }
+    }
+
+    /// Do acknowledgements bring counters of marks, which go to [`Sender::on_mark_counts`]?
+    pub fn minds_marks(&self) -> bool {
+        self.accurate.is_some()
+    }
+
+    /// Packets that the receiver has reported as marked, with AccECN.
+    pub fn marked_packets(&self) -> Option<u64> {
+        self.accurate.as_ref().map(|accurate| accurate.packets())
+    }
+
+    /// Has every segment that the application has to send gone out?
+    pub fn has_sent_all(&self) -> bool {
+        self.board.next() >= self.limit
     }
 
     /// [`Sender::on_ack`] off the fast path.
-    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment, snack: Option<&Snack>) -> Option<Span> {
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // it acknowledges data never sent, or is old, or brings nothing new
@@ -391,6 +433,9 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         let mut got = self.take_blocks(seg);
+        if let Some(snack) = snack {
+            got.lost += self.take_holes(snack);
+        }
         if self.extra {
             self.doubt(before, &mut got);
         }
@@ -418,7 +463,15 @@ impl Sender {
             self.flow.round += 1;
             ack.round_end = true;
         }
-        if seg.ece && self.options.ecn {
+        let echoed = match &mut self.accurate {
+            Some(accurate) => {
+                let mss = u64::from(self.flow.mss);
+                ack.ce = accurate.take(got.segments, ack.acked, mss, seg.ack >= before);
+                ack.ce > 0
+            }
+            None => seg.ece && self.options.ecn,
+        };
+        if echoed && self.accurate.is_none() {
             ack.ce = ack.acked;
         }
         let mut probe_repaired = false;
@@ -430,7 +483,7 @@ impl Sender {
             probe_repaired = found.repaired;
         }
         self.note_in_flight();
-        let recovered = self.react(seg, advanced, &got, &mut ack);
+        let recovered = self.react(seg, (advanced, echoed), &got, &mut ack);
         let probe_repaired = probe_repaired && self.flow.phase == Phase::Open;
         if probe_repaired {
             self.react_to_repair();
@@ -553,13 +606,13 @@ impl Sender {
     }
 }
 
-/// The options, with those that need SACK off without it.
+/// The options, with those that need SACK off without it, and SNACK off where it has no place.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
-    let sack = options.recovery == LossRecovery::Sack;
-    if sack || !(options.tlp || options.dsack) {
+    let (sack, snack) = (options.recovery == LossRecovery::Sack, options.snacks());
+    if (sack || !(options.tlp || options.dsack)) && options.snack == snack {
         return options;
     }
-    Arc::new(Options { tlp: false, dsack: false, ..*options })
+    Arc::new(Options { tlp: options.tlp && sack, dsack: options.dsack && sack, snack, ..*options })
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ _FIXED = {
     "aen": False,
     "bulk_repeat": False,
     "fixed_rto": False,
+    "snack": False,
     "traffic": {"kind": "bulk"},
 }
 """Options of a flow of which ns-2 knows one setting: that of the profile `paper`."""
@@ -304,6 +305,8 @@ def _flow(i: int, key: str, flow: Mapping[str, Any], agent: Agent, nodes: tuple[
             _refuse(f"{key}.{option}", f"ns-2 has {json.dumps(wanted)} here, not {json.dumps(flow[option])}")
     if flow.get("newreno_exit") == "flight-size":
         _refuse(f"{key}.newreno_exit", 'ns-2 has "ssthresh" here (exit_recovery_fix_ is 0)')
+    if flow.get("both_ways"):
+        _refuse(f"{key}.both_ways", "this script has senders and receivers that do one thing each")
     for option in ("relay", "read_rate"):
         if option in flow:
             _refuse(f"{key}.{option}", "ns-2's receivers read at once, and no relay is built here")

@@ -17,7 +17,7 @@
 //! | UP       | 1.25   | 2.25 | three rounds without growth by 1/4, over 2 % lost, or (after a probe that lost too much) inflight_hi is reached |
 //! | ProbeRTT | 1      | 0.5  | 200 ms and one round; entered when no smaller RTT was seen for 5 s               |
 //!
-//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW.
+//! `bounds.rs` holds the effect of losses on the model, `cycle.rs` the phases of ProbeBW, `rules.rs` what differs in version 2 (`bbr2.rs`).
 //! Decisions and deviations:
 //!  * the waits drawn at random (2 + U(0, 1) s, and 0 or 1 rounds) are a multiplicative hash of the nanosecond at which DOWN
 //!    begins. This sets flows apart that do not run in step.
@@ -34,6 +34,7 @@
 
 mod bounds;
 mod cycle;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +48,7 @@ use crate::report::{Ack, Flow, Phase, RateSample};
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 use cycle::{Acks, State};
+pub(crate) use rules::{Rules, UpEnd};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "bbr3",
@@ -77,17 +79,11 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#882255",
     marker: "o",
-    build: |args, start| Box::new(Bbr3::new(args, start)),
+    build: |args, start| Box::new(Bbr3::new(args, start, &rules::RULES)),
 };
 
-/// 4 ln 2: doubles the delivery rate each round with the least queue (draft, StartupPacingGain).
-const STARTUP_GAIN: f64 = 2.77;
-const DRAIN_GAIN: f64 = 0.5;
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// Ranges of lost segments in a round that end Startup (draft, StartupFullLossCnt).
-const FULL_LOSSES: u32 = 6;
-const DRAIN_ROUNDS: u64 = 3;
 /// The smallest window in segments (draft, MinPipeCwnd).
 const FLOOR: u64 = 4;
 const AGGREGATION_ROUNDS: u64 = 10;
@@ -106,7 +102,8 @@ struct Saved {
 
 /// See the head of this file.
 #[derive(Debug)]
-struct Bbr3 {
+pub(crate) struct Bbr3 {
+    rules: &'static Rules,
     loss_threshold: f64,
     beta: f64,
     headroom: f64,
@@ -176,11 +173,12 @@ struct Bbr3 {
 }
 
 impl Bbr3 {
-    fn new(args: &Args, start: Start) -> Self {
+    pub(crate) fn new(args: &Args, start: Start, rules: &'static Rules) -> Self {
         let mss = start.mss.max(1);
         let initial = times(start.initial_window.max(1.0), u64::from(mss));
         let seconds = |name| Span::from_secs(args.number(name));
         Self {
+            rules,
             loss_threshold: args.number("loss_threshold"),
             beta: args.number("beta"),
             headroom: args.number("headroom"),
@@ -236,7 +234,7 @@ impl Bbr3 {
             cwnd: initial,
             kept: KeptWindow::default(),
             collapsed: false,
-            pacer: Pacer::new(STARTUP_GAIN, initial),
+            pacer: Pacer::new(rules.startup_pacing, initial),
         }
     }
 
@@ -290,8 +288,9 @@ impl Bbr3 {
         if self.full_now || !self.round_start || self.short(sample) {
             return;
         }
-        if sample.rate.0 as f64 >= FULL_GROWTH * self.full_bw as f64 {
-            return self.reset_full(sample.rate.0);
+        let rate = if self.rules.full_by_max { self.max_bw.get() } else { sample.rate.0 };
+        if rate as f64 >= FULL_GROWTH * self.full_bw as f64 {
+            return self.reset_full(rate);
         }
         self.full_rounds += 1;
         self.full_now = self.full_rounds >= FULL_ROUNDS;
@@ -306,7 +305,8 @@ impl Bbr3 {
             (self.state, self.drain_round) = (State::Drain, self.round);
         }
         let emptied = flow.in_flight <= self.inflight(1.0, self.max_bw.get());
-        if self.state == State::Drain && (emptied || self.round > self.drain_round + DRAIN_ROUNDS) {
+        if self.state == State::Drain && (emptied || self.round - self.drain_round > self.rules.drain_rounds)
+        {
             self.start_down(flow);
         }
     }
@@ -378,7 +378,7 @@ impl Bbr3 {
         }
         if ack.acked > 0 {
             let extra = self.aggregation.get(self.bw);
-            let most = self.budget(times(self.state.cwnd_gain(), self.bdp(self.bw)) + extra);
+            let most = self.budget(times(self.rules.cwnd_gain(self.state), self.bdp(self.bw)) + extra);
             if self.filled {
                 self.cwnd = self.cwnd.saturating_add(ack.acked).min(most);
             } else if self.cwnd < most || flow.delivered < self.initial {
@@ -430,7 +430,7 @@ impl Controller for Bbr3 {
             self.inflight_latest = flow.delivered.saturating_sub(sample.prior_delivered);
         }
         self.bw = self.max_bw.get().min(self.bw_lo);
-        self.pacer.follow(flow, self.cwnd, self.state.pacing_gain(), self.bw, self.filled);
+        self.pacer.follow(flow, self.cwnd, self.rules.pacing_gain(self.state), self.bw, self.filled);
         self.set_window(flow, ack);
     }
 
@@ -504,6 +504,6 @@ impl Controller for Bbr3 {
         emit("min_rtt", self.min_rtt.map_or(f64::NAN, Span::secs));
         emit("inflight_hi", bytes(self.inflight_hi));
         emit("inflight_lo", bytes(self.inflight_lo));
-        emit("pacing_gain", self.state.pacing_gain());
+        emit("pacing_gain", self.rules.pacing_gain(self.state));
     }
 }

@@ -10,7 +10,7 @@
 //!  * the congestion warning is RFC 3168's mark; a loss comes with it if the round under way or the last one brought a mark.
 //!  * one rate control per round: a loss in a round whose mark was answered changes nothing.
 //!  * rate control is taken literally: an estimate above the window raises it, unless `raise` is off.
-//!  * ownd takes the smoothed RTT. TCP-NJ's clock, the receiver's timestamps, is not available; the sender's is used.
+//!  * ownd takes the smoothed RTT. The clock is the sender's; TCP New Jersey (`new_jersey.rs`) takes the receiver's.
 //!  * ACKs at the same instant are added up, and the first only starts the clock, as in TCP-J's estimate. After an idle time
 //!    the clock starts anew.
 
@@ -30,19 +30,22 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "K. Xu, Y. Tian, N. Ansari: TCP-Jersey for Wireless IP Communications, IEEE J. Sel. Areas Commun. 22(4), 2004",
     reference: "doi:10.1109/JSAC.2004.825989",
     grade: Grade::B,
-    params: &[
-        Param::number("k", 1.0, 0.01..=100.0).unit("1").about("K: the estimator looks back K round trips"),
-        Param::flag("raise", true)
-            .about("rate control goes to the estimate even if that lies above the window"),
-    ],
+    params: PARAMS,
     sender: SenderOptions::NONE,
     colour: "#aa3377",
     marker: "2",
     build: |args, start| Box::new(Windowed::new(Jersey::new(args), start)),
 };
 
+/// The parameters of Jersey and New Jersey.
+pub(super) const PARAMS: &[Param] = &[
+    Param::number("k", 1.0, 0.01..=100.0).unit("1").about("K: the estimator looks back K round trips"),
+    Param::flag("raise", true).about("rate control goes to the estimate even if that lies above the window"),
+];
+
+/// The rules, by whatever clock.
 #[derive(Debug)]
-struct Jersey {
+pub(super) struct Jersey {
     k: f64,
     raise: bool,
     /// R_n, segments per second.
@@ -57,7 +60,7 @@ struct Jersey {
 }
 
 impl Jersey {
-    fn new(args: &Args) -> Self {
+    pub(super) fn new(args: &Args) -> Self {
         Self {
             k: args.number("k"),
             raise: args.flag("raise"),
@@ -77,8 +80,8 @@ impl Jersey {
             return;
         };
         self.pending += segments;
-        if now == at {
-            return;
+        if now <= at {
+            return; // at the same instant, or overtaken by a later one
         }
         let window = self.k * rtt;
         self.rate = (window * self.rate + self.pending) / (now.since(at).secs() + window);
@@ -96,15 +99,22 @@ impl Jersey {
     }
 }
 
-impl Policy for Jersey {
-    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+impl Jersey {
+    /// An ACK of data that came at `when`.
+    pub(super) fn on_data_acked(&mut self, when: Time, flow: &Flow, ack: &Ack) {
         if let Some(rtt) = flow.rtt.filter(|_| ack.acked > 0) {
-            self.add(ack.segments(flow), flow.now, rtt.smoothed.secs());
+            self.add(ack.segments(flow), when, rtt.smoothed.secs());
         }
         self.marked.0 |= ack.ce > 0;
         if ack.round_end {
             self.marked = (false, self.marked.0);
         }
+    }
+}
+
+impl Policy for Jersey {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.on_data_acked(flow.now, flow, ack);
     }
 
     fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {

@@ -2,14 +2,19 @@
 
 mod a_liad;
 mod aimd;
+mod balia;
 mod bbr;
+mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
+mod cdg;
+mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
 mod dctcp;
+mod enhanced;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -19,22 +24,34 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod lda;
+mod ledbat;
+mod ledbat_plus_plus;
 mod leocc;
+mod lia;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
+mod lp;
 mod model;
+mod new_jersey;
+mod nv;
+mod olia;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
+mod prague;
+mod rap;
 mod rcp;
 mod reno;
 mod satcp;
 mod scalable;
 mod scps;
+mod scps_tp;
 mod star;
 mod tcp_j;
+mod tear;
 mod tfrc;
 mod vcp;
 mod vegas;
@@ -62,11 +79,15 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_plus::ENTRY,
     tcp_j::ENTRY,
     scps::ENTRY,
+    scps_tp::ENTRY,
+    scps_tp::RATE,
+    enhanced::ENTRY,
     a_liad::ENTRY,
     liad::ENTRY,
     westwood_br::ENTRY,
     log_westwood_plus::ENTRY,
     jersey::ENTRY,
+    new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
     fast::ENTRY,
@@ -88,12 +109,26 @@ pub(crate) const ALL: &[Entry] = &[
     illinois::ENTRY,
     yeah::ENTRY,
     bbr::ENTRY,
+    bbr2::ENTRY,
     bbr3::ENTRY,
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    lia::ENTRY,
+    olia::ENTRY,
+    balia::ENTRY,
+    tear::ENTRY,
+    rap::ENTRY,
+    lda::ENTRY,
     dctcp::ENTRY,
+    prague::ENTRY,
     vivace::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    compound::ENTRY,
+    lp::ENTRY,
+    cdg::ENTRY,
+    nv::ENTRY,
     xcp::ENTRY,
     vcp::ENTRY,
     rcp::ENTRY,

@@ -8,12 +8,12 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::capture::frame::Conversation;
+use crate::capture::frame::{Conversation, Told};
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
 use crate::record::trace::{SegmentEvent, SegmentTrace};
-use crate::resolve::plan::Plan;
+use crate::resolve::plan::{FlowPlan, Half, Plan};
 use crate::scenario::error::suggestion;
 
 /// Where a capture sees packets.
@@ -70,8 +70,14 @@ impl Tap {
         if segments.is_none() && capture.is_none() {
             return Ok(None);
         }
-        let flows = plan.flows.iter().enumerate();
-        let conversations = flows.map(|(i, flow)| Conversation::new(i, flow, plan.seed)).collect();
+        let conversation = |(i, flow): (usize, &FlowPlan)| {
+            let one = Conversation::new(i, flow, plan.seed);
+            match other(i, flow).and_then(|other| plan.flows.get(other)) {
+                Some(other) => one.with_back(flow, other),
+                None => one,
+            }
+        };
+        let conversations = plan.flows.iter().enumerate().map(conversation).collect();
         let capture = capture.map(|capture| Recording::new(plan, capture)).transpose()?;
         let losses = BinaryHeap::new();
         Ok(Some(Box::new(Self { conversations, capture, segments, entity: TIMER, losses, lost: 0 })))
@@ -91,9 +97,10 @@ impl Tap {
     #[cold]
     #[inline(never)]
     pub(crate) fn departs(&mut self, now: Time, packet: &mut Packet, store: &mut SackStore) {
+        let back = self.other(packet.flow).map_or(0, |other| self.conversations[other].sent());
         let conversation = &mut self.conversations[packet.flow as usize];
         if self.capture.is_some() {
-            packet.handle = store.mark(packet.handle, conversation.depart(now, packet));
+            packet.handle = store.mark(packet.handle, conversation.depart(now, packet, back));
         }
         if let (Some(trace), Some((from, to))) = (&mut self.segments, conversation.data(packet)) {
             let event = if packet.has(RESENT) { SegmentEvent::Resent } else { SegmentEvent::Sent };
@@ -122,14 +129,36 @@ impl Tap {
         }
         conversation.arrive(packet, store.mark_of(packet.handle));
         self.at_host(now, packet, store, !packet.has(ACK));
+        if let Some(other) = self.other(packet.flow).filter(|_| !packet.has(ACK | CONTROL)) {
+            return self.rides(now, other, packet, store);
+        }
         if !packet.has(ACK | HEADER) || packet.has(CONTROL) {
             store.free(packet.handle); // the blocks of an acknowledgement and all headers are still to be read
         }
     }
 
+    /// The flow of the other direction, if both ends write.
+    fn other(&self, flow: u32) -> Option<usize> {
+        beside(flow as usize, self.conversations[flow as usize].twin_half()?)
+    }
+
+    /// An acknowledgement of flow `other` has arrived on a packet of data.
+    fn rides(&mut self, now: Time, other: usize, packet: &Packet, store: &SackStore) {
+        let (ack, edge) = self.conversations[other].rides(store.ride(packet.handle));
+        let Some(trace) = &mut self.segments else { return };
+        note(trace, &mut self.losses, (now, self.entity));
+        trace.push(now, other as u32, SegmentEvent::Ack, ack, edge);
+        for block in store.blocks(packet.handle).blocks() {
+            let (from, to) = self.conversations[other].covered(block);
+            trace.push(now, other as u32, SegmentEvent::Sack, from, to);
+        }
+    }
+
     fn at_host(&mut self, now: Time, packet: &Packet, store: &SackStore, receiving: bool) {
-        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving)) {
-            self.write(now, packet, store, packet.flow);
+        // Where both ends write, the second direction's receiver is the host of the first one's sender.
+        let second = self.conversations[packet.flow as usize].twin_half() == Some(Half::Second);
+        if self.capture.as_ref().is_some_and(|c| c.spot == Spot::Host(receiving != second)) {
+            self.write(now, packet, store, packet.flow - u32::from(second));
         }
     }
 
@@ -159,9 +188,10 @@ impl Tap {
 
     fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
         let Some(capture) = &mut self.capture else { return };
-        let (sack, mark) = (store.blocks(packet.handle), store.mark_of(packet.handle));
+        let told = Told { sack: store.blocks(packet.handle), snack: store.snack_of(packet.handle) };
+        let carried = store.carried(packet.handle);
         let conversation = &self.conversations[packet.flow as usize];
-        let length = conversation.write(packet, &sack, mark, &mut capture.headers);
+        let length = conversation.write(packet, &told, carried, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);
     }
 
@@ -192,6 +222,20 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>,
         && let Some(Reverse(loss)) = losses.pop()
     {
         trace.push(loss.at, loss.flow, SegmentEvent::Lost, loss.first, loss.end);
+    }
+}
+
+/// The flow of the other direction of flow `f`, if both ends write.
+fn other(f: usize, flow: &FlowPlan) -> Option<usize> {
+    flow.both_ways?;
+    beside(f, flow.half?)
+}
+
+/// The flow of the other half.
+fn beside(f: usize, half: Half) -> Option<usize> {
+    match half {
+        Half::First => Some(f + 1),
+        Half::Second => f.checked_sub(1),
     }
 }
 

@@ -1,15 +1,18 @@
-//! From the connections of a run to the rows of its report. The connections that a source of short flows has opened are one row.
+//! From the connections of a run to the rows of its report. The connections that a source of short flows or a browser has opened are one
+//! row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
-use crate::host::flow::{FlowState, Kind};
+use crate::engine::multipath::Connection;
+use crate::host::flow::{FlowState, Kind, Tcp};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, ShortFlows, Source};
+use crate::resolve::plan::{ApplicationPlan, CcPlan, FlowPlan, Half, Opener, Plan, Source};
+use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
 
 /// The rows of a run.
@@ -22,27 +25,48 @@ pub(super) struct ReportRows {
 }
 
 /// The rows of a run that ends at `end`.
-pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> ReportRows {
+pub(super) fn report(
+    plan: &Plan,
+    flows: &mut [FlowState],
+    connections: &[Connection],
+    end: Time,
+) -> ReportRows {
     let mut first = Vec::new();
     let mut rows: Vec<ReportRow> = Vec::new();
-    let mut sources: BTreeMap<(*const ShortFlows, Option<&str>), usize> = BTreeMap::new();
+    let mut sources: BTreeMap<(*const Opener, Option<&str>), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let report = flows[f].report(of, cc_name(of), end);
+        if let Some(subflow) = &of.subflow {
+            let of = connections.iter().find(|connection| connection.flows.contains(&f));
+            let (Some(connection), number) = (of, subflow.number as usize) else { continue };
+            if number == 1 {
+                rows.push(ReportRow::of_connection(connection, &report, end));
+                first.push(f);
+            }
+            let at = rows.len() - number;
+            rows[at].add_subflow(&report, &flows[f], subflow.connection.subflows);
+            rows.push(ReportRow::single(report, None));
+            first.push(f);
+            continue;
+        }
+        let report = FlowReport { transfer: transfer_name(of), ..report };
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
+            let report = FlowReport { video: playback_of(flows, f, end), ..report };
             rows.push(ReportRow::single(report, transfers_of(flows, f)));
             first.push(f);
             continue;
         };
         let half = of.half.map(Half::name);
         let i = *sources.entry((Arc::as_ptr(source), half)).or_insert_with(|| {
-            rows.push(ReportRow::of_source(source, &report));
+            rows.push(ReportRow::of_source(source, &report, is_client(&flows[f])));
             first.push(f);
             rows.len() - 1
         });
         if flows[f].start <= end {
-            rows[i].add(report, life, &flows[f], end);
+            let transfers = transfers_of(flows, f).or_else(|| connection_of(&flows[f]));
+            rows[i].add(report, life, &flows[f], end, transfers);
         }
     }
     let wanted = plan.record.is_some_and(|record| record.transfers);
@@ -63,6 +87,8 @@ struct ReportRow {
     transfers: Option<Vec<Transfer>>,
     /// What a source of short flows needs beside.
     group: Option<Group>,
+    /// The samples of all subflows, of a connection that has several.
+    rtts: Option<Box<Histogram>>,
 }
 
 /// Sums over the connections of a source.
@@ -78,14 +104,14 @@ struct Group {
 impl ReportRow {
     /// A row of its own.
     fn single(report: FlowReport, transfers: Option<Vec<Transfer>>) -> Self {
-        Self { report, transfers, group: None }
+        Self { report, transfers, group: None, rtts: None }
     }
 
-    /// The row of a source, of which `one` is a connection, before any is added.
-    fn of_source(source: &ShortFlows, one: &FlowReport) -> Self {
-        let name = match one.half {
+    /// The row of a source, of which `one` is a connection, before any is added. Those of clients have no transfers.
+    fn of_source(source: &Opener, one: &FlowReport, asks: bool) -> Self {
+        let name = match one.half.and(one.name.rsplit_once('/')) {
             None => source.name.clone(),
-            Some(half) => format!("{}/{half}", source.name),
+            Some((_, half)) => format!("{}/{half}", source.name),
         };
         let report = FlowReport {
             name,
@@ -103,11 +129,59 @@ impl ReportRow {
             ..one.clone()
         };
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
-        Self { report, transfers: Some(Vec::new()), group: Some(group) }
+        Self { report, transfers: (!asks).then(Vec::new), group: Some(group), rtts: None }
     }
 
-    /// Adds a connection that lived for `life` seconds.
-    fn add(&mut self, one: FlowReport, life: f64, flow: &FlowState, end: Time) {
+    /// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
+    /// subflows have brought, in order.
+    fn of_connection(connection: &Connection, one: &FlowReport, end: Time) -> Self {
+        let done = connection.done_at.min(end).secs() - one.start_s;
+        let bytes = connection.delivered_bytes();
+        let report = FlowReport {
+            name: connection.plan.name.clone(),
+            half: None,
+            goodput_bps: if done > 0.0 { bytes as f64 * 8.0 / done } else { 0.0 },
+            delivered_bytes: bytes,
+            sent_packets: 0,
+            // A segment that a second subflow sends is one, too.
+            retransmitted_packets: connection.reinjected,
+            dropped_packets: 0,
+            timeouts: 0,
+            spurious_timeouts: 0,
+            cwnd_mean_segments: 0.0,
+            completion_s: (connection.plan.bytes.is_some() && connection.done_at <= end).then_some(done),
+            limited: LimitShares::default(),
+            ..one.clone()
+        };
+        Self { rtts: Some(Box::default()), ..Self::single(report, None) }
+    }
+
+    /// Adds one of so many subflows.
+    fn add_subflow(&mut self, one: &FlowReport, flow: &FlowState, of: u32) {
+        let (Some(rtts), Kind::Tcp(tcp)) = (&mut self.rtts, &flow.kind) else { return };
+        let sum = &mut self.report;
+        if sum.cc.split('+').all(|cc| cc != one.cc) {
+            sum.cc = format!("{}+{}", sum.cc, one.cc);
+        }
+        sum.sent_packets += one.sent_packets;
+        sum.retransmitted_packets += one.retransmitted_packets;
+        sum.dropped_packets += one.dropped_packets;
+        sum.timeouts += one.timeouts;
+        sum.spurious_timeouts += one.spurious_timeouts;
+        sum.cwnd_mean_segments += one.cwnd_mean_segments;
+        sum.limited.add(1.0 / f64::from(of), &one.limited);
+        rtts.merge(tcp.rtts());
+    }
+
+    /// Adds a connection that lived for `life` seconds, and its transfers.
+    fn add(
+        &mut self,
+        one: FlowReport,
+        life: f64,
+        flow: &FlowState,
+        end: Time,
+        transfers: Option<Vec<Transfer>>,
+    ) {
         let (Some(group), Kind::Tcp(tcp)) = (&mut self.group, &flow.kind) else { return };
         let sum = &mut self.report;
         sum.delivered_bytes += one.delivered_bytes;
@@ -121,13 +195,9 @@ impl ReportRow {
         group.life += life;
         group.last = group.last.max(flow.life_ends(end));
         group.rtts.merge(tcp.rtts());
-        let done = flow.life_ends(Time::MAX);
-        let transfer = Transfer {
-            start: flow.start,
-            bytes: tcp.bytes().unwrap_or(0),
-            end: (done < Time::MAX).then_some(done),
-        };
-        self.transfers.get_or_insert_default().push(transfer);
+        if let Some(all) = &mut self.transfers {
+            all.extend(transfers.into_iter().flatten());
+        }
     }
 
     fn finish(self, end: Time) -> FlowReport {
@@ -142,11 +212,9 @@ impl ReportRow {
                 report.cwnd_mean_segments /= life;
                 report.limited = report.limited.scaled(1.0 / life);
             }
-            report.rtt_min_s = rtts.min_s();
-            report.rtt_mean_s = rtts.mean_s();
-            report.rtt_p50_s = rtts.quantile_s(0.5);
-            report.rtt_p95_s = rtts.quantile_s(0.95);
+            show_rtts(&mut report, &rtts);
         }
+        self.rtts.iter().for_each(|rtts| show_rtts(&mut report, rtts));
         if let Some(transfers) = self.transfers {
             let summary = Summary::new(&transfers);
             report.transfers = Some(summary.transfers);
@@ -160,21 +228,61 @@ impl ReportRow {
     }
 }
 
+fn show_rtts(report: &mut FlowReport, rtts: &Histogram) {
+    report.rtt_min_s = rtts.min_s();
+    report.rtt_mean_s = rtts.mean_s();
+    report.rtt_p50_s = rtts.quantile_s(0.5);
+    report.rtt_p95_s = rtts.quantile_s(0.95);
+}
+
 /// The transfers of flow `f`, if its application makes some. Those of a dialogue stand with its server; a request that is under way is one.
+/// Those of a browser are its pages, and stand with the server of its first connection.
 fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
-    let tcp = |f: usize| match &flows.get(f)?.kind {
-        Kind::Tcp(tcp) => Some(tcp),
-        Kind::Cbr(_) => None,
-    };
-    let this = tcp(f)?;
-    if this.is_client() {
-        return None;
-    }
+    let this = tcp(flows.get(f)?)?;
     let mut transfers = this.transfers()?.to_vec();
-    let asked =
-        f.checked_sub(1).filter(|_| this.is_linked()).and_then(tcp).and_then(|client| client.open_request());
+    let before = f.checked_sub(1).filter(|_| this.is_linked());
+    let Some(client) = before.and_then(|f| tcp(&flows[f])?.client()) else { return Some(transfers) };
+    if client.lane().is_some() {
+        return Some(client.pages().unwrap_or_default().to_vec());
+    }
+    let asked = client.open_request();
     transfers.extend(asked.filter(|asked| transfers.last().is_none_or(|last| last.start != asked.start)));
     Some(transfers)
+}
+
+/// How the video that flow `f` brings was seen until `end`.
+fn playback_of(flows: &[FlowState], f: usize, end: Time) -> Option<Playback> {
+    let client = f.checked_sub(1).filter(|_| tcp(&flows[f]).is_some_and(|tcp| !tcp.is_client()))?;
+    tcp(&flows[client])?.client()?.playback(end)
+}
+
+/// What transfers of a flow are, "page" for example, if it has some.
+fn transfer_name(of: &FlowPlan) -> Option<&'static str> {
+    let Source::Tcp { application, .. } = &*of.source else { return None };
+    match (application.as_deref(), &of.opened_by) {
+        (Some(ApplicationPlan::OnOff { .. }), _) => Some("burst"),
+        (Some(ApplicationPlan::Server { what, .. }), _) => Some(what),
+        (Some(ApplicationPlan::Client { .. }), _) => None,
+        (None, opener) => opener.as_ref().map(|_| "connection"),
+    }
+}
+
+/// A connection as a transfer, if it has nothing else to do.
+fn connection_of(flow: &FlowState) -> Option<Vec<Transfer>> {
+    let done = flow.life_ends(Time::MAX);
+    let end = (done < Time::MAX).then_some(done);
+    Some(vec![Transfer { start: flow.start, bytes: tcp(flow)?.bytes().unwrap_or(0), end }])
+}
+
+fn is_client(flow: &FlowState) -> bool {
+    tcp(flow).is_some_and(Tcp::is_client)
+}
+
+fn tcp(flow: &FlowState) -> Option<&Tcp> {
+    match &flow.kind {
+        Kind::Tcp(tcp) => Some(tcp),
+        Kind::Cbr(_) => None,
+    }
 }
 
 fn cc_name(plan: &FlowPlan) -> &str {

@@ -2,6 +2,7 @@
 //! every short cut that the promises of the directions allow.
 
 pub(crate) mod audit;
+mod both_ways;
 mod classes;
 mod connections;
 mod dialogues;
@@ -10,6 +11,7 @@ mod fast_path;
 mod hints;
 pub(crate) mod many;
 mod memory_bound;
+mod multipath;
 mod network;
 mod reference;
 mod relays;

@@ -12,7 +12,8 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
-use crate::host::flow::FlowState;
+use crate::engine::multipath::Connection;
+use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
@@ -22,8 +23,9 @@ use crate::queue::Class;
 use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
-use crate::record::silence;
+use crate::record::{silence, unfinished};
 use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
+use crate::workload::client::Client;
 
 /// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
 pub const EVENTS_PER_LOOK: u64 = 1 << 6;
@@ -49,6 +51,8 @@ pub(super) struct Network {
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
+    /// The connections that have several subflows.
+    pub(super) connections: Vec<Connection>,
     pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
@@ -82,16 +86,23 @@ impl Network {
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
         let mut flows: Vec<FlowState> = Vec::with_capacity(plan.flows.len());
+        let mut connections = Vec::new();
         for part in plan.flows.chunks(FLOWS_PER_LOOK) {
             if !watch(0.0) {
                 return Err(RunError::Interrupted);
             }
             for flow in part {
                 let mut host = host(plan, flow, supply)?;
+                if matches!(&host.kind, Kind::Tcp(tcp) if tcp.client().and_then(Client::lane) > Some(0)) {
+                    host.start = NEVER; // until its browser has something to ask for
+                }
                 if let (Some(Half::Second), Some(first)) = (flow.half, flows.last()) {
                     host.start = first.start;
                 }
                 flows.push(host);
+                if let Some(subflow) = flow.subflow.as_ref().filter(|subflow| subflow.is_last()) {
+                    Network::connect(&mut connections, &subflow.connection, &mut flows);
+                }
             }
         }
         Ok(Self {
@@ -100,6 +111,7 @@ impl Network {
             directions,
             classes,
             hints: Hints::new(&plan.flows, &flows),
+            connections,
             flows,
             sacks,
             recorder: Recorder::new(plan),
@@ -171,12 +183,15 @@ impl Network {
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
-        let ReportRows { reports: flows, first, transfers } = connections::report(plan, &mut self.flows, end);
+        audit::connections(end, &self.connections, &self.flows).map_err(law)?;
+        let ReportRows { reports: flows, first, transfers } =
+            connections::report(plan, &mut self.flows, &self.connections, end);
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| {
             LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });
         let links: Vec<LinkReport> = links.collect();
         let silent = silence::warnings(plan, (&flows, &first), &links, |i| self.flows[i].is_connecting());
+        let open = unfinished::warnings(plan, &flows, &first);
         let report = Report {
             schema: SCHEMA,
             seed: plan.seed,
@@ -185,7 +200,7 @@ impl Network {
             packets: self.packets,
             flows,
             links,
-            warnings: plan.warnings.iter().cloned().chain(silent).collect(),
+            warnings: plan.warnings.iter().cloned().chain(silent).chain(open).collect(),
         };
         let (flows, links) = self.recorder.finish();
         let names = plan.flows.iter().map(|flow| flow.name.clone()).collect();

@@ -210,13 +210,15 @@ impl Reference {
             Kind::Tcp(tcp) => {
                 let answers = tcp.on_data(self.now, &mut packet, 0, &mut self.network.sacks);
                 let due = tcp.receiver_deadline();
+                flow.acks.sent += u64::from(answers);
+                self.network.receive_of_subflow(f, answers.then_some(&mut packet));
                 if answers {
-                    flow.acks.sent += 1;
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
-                if let Some(second) = self.network.hand_over(self.now, f) {
-                    self.send(second, Cause::Arrival);
+                for other in self.network.hand_over(self.now, f, &packet) {
+                    self.send(other, Cause::Arrival);
+                    self.settle_both(f);
                 }
             }
         }
@@ -228,10 +230,23 @@ impl Reference {
         flow.acks.arrived += 1;
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
+            self.network.on_data_ack(f, packet.handle);
             self.send(f, Cause::Arrival);
             if let Some(packet) = self.network.relay_room(self.now, f) {
                 self.depart(packet);
             }
+            self.settle_both(f);
+        }
+    }
+
+    /// What is left to do for a connection whose both ends write, when the sender at the host where something of flow `f` has arrived has
+    /// sent what it may send.
+    fn settle_both(&mut self, f: usize) {
+        if let Some(packet) = self.network.owed(self.now, f) {
+            self.depart(packet);
+        }
+        if let Some(first) = self.network.close_both(f) {
+            self.send(first, Cause::Arrival);
         }
     }
 
@@ -244,7 +259,8 @@ impl Reference {
                 return self.send(f, Cause::Arrival);
             }
             self.answer(f);
-            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+            let second = self.network.relay_control(self.now, f, packet);
+            if let Some(second) = second.or_else(|| self.network.open_both(self.now, f)) {
                 self.send(second, Cause::Arrival);
             }
         }
@@ -252,10 +268,13 @@ impl Reference {
 
     /// Sends all that the sender of flow `f` may send now, because of `cause`, and sets its timer.
     fn send(&mut self, f: usize, cause: Cause) {
+        if let Some(c) = self.network.connection_of(f) {
+            return self.send_of_subflows(c, cause);
+        }
         loop {
             let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
-            let packet = if let Some(control) = tcp.poll_end(self.now, f as u32, 0) {
+            let mut packet = if let Some(control) = tcp.poll_end(self.now, f as u32, 0) {
                 control
             } else if let Some(data) = tcp.poll(self.now) {
                 flow.data.sent += 1;
@@ -265,7 +284,22 @@ impl Reference {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            self.network.load(f, &mut packet);
             self.depart(packet);
+        }
+    }
+
+    /// The same for all subflows of connection `c`.
+    fn send_of_subflows(&mut self, c: usize, cause: Cause) {
+        self.network.look_at_subflows(self.now, c);
+        while let Some((_, packet)) = self.network.poll_connection(self.now, c) {
+            self.depart(packet);
+        }
+        for f in self.network.settle_connection(self.now, c) {
+            let Kind::Tcp(tcp) = &self.network.flows[f].kind else { continue };
+            self.network.recorder.on_change(self.now, f, tcp, cause);
+            let due = tcp.due();
+            self.arm_sender(f, due);
         }
     }
 
@@ -304,8 +338,9 @@ impl Reference {
         let flow = &mut self.network.flows[f];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(self.now) {
-            let packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
+            let mut packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
             flow.acks.sent += 1;
+            self.network.receive_of_subflow(f, Some(&mut packet));
             self.depart(packet);
         }
         self.answer(f);
@@ -316,6 +351,7 @@ impl Reference {
             && tcp.stop(self.now)
         {
             self.send(f, Cause::Timer);
+            self.settle_both(f);
         }
     }
 

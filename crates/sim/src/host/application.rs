@@ -4,7 +4,8 @@ use bentpipe_cc::Time;
 
 use crate::host::ends::Purpose;
 use crate::host::flow::Tcp;
-use crate::workload::application::Application;
+use crate::workload::application::{Application, Server, segments};
+use crate::workload::client::Client;
 use crate::workload::transfers::Transfer;
 
 impl Tcp {
@@ -16,47 +17,49 @@ impl Tcp {
 
     /// Is this the connection of a dialogue's client?
     pub(crate) fn is_client(&self) -> bool {
-        self.application().is_some_and(Application::is_client)
+        self.client().is_some()
     }
 
-    /// The transfers of its application, if it has one of its own.
+    /// The client of a dialogue, if this is its connection.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        self.application()?.client()
+    }
+
+    /// The same, to be changed, with the segments that it has to send. [`Tcp::note_due`] must follow.
+    pub(crate) fn client_mut(&mut self) -> Option<(&mut Client, &mut bentpipe_tcp::Sender)> {
+        match self.application_mut()? {
+            (Application::Client(client), sender) => Some((client, sender)),
+            _ => None,
+        }
+    }
+
+    /// The transfers of its application, if it has one that sends them.
     pub(crate) fn transfers(&self) -> Option<&[Transfer]> {
-        self.application().map(Application::transfers)
+        self.application()?.transfers()
     }
 
-    /// The request that waits for its response.
-    pub(crate) fn open_request(&self) -> Option<Transfer> {
-        self.application().and_then(Application::open_request)
+    /// This is the server's connection of a dialogue. Has it begun?
+    pub(crate) fn has_begun(&self) -> bool {
+        self.application().is_some_and(Application::has_begun)
     }
 
     /// This is the server's connection of a dialogue; the client's is `client`. Requests have reached it. True if there is a response to
     /// send.
     pub(crate) fn respond(&mut self, client: &Tcp) -> bool {
-        let (Some(asked), Some(each)) = (client.open_request(), client.request_segments()) else {
-            return false;
-        };
-        let segments = client.receiver.delivered();
-        match self.ends.as_mut().and_then(|ends| ends.purpose.as_mut()) {
-            Some(Purpose::Application(server)) => {
-                server.on_requests((segments, each), asked.start, &mut self.sender)
-            }
-            _ => false,
+        let Some(asks) = client.client() else { return false };
+        let each = segments(asks.request(), client.sender.options().mss);
+        let came = client.receiver.delivered();
+        match self.server_mut() {
+            Some((server, sender)) => server.on_requests((came, each), asks, sender),
+            None => false,
         }
     }
 
-    /// This is the client's connection of a dialogue; the server's is `server`, from which data has come at `now`. True if that makes a
-    /// whole response.
-    pub(crate) fn hear(&mut self, now: Time, server: &mut Tcp) -> bool {
-        let delivered = server.receiver.delivered();
-        let heard = match server.ends.as_mut().and_then(|ends| ends.purpose.as_mut()) {
-            Some(Purpose::Application(server)) => server.on_segments(now, delivered),
-            _ => false,
-        };
-        if heard && let Some((application, sender)) = self.application_mut() {
-            application.on_response(now, sender);
-            self.note_due();
-        }
-        heard
+    /// This is the server's connection of a dialogue, from which data has come to the client at `now`. Gives how many responses are
+    /// complete with it.
+    pub(crate) fn responses(&mut self, now: Time) -> usize {
+        let delivered = self.receiver.delivered();
+        self.server_mut().map_or(0, |(server, _)| server.on_segments(now, delivered))
     }
 
     /// Everything acknowledged so far was at `now`.
@@ -85,7 +88,7 @@ impl Tcp {
     }
 
     /// Notes when the sending end has something to do beside its sender.
-    pub(super) fn note_due(&mut self) {
+    pub(crate) fn note_due(&mut self) {
         if let Some(ends) = &mut self.ends {
             ends.note_due();
         }
@@ -98,11 +101,14 @@ impl Tcp {
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
         match self.ends.as_mut()?.purpose.as_mut()? {
             Purpose::Application(application) => Some((application, &mut self.sender)),
-            Purpose::First | Purpose::Second(_) => None,
+            Purpose::First | Purpose::Second(_) | Purpose::Subflow(_) => None,
         }
     }
 
-    fn request_segments(&self) -> Option<u64> {
-        self.application()?.request_segments(self.sender.options().mss)
+    fn server_mut(&mut self) -> Option<(&mut Server, &mut bentpipe_tcp::Sender)> {
+        match self.application_mut()? {
+            (Application::Server(server), sender) => Some((server, sender)),
+            _ => None,
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! What few connections have.
 
 use bentpipe_cc::{Echo, Time};
-use bentpipe_tcp::{Active, Passive};
+use bentpipe_tcp::{AckSegment, Active, Passive};
 
+use crate::host::subflow::Subflow;
+use crate::resolve::plan::Half;
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -18,8 +20,23 @@ pub(crate) struct Ends {
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
     pub(super) linked: bool,
+    /// It is a subflow of a connection that is done, and its sender repairs nothing any more.
+    pub(super) muted: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
+    /// Its part in a connection whose both ends write.
+    pub(super) twin: Option<Twin>,
+}
+
+/// One direction of a connection whose both ends write. The other direction is the flow before or behind.
+#[derive(Debug)]
+pub(super) struct Twin {
+    /// Which of the two it is.
+    pub(super) half: Half,
+    /// It may not send before the connection is open.
+    pub(super) waits: bool,
+    /// An acknowledgement that has to leave now: on data, or alone if none goes out.
+    pub(super) owed: Option<AckSegment>,
 }
 
 impl Ends {
@@ -30,11 +47,32 @@ impl Ends {
         echo: Option<Box<dyn Echo>>,
     ) -> Self {
         let linked = match &purpose {
-            Some(Purpose::First) => true,
+            Some(Purpose::First | Purpose::Subflow(_)) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, echo, due: Time::MAX, linked, handshake: [Time::MAX; 2] }
+        Self {
+            opening,
+            purpose,
+            echo,
+            due: Time::MAX,
+            linked,
+            muted: false,
+            handshake: [Time::MAX; 2],
+            twin: None,
+        }
+    }
+
+    /// These ends as one direction of a connection whose both ends write.
+    pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
+        Self { linked: true, twin: Some(Twin { half, waits, owed: None }), ..self }
+    }
+
+    /// May the sender not send yet, or not any more?
+    pub(super) fn is_closed(&self) -> bool {
+        self.muted
+            || self.active().is_some_and(|active| !active.is_open())
+            || self.twin.as_ref().is_some_and(|twin| twin.waits)
     }
 
     /// The opening end.
@@ -47,7 +85,7 @@ impl Ends {
     pub(super) fn application(&self) -> Option<&Application> {
         match &self.purpose {
             Some(Purpose::Application(application)) => Some(application),
-            Some(Purpose::First | Purpose::Second(_)) | None => None,
+            Some(Purpose::First | Purpose::Second(_) | Purpose::Subflow(_)) | None => None,
         }
     }
 
@@ -65,6 +103,8 @@ pub(crate) enum Purpose {
     First,
     /// It begins at a relay.
     Second(Fed),
+    /// It is one of the subflows of a connection.
+    Subflow(Subflow),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }

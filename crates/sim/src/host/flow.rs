@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Time};
-use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
-};
+use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sender};
 
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
+use crate::host::subflow::Subflow;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use crate::workload::application::Application;
+use crate::workload::client::Client;
 use bentpipe_tcp::unwrap;
 
 /// Marks "no timer armed" and "not finished".
@@ -67,6 +67,8 @@ pub(crate) struct FlowState {
     pub(crate) stop: Time,
     pub(crate) missing_data: Missing,
     pub(crate) missing_acks: Missing,
+    /// Makes its cache lines odd in number: with an even one the same fields of all flows would share half of the cache.
+    _spread: [u64; 6],
 }
 
 impl Tcp {
@@ -83,7 +85,7 @@ impl Tcp {
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
-            Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
+            Some(Purpose::Second(_) | Purpose::Application(_) | Purpose::Subflow(_)) => Some(0),
         };
         Self {
             ends: (opening.is_some() || purpose.is_some() || echo.is_some())
@@ -167,10 +169,15 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
+        let snack = self.snack(packet, sacks);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+        let rtt = match &snack {
+            None => self.sender.on_ack(now, &ack),
+            Some(snack) => self.sender.on_snack(now, &ack, snack),
+        };
+        if let Some(rtt) = rtt {
             self.rtts.add(rtt.0);
         }
         self.check.sender(&self.sender);
@@ -188,19 +195,24 @@ impl Tcp {
 
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
+        if self.stop_subflow() {
+            return true;
+        }
         if self.taken().is_some() {
             self.stop_with(now);
         } else {
             if !self.stop_application(now) {
                 self.sender.stop();
             }
-            self.settle(now);
+            if self.client().is_none_or(Client::has_begun) {
+                self.settle(now);
+            }
         }
         self.ends.is_some()
     }
 
     #[cold]
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if let Some((active, _)) = self.ends.as_mut().and_then(|ends| ends.opening.as_mut()) {
             self.sender.close(active);
             self.note_due();
@@ -211,6 +223,12 @@ impl Tcp {
     pub(crate) fn start(&mut self, now: Time) {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
+        }
+        if self.start_subflow(now) {
+            return;
+        }
+        if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
+            return; // it was to be opened later, or what it serves came first
         }
         self.sender.start(now);
         let Some(ends) = &mut self.ends else { return };
@@ -229,6 +247,7 @@ impl Tcp {
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
+            Some(ends) if ends.muted => ends.due,
             Some(ends) => ends.due.min(sender),
             None => sender,
         }
@@ -236,7 +255,9 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        self.sender.on_deadline(now);
+        if !self.is_mute() {
+            self.sender.on_deadline(now);
+        }
         if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
             self.on_deadline_of_ends(now);
         }
@@ -267,14 +288,15 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| ends.purpose.is_none() && ends.active().is_none_or(Active::is_quiet);
+        let quiet = |ends: &Ends| {
+            ends.purpose.is_none() && ends.twin.is_none() && ends.active().is_none_or(Active::is_quiet)
+        };
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
     /// The next data segment at `now`, if the connection is open.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
-        let closed = |ends: &Ends| ends.active().is_some_and(|active| !active.is_open());
-        if self.ends.as_deref().is_some_and(closed) { None } else { self.sender.poll(now) }
+        if self.ends.as_deref().is_some_and(Ends::is_closed) { None } else { self.sender.poll(now) }
     }
 
     /// A segment that opens or closes the connection arrived, at the sending end if it is an answer.
@@ -325,10 +347,14 @@ impl Tcp {
         hop: u32,
         sacks: &mut SackStore,
     ) -> bool {
-        if let Some(ends) = &mut self.ends
-            && let Some((_, passive)) = &mut ends.opening
-        {
-            passive.on_data(now);
+        if let Some(ends) = &mut self.ends {
+            if let Some((_, passive)) = &mut ends.opening {
+                passive.on_data(now);
+            }
+            if ends.twin.is_some() {
+                self.on_twin_data(now, packet);
+                return false; // the acknowledgement rides, or is asked for
+            }
         }
         if packet.seq == self.receiver.delivered() as u32
             && !packet.has(PROBE | LOW)
@@ -356,7 +382,7 @@ impl Tcp {
         }
         let data = Data {
             seq,
-            len: 0, // the receiver counts segments
+            len: self.payload(packet), // of use for counters of marks alone
             tsval: packet.ts,
             retransmission: false,
             cwr: packet.has(CWR),
@@ -367,19 +393,6 @@ impl Tcp {
         let Some(ack) = self.receiver.on_data(now, &data) else { return false };
         *packet = self.ack_packet(now, &ack, packet.flow, hop, sacks);
         true
-    }
-
-    /// Bytes on the wire of a segment with `len` bytes of payload.
-    fn data_size(&self, len: u32) -> u16 {
-        (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Bytes on the wire of an acknowledgement with so many SACK blocks.
-    fn ack_size(&self, blocks: u32) -> u16 {
-        let options = self.sender.options();
-        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        let option = if options.ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 };
-        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
     }
 
     /// The data segment as a packet at hop `hop`.
@@ -425,6 +438,12 @@ impl Tcp {
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }
+        if self.sender.options().snack.is_some() {
+            self.tell_holes(&mut packet, sacks);
+        }
+        if let Some(counts) = self.receiver.mark_counts() {
+            self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
+        }
         if let Some(header) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()?.answer(now)) {
             sacks.carry(&mut packet, header);
         }
@@ -467,14 +486,22 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let application = application.as_ref().map(|of| Application::new(of, seed, &plan.name));
-                let purpose = match (application, plan.half) {
+                let application =
+                    application.as_ref().map(|of| Application::new(of, seed, &plan.name, plan.source_name()));
+                let half = plan.half.filter(|_| plan.both_ways.is_none());
+                let purpose = match (application, half) {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
-                    (None, None) => None,
+                    (None, None) => {
+                        plan.subflow.as_ref().map(|of| Purpose::Subflow(Subflow::new(of, options.mss)))
+                    }
                 };
-                Kind::Tcp(Tcp::new(options, cc, *bytes, purpose))
+                let tcp = Tcp::new(options, cc, *bytes, purpose);
+                Kind::Tcp(match (plan.both_ways, plan.half) {
+                    (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
+                    _ => tcp,
+                })
             }
             (Source::Cbr { rate_bps, packet, on, off }, _) => {
                 let size = (*packet).min(u32::from(u16::MAX)) as u16;
@@ -494,6 +521,7 @@ impl FlowState {
             acks: Books::default(),
             missing_data: Missing::default(),
             missing_acks: Missing::default(),
+            _spread: [0; 6],
         }
     }
 
@@ -513,46 +541,6 @@ impl FlowState {
             }
             Kind::Cbr(_) => false,
         }
-    }
-
-    /// The usual sizes on the wire of its data packets and of its acknowledgements.
-    pub(crate) fn usual_sizes(&self) -> [u16; 2] {
-        match &self.kind {
-            Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
-            Kind::Cbr(cbr) => [cbr.size, 0],
-        }
-    }
-
-    /// All sizes that packets of its data and of its acknowledgements may have.
-    pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
-        let [mut there, back] = self.sizes_but_probes();
-        if let Kind::Tcp(tcp) = &self.kind {
-            there.extend(tcp.sender.options().aen.then(|| tcp.data_size(1)));
-            there.extend(tcp.sender.minds_windows().then(|| tcp.data_size(0)));
-        }
-        [there, back]
-    }
-
-    /// The same without probes, which few connections ever send.
-    pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
-        let [data, ack] = self.usual_sizes();
-        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
-        let options = tcp.sender.options();
-        let (mut there, mut back) = (vec![data], vec![ack]);
-        if let Some(bytes) = tcp.bytes {
-            // The last segment may be short.
-            let last = (bytes % u64::from(options.mss)) as u32;
-            there.extend((last > 0).then(|| tcp.data_size(last)));
-        }
-        if options.ack_grows {
-            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
-        }
-        if options.handshake {
-            let control = control::sizes(options);
-            there.extend(control);
-            back.extend(control);
-        }
-        [there, back]
     }
 
     /// Does its receiver send nothing but answers to packets, each when the packet comes?

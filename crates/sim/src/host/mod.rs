@@ -1,7 +1,9 @@
 //! The two ends of a flow.
 
+pub(crate) mod accurate_ecn;
 pub(crate) mod application;
 pub(crate) mod books;
+pub(crate) mod both_ways;
 pub(crate) mod cbr;
 pub(crate) mod control;
 pub(crate) mod ends;
@@ -10,3 +12,5 @@ mod headers;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;
+mod sizes;
+pub(crate) mod subflow;

@@ -4,7 +4,7 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Limit;
 
 use crate::host::flow::{FlowState, Kind, NEVER};
-use crate::record::report::{FlowReport, LimitShares};
+use crate::record::report::{FlowReport, LimitShares, SUBFLOW};
 use crate::resolve::plan::{FlowPlan, Half};
 
 impl FlowState {
@@ -12,7 +12,7 @@ impl FlowState {
     pub(crate) fn report(&mut self, plan: &FlowPlan, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
-            half: plan.half.map(Half::name),
+            half: plan.half.map(Half::name).or(plan.subflow.as_ref().map(|_| SUBFLOW)),
             cc: cc.to_string(),
             start_s: self.start.secs(),
             goodput_bps: 0.0,
@@ -28,12 +28,14 @@ impl FlowState {
             rtt_p95_s: None,
             cwnd_mean_segments: 0.0,
             completion_s: None,
+            transfer: None,
             transfers: None,
             completed: None,
             completion_mean_s: None,
             completion_p50_s: None,
             completion_p95_s: None,
             completion_p99_s: None,
+            video: None,
             limited: LimitShares::default(),
         };
         let life_ends = self.life_ends(end);

@@ -10,8 +10,9 @@ mod rows;
 pub(crate) mod samples;
 pub(crate) mod silence;
 pub(crate) mod trace;
+pub(crate) mod unfinished;
 
 pub use outcome::Outcome;
-pub use report::{FlowReport, LimitShares, LinkReport, Report, SCHEMA};
+pub use report::{FlowReport, LimitShares, LinkReport, Playback, Report, SCHEMA};
 pub use samples::{FlowSamples, LinkSamples};
 pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace, TransferTrace};

@@ -4,9 +4,13 @@ use bentpipe_cc::Time;
 use serde::Serialize;
 
 use crate::link::Direction;
+pub use crate::workload::player::Playback;
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
+
+/// What [`FlowReport::half`] says of a subflow.
+pub(crate) const SUBFLOW: &str = "subflow";
 
 /// The report of one run: one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,10 +38,11 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay; the
-    /// directions of a dialogue NAME/requests and NAME/responses. All connections of a source of short flows are one row.
+    /// directions of a dialogue NAME/requests and NAME/responses. A connection with several subflows is a row, and they are rows of
+    /// their own behind it, NAME/1, NAME/2 and so on. All connections of a source of short flows, and of a browser, are one row.
     pub name: String,
     /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does. Of a dialogue, the requests are
-    /// `first` and the responses `second`.
+    /// `first` and the responses `second`. A `subflow` delivers a part of what its connection does.
     pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
     pub cc: String,
@@ -71,12 +76,14 @@ pub struct FlowReport {
     pub cwnd_mean_segments: f64,
     /// When the last byte of a finite transfer was acknowledged, in seconds since the flow's start.
     pub completion_s: Option<f64>,
-    /// Transfers that an application has begun: short flows, bursts of an on-off application, or requests.
+    /// What a transfer of the flow is: "connection" (a short flow), "burst", "response", "page" or "segment" (of a video).
+    pub transfer: Option<&'static str>,
+    /// Transfers that an application has begun.
     pub transfers: Option<u64>,
-    /// How many of them are complete: every byte acknowledged, or of a response received.
+    /// How many of them are complete: every byte acknowledged, or of what was asked for received.
     pub completed: Option<u64>,
     /// Mean time from the start of a transfer until it was complete, seconds. The start of a short flow is that of its connection, that of
-    /// a response the request. Transfers that are not complete do not count.
+    /// a response, a page or a segment the request. Transfers that are not complete do not count. Of pages this is the page load time.
     pub completion_mean_s: Option<f64>,
     /// Median of these times, seconds.
     pub completion_p50_s: Option<f64>,
@@ -84,6 +91,8 @@ pub struct FlowReport {
     pub completion_p95_s: Option<f64>,
     /// 99th percentile of these times, seconds.
     pub completion_p99_s: Option<f64>,
+    /// How a video was seen.
+    pub video: Option<Playback>,
     /// Shares of the flow's life, by its limit.
     pub limited: LimitShares,
 }

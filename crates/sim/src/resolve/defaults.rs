@@ -11,8 +11,8 @@ use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Acks, Arg, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario, Spurious,
-    Traffic,
+    Acks, Arg, BothWays, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario,
+    Spurious, Traffic,
 };
 
 impl Scenario {
@@ -57,7 +57,10 @@ impl Scenario {
                             relay.initial_window.get_or_insert(of_client.initial_window);
                             relay.cc = controller(cc).or_else(|| relay.cc.take()).or_else(|| flow.cc.clone());
                         }
+                        // What each controller asks of its own sender is no option of both halves, nor of all subflows.
+                        _ if first.subflow.is_some() => {}
                         // What each controller asks of its own sender is no option of both halves.
+                        _ if matches!(&flow.both_ways, Some(BothWays::Back(back)) if back.cc.is_some()) => {}
                         _ => fill_wishes(flow, &options),
                     }
                     flow.cc = controller(cc).or_else(|| flow.cc.take());
@@ -121,6 +124,10 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::Reno => Recovery::Reno,
         LossRecovery::Tahoe => Recovery::Tahoe,
     });
+    flow.snack.get_or_insert(o.snack.is_some());
+    if let Some(octets) = o.snack {
+        flow.snack_vector.get_or_insert(octets);
+    }
     flow.rack.get_or_insert(o.rack);
     flow.tlp.get_or_insert(o.tlp);
     flow.dsack.get_or_insert(o.dsack);
@@ -147,6 +154,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     flow.ecn.get_or_insert(match (o.ecn, o.echo) {
         (ecn, EcnEcho::Rfc3168) => Ecn::Flag(ecn),
         (_, EcnEcho::Dctcp) => Ecn::By(MarkEcho::Dctcp),
+        (_, EcnEcho::AccEcn) => Ecn::By(MarkEcho::AccEcn),
     });
     flow.ect1.get_or_insert(o.ect1);
     flow.handshake.get_or_insert(o.handshake);

@@ -2,17 +2,22 @@
 //! together are refused.
 
 mod bit_errors;
+mod both_ways;
 mod congestion_header;
 mod defaults;
+mod dialogues;
 mod extra_segments;
 mod flows;
 mod hints;
 mod link_layer;
 mod links;
+mod loss_recovery;
 mod names;
 mod path;
 pub mod plan;
 mod relay;
+mod starts;
+mod subflows;
 pub(crate) mod time_line_file;
 mod time_lines;
 pub(crate) mod work;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::resolve::both_ways;
 use crate::resolve::plan::Half;
 use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
@@ -60,12 +61,15 @@ impl<'a> Names<'a> {
         let Some(half) = half else { return Ok(name.to_owned()) };
         let part = match (half, &flow.relay) {
             (half, Some(_)) => half.name(),
+            (Half::First, None) if both_ways::is_on(flow) => "there",
+            (Half::Second, None) if both_ways::is_on(flow) => "back",
             (Half::First, None) => "requests",
             (Half::Second, None) => "responses",
         };
         self.take(work, format!("{name}/{part}"), &key.with("name"))
     }
 
+    /// Takes a name that no other flow has.
     pub(super) fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
         match self.taken.insert(name.clone()) {
             true => Ok(name),

@@ -15,8 +15,12 @@ pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
-pub use crate::workload::application::{Again, ApplicationPlan, Burst};
-pub use crate::workload::laws::{Lengths, Sizes};
+pub use crate::scenario::multipath::Scheduler;
+pub use crate::workload::application::{ApplicationPlan, Burst};
+pub use crate::workload::browser::WebPlan;
+pub use crate::workload::client::{Again, ClientPlan};
+pub use crate::workload::laws::{Counts, Lengths, Sizes};
+pub use crate::workload::player::VideoPlan;
 
 /// Everything that one run needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,8 +210,8 @@ pub struct FlowPlan {
     pub name: String,
     /// The index of its table in the scenario.
     pub table: u32,
-    /// The source of short flows that opens it, if one does.
-    pub opened_by: Option<Arc<ShortFlows>>,
+    /// The source of several connections that opens it, if one does.
+    pub opened_by: Option<Arc<Opener>>,
     /// The directions that data crosses, in order.
     pub path: Arc<[DirectionId]>,
     /// The directions that acknowledgements cross, in order.
@@ -230,13 +234,58 @@ pub struct FlowPlan {
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
-    /// Which half of a relayed flow or of a dialogue it is, if it is one. The second stands right behind the first.
+    /// Which half of a relayed flow or of a dialogue it is, or which direction of two, if it is one. The second stands right behind the
+    /// first.
     pub half: Option<Half>,
+    /// Both ends of the connection write, and data carries acknowledgements.
+    pub both_ways: Option<BothWaysPlan>,
+    /// Which subflow of a connection it is, if that has several. They stand behind each other.
+    pub subflow: Option<SubflowPlan>,
 }
 
-/// A source of short flows, of which the report has one row.
+/// A connection whose data is spread over several subflows (Multipath TCP, RFC 8684).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShortFlows {
+pub struct ConnectionPlan {
+    /// Unique name.
+    pub name: String,
+    /// How many subflows it has.
+    pub subflows: u32,
+    /// Which of them sends the next segment.
+    pub scheduler: Scheduler,
+    /// Does a subflow send what another one has under way, where the shared window holds it back?
+    pub opportunistic: bool,
+    /// Room of the shared receive buffer in segments; `None` for no bound.
+    pub window: Option<u64>,
+    /// Payload bytes to transfer; `None` for as many as the run allows.
+    pub bytes: Option<u64>,
+}
+
+/// One subflow of a connection. The traffic of its flow has no size of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubflowPlan {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The connection.
+    pub connection: Arc<ConnectionPlan>,
+}
+
+impl SubflowPlan {
+    /// Is it the last one of its connection?
+    pub(crate) fn is_last(&self) -> bool {
+        self.number == self.connection.subflows
+    }
+}
+
+/// A connection whose both ends write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BothWaysPlan {
+    /// A handshake opens it, so that the end that answers may not send before.
+    pub handshake: bool,
+}
+
+/// What opens several connections, of which the report has one row: a source of short flows, or a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opener {
     /// Unique name.
     pub name: String,
     /// When it begins to open connections.
@@ -261,6 +310,17 @@ impl Half {
         match self {
             Self::First => "first",
             Self::Second => "second",
+        }
+    }
+}
+
+impl FlowPlan {
+    /// The name of the flow of the scenario that it belongs to: without the number of the connection and the name of the half.
+    pub(crate) fn source_name(&self) -> &str {
+        match (&self.opened_by, self.half) {
+            (Some(opener), _) => &opener.name,
+            (None, Some(_)) => self.name.rsplit_once('/').map_or(&self.name, |(name, _)| name),
+            (None, None) => &self.name,
         }
     }
 }
@@ -294,6 +354,8 @@ impl FlowPlan {
             path_hints: None,
             source: Arc::new(source),
             half: None,
+            subflow: None,
+            both_ways: None,
         }
     }
 }

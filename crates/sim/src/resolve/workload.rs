@@ -1,16 +1,13 @@
-//! What applications do: laws of sizes and lengths of time, the connections of a source of short flows, dialogues.
+//! What applications do: laws of sizes and lengths of time, the connections of a source of short flows.
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Span, Time};
+use bentpipe_cc::Time;
 use bentpipe_tcp::Options;
 
 use crate::link::random::Stream;
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{
-    Again, ApplicationPlan, Burst, FlowPlan, Half, Lengths, LinkPlan, ShortFlows, Sizes, Source,
-};
-use crate::resolve::relay::FlowPart;
+use crate::resolve::plan::{ApplicationPlan, Burst, FlowPlan, Lengths, LinkPlan, Opener, Sizes, Source};
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::units::Size;
@@ -30,7 +27,10 @@ pub(super) struct ShortFlowsPart {
 
 /// Does the application leave pauses that TCP notices?
 pub(super) fn pauses(flow: &Flow) -> bool {
-    matches!(flow.traffic, Some(Traffic::OnOff { .. } | Traffic::Requests { .. }))
+    matches!(
+        flow.traffic,
+        Some(Traffic::OnOff { .. } | Traffic::Requests { .. } | Traffic::Web { .. } | Traffic::Video { .. })
+    )
 }
 
 /// Whether senders of a flow begin again with the initial window after a pause.
@@ -65,9 +65,12 @@ pub(super) fn application(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Opt
             };
             Some(ApplicationPlan::OnOff { on, off: length(off) })
         }
-        Some(Traffic::Requests { response, .. }) => {
-            Some(ApplicationPlan::Responses { sizes: sizes(work, response, &key.with("response"))? })
-        }
+        Some(Traffic::Requests { response, .. }) => Some(ApplicationPlan::Server {
+            sizes: Some(sizes(work, response, &key.with("response"))?),
+            what: "response",
+        }),
+        Some(Traffic::Web { .. }) => Some(ApplicationPlan::Server { sizes: None, what: "page" }),
+        Some(Traffic::Video { .. }) => Some(ApplicationPlan::Server { sizes: None, what: "segment" }),
         Some(Traffic::Bulk { .. } | Traffic::Cbr { .. } | Traffic::ShortFlows { .. }) | None => None,
     })
 }
@@ -76,62 +79,11 @@ pub(super) fn application(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Opt
 pub(super) fn fit(options: &mut Options, application: &ApplicationPlan) {
     let size = match application {
         ApplicationPlan::OnOff { on: Burst::Of(Sizes::Fixed(size)), .. }
-        | ApplicationPlan::Responses { sizes: Sizes::Fixed(size) }
-        | ApplicationPlan::Requests { request: size, .. } => *size,
-        ApplicationPlan::OnOff { .. } | ApplicationPlan::Responses { .. } => return,
+        | ApplicationPlan::Server { sizes: Some(Sizes::Fixed(size)), .. }
+        | ApplicationPlan::Client { request: size, .. } => *size,
+        ApplicationPlan::OnOff { .. } | ApplicationPlan::Server { .. } => return,
     };
     options.mss = options.mss.min(u32::try_from(size).unwrap_or(u32::MAX)).max(1);
-}
-
-/// The two flows of a dialogue, of which `responses` is the server's; itself if it is of another kind.
-pub(super) fn dialogue(
-    work: &Work<'_>,
-    flow: &Flow,
-    key: &Key,
-    responses: FlowPart,
-) -> Result<Vec<FlowPart>, Error> {
-    let Some(Traffic::Requests { request, think, every, .. }) = &flow.traffic else {
-        return Ok(vec![responses]);
-    };
-    let key = key.with("traffic");
-    let again = match (think, every) {
-        (Some(think), None) => Again::After(length(think)),
-        (None, Some(every)) if every.0 > Span::ZERO => Again::Every(every.0),
-        (None, Some(_)) => {
-            return Err(work.error(&key.with("every"), "must be longer than zero; write e.g. \"10 s\""));
-        }
-        (Some(_), Some(_)) => {
-            let message = "think counts from the response, every from the request; leave one of them out";
-            return Err(work.error(&key.with("every"), message));
-        }
-        (None, None) => {
-            let message = "is missing; add e.g. think = \"5 s\" from a response to the next request, or every = \"10 s\"";
-            return Err(work.error(&key.with("think"), message));
-        }
-    };
-    let request = request.unwrap_or(Size(100)).0;
-    if request == 0 {
-        return Err(work.error(&key.with("request"), "a request is not empty; write e.g. \"100 bytes\""));
-    }
-    let (_, there, back, server) = responses;
-    let Source::Tcp { cc, options, application, .. } = &*server else { return Ok(Vec::new()) };
-    let asks = ApplicationPlan::Requests { request, again };
-    let [mut client, mut answers] = [**options; 2];
-    client.mss = mss(flow, &client);
-    fit(&mut client, &asks);
-    answers.handshake = false; // the client opens
-    let part = |options: Options, application| Source::Tcp {
-        cc: cc.clone(),
-        bytes: None,
-        options: Arc::new(options),
-        application,
-    };
-    let client = Arc::new(part(client, Some(Arc::new(asks))));
-    let server = Arc::new(part(answers, application.clone()));
-    Ok(vec![
-        (Some(Half::First), back.clone(), there.clone(), client),
-        (Some(Half::Second), there, back, server),
-    ])
 }
 
 /// The payload of a full segment of the flow, whatever its application sends.
@@ -140,6 +92,7 @@ pub(super) fn mss(flow: &Flow, options: &Options) -> u32 {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
+        Profile::Scps => Options::scps(),
     };
     let given = flow.mss.and_then(|mss| u32::try_from(mss.0).ok());
     given.unwrap_or(profile.mss).max(options.mss)
@@ -194,7 +147,7 @@ impl ShortFlowsPart {
         work: &mut Work<'_>,
         one: &FlowPlan,
         key: &Key,
-    ) -> Result<(Arc<ShortFlows>, Connections), Error> {
+    ) -> Result<(Arc<Opener>, Connections), Error> {
         let (name, seed) = (&one.name, work.scenario.seed);
         let stream = |what: &str| Stream::new(seed, &format!("flow/{name}/{what}"));
         let late = (stream("start").uniform() * one.start_jitter.0 as f64) as u64;
@@ -222,7 +175,7 @@ impl ShortFlowsPart {
             work.warnings.push(format!("flow {name}: it opens no connection in this run"));
             connections.push((Time(end.0.saturating_add(1)), 1)); // it never starts, and stands for the source
         }
-        Ok((Arc::new(ShortFlows { name: name.clone(), start, stop }), connections))
+        Ok((Arc::new(Opener { name: name.clone(), start, stop }), connections))
     }
 }
 
@@ -251,14 +204,14 @@ pub(super) fn check_relay(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(),
     Ok(())
 }
 
-fn length(length: &Length) -> Lengths {
+pub(super) fn length(length: &Length) -> Lengths {
     match length {
         Length::Fixed(duration) => Lengths::Fixed(duration.0),
         Length::Drawn(LengthLaw::Exponential { mean }) => Lengths::Exponential(mean.0),
     }
 }
 
-fn sizes(work: &Work<'_>, size: &TransferSize, key: &Key) -> Result<Sizes, Error> {
+pub(super) fn sizes(work: &Work<'_>, size: &TransferSize, key: &Key) -> Result<Sizes, Error> {
     let some = |size: Size, key: &Key| match size.0 {
         0 => Err(work.error(key, "there is nothing to send; write e.g. \"10 kB\"")),
         bytes => Ok(bytes as f64),
@@ -281,8 +234,16 @@ fn sizes(work: &Work<'_>, size: &TransferSize, key: &Key) -> Result<Sizes, Error
             }
             Sizes::Pareto { least: least_bytes, shape: *shape, most: bound }
         }
-        SizeLaw::LogNormal { median, sigma } => {
-            Sizes::LogNormal { median: some(*median, &key.with("median"))?, sigma: *sigma }
+        SizeLaw::LogNormal { median, sigma, least, most } => {
+            let between = some(*median, &key.with("median"))?;
+            let bounds =
+                [least.map_or(0.0, |size| size.0 as f64), most.map_or(f64::INFINITY, |size| size.0 as f64)];
+            if bounds[0] > between || bounds[1] < between {
+                let wrong = if bounds[0] > between { "least" } else { "most" };
+                let message = format!("median = {median} must lie between least and most");
+                return Err(work.error(&key.with(wrong), message));
+            }
+            Sizes::LogNormal { median: between, sigma: *sigma, least: bounds[0], most: bounds[1] }
         }
         SizeLaw::List { sizes, weights } => {
             let listed: Vec<u64> = sizes.iter().map(|size| size.0).collect();

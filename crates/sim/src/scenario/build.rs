@@ -28,7 +28,12 @@ pub(super) fn build(tree: Value, origin: &Origin, directory: Option<&Path>) -> R
 impl Scenario {
     /// Makes the names of files relative to the working directory instead of to `directory`.
     fn anchor(&mut self, directory: &Path) {
-        for file in self.flow.iter_mut().filter_map(|flow| flow.traffic.as_mut()?.file_mut()) {
+        for file in self
+            .flow
+            .iter_mut()
+            .filter_map(|flow| flow.traffic.as_mut())
+            .flat_map(crate::scenario::Traffic::files_mut)
+        {
             *file = directory.join(&*file).display().to_string();
         }
         for link in self.link.values_mut() {

@@ -73,6 +73,91 @@ pub enum Traffic {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         every: Option<Duration>,
     },
+    /// A browser that loads one page after the other: a main object, and when that is parsed, its embedded objects. Without keys
+    /// it is the model of 3GPP2 C.R1002. `path` is that of the responses.
+    Web {
+        /// Payload of a main object. Default: log-normal, median "4230 bytes", sigma 1.37, from "100 bytes" to "2 MB".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        main: Option<TransferSize>,
+        /// Number of embedded objects. Default: pareto-count, least 2, shape 1.1, most 55: 5.6 on average.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        objects: Option<ObjectCount>,
+        /// Payload of an embedded object. Default: log-normal, median "478 bytes", sigma 2.36, from "50 bytes" to "2 MB".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        embedded: Option<TransferSize>,
+        /// From the end of the main object to the requests for the others. Default: exponential, mean "130 ms".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parsing: Option<Length>,
+        /// From the end of a page to the request for the next one. Default: exponential, mean "30 s".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reading: Option<Length>,
+        /// Most connections. With 1, the default, all embedded objects are asked for at once on the one connection (HTTP/2). With
+        /// more, each carries one object at a time, and they stay open (HTTP/1.1).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 1, max = 32), extend("examples" = [6]))]
+        connections: Option<u32>,
+        /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Size>,
+    },
+    /// A player of adaptive video that chooses the bitrate of each segment by the level of its buffer (BBA-0), and is silent while
+    /// the buffer is full. `path` is that of the video.
+    Video {
+        /// The bitrates. Default: 235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300 and 5800 kbit/s.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("examples" = [["1 Mbit/s", "3 Mbit/s", "8 Mbit/s"]]))]
+        ladder: Option<Vec<BitRate>>,
+        /// How much video a segment holds. Default "4 s".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        segment: Option<Duration>,
+        /// Most video that is kept. Default "240 s".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        buffer: Option<Duration>,
+        /// The level up to which the least bitrate is chosen. Default: 3/8 of the buffer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reservoir: Option<Duration>,
+        /// How far above that the largest one is chosen, with a straight line between. Default: 21/40 of the buffer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cushion: Option<Duration>,
+        /// The level from which it plays, at first and after a stall. Default: one segment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        startup: Option<Duration>,
+        /// How much video there is, rounded up to whole segments. Default: no end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        length: Option<Duration>,
+        /// Payload of a request, rounded up to whole segments if it needs several. Default "350 bytes".
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Size>,
+    },
+}
+
+/// How many objects a page has: one number, or a law by which it is drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum ObjectCount {
+    /// Always so many.
+    Fixed(u64),
+    /// Random.
+    Drawn(CountLaw),
+}
+
+/// A law of numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum CountLaw {
+    /// Pareto, less the smallest value: 0 at least. All above the bound counts as the bound.
+    ParetoCount {
+        /// The smallest value of the law.
+        #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [2.0]))]
+        least: f64,
+        /// Tail index.
+        #[schemars(range(min = 0.1, max = 100.0), extend("examples" = [1.1]))]
+        shape: f64,
+        /// The bound.
+        #[schemars(range(min = 0.001, max = 1e6), extend("examples" = [55.0]))]
+        most: f64,
+    },
 }
 
 /// Payload of transfers: one size, or a law by which each is drawn.
@@ -116,6 +201,12 @@ pub enum SizeLaw {
         /// Standard deviation of the natural logarithm.
         #[schemars(range(min = 0.0, max = 10.0), extend("examples" = [1.5]))]
         sigma: f64,
+        /// The smallest size: what is drawn below is drawn again. Default: no bound.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        least: Option<Size>,
+        /// The largest size: what is drawn above is drawn again. Default: no bound.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<Size>,
     },
     /// One of these sizes.
     List {
@@ -168,13 +259,18 @@ impl TransferSize {
 }
 
 impl Traffic {
-    /// The name of the file with the sizes of its transfers, to be changed.
-    pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
-        match self {
+    /// The names of the files with the sizes of its transfers, to be changed.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let sizes = match self {
             Traffic::ShortFlows { size, .. }
             | Traffic::OnOff { size: Some(size), .. }
-            | Traffic::Requests { response: size, .. } => size.file_mut(),
-            Traffic::OnOff { size: None, .. } | Traffic::Bulk { .. } | Traffic::Cbr { .. } => None,
-        }
+            | Traffic::Requests { response: size, .. } => [Some(size), None],
+            Traffic::Web { main, embedded, .. } => [main.as_mut(), embedded.as_mut()],
+            Traffic::OnOff { size: None, .. }
+            | Traffic::Bulk { .. }
+            | Traffic::Cbr { .. }
+            | Traffic::Video { .. } => [None, None],
+        };
+        sizes.into_iter().flatten().filter_map(TransferSize::file_mut)
     }
 }

@@ -6,6 +6,7 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Sender;
 
 use crate::link::random::Stream;
+use crate::workload::client::{Client, ClientPlan};
 use crate::workload::laws::{Lengths, Sizes};
 use crate::workload::transfers::Transfer;
 
@@ -20,16 +21,18 @@ pub enum ApplicationPlan {
         off: Lengths,
     },
     /// The client of a dialogue. The server is the flow behind this one.
-    Requests {
+    Client {
         /// Payload bytes of a request.
         request: u64,
-        /// When it asks again.
-        again: Again,
+        /// What it asks for.
+        kind: ClientPlan,
     },
     /// The server of a dialogue.
-    Responses {
-        /// Payload bytes of a response.
-        sizes: Sizes,
+    Server {
+        /// Payload bytes of a response; `None` if each request says how many.
+        sizes: Option<Sizes>,
+        /// What its transfers are called: "response", "page", "segment".
+        what: &'static str,
     },
 }
 
@@ -42,30 +45,230 @@ pub enum Burst {
     Of(Sizes),
 }
 
-/// When a client asks again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
-    /// So long after the response is complete.
-    After(Lengths),
-    /// So long after it has asked before, or when the response is complete if that is later.
-    Every(Span),
-}
-
 /// The application of a connection that has begun.
 #[derive(Debug)]
-pub(crate) struct Application {
-    plan: ApplicationPlan,
+pub(crate) enum Application {
+    OnOff(OnOff),
+    Client(Client),
+    Server(Server),
+}
+
+impl Application {
+    /// The application of the flow with this name, before it begins. `source`: the name of the flow of the scenario that it belongs to.
+    pub(crate) fn new(plan: &ApplicationPlan, seed: u64, flow: &str, source: &str) -> Self {
+        let stream = |what: &str| Stream::new(seed, &format!("flow/{flow}/{what}"));
+        match plan {
+            ApplicationPlan::OnOff { on, off } => Self::OnOff(OnOff {
+                on: on.clone(),
+                off: *off,
+                draws: stream("size"),
+                pauses: stream("pause"),
+                due: Time::MAX,
+                busy: false,
+                stopped: false,
+                written: Written::default(),
+            }),
+            ApplicationPlan::Client { request, kind } => {
+                Self::Client(Client::new(kind, *request, seed, (flow, source)))
+            }
+            ApplicationPlan::Server { sizes, .. } => Self::Server(Server {
+                sizes: sizes.clone(),
+                draws: stream("size"),
+                begun: false,
+                written: Written::default(),
+            }),
+        }
+    }
+
+    /// When [`Application::act`] must be called; [`Time::MAX`] if not at all.
+    pub(crate) fn due(&self) -> Time {
+        match self {
+            Self::OnOff(on_off) => on_off.due,
+            Self::Client(client) => client.due(),
+            Self::Server(_) => Time::MAX,
+        }
+    }
+
+    /// Will it send nothing more? Never true of a server: it answers for as long as it is asked.
+    pub(crate) fn is_stopped(&self) -> bool {
+        match self {
+            Self::OnOff(on_off) => on_off.stopped,
+            Self::Client(client) => client.is_stopped(),
+            Self::Server(_) => false,
+        }
+    }
+
+    /// Is it a server that has begun?
+    pub(crate) fn has_begun(&self) -> bool {
+        matches!(self, Self::Server(server) if server.begun)
+    }
+
+    /// Does what reaches the receiver of its connection concern another one?
+    pub(crate) fn is_of_dialogue(&self) -> bool {
+        !matches!(self, Self::OnOff(_))
+    }
+
+    /// The client, if it is one.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Client(client) => Some(client),
+            Self::OnOff(_) | Self::Server(_) => None,
+        }
+    }
+
+    /// The transfers that it has written; `None` if it is a client, whose server has them.
+    pub(crate) fn transfers(&self) -> Option<&[Transfer]> {
+        match self {
+            Self::OnOff(on_off) => Some(&on_off.written.transfers),
+            Self::Server(server) => Some(&server.written.transfers),
+            Self::Client(_) => None,
+        }
+    }
+
+    /// Its connection starts.
+    pub(crate) fn start(&mut self, now: Time) {
+        match self {
+            Self::OnOff(on_off) if !on_off.stopped => on_off.due = now,
+            Self::Client(client) => client.start(now),
+            Self::Server(server) => server.begun = true,
+            Self::OnOff(_) => {}
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub(crate) fn act(&mut self, now: Time, sender: &mut Sender) {
+        match self {
+            Self::OnOff(on_off) => on_off.act(now, sender),
+            Self::Client(client) => client.act(now, sender),
+            Self::Server(_) => {}
+        }
+    }
+
+    /// All segments before `una` are acknowledged at `now`.
+    pub(crate) fn on_ack(&mut self, now: Time, una: u64, sender: &mut Sender) {
+        if let Self::OnOff(on_off) = self {
+            on_off.on_ack(now, una, sender);
+        }
+    }
+
+    /// It sends nothing more than what a request or a response has begun.
+    pub(crate) fn stop(&mut self, now: Time, sender: &mut Sender) {
+        match self {
+            Self::OnOff(on_off) => on_off.stop(now, sender),
+            Self::Client(client) => client.stop(now),
+            Self::Server(_) => {}
+        }
+    }
+}
+
+/// An application that sends, is silent, and so on.
+#[derive(Debug)]
+pub(crate) struct OnOff {
+    on: Burst,
+    off: Lengths,
     /// Draws sizes or lengths of what is sent, and lengths of silence.
     draws: Stream,
     pauses: Stream,
     /// When it acts next of its own accord; [`Time::MAX`] if something else has to happen first.
     due: Time,
-    /// A burst is being sent, or a request is not answered.
+    /// A burst is being sent.
     busy: bool,
     /// Nothing more will be sent.
     stopped: bool,
-    /// When the client has asked last.
-    asked_at: Time,
+    written: Written,
+}
+
+impl OnOff {
+    fn act(&mut self, now: Time, sender: &mut Sender) {
+        while self.due <= now && !self.stopped {
+            self.due = Time::MAX;
+            match &self.on {
+                Burst::For(_) if self.busy => {
+                    sender.stop();
+                    self.written.cut(sender);
+                    self.written.complete(now, sender.una());
+                    self.pause(now);
+                }
+                Burst::For(length) => {
+                    // A length of zero would end before it begins.
+                    self.due = now + length.draw(&mut self.draws).max(Span(1));
+                    self.busy = true;
+                    let begun = sender.write_on();
+                    debug_assert!(begun.is_ok(), "every segment is full");
+                    self.written.begin(now, 0, u64::MAX);
+                }
+                Burst::Of(sizes) => {
+                    self.busy = true;
+                    let bytes = sizes.draw(&mut self.draws);
+                    self.written.write(now, bytes, sender);
+                }
+            }
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, una: u64, sender: &mut Sender) {
+        self.written.complete(now, una);
+        let by_size = matches!(self.on, Burst::Of(_));
+        if by_size && self.busy && !self.stopped && self.written.is_complete() {
+            self.pause(now);
+            self.act(now, sender);
+        }
+    }
+
+    fn stop(&mut self, now: Time, sender: &mut Sender) {
+        (self.stopped, self.due) = (true, Time::MAX);
+        sender.stop();
+        self.written.cut(sender);
+        self.written.complete(now, sender.una());
+    }
+
+    fn pause(&mut self, now: Time) {
+        self.busy = false;
+        self.due = now + self.off.draw(&mut self.pauses);
+    }
+}
+
+/// The server of a dialogue.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Draws the sizes of responses, if requests do not say them.
+    sizes: Option<Sizes>,
+    draws: Stream,
+    /// Its connection has begun.
+    begun: bool,
+    /// Each from the request on.
+    written: Written,
+}
+
+impl Server {
+    /// `segments` of requests have come, of which each request of `client` has `each`. Writes the responses. True if there is one.
+    pub(crate) fn on_requests(
+        &mut self,
+        (segments, each): (u64, u64),
+        client: &Client,
+        sender: &mut Sender,
+    ) -> bool {
+        let before = self.written.transfers.len();
+        while (self.written.transfers.len() as u64) < segments / each {
+            let Some(order) = client.order(self.written.transfers.len()) else { break };
+            let drawn = || self.sizes.as_ref().map_or(1, |sizes| sizes.draw(&mut self.draws));
+            let bytes = order.bytes.unwrap_or_else(drawn);
+            self.written.write(order.at, bytes, sender);
+        }
+        self.written.transfers.len() > before
+    }
+
+    /// So many segments of responses have reached the client at `now`. Gives how many responses are complete with them.
+    pub(crate) fn on_segments(&mut self, now: Time, delivered: u64) -> usize {
+        let before = self.written.completed;
+        self.written.complete(now, delivered);
+        self.written.completed - before
+    }
+}
+
+/// What an application has written on its connection.
+#[derive(Debug, Default)]
+struct Written {
     transfers: Vec<Transfer>,
     /// Behind the last segment of each transfer; [`u64::MAX`] while that is not known.
     ends: Vec<u64>,
@@ -73,163 +276,9 @@ pub(crate) struct Application {
     completed: usize,
 }
 
-impl Application {
-    /// The application of the flow with this name, before it begins.
-    pub(crate) fn new(plan: &ApplicationPlan, seed: u64, flow: &str) -> Self {
-        Self {
-            plan: plan.clone(),
-            draws: Stream::new(seed, &format!("flow/{flow}/size")),
-            pauses: Stream::new(seed, &format!("flow/{flow}/pause")),
-            due: Time::MAX,
-            busy: false,
-            stopped: false,
-            asked_at: Time(0),
-            transfers: Vec::new(),
-            ends: Vec::new(),
-            completed: 0,
-        }
-    }
-
-    /// When [`Application::act`] must be called; [`Time::MAX`] if not at all.
-    pub(crate) fn due(&self) -> Time {
-        self.due
-    }
-
-    /// Will it send nothing more?
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-
-    /// Does what reaches the receiver of its connection concern another one?
-    pub(crate) fn is_of_dialogue(&self) -> bool {
-        !matches!(self.plan, ApplicationPlan::OnOff { .. })
-    }
-
-    /// Is it the client of a dialogue?
-    pub(crate) fn is_client(&self) -> bool {
-        matches!(self.plan, ApplicationPlan::Requests { .. })
-    }
-
-    /// Its transfers so far. Of a dialogue they are the server's, each from the request on, but for a request that has not come there.
-    pub(crate) fn transfers(&self) -> &[Transfer] {
-        &self.transfers
-    }
-
-    /// The request that waits for its response; `None` if none does, or if this is no client.
-    pub(crate) fn open_request(&self) -> Option<Transfer> {
-        (self.busy && self.is_client()).then_some(Transfer { start: self.asked_at, bytes: 0, end: None })
-    }
-
-    /// Segments of `mss` bytes in each request of a client.
-    pub(crate) fn request_segments(&self, mss: u32) -> Option<u64> {
-        match self.plan {
-            ApplicationPlan::Requests { request, .. } => Some(segments(request, mss)),
-            _ => None,
-        }
-    }
-
-    /// Its connection starts.
-    pub(crate) fn start(&mut self, now: Time) {
-        if !matches!(self.plan, ApplicationPlan::Responses { .. }) && !self.stopped {
-            self.due = now;
-        }
-    }
-
-    /// Does what is due at `now`.
-    pub(crate) fn act(&mut self, now: Time, sender: &mut Sender) {
-        while self.due <= now && !self.stopped {
-            self.due = Time::MAX;
-            match self.plan.clone() {
-                ApplicationPlan::OnOff { off, on: Burst::For(_) } if self.busy => {
-                    sender.stop();
-                    self.cut(sender);
-                    self.complete(now, sender.una());
-                    self.pause(now, off);
-                }
-                ApplicationPlan::OnOff { on: Burst::For(length), .. } => {
-                    // A length of zero would end before it begins.
-                    self.due = now + length.draw(&mut self.draws).max(Span(1));
-                    self.busy = true;
-                    let begun = sender.write_on();
-                    debug_assert!(begun.is_ok(), "every segment is full");
-                    self.begin(now, 0, u64::MAX);
-                }
-                ApplicationPlan::OnOff { on: Burst::Of(sizes), .. } => {
-                    self.busy = true;
-                    let bytes = sizes.draw(&mut self.draws);
-                    self.write(now, bytes, sender);
-                }
-                ApplicationPlan::Requests { request, .. } => {
-                    (self.busy, self.asked_at) = (true, now);
-                    write(request, sender);
-                }
-                ApplicationPlan::Responses { .. } => {}
-            }
-        }
-    }
-
-    /// All segments before `una` are acknowledged at `now`.
-    pub(crate) fn on_ack(&mut self, now: Time, una: u64, sender: &mut Sender) {
-        let ApplicationPlan::OnOff { on, off } = &self.plan else { return };
-        let (by_size, off) = (matches!(on, Burst::Of(_)), *off);
-        self.complete(now, una);
-        if by_size && self.busy && !self.stopped && self.completed == self.transfers.len() {
-            self.pause(now, off);
-            self.act(now, sender);
-        }
-    }
-
-    /// Requests have reached the server: `segments` of them in all, of which each request has so many. The last one was made at `asked_at`.
-    /// True if there is a response to send.
-    pub(crate) fn on_requests(
-        &mut self,
-        (segments, each): (u64, u64),
-        asked_at: Time,
-        sender: &mut Sender,
-    ) -> bool {
-        let ApplicationPlan::Responses { sizes } = &self.plan else { return false };
-        if segments / each <= self.transfers.len() as u64 {
-            return false;
-        }
-        let bytes = sizes.clone().draw(&mut self.draws);
-        self.write(asked_at, bytes, sender);
-        true
-    }
-
-    /// So many segments of responses have reached the client at `now`. True if the response is complete.
-    pub(crate) fn on_segments(&mut self, now: Time, delivered: u64) -> bool {
-        let before = self.completed;
-        self.complete(now, delivered);
-        self.completed > before
-    }
-
-    /// The client has the whole response at `now`.
-    pub(crate) fn on_response(&mut self, now: Time, sender: &mut Sender) {
-        let ApplicationPlan::Requests { again, .. } = self.plan else { return };
-        self.busy = false;
-        if self.stopped {
-            return;
-        }
-        self.due = match again {
-            Again::After(pause) => now + pause.draw(&mut self.pauses),
-            Again::Every(period) => now.max(self.asked_at + period),
-        };
-        self.act(now, sender);
-    }
-
-    /// It sends nothing more than what a request or a response has begun.
-    pub(crate) fn stop(&mut self, now: Time, sender: &mut Sender) {
-        (self.stopped, self.due) = (true, Time::MAX);
-        if matches!(self.plan, ApplicationPlan::OnOff { .. }) {
-            sender.stop();
-            self.cut(sender);
-            self.complete(now, sender.una());
-        }
-    }
-
-    fn pause(&mut self, now: Time, length: Lengths) {
-        self.busy = false;
-        self.due = now + length.draw(&mut self.pauses);
+impl Written {
+    fn is_complete(&self) -> bool {
+        self.completed == self.transfers.len()
     }
 
     /// A transfer of `bytes` or a little more begins at `start`.
@@ -265,7 +314,7 @@ impl Application {
 }
 
 /// Writes so many bytes, or a little more. Returns the segments that they make.
-fn write(bytes: u64, sender: &mut Sender) -> u64 {
+pub(super) fn write(bytes: u64, sender: &mut Sender) -> u64 {
     let mss = sender.options().mss;
     let segments = segments(bytes, mss);
     let written = sender.write(segments * u64::from(mss));
@@ -274,6 +323,6 @@ fn write(bytes: u64, sender: &mut Sender) -> u64 {
 }
 
 /// The segments of a message of so many bytes.
-fn segments(bytes: u64, mss: u32) -> u64 {
+pub(crate) fn segments(bytes: u64, mss: u32) -> u64 {
     bytes.div_ceil(u64::from(mss.max(1))).max(1)
 }

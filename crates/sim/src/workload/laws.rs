@@ -3,7 +3,7 @@
 //! Draws invert the distribution function, and normal numbers are those of Box and Muller (1958). Functions come from `libm`, so that every
 //! platform draws the same.
 
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use std::sync::Arc;
 
 use bentpipe_cc::Span;
@@ -12,6 +12,8 @@ use crate::link::random::Stream;
 
 /// Largest transfer that is drawn, bytes.
 const LARGEST: f64 = 1e12;
+/// How often a size outside its bounds is drawn again.
+const REDRAWS: u32 = 1_000;
 
 /// Sizes of transfers in bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,12 +34,16 @@ pub enum Sizes {
         /// Largest; infinite for none.
         most: f64,
     },
-    /// Log-normal: the logarithm is normal.
+    /// Log-normal: the logarithm is normal. Truncated if a bound is given: what is drawn outside is drawn again.
     LogNormal {
-        /// Median.
+        /// Median without bounds.
         median: f64,
-        /// Standard deviation of the natural logarithm.
+        /// Standard deviation of the natural logarithm without bounds.
         sigma: f64,
+        /// Smallest; 0 for none.
+        least: f64,
+        /// Largest; infinite for none.
+        most: f64,
     },
     /// One of a list.
     List {
@@ -45,6 +51,22 @@ pub enum Sizes {
         sizes: Arc<[u64]>,
         /// For each, the share of it and of those before it; the last is 1.
         shares: Arc<[f64]>,
+    },
+}
+
+/// Numbers of things.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Counts {
+    /// Always so many.
+    Fixed(u64),
+    /// Pareto, cut off at `most` (all that is larger counts as `most`), less `least`: so it begins with 0.
+    Pareto {
+        /// Scale.
+        least: f64,
+        /// Tail index.
+        shape: f64,
+        /// Bound.
+        most: f64,
     },
 }
 
@@ -69,7 +91,11 @@ impl Sizes {
                 let share = above + stream.uniform() * (1.0 - above);
                 least * libm::pow(share, -1.0 / shape)
             }
-            Sizes::LogNormal { median, sigma } => median * libm::exp(sigma * unit_normal(stream)),
+            Sizes::LogNormal { median, sigma, least, most } => {
+                let mut draw = || median * libm::exp(sigma * unit_normal(stream));
+                let inside = (0..REDRAWS).map(|_| draw()).find(|size| (least..=most).contains(size));
+                inside.unwrap_or(median).clamp(least, most)
+            }
             Sizes::List { ref sizes, ref shares } => {
                 let share = stream.uniform();
                 let i = shares.partition_point(|&upto| upto < share).min(sizes.len() - 1);
@@ -93,11 +119,33 @@ impl Sizes {
                 let cut = (1.0 - libm::pow(ratio, shape - 1.0)) / (1.0 - libm::pow(ratio, shape));
                 least * shape / (shape - 1.0) * cut
             }
-            Sizes::LogNormal { median, sigma } => median * libm::exp(sigma * sigma / 2.0),
+            Sizes::LogNormal { median, sigma, least, most } => {
+                // Of the log-normal law, the share of sizes up to x, and the share of all bytes that they hold.
+                let normal = |z: f64| libm::erfc(-z * FRAC_1_SQRT_2) / 2.0;
+                let share = |x: f64, more: f64| match libm::log(x / median) {
+                    log if sigma > 0.0 => normal(log / sigma - more),
+                    log => f64::from(log >= 0.0),
+                };
+                let [sizes, bytes] = [0.0, sigma].map(|more| share(most, more) - share(least, more));
+                median * libm::exp(sigma * sigma / 2.0) * if sizes > 0.0 { bytes / sizes } else { 1.0 }
+            }
             Sizes::List { ref sizes, ref shares } => {
                 let before = std::iter::once(&0.0).chain(shares.iter());
                 let parts = sizes.iter().zip(shares.iter()).zip(before);
                 parts.map(|((&size, upto), before)| size as f64 * (upto - before)).sum()
+            }
+        }
+    }
+}
+
+impl Counts {
+    /// The next number.
+    pub(crate) fn draw(self, stream: &mut Stream) -> u64 {
+        match self {
+            Counts::Fixed(count) => count,
+            Counts::Pareto { least, shape, most } => {
+                let drawn = least * libm::pow(stream.uniform(), -1.0 / shape);
+                libm::round(drawn.min(most) - least).clamp(0.0, LARGEST) as u64
             }
         }
     }
@@ -188,13 +236,41 @@ mod tests {
     /// One standard deviation above the median of 10 kB with sigma 1.5 is 10 kB * e^1.5 = 44.817 kB; 84.134 % are below it.
     #[test]
     fn log_normal_sizes_have_their_quantiles() {
-        let sizes = Sizes::LogNormal { median: 1e4, sigma: 1.5 };
+        let sizes = Sizes::LogNormal { median: 1e4, sigma: 1.5, least: 0.0, most: f64::INFINITY };
         let found = drawn(&sizes);
         for (share, exact) in [(0.5, 1e4), (0.841_34, 44_817.0), (0.158_66, 2_231.3)] {
             assert!((at(&found, share) / exact - 1.0).abs() < 0.03, "{share}: {}", at(&found, share));
         }
         // 10 kB * e^1.125
         assert!((sizes.mean() / 30_802.0 - 1.0).abs() < 1e-4, "{}", sizes.mean());
+    }
+
+    /// Between half the median and twice the median lie normal numbers of up to ln 2 / 1.5 = 0.46210 either way: 35.599 % of all sizes. They
+    /// hold as much of all bytes as lies between -0.46210 - 1.5 and 0.46210 - 1.5: 14.966 % - 2.488 % = 12.478 %. So the mean is
+    /// 30.802 kB * 0.12478 / 0.35599 = 10.797 kB.
+    #[test]
+    fn log_normal_sizes_may_have_bounds() {
+        let sizes = Sizes::LogNormal { median: 1e4, sigma: 1.5, least: 5e3, most: 2e4 };
+        let found = drawn(&sizes);
+        assert!(found[0] >= 5e3 && found[found.len() - 1] <= 2e4);
+        assert!((at(&found, 0.5) / 1e4 - 1.0).abs() < 0.01, "{}", at(&found, 0.5));
+        assert!((sizes.mean() / 10_797.0 - 1.0).abs() < 1e-3, "{}", sizes.mean());
+        assert!((mean(&found) / sizes.mean() - 1.0).abs() < 0.01, "{}", mean(&found));
+        let all_alike = Sizes::LogNormal { median: 1e4, sigma: 0.0, least: 5e3, most: 2e4 };
+        assert_eq!((all_alike.mean(), drawn(&all_alike)[7]), (1e4, 1e4));
+    }
+
+    /// The number of objects of the 3GPP2 web page: Pareto from 2 with shape 1.1, cut off at 55, less 2. By hand the mean is
+    /// 2 * 1.1/0.1 * (1 - (2/55)^0.1) + 55 * (2/55)^1.1 - 2 = 5.64, the one that its tables give.
+    #[test]
+    fn numbers_of_objects_have_the_mean_of_their_source() {
+        let counts = Counts::Pareto { least: 2.0, shape: 1.1, most: 55.0 };
+        let mut stream = Stream::new(7, "counts");
+        let drawn: Vec<u64> = (0..DRAWS).map(|_| counts.draw(&mut stream)).collect();
+        let mean = drawn.iter().sum::<u64>() as f64 / f64::from(DRAWS);
+        assert!((mean - 5.64).abs() < 0.1, "{mean}");
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&0), Some(&53)));
+        assert_eq!(Counts::Fixed(7).draw(&mut stream), 7);
     }
 
     #[test]

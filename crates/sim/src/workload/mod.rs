@@ -2,5 +2,8 @@
 
 pub(crate) mod application;
 pub(crate) mod arrivals;
+pub(crate) mod browser;
+pub(crate) mod client;
 pub(crate) mod laws;
+pub(crate) mod player;
 pub(crate) mod transfers;

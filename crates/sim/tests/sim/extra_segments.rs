@@ -69,7 +69,8 @@ fn a_path_without_priorities_is_warned_of() {
     assert!(plan(&geo("1 s", "", "cc = \"reno\"")).warnings.is_empty());
 }
 
-/// Each combination that concerns extra segments by both loops: what becomes of them, of their acknowledgements, of the books.
+/// Each combination that concerns extra segments by both loops: what becomes of them, of their acknowledgements, of the books. And the
+/// receiver's clock of TCP New Jersey.
 #[test]
 fn both_loops_agree() {
     let queues = [
@@ -86,7 +87,7 @@ fn both_loops_agree() {
     ];
     for (i, queue) in queues.iter().enumerate() {
         for (j, option) in options.iter().enumerate() {
-            let cc = ["peach", "peach-plus"][(i + j) % 2];
+            let cc = ["peach", "peach-plus", "new-jersey"][(i + j) % 3];
             let text = format!(
                 "duration = \"20 s\"\nrecord = {{ interval = \"change\" }}\n[link.sat]\nrate = \"8 Mbit/s\"\n\
                  delay = \"60 ms\"\nqueue = {queue}\nloss = {{ kind = \"packet-error\", rate = 2e-3 }}\n[link.lan]\nrate = \"100 Mbit/s\"\n\

@@ -6,6 +6,7 @@ mod closed_forms;
 mod extra_segments;
 mod extremes;
 mod link_layers;
+mod multipath;
 mod promises;
 mod queues;
 mod random;

@@ -1,30 +1,73 @@
-//! An exact echo of marks: by the sender's count of what each acknowledgement covers it knows how many bytes were marked.
+//! What a receiver tells of marks beyond RFC 3168.
 //!
-//! RFC 8257 section 3.2. The state DCTCP.CE is that of the last segment. When it changes, an acknowledgement leaves at once. One that was
+//! DCTCP, RFC 8257 section 3.2: an exact echo. By its count of what each acknowledgement covers the sender knows how many bytes were marked. The
+//! state DCTCP.CE is that of the last segment. When it changes, an acknowledgement leaves at once. One that was
 //! delayed covers segments of the old state and goes first, with the old echo, as Linux does (`dctcp_ece_ack_update`).
+//!
+//! AccECN, RFC 9768: counters of what has arrived (section 3.2), which each acknowledgement carries. One leaves at once where a marked segment
+//! follows one that was not, and when two marks have come since the last (section 3.2.2.5.1). The rules were read in
+//! draft-ietf-tcpm-accurate-ecn-34, which became the RFC.
 
 use bentpipe_cc::Time;
 
 use super::Receiver;
 use crate::options::{EcnEcho, Options};
-use crate::segment::{AckSegment, Data};
+use crate::segment::{AckSegment, Data, MarkCounts};
 
-/// What a receiver with an exact echo keeps.
+/// What a receiver keeps that tells more of marks than RFC 3168 asks for.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// The second of two acknowledgements of one instant.
+    /// The second of two acknowledgements of one instant (DCTCP).
     held: Option<AckSegment>,
+    /// AccECN, and whether the last segment was marked.
+    accurate: Option<(MarkCounts, bool)>,
+    /// Marks since the last acknowledgement.
+    since: u32,
 }
+
+/// So many marks are acknowledged at once (RFC 9768 section 3.2.2.5.1, increment-triggered ACKs: n).
+const MOST_UNTOLD: u32 = 2;
 
 impl Marks {
     pub(super) fn new(options: &Options) -> Option<Box<Self>> {
-        (options.ecn && options.echo == EcnEcho::Dctcp).then(Box::default)
+        match options.echo {
+            EcnEcho::Dctcp if options.ecn => Some(Box::default()),
+            EcnEcho::AccEcn if options.ecn => {
+                Some(Box::new(Self { accurate: Some(Default::default()), ..Self::default() }))
+            }
+            _ => None,
+        }
+    }
+
+    /// An acknowledgement leaves.
+    pub(super) fn tell(&mut self) {
+        self.since = 0;
+    }
+
+    /// The second of two acknowledgements of one instant, if it has not left.
+    pub(super) fn take_held(&mut self) -> Option<AckSegment> {
+        self.held.take()
     }
 }
 
 impl Receiver {
+    /// What an acknowledgement sent now tells of marks; `None` without AccECN.
+    pub fn mark_counts(&self) -> Option<MarkCounts> {
+        self.marks.as_ref()?.accurate.map(|(counts, _)| counts)
+    }
+
     /// A data segment for which there is room arrives at a receiver that tells exactly what was marked. `echo` is DCTCP.CE.
     pub(super) fn take_with_marks(&mut self, now: Time, data: &Data) -> Option<AckSegment> {
+        if let Some(marks) = &mut self.marks
+            && let Some((counts, before)) = &mut marks.accurate
+        {
+            counts.add(data);
+            let changes = data.ce && !std::mem::replace(before, data.ce);
+            marks.since += u32::from(data.ce);
+            let due = changes || marks.since >= MOST_UNTOLD;
+            let answer = self.take_data(now, data);
+            return answer.or_else(|| due.then(|| self.acknowledge(None)));
+        }
         if self.echo == data.ce || data.probe {
             return self.take_data(now, data);
         }

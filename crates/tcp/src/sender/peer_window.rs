@@ -9,6 +9,7 @@ use bentpipe_cc::{Span, Time};
 use super::{Path, Probe, Sender};
 use crate::options::{Options, Reading};
 use crate::segment::{AckSegment, Data};
+use crate::snack::Snack;
 
 /// The most doublings of the interval between probes; `max_rto` is reached far earlier.
 const MOST_DOUBLINGS: u32 = 20;
@@ -40,7 +41,13 @@ impl Sender {
     /// say that the window changes ([`Reading`]).
     ///
     /// An acknowledgement that brings nothing but another window is no duplicate (RFC 5681 section 2, condition e).
-    pub fn on_windowed_ack(&mut self, now: Time, seg: &AckSegment, window: u64) -> Option<Span> {
+    pub fn on_windowed_ack(
+        &mut self,
+        now: Time,
+        seg: &AckSegment,
+        window: u64,
+        snack: Option<&Snack>,
+    ) -> Option<Span> {
         let una = self.board.una();
         if seg.ack > self.board.next() {
             return None;
@@ -49,9 +56,10 @@ impl Sender {
         if self.probe == Probe::OfWindow {
             self.probe = Probe::No; // answered before it went out
         }
-        let told = seg.ack > una || !seg.sack.is_empty() || seg.ece || self.probe != Probe::No;
+        let told =
+            seg.ack > una || !seg.sack.is_empty() || snack.is_some() || seg.ece || self.probe != Probe::No;
         let duplicate = !changed && self.board.outstanding() > 0;
-        let rtt = if told || duplicate { self.on_ack_slow(now, seg) } else { None };
+        let rtt = if told || duplicate { self.on_ack_slow(now, seg, snack) } else { None };
         self.persist(now);
         rtt
     }

@@ -10,9 +10,15 @@ use crate::segment::{AckSegment, Block};
 use crate::spurious::{Before, Repairs, Verdict};
 
 impl Sender {
-    /// Phase changes that this ACK brings about. True if it ends a fast recovery. The phase stays until the controller has seen
+    /// Phase changes that this ACK brings about, which advances by so many segments and may echo a mark. True if it ends a fast recovery. The phase stays until the controller has seen
     /// the ACK, so that the window does not grow by segments that recovery had held back.
-    pub(super) fn react(&mut self, seg: &AckSegment, advanced: u64, got: &Delivered, ack: &mut Ack) -> bool {
+    pub(super) fn react(
+        &mut self,
+        seg: &AckSegment,
+        (advanced, echoed): (u64, bool),
+        got: &Delivered,
+        ack: &mut Ack,
+    ) -> bool {
         if self.flow.phase == Phase::Loss {
             match self.suspicion.on_ack(advanced > 0, seg.ack >= self.recover, seg.tsecr) {
                 Verdict::Spurious(before) => self.undo_timeout(&before),
@@ -58,7 +64,7 @@ impl Sender {
                     } else {
                         self.enter_recovery(got.segments);
                     }
-                } else if seg.ece && self.options.ecn && seg.ack > self.ecn_until {
+                } else if echoed && seg.ack > self.ecn_until {
                     self.window_reduced();
                     self.repairs = None;
                     self.cc.on_congestion(&self.flow, Congestion::Ecn); // RFC 3168 section 6.1.2
@@ -94,7 +100,7 @@ impl Sender {
     pub(super) fn window_reduced(&mut self) {
         if self.options.ecn {
             self.ecn_until = self.board.next();
-            self.cwr = true;
+            self.cwr = self.accurate.is_none(); // with AccECN the bit is part of a counter
         }
     }
 
@@ -177,6 +183,12 @@ impl Sender {
         self.cc.on_life(&self.flow, Life::Recovered);
     }
 
+    /// Does only the first partial ACK restart the timer (RFC 6582 section 4)? NewReno repairs one hole per round trip, and a timeout may then
+    /// be faster. With SNACK it repairs all.
+    pub(super) fn is_impatient(&self) -> bool {
+        self.options.recovery == LossRecovery::NewReno && self.options.snack.is_none()
+    }
+
     pub(super) fn rearm(&mut self, advanced: u64) {
         if self.exit_clamp.is_some_and(|clamp| clamp * u64::from(self.flow.mss) >= self.decision.cwnd) {
             self.exit_clamp = None;
@@ -184,7 +196,7 @@ impl Sender {
         if advanced == 0 {
             return;
         }
-        let impatient = self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::NewReno;
+        let impatient = self.flow.phase == Phase::Recovery && self.is_impatient();
         let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
         if self.board.outstanding() == 0 {
             self.timer = Time::MAX; // RFC 6298 section 5.2

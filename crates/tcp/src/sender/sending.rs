@@ -74,7 +74,9 @@ impl Sender {
     fn choose(&mut self) -> Result<u64, Limit> {
         let pipe = self.in_flight();
         let any_lost = self.board.lost() > 0;
-        if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
+        if pipe >= self.window()
+            && !((self.forced || self.sends_holes()) && any_lost && self.board.next_lost().is_some())
+        {
             return Err(Limit::Cwnd);
         }
         if self.waits_for_pace(self.flow.now) {
@@ -109,6 +111,11 @@ impl Sender {
             }
         }
         new // rule 2
+    }
+
+    /// Does the window not stop what a SNACK asks for? (The reference implementation widens the window by the hole.)
+    fn sends_holes(&self) -> bool {
+        self.options.snack.is_some() && self.flow.phase == Phase::Recovery
     }
 
     fn may_send_new(&self, pipe: u64) -> Result<u64, Limit> {
@@ -174,7 +181,7 @@ impl Sender {
     fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
         let seq = data.seq;
         self.counters.retransmitted += 1;
-        let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
+        let impatient = self.is_impatient() && self.partial_seen;
         if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
             self.timer = Time::MAX; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
         }

@@ -2,7 +2,7 @@
 //! (draft, sections on congestion signals and on packet loss).
 
 use super::cycle::State;
-use super::{Bbr3, FLOOR, FULL_LOSSES, NONE};
+use super::{Bbr3, FLOOR, NONE};
 use crate::algorithms::model::times;
 use crate::report::{Ack, Flow, Phase, RateSample};
 
@@ -136,10 +136,11 @@ impl Bbr3 {
             return;
         }
         let recovering = flow.phase == Phase::Recovery && ack.acked > 0;
-        if recovering && self.losses_in_round >= FULL_LOSSES && self.lost_too_much(flow, sample) {
+        if recovering && self.losses_in_round >= self.rules.full_losses && self.lost_too_much(flow, sample) {
             self.filled = true;
             self.left_by_loss(State::Startup);
-            self.inflight_hi = self.bdp(self.max_bw.get()).max(self.inflight_latest);
+            let latest = if self.rules.startup_keeps_latest { self.inflight_latest } else { 0 };
+            self.inflight_hi = self.bdp(self.max_bw.get()).max(latest);
         }
         self.losses_in_round = 0;
     }

@@ -1,6 +1,6 @@
 //! The states of BBRv3 and the cycle of ProbeBW: DOWN, CRUISE, REFILL, UP (draft, section on ProbeBW).
 
-use super::{Bbr3, DRAIN_GAIN, NONE, STARTUP_GAIN};
+use super::{Bbr3, NONE, UpEnd};
 use crate::algorithms::model::LARGEST;
 use crate::report::{Ack, Flow, RateSample};
 use crate::time::Span;
@@ -22,24 +22,6 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn pacing_gain(self) -> f64 {
-        match self {
-            State::Startup => STARTUP_GAIN,
-            State::Drain => DRAIN_GAIN,
-            State::Down => 0.9,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
-            State::Up => 1.25,
-        }
-    }
-
-    pub(super) fn cwnd_gain(self) -> f64 {
-        match self {
-            State::Up => 2.25,
-            State::ProbeRtt => 0.5,
-            _ => 2.0,
-        }
-    }
-
     pub(super) fn is_probe_bw(self) -> bool {
         matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
     }
@@ -81,7 +63,7 @@ impl Bbr3 {
         self.acks = Acks::Starting;
         self.start_round(flow);
         self.reset_full(sample.rate.0);
-        self.state = State::Up;
+        (self.state, self.cycle_at) = (State::Up, flow.now);
         self.raise_slope();
     }
 
@@ -145,9 +127,21 @@ impl Bbr3 {
                 self.start_up(flow, sample);
             }
             State::Up => {
+                let queued = match self.rules.up_end {
+                    UpEnd::Plateau => false,
+                    UpEnd::Queue(gain) => {
+                        let lasted = self.min_rtt.is_some_and(|rtt| flow.now.since(self.cycle_at) > rtt);
+                        lasted && before >= self.inflight(gain, self.max_bw.get())
+                    }
+                };
                 if self.too_high && before >= self.inflight_hi {
                     (self.stopped_early, self.too_high) = (true, false);
                     self.start_down(flow);
+                } else if queued {
+                    self.too_high = false;
+                    self.start_down(flow);
+                } else if matches!(self.rules.up_end, UpEnd::Queue(_)) {
+                    // Nothing else ends it.
                 } else if flow.cwnd_limited && self.cwnd >= self.inflight_hi {
                     self.reset_full(sample.rate.0); // the bound, not the path, keeps the rate from growing
                 } else if self.full_now {

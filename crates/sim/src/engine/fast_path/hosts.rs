@@ -16,14 +16,20 @@ impl FastPath {
             Kind::Tcp(tcp) => (tcp.receiver.deadline(), tcp.is_linked()),
             Kind::Cbr(_) => (None, false),
         };
+        if linked {
+            self.network.receive_of_subflow(f, answers.then_some(&mut *packet));
+        }
         if answers {
             self.depart(packet);
         }
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        if linked && let Some(other) = self.network.hand_over(self.now, f) {
-            self.send(other, Cause::Arrival);
+        if linked {
+            for other in self.network.hand_over(self.now, f, packet) {
+                self.send(other, Cause::Arrival);
+                self.settle_both(f);
+            }
         }
     }
 
@@ -54,10 +60,26 @@ impl FastPath {
         if tcp.on_ack(self.now, packet, &mut self.network.sacks) {
             self.send_fast(f, Cause::Arrival)
         } else {
+            if tcp.is_linked() {
+                self.network.on_data_ack(f, packet.handle);
+            }
             self.send_any(f, Cause::Arrival);
             if self.network.flows[f].half() == Some(Half::Second) {
                 self.make_room(f);
             }
+            self.settle_both(f);
+        }
+    }
+
+    /// What is left to do for a connection whose both ends write, when the sender at the host where something of flow `f` has arrived has
+    /// sent what it may send.
+    #[inline(never)]
+    pub(super) fn settle_both(&mut self, f: usize) {
+        if let Some(mut packet) = self.network.owed(self.now, f) {
+            self.depart(&mut packet);
+        }
+        if let Some(first) = self.network.close_both(f) {
+            self.send(first, Cause::Arrival);
         }
     }
 
@@ -79,7 +101,8 @@ impl FastPath {
                 return self.send(f, Cause::Arrival);
             }
             self.answer(f);
-            if let Some(second) = self.network.relay_control(self.now, f, packet) {
+            let second = self.network.relay_control(self.now, f, packet);
+            if let Some(second) = second.or_else(|| self.network.open_both(self.now, f)) {
                 self.send(second, Cause::Arrival);
             }
         }
@@ -131,6 +154,9 @@ impl FastPath {
 
     #[inline(never)]
     fn send_any(&mut self, f: usize, cause: Cause) {
+        if let Some(c) = self.network.connection_of(f) {
+            return self.send_of_subflows(c, cause);
+        }
         loop {
             let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
@@ -144,7 +170,24 @@ impl FastPath {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
+            self.network.load(f, &mut packet);
             self.depart(&mut packet);
+        }
+    }
+
+    /// [`FastPath::send`] for all subflows of connection `c`.
+    #[cold]
+    fn send_of_subflows(&mut self, c: usize, cause: Cause) {
+        self.network.look_at_subflows(self.now, c);
+        while let Some((f, mut packet)) = self.network.poll_connection(self.now, c) {
+            packet.hop = self.network.flows[f].data_route;
+            self.depart(&mut packet);
+        }
+        for f in self.network.settle_connection(self.now, c) {
+            let Kind::Tcp(tcp) = &self.network.flows[f].kind else { continue };
+            self.network.recorder.on_change(self.now, f, tcp, cause);
+            let due = tcp.due();
+            self.arm_sender(f, due);
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::host::flow::{FlowState, Kind};
 use crate::resolve::plan::Half;
+use crate::workload::client::Client;
 
 /// Ends a route.
 pub(super) const END: u32 = u32::MAX;
@@ -76,8 +77,12 @@ pub(super) struct Ways {
     pub(super) prompt: bool,
     /// Is its receiver one host with the sender of the next flow?
     pub(super) relayed: bool,
-    /// Is its flow that of a dialogue's client? The next flow is then the server's, and both hosts are ends of both flows.
+    /// Is its flow that of a dialogue's client, or the first of two whose both ends write? Both hosts are then ends of the next flow, too.
     pub(super) asks: bool,
+    /// Is the next flow another subflow of the same connection? Both ends of both are then one host each.
+    pub(super) joined: bool,
+    /// If it is one of several of a browser: so many stand before it.
+    pub(super) lane: usize,
 }
 
 impl Ways {
@@ -85,8 +90,15 @@ impl Ways {
     pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         let relayed = flow.half() == Some(Half::First);
-        let asks = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.is_client());
-        Self { data: flow.data_route, acks, prompt, relayed, asks }
+        let client = match &flow.kind {
+            Kind::Tcp(tcp) => tcp.client(),
+            Kind::Cbr(_) => None,
+        };
+        let lane = client.and_then(Client::lane).unwrap_or(0);
+        let twin = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.twin_half() == Some(Half::First));
+        let asks = client.is_some() || twin;
+        let joined = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.has_next_subflow());
+        Self { data: flow.data_route, acks, prompt, relayed, asks, lane, joined }
     }
 }
 

@@ -30,7 +30,7 @@ impl Draw<'_> {
         let size = size / 8 + 1;
         // Where a round trip may take no time, a pause has to. Elsewhere, pauses of no time make very many small packets.
         let least = u64::from(self.finite || !self.one_in(8));
-        match self.to(2) {
+        match self.to(4) {
             0 => {
                 if self.regime != Regime::Nanoseconds && self.one_in(4) {
                     // A link may have any rate, and so few connections at most.
@@ -49,6 +49,8 @@ impl Draw<'_> {
                 }
                 on_off
             }
+            2 => self.web(size, least),
+            3 => self.video(size),
             _ => {
                 let mut requests = json!({ "kind": "requests", "response": self.transfer(size) });
                 if self.one_in(2) {
@@ -62,6 +64,50 @@ impl Draw<'_> {
                 requests
             }
         }
+    }
+
+    /// A browser. Its sizes are always given, since those of the model may be millions of segments.
+    fn web(&mut self, size: u64, least: u64) -> Value {
+        let (main, embedded) = (self.transfer(size), self.transfer(size));
+        let mut web =
+            json!({ "kind": "web", "main": main, "embedded": embedded, "reading": self.length(least) });
+        web["parsing"] = self.length(0);
+        web["objects"] = match self.to(2) {
+            0 => json!(self.to(9)),
+            _ => json!({ "kind": "pareto-count", "least": 1.5, "shape": 0.5 + self.part(), "most": 9.0 }),
+        };
+        if self.one_in(2) {
+            web["connections"] = json!(1 + self.to(5));
+        }
+        if self.one_in(2) {
+            web["request"] = self.bytes(1, 4_000);
+        }
+        web
+    }
+
+    /// A video, with segments of up to `size` bytes.
+    fn video(&mut self, size: u64) -> Value {
+        let (length, unit) =
+            self.by([(1_000_000_000, "s"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]);
+        let several = 1 + self.to(9);
+        let most = size * 8_000_000_000 / (several * length) + 2;
+        let mut video = json!({ "kind": "video", "segment": format!("{several} {unit}") });
+        video["ladder"] = json!([format!("{} bit/s", most / 2), format!("{most} bit/s")]);
+        video["buffer"] = json!(format!("{} {unit}", several * (1 + self.to(9))));
+        if self.one_in(2) {
+            video["length"] = json!(format!("{} {unit}", 1 + self.to(99)));
+        }
+        if self.one_in(2) {
+            video["reservoir"] = json!(format!("{} {unit}", self.to(9)));
+            video["cushion"] = json!(format!("{} {unit}", self.to(9)));
+        }
+        if self.one_in(2) {
+            video["startup"] = json!(format!("{several} {unit}"));
+        }
+        if self.one_in(2) {
+            video["request"] = self.bytes(1, 4_000);
+        }
+        video
     }
 
     /// A length of time, fixed or random, from `least` on.
@@ -80,7 +126,15 @@ impl Draw<'_> {
                 let shape = 0.1 + 4.0 * self.part();
                 json!({ "kind": "pareto", "least": text(size), "shape": shape, "most": text(9 * size) })
             }
-            5 => json!({ "kind": "log-normal", "median": text(size), "sigma": 1.5 * self.part() }),
+            5 => {
+                let sigma = 1.5 * self.part();
+                let mut law = json!({ "kind": "log-normal", "median": text(size), "sigma": sigma });
+                if self.one_in(2) {
+                    law["least"] = text(size / 2);
+                    law["most"] = text(2 * size);
+                }
+                law
+            }
             6 => {
                 let mut list = json!({ "kind": "list", "sizes": [text(size), text(1), text(3 * size)] });
                 if self.one_in(2) {

@@ -1,0 +1,341 @@
+//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's module,
+//! tcp_cdg.c, by K. K. Jonassen. Backs off with a probability that grows with the gradient of the RTT, and tolerates flows that fill the buffer.
+//!
+//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
+//! Rules, from the module, which was read: least and greatest RTT of a round (`tcp_cdg_acked`) -> `observe`; their changes from round to round, summed over a
+//! window of eight (`tcp_cdg_grad`) -> `gradient`; backoff with probability 1 - exp(-g/G) where g > 0 is the mean change per round, G = 3 ms
+//! (`backoff_factor` = 1000 / (8 G) = 42), to 0.7 of the window; after five backoffs in a row that brought the delay down by nothing no more
+//! (`tcp_cdg_backoff`) -> `end_round`; the shadow window, which grows as Reno's does and is not cut by backoffs; a loss goes to half of the
+//! window or of the shadow window, whichever is more, so that backoffs and losses do not add up (`tcp_cdg_ssthresh`) -> `backoff`.
+//! Decisions and deviations:
+//!  * a controller has no randomness: the numbers that the probability is compared with are those of a linear congruential generator that begins at
+//!    `seed`. Two flows with one seed draw the same numbers, at different rounds.
+//!  * the loss tolerance heuristic (`use_tolerance`, off in the module) is `loss_tolerance`, off too.
+//!  * a backoff cuts at once; the module's CWR comes down within a round, and like there nothing grows for that round and its change
+//!    of RTT does not count.
+//!  * the module's filter for delayed ACKs is not needed: the RTT of an ACK is that of its last segment.
+//!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes for it.
+//!  * an ECN echo counts as a loss.
+//!  * an idle restart forgets gradients, backoffs and shadow window; the module does so where the pause was longer than an RTO.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use core::f64::consts::FRAC_1_SQRT_2;
+
+use crate::algorithms::reno::additive;
+use crate::controller::{Congestion, Life};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
+use crate::report::{Ack, Flow, Phase};
+use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "cdg",
+    label: "CDG",
+    about: "Backs off at random, the more likely the faster the RTT rises, and keeps a shadow window so as to coexist with Reno.",
+    source: "D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux tcp_cdg.c",
+    reference: "doi:10.1007/978-3-642-20798-3_25",
+    grade: Grade::A,
+    params: &[
+        Param::number("window", 8.0, 1.0..=256.0)
+            .unit("rounds")
+            .about("gradients are smoothed over so many rounds"),
+        Param::number("g", 3.0, 0.001..=1e4)
+            .unit("ms")
+            .about("G: at this rise per round the probability of a backoff is 63 %"),
+        Param::number("beta", FRAC_1_SQRT_2, 0.1..=1.0)
+            .about("share of the window that stays after a backoff"),
+        Param::number("ineffectual", 5.0, 0.0..=1000.0).about(
+            "backoffs without effect after which there are no more until the delay falls; 0: no limit",
+        ),
+        Param::flag("shadow", true).about("shadow window: losses undo the backoffs before them"),
+        Param::flag("loss_tolerance", false).about("losses while no queue is full keep the window"),
+        Param::number("seed", 1.0, 0.0..=1e15).about("where the pseudo-random numbers begin"),
+    ],
+    sender: SenderOptions::NONE,
+    colour: "#44bb99",
+    marker: "^",
+    build: |args, start| Box::new(Windowed::new(Cdg::new(args, start.initial_window), start)),
+};
+
+/// A fall of the sums by this counts as effect, seconds.
+const EFFECT: f64 = 32e-6;
+/// With the loss tolerance smaller sums count as none: 1/64 us, rounded, in the module.
+const SMALL: f64 = 32e-6;
+
+/// Least and greatest RTT of a round, or their change, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Extremes {
+    min: f64,
+    max: f64,
+}
+
+/// What the gradients say of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    Unknown,
+    Full,
+    NotFull,
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+struct Cdg {
+    length: usize,
+    g: f64,
+    beta: f64,
+    ineffectual: u32,
+    shadows: bool,
+    tolerates: bool,
+    round: Option<Extremes>,
+    last: Option<Extremes>,
+    gradients: VecDeque<Extremes>,
+    sum: Extremes,
+    /// A round has ended and is not yet answered.
+    due: bool,
+    /// A backoff was made: nothing grows, and the round does not count.
+    held: bool,
+    backoffs: u32,
+    queue: Queue,
+    shadow: f64,
+    state: u64,
+}
+
+impl Cdg {
+    fn new(args: &Args, window: f64) -> Self {
+        Self {
+            length: args.number("window") as usize,
+            g: args.number("g") / 1000.0,
+            beta: args.number("beta"),
+            ineffectual: args.number("ineffectual") as u32,
+            shadows: args.flag("shadow"),
+            tolerates: args.flag("loss_tolerance"),
+            round: None,
+            last: None,
+            gradients: VecDeque::new(),
+            sum: Extremes { min: 0.0, max: 0.0 },
+            due: false,
+            held: false,
+            backoffs: 0,
+            queue: Queue::Unknown,
+            shadow: window,
+            state: args.number("seed") as u64,
+        }
+    }
+
+    /// A pseudo-random number from 0 to 1.
+    fn draw(&mut self) -> f64 {
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The mean change per round, of the least RTT if it rose and of the greatest otherwise (`tcp_cdg_grad`).
+    fn gradient(&mut self, change: Extremes) -> f64 {
+        if self.gradients.len() >= self.length
+            && let Some(old) = self.gradients.pop_front()
+        {
+            self.sum = Extremes { min: self.sum.min - old.min, max: self.sum.max - old.max };
+        }
+        self.gradients.push_back(change);
+        self.sum = Extremes { min: self.sum.min + change.min, max: self.sum.max + change.max };
+        let Extremes { min, max } = self.sum;
+        if min <= -EFFECT || max <= -EFFECT {
+            self.backoffs = 0; // it had an effect
+        }
+        if self.tolerates {
+            let level = |sum: f64| if sum.abs() < SMALL { 0.0 } else { sum };
+            let (min, max) = (level(min), level(max));
+            if min > 0.0 && max <= 0.0 {
+                self.queue = Queue::Full;
+            } else if (min > 0.0 && max > 0.0) || max < 0.0 {
+                self.queue = Queue::NotFull;
+            }
+        }
+        let sum = if min > 0.0 { min } else { max };
+        sum / self.gradients.len() as f64
+    }
+
+    /// A round is over: back off?
+    fn end_round(&mut self, w: &mut Window) -> bool {
+        let Some(round) = self.round.take() else { return false };
+        let last = self.last.replace(round);
+        if core::mem::take(&mut self.held) {
+            return false;
+        }
+        let Some(last) = last else { return false };
+        let gradient = self.gradient(Extremes { min: round.min - last.min, max: round.max - last.max });
+        if gradient <= 0.0 || self.draw() <= libm::exp(-gradient / self.g) {
+            return false; // the paper's equation: P = 1 - exp(-g/G)
+        }
+        if self.ineffectual > 0 {
+            self.backoffs = self.backoffs.saturating_add(1);
+            if self.backoffs > self.ineffectual {
+                return false;
+            }
+        }
+        self.shadow = self.shadow.max(w.cwnd);
+        w.cwnd = (w.cwnd * self.beta).max(2.0_f64.min(w.cwnd));
+        w.ssthresh = w.cwnd;
+        self.held = true;
+        true
+    }
+
+    fn forget(&mut self) {
+        (self.round, self.last, self.due, self.held) = (None, None, false, false);
+        self.gradients.clear();
+        self.sum = Extremes { min: 0.0, max: 0.0 };
+        (self.backoffs, self.queue) = (0, Queue::Unknown);
+    }
+}
+
+impl Policy for Cdg {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt.map(|rtt| rtt.latest.secs()) {
+            let known = self.round.unwrap_or(Extremes { min: rtt, max: rtt });
+            self.round = Some(Extremes { min: known.min.min(rtt), max: known.max.max(rtt) });
+        }
+        self.due |= ack.round_end && flow.phase != Phase::Recovery;
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        if (core::mem::take(&mut self.due) && self.end_round(w)) || self.held {
+            return 0.0;
+        }
+        let before = w.cwnd;
+        let left = exponential(w, ack.segments(flow));
+        self.shadow += w.cwnd - before;
+        left
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        if (core::mem::take(&mut self.due) && self.end_round(w)) || self.held {
+            return;
+        }
+        let before = w.cwnd;
+        additive(w, flow, ack, 1.0);
+        self.shadow += w.cwnd - before;
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        if self.tolerates && self.queue == Queue::NotFull && why == Congestion::Loss {
+            return Cut::standard(w.cwnd, why);
+        }
+        let shadow = if self.shadows { (self.shadow / 2.0).min(w.cwnd) } else { 0.0 };
+        Cut::standard(shadow.max(w.cwnd / 2.0), why)
+    }
+
+    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
+        if !(self.tolerates && self.queue == Queue::NotFull && why == Congestion::Loss) {
+            self.shadow = (self.shadow / 2.0).min(w.cwnd);
+        }
+    }
+
+    fn on_life(&mut self, w: &mut Window, _flow: &Flow, what: Life) {
+        match what {
+            Life::Recovered => {
+                (self.last, self.queue) = (self.round.take(), Queue::Unknown);
+                (self.due, self.held) = (false, false);
+            }
+            Life::IdleRestart => {
+                self.forget();
+                self.shadow = w.cwnd;
+            }
+            Life::MssChanged => {}
+        }
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        let n = (self.gradients.len() as f64).max(1.0);
+        emit("gradient_min_s", self.sum.min / n);
+        emit("gradient_max_s", self.sum.max / n);
+        emit("shadow", self.shadow);
+        emit("backoffs", f64::from(self.backoffs));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::f64::consts::FRAC_1_SQRT_2;
+
+    use crate::controller::{Congestion, Life};
+    use crate::registry::Value;
+    use crate::rig::{Rig, near, probe};
+
+    /// A round of ten ACKs with this RTT.
+    fn round(rig: &mut Rig, rtt: f64) {
+        for i in 1..=10 {
+            rig.ack(0.1, rtt / 10.0, rtt, i == 10);
+        }
+    }
+
+    /// The share of windows that backed off when the RTT had risen by `rise` a round for two rounds; the window is one round.
+    fn share(rise: f64) -> f64 {
+        let tries: u32 = 2000;
+        let mut backed = 0;
+        for seed in 0..tries {
+            let seed = f64::from(seed) * 7919.0;
+            let mut rig =
+                Rig::new("cdg", &[("seed", Value::Number(seed)), ("window", Value::Number(1.0))], 100.0, 2.0);
+            round(&mut rig, 0.5);
+            let before = rig.w();
+            round(&mut rig, 0.5 + rise);
+            backed += u32::from(rig.w() < before);
+        }
+        f64::from(backed) / f64::from(tries)
+    }
+
+    /// 1 - exp(-g/G) with G = 3 ms by hand: 63.2 % at 3 ms, 28.3 % at 1 ms, none where nothing rises.
+    #[test]
+    fn the_probability_of_a_backoff_is_one_less_an_exponential_of_the_gradient() {
+        near(share(0.003), 0.632, 0.06);
+        near(share(0.001), 0.283, 0.12);
+        assert_eq!(share(-0.003), 0.0);
+        assert!(share(0.1) > 0.999);
+    }
+
+    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss right after goes to half of the shadow, which is as far as
+    /// a Reno flow falls, and not to a third.
+    #[test]
+    fn the_shadow_window_keeps_backoffs_and_losses_from_adding_up() {
+        let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);
+        round(&mut rig, 0.5);
+        let before = rig.w();
+        round(&mut rig, 0.8);
+        assert!(rig.w() < 0.72 * before, "{} of {before}", rig.w());
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), before / 2.0, 0.01);
+        let mut rig =
+            Rig::new("cdg", &[("window", Value::Number(1.0)), ("shadow", Value::Flag(false))], 100.0, 2.0);
+        round(&mut rig, 0.5);
+        round(&mut rig, 0.8);
+        rig.congestion(Congestion::Loss);
+        near(rig.w(), FRAC_1_SQRT_2 * before / 2.0, 0.01);
+    }
+
+    /// Five backoffs that bring nothing, and the delay rises on: there is no sixth until it falls.
+    #[test]
+    fn backoffs_without_effect_end() {
+        let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 1000.0, 2.0);
+        let (mut backed, mut rtt) = (0, 0.5);
+        for _ in 0..40 {
+            let before = rig.w();
+            round(&mut rig, rtt);
+            rtt += 0.1;
+            backed += u32::from(rig.w() < before);
+        }
+        assert_eq!(backed, 5);
+        round(&mut rig, rtt - 1.0);
+        let before = rig.w();
+        round(&mut rig, rtt);
+        assert!(rig.w() < before);
+    }
+
+    #[test]
+    fn an_idle_restart_forgets_the_gradients() {
+        let mut rig = Rig::new("cdg", &[], 100.0, 2.0);
+        (0..4).for_each(|i| round(&mut rig, 0.5 - 0.01 * f64::from(i)));
+        assert!(probe(&*rig.cc, "gradient_min_s") < 0.0);
+        rig.cc.on_life(&rig.flow, Life::IdleRestart);
+        assert_eq!(probe(&*rig.cc, "gradient_min_s"), 0.0);
+    }
+}

@@ -1,0 +1,216 @@
+//! TCP-LP: A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003; Linux's
+//! module, tcp_lp.c. Reno that backs off as soon as a queue shows, and so uses only what others leave.
+//!
+//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
+//! Rules, from the module, which was read: smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`) -> `observe`; early
+//! congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop (`tcp_lp_pkts_acked`) -> `observe`; no growth
+//! within the inference (`tcp_lp_cong_avoid`) -> `avoid` and `slow_start`; early congestion halves the window, and within the inference takes it to one
+//! segment (`tcp_lp_pkts_acked`) -> `drop_early`. Losses as Reno's.
+//! Decisions and deviations:
+//!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`, `tcp_lp_owd_calculator`). A sender here
+//!    has RTTs alone, so a queue on the way back counts as well.
+//!  * `extremes`: the paper's least and greatest delay are the connection's. The module sets them to sd and 2 sd at each early congestion;
+//!    its comment calls that a thing to fix. Then LP forgets the empty path, and a queue that another flow keeps up counts as normal:
+//!    it no longer gives way. The default is the paper's; `extremes = "linux"` is the module's (`validate kernel` uses it).
+//!  * in both the greatest delay is the second greatest that was met, as in the module, so that a single outlier does not count.
+//!  * the window follows at the next ACK that may change it: outside recovery, while the window limits the sender.
+//!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
+//!  * ECN halves. An idle restart changes nothing, as in the module.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::reno::additive;
+use crate::controller::Congestion;
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::time::{Span, Time};
+use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "lp",
+    label: "TCP-LP",
+    about: "Low priority: Reno that halves as soon as the delay shows a queue, and falls to one segment if it stays.",
+    source: "A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003; Linux tcp_lp.c",
+    reference: "doi:10.1109/INFCOM.2003.1209192",
+    grade: Grade::A,
+    params: &[
+        Param::number("threshold", 0.15, 0.0..=1.0)
+            .about("early congestion from this share of the range between least and greatest delay on"),
+        Param::number("inference", 3.0, 0.0..=100.0)
+            .unit("RTT")
+            .about("time after a drop in which the window does not grow"),
+        Param::number("smoothing", 0.125, 0.001..=1.0).about("weight of a new sample in the smoothed delay"),
+        Param::choice("extremes", &["paper", "linux"]).about(
+            "least and greatest delay: of the connection, or set anew at each early congestion as in Linux",
+        ),
+    ],
+    sender: SenderOptions::NONE,
+    colour: "#222255",
+    marker: "^",
+    build: |args, start| Box::new(Windowed::new(Lp::new(args), start)),
+};
+
+/// See the head of this file.
+#[derive(Debug)]
+struct Lp {
+    threshold: f64,
+    inference: f64,
+    smoothing: f64,
+    forgets: bool,
+    /// Smoothed, least, greatest and second greatest delay, seconds.
+    smoothed: Option<f64>,
+    least: f64,
+    greatest: f64,
+    reserve: f64,
+    dropped_at: Option<Time>,
+    /// The latest ACK came within the inference.
+    infers: bool,
+    /// Early congestion that the window has not answered yet, and whether it came within the inference.
+    early: Option<bool>,
+}
+
+impl Lp {
+    fn new(args: &Args) -> Self {
+        Self {
+            threshold: args.number("threshold"),
+            inference: args.number("inference"),
+            smoothing: args.number("smoothing"),
+            forgets: args.is("extremes", "linux"),
+            smoothed: None,
+            least: f64::INFINITY,
+            greatest: 0.0,
+            reserve: 0.0,
+            dropped_at: None,
+            infers: false,
+            early: None,
+        }
+    }
+
+    /// Least, greatest and smoothed delay (`tcp_lp_rtt_sample`).
+    fn measure(&mut self, delay: f64) -> f64 {
+        self.least = self.least.min(delay);
+        if delay > self.reserve {
+            self.greatest = if self.reserve == 0.0 { delay } else { self.reserve };
+            self.reserve = delay;
+        } else {
+            self.greatest = self.greatest.max(delay);
+        }
+        let smoothed = self.smoothed.map_or(delay, |old| old + self.smoothing * (delay - old));
+        self.smoothed = Some(smoothed);
+        smoothed
+    }
+
+    /// The answer to early congestion, if there is one to give.
+    fn drop_early(&mut self, w: &mut Window) -> bool {
+        let Some(again) = self.early.take() else { return false };
+        w.cwnd = if again { 1.0 } else { (w.cwnd / 2.0).max(1.0) };
+        true
+    }
+}
+
+impl Policy for Lp {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        let Some(rtt) = ack.rtt.map(|rtt| rtt.latest.secs()) else { return };
+        let smoothed = self.measure(rtt);
+        let waited = |at: Time| flow.now.since(at) < Span::from_secs(self.inference * rtt);
+        self.infers = self.dropped_at.is_some_and(waited);
+        if smoothed <= self.least + self.threshold * (self.greatest - self.least) {
+            return;
+        }
+        if self.forgets {
+            (self.least, self.greatest, self.reserve) = (smoothed, 2.0 * smoothed, 2.0 * smoothed);
+        }
+        self.early = Some(self.infers);
+        self.dropped_at = Some(flow.now);
+        self.infers = true;
+    }
+
+    fn slow_start(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) -> f64 {
+        if self.drop_early(w) || self.infers { 0.0 } else { exponential(w, ack.segments(flow)) }
+    }
+
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        if !self.drop_early(w) && !self.infers {
+            additive(w, flow, ack, 1.0);
+        }
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard(w.cwnd / 2.0, why)
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("smoothed_delay_s", self.smoothed.unwrap_or(f64::NAN));
+        emit("least_delay_s", self.least);
+        emit("greatest_delay_s", self.greatest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rig::{Rig, near, probe, text};
+
+    /// Delays from 500 to 700 ms: the threshold is 530 ms.
+    fn known(extremes: &str) -> Rig {
+        let mut rig = Rig::new(
+            "lp",
+            &[("extremes", text(extremes)), ("smoothing", crate::registry::Value::Number(1.0))],
+            64.0,
+            2.0,
+        );
+        for rtt in [0.5, 0.7, 0.7] {
+            rig.flow.cwnd_limited = false;
+            rig.ack(0.001, 10.0, rtt, false);
+        }
+        rig.ack(0.001, 10.0, 0.5, false);
+        rig.flow.cwnd_limited = true;
+        rig
+    }
+
+    /// 15 % of the range by hand: at 529 ms the window grows, at 531 ms it halves.
+    #[test]
+    fn early_congestion_is_15_percent_of_the_range() {
+        for (rtt, change) in [(0.529, 1.0), (0.531, 0.5)] {
+            let mut rig = known("paper");
+            rig.ack(1e-6, 10.0, 0.5, false); // answers what the 700 ms left over
+            rig.ack(1e-6, 10.0, 0.5, false);
+            let w = rig.w();
+            rig.ack(1e-6, 10.0, rtt, false);
+            near(rig.w(), w * change, 1e-4);
+        }
+    }
+
+    /// Three RTTs without growth after the drop; a queue that shows within them takes the window to one segment.
+    #[test]
+    fn a_queue_that_stays_takes_the_window_to_one_segment() {
+        let mut rig = known("paper");
+        (0..2).for_each(|_| rig.ack(1e-6, 10.0, 0.5, false));
+        rig.ack(1e-6, 10.0, 0.6, false);
+        let halved = rig.w();
+        rig.ack(1.0, 1.0, 0.5, false);
+        near(rig.w(), halved, 1e-6);
+        rig.ack(1.0, 0.4, 0.6, false);
+        assert_eq!(rig.w(), 1.0);
+        rig.ack(1.0, 1.0, 0.5, false);
+        assert_eq!(rig.w(), 1.0);
+        rig.ack(1.0, 1.0, 0.5, false);
+        near(rig.w(), 2.0, 1e-6);
+    }
+
+    /// The module forgets the empty path: after early congestion at 600 ms the least delay is 600 ms and the greatest 1200.
+    #[test]
+    fn linux_sets_the_extremes_anew() {
+        for (extremes, least, greatest) in [("paper", 0.5, 0.7), ("linux", 0.6, 1.2)] {
+            let mut rig = known(extremes);
+            (0..3).for_each(|_| rig.ack(1e-6, 10.0, 0.5, false));
+            rig.ack(1e-6, 10.0, 0.6, false);
+            if extremes == "paper" {
+                near(probe(&*rig.cc, "least_delay_s"), least, 1e-6);
+                near(probe(&*rig.cc, "greatest_delay_s"), greatest, 1e-6);
+            } else {
+                assert!(probe(&*rig.cc, "least_delay_s") <= least + 1e-6);
+                assert!(probe(&*rig.cc, "greatest_delay_s") >= greatest - 1e-6);
+            }
+        }
+    }
+}

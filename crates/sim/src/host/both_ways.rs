@@ -1,0 +1,129 @@
+//! A connection whose both ends write: data in one direction carries the acknowledgements of the other.
+//!
+//! Each direction is a flow of its own with a sender and a receiver. At each host the receiver of one meets the sender of the other.
+//! Every data segment carries an acknowledgement (RFC 9293 section 3.8.6.3, RFC 1122 section 4.2.3.2). One that has to leave now waits until the
+//! sender at its host has sent what it may send at this instant, as in Linux (`tcp_data_snd_check` before `tcp_ack_snd_check`). If nothing
+//! goes out, it leaves alone. A delayed one leaves alone when its time is over.
+
+use bentpipe_cc::Time;
+use bentpipe_tcp::{AckSegment, Data, Sack, unwrap};
+
+use crate::host::ends::Ends;
+use crate::host::flow::Tcp;
+use crate::host::sack_store::{MarkReport, Ride, SackStore};
+use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
+use crate::resolve::plan::Half;
+
+impl Tcp {
+    /// The connection as one direction of two. `handshake`: the second may send when the first has opened the connection.
+    pub(super) fn into_twin(mut self, half: Half, handshake: bool) -> Self {
+        let ends = self.ends.take().map_or_else(|| Ends::new(None, None, None), |ends| *ends);
+        let waits = handshake && half == Half::Second;
+        Self { ends: Some(Box::new(ends.of_twin(half, waits))), ..self }
+    }
+
+    /// Does its data carry the acknowledgements of another flow?
+    #[inline]
+    pub(crate) fn is_twin(&self) -> bool {
+        self.twin_half().is_some()
+    }
+
+    /// Which direction of two it is, if both ends write.
+    #[inline]
+    pub(crate) fn twin_half(&self) -> Option<Half> {
+        Some(self.ends.as_ref()?.twin.as_ref()?.half)
+    }
+
+    /// The connection is open since `now`, as the end learns that answered.
+    pub(crate) fn is_opened(&self) -> bool {
+        let opening = self.ends.as_ref().and_then(|ends| ends.opening.as_ref());
+        opening.is_none_or(|(_, passive)| passive.opened().is_some())
+    }
+
+    /// The second direction: the connection, which `first` has asked for, is open at `now`. True if it has waited for that.
+    pub(crate) fn open_behind(&mut self, now: Time, first: &Tcp) -> bool {
+        let Some(ends) = &mut self.ends else { return false };
+        let Some(twin) = ends.twin.as_mut().filter(|twin| twin.waits) else { return false };
+        if !first.is_opened() {
+            return false;
+        }
+        twin.waits = false;
+        ends.handshake[1] = now;
+        let passive = first.ends.as_ref().and_then(|ends| ends.opening.as_ref()).map(|(_, passive)| passive);
+        if let Some(opened) = passive.and_then(|passive| passive.opened()) {
+            self.sender.on_opened(now, &opened);
+            if let Some(rtt) = opened.rtt {
+                self.rtts.add(rtt.0);
+            }
+        }
+        true
+    }
+
+    /// A data segment arrived. Notes the acknowledgement that is due now, if one is.
+    #[cold]
+    pub(super) fn on_twin_data(&mut self, now: Time, packet: &Packet) {
+        let data = Data {
+            seq: unwrap(packet.seq, self.receiver.delivered()),
+            len: self.payload(packet),
+            tsval: packet.ts,
+            retransmission: false,
+            cwr: packet.has(CWR),
+            probe: packet.has(PROBE),
+            ce: packet.has(CE),
+            extra: packet.has(LOW),
+        };
+        let answer = self.receiver.on_data(now, &data);
+        if let Some(twin) = self.ends.as_mut().and_then(|ends| ends.twin.as_mut()) {
+            twin.owed = answer;
+        }
+    }
+
+    /// The acknowledgement that rides on a data segment which leaves this receiver's host now. That of an extra segment leaves alone.
+    pub(crate) fn ride(&mut self) -> AckSegment {
+        let twin = self.ends.as_mut().and_then(|ends| ends.twin.as_mut());
+        let owed = twin.and_then(|twin| twin.owed.take_if(|ack| !ack.extra));
+        owed.unwrap_or_else(|| self.receiver.ride())
+    }
+
+    /// The acknowledgement that has to leave now.
+    pub(crate) fn owed(&mut self) -> Option<AckSegment> {
+        self.ends.as_mut()?.twin.as_mut()?.owed.take()
+    }
+
+    /// An acknowledgement with so many SACK blocks, which are under the packet's handle, rides on it: the packet grows by its options.
+    pub(crate) fn ride_on(&self, packet: &mut Packet, blocks: u32, sacks: &mut SackStore) {
+        packet.size = packet.size.saturating_add(self.sack_option_size(blocks) as u16);
+        if let Some(counts) = self.receiver.mark_counts() {
+            self.count_marks(packet, blocks, counts, sacks);
+        }
+    }
+
+    /// An acknowledgement arrived on a data segment.
+    pub(crate) fn on_ride(&mut self, now: Time, ride: Ride, sack: Sack, report: MarkReport) {
+        let upto = unwrap(ride.ack, self.sender.una());
+        self.check.ack(upto, self.sender.next());
+        if self.sender.minds_marks() {
+            self.learn_marks(report);
+        }
+        let ack = AckSegment { ack: upto, sack, tsecr: ride.tsecr, ece: ride.ece, extra: false };
+        if let Some(rtt) = self.sender.on_riding_ack(now, &ack) {
+            self.rtts.add(rtt.0);
+        }
+        self.check.sender(&self.sender);
+        if self.sender.is_done() {
+            self.settle(now);
+        }
+    }
+
+    /// The first direction: closes the connection if all data of both has arrived where it goes. This end learns from the data of
+    /// `second` that no more will come. True if it closes now.
+    pub(crate) fn close_both(&mut self, second: &Tcp) -> bool {
+        let all = second.sender.has_sent_all() && second.receiver.delivered() >= second.sender.next();
+        let open = self.ends.as_ref().and_then(|ends| ends.active()).is_some_and(|active| active.is_quiet());
+        let closes = open && all && self.is_complete();
+        if closes {
+            self.close();
+        }
+        closes
+    }
+}
