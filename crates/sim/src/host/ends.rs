@@ -1,6 +1,6 @@
 //! What few connections have.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
 use crate::host::subflow::Subflow;
@@ -14,6 +14,8 @@ pub(crate) struct Ends {
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
     pub(super) purpose: Option<Purpose>,
+    /// The receiving end's part of a controller whose segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
@@ -39,13 +41,26 @@ pub(super) struct Twin {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
+    pub(super) fn new(
+        opening: Option<(Active, Passive)>,
+        purpose: Option<Purpose>,
+        echo: Option<Box<dyn Echo>>,
+    ) -> Self {
         let linked = match &purpose {
             Some(Purpose::First | Purpose::Subflow(_)) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, muted: false, handshake: [Time::MAX; 2], twin: None }
+        Self {
+            opening,
+            purpose,
+            echo,
+            due: Time::MAX,
+            linked,
+            muted: false,
+            handshake: [Time::MAX; 2],
+            twin: None,
+        }
     }
 
     /// These ends as one direction of a connection whose both ends write.
