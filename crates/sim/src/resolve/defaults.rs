@@ -11,8 +11,8 @@ use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Acks, Arg, BothWays, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario,
-    Spurious, Traffic,
+    Acks, Arg, BothWays, Cc, EcnKey, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto,
+    Scenario, Spurious, Traffic,
 };
 
 impl Scenario {
@@ -184,9 +184,9 @@ fn agree_on_marks(first: &Options, client: &Source) -> bool {
 
 fn fill_marks(flow: &mut Flow, o: &Options) {
     flow.ecn.get_or_insert(match (o.ecn, o.echo) {
-        (ecn, EcnEcho::Rfc3168) => Ecn::Flag(ecn),
-        (_, EcnEcho::Dctcp) => Ecn::By(MarkEcho::Dctcp),
-        (_, EcnEcho::AccEcn) => Ecn::By(MarkEcho::AccEcn),
+        (ecn, EcnEcho::Rfc3168) => EcnKey::Flag(ecn),
+        (_, EcnEcho::Dctcp) => EcnKey::By(MarkEcho::Dctcp),
+        (_, EcnEcho::AccEcn) => EcnKey::By(MarkEcho::AccEcn),
     });
     flow.ect1.get_or_insert(o.ect1);
 }

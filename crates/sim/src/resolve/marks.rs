@@ -5,22 +5,22 @@ use bentpipe_tcp::{EcnEcho, Options};
 
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
-use crate::scenario::{Ecn, Flow, MarkEcho};
+use crate::scenario::{EcnKey, Flow, MarkEcho};
 
 /// Explicit congestion notification: what is given, else what the controller asks for.
 pub(super) fn agree(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
     let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
     let wished = match entry.map_or(Marks::Any, |entry| entry.sender.marks) {
-        Marks::Any => Ecn::Flag(o.ecn),
-        Marks::Dctcp => Ecn::By(MarkEcho::Dctcp),
-        Marks::L4s => Ecn::By(MarkEcho::AccEcn),
+        Marks::Any => EcnKey::Flag(o.ecn),
+        Marks::Dctcp => EcnKey::By(MarkEcho::Dctcp),
+        Marks::L4s => EcnKey::By(MarkEcho::AccEcn),
     };
     let l4s = entry.is_some_and(|entry| entry.sender.marks == Marks::L4s);
     (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
-        Ecn::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
-        Ecn::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
-        Ecn::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
-        Ecn::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
+        EcnKey::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
+        EcnKey::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
+        EcnKey::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
+        EcnKey::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
     };
     if o.snack.is_some() && o.echo == EcnEcho::AccEcn {
         let message =

@@ -11,7 +11,7 @@ use crate::scenario::controller::Cc;
 use crate::scenario::error::Origin;
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
-pub use crate::scenario::marks::{Ecn, MarkEcho};
+pub use crate::scenario::marks::{EcnKey, MarkEcho};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -342,7 +342,7 @@ pub struct Flow {
     /// controller asks for, else no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [true, "dctcp"]))]
-    pub ecn: Option<Ecn>,
+    pub ecn: Option<EcnKey>,
     /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
     /// marks stays that of RFC 3168. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-pub enum Ecn {
+pub enum EcnKey {
     /// None, or that of RFC 3168.
     Flag(bool),
     /// By this rule.
