@@ -3,7 +3,7 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::host::subflow::Subflow;
+use crate::host::subflow::SubflowEnd;
 use crate::resolve::plan::Half;
 use crate::workload::application::Application;
 
@@ -104,7 +104,7 @@ pub(crate) enum Purpose {
     /// It begins at a relay.
     Second(Fed),
     /// It is one of the subflows of a connection.
-    Subflow(Subflow),
+    Subflow(SubflowEnd),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }
