@@ -3,7 +3,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::host::subflow::Subflow;
+use crate::host::subflow::SubflowEnds;
 use crate::resolve::plan::Half;
 use crate::workload::application::Application;
 
@@ -89,7 +89,7 @@ pub(crate) enum Purpose {
     /// It begins at a relay.
     Second(Fed),
     /// It is one of the subflows of a connection.
-    Subflow(Subflow),
+    Subflow(SubflowEnds),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }

@@ -10,7 +10,7 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
-use crate::host::subflow::Subflow;
+use crate::host::subflow::SubflowEnds;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
@@ -484,7 +484,7 @@ impl FlowState {
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => {
-                        plan.subflow.as_ref().map(|of| Purpose::Subflow(Subflow::new(of, options.mss)))
+                        plan.subflow.as_ref().map(|of| Purpose::Subflow(SubflowEnds::new(of, options.mss)))
                     }
                 };
                 let tcp = Tcp::new(options, cc, *bytes, purpose);

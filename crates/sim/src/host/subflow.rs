@@ -10,7 +10,7 @@ use crate::resolve::plan::SubflowPlan;
 
 /// What a subflow has beside a sender and a receiver.
 #[derive(Debug)]
-pub(crate) struct Subflow {
+pub(crate) struct SubflowEnds {
     /// Its number, from 1.
     pub(super) number: u32,
     /// How many there are.
@@ -29,7 +29,7 @@ pub(crate) struct Subflow {
     pub(super) done: bool,
 }
 
-impl Subflow {
+impl SubflowEnds {
     pub(super) fn new(plan: &SubflowPlan, mss: u32) -> Self {
         let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
         Self {
@@ -152,14 +152,14 @@ impl Tcp {
     }
 
     #[inline]
-    fn subflow(&self) -> Option<&Subflow> {
+    fn subflow(&self) -> Option<&SubflowEnds> {
         match self.ends.as_ref()?.purpose.as_ref()? {
             Purpose::Subflow(subflow) => Some(subflow),
             Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
         }
     }
 
-    fn subflow_mut(&mut self) -> Option<&mut Subflow> {
+    fn subflow_mut(&mut self) -> Option<&mut SubflowEnds> {
         match self.ends.as_mut()?.purpose.as_mut()? {
             Purpose::Subflow(subflow) => Some(subflow),
             Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
