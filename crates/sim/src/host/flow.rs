@@ -8,9 +8,8 @@ use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, P
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, Purpose};
+use crate::host::ends::{Ends, Fed, Purpose, SubflowEnds};
 use crate::host::sack_store::SackStore;
-use crate::host::subflow::SubflowEnds;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
