@@ -14,5 +14,5 @@ pub(crate) mod multipath;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;
-mod sizes;
+pub(crate) mod sizes;
 pub(crate) mod subflow;
