@@ -10,18 +10,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bentpipe_cc::{Span, Time};
-use bentpipe_tcp::unwrap;
+use bentpipe_tcp::{Data, unwrap};
 
 use crate::engine::network::Network;
 use crate::host::flow::{FlowState, NEVER, Tcp};
-use crate::host::multipath::{Multipath, tcp_mut, tcp_of};
+use crate::host::multipath::{MultipathConnection, tcp_mut, tcp_of};
 use crate::link::packet::Packet;
 use crate::resolve::plan::{ConnectionPlan, Scheduler};
 
 impl Network {
     /// Makes the connection of these flows, which are its subflows.
     pub(super) fn connect(
-        connections: &mut Vec<Multipath>,
+        connections: &mut Vec<MultipathConnection>,
         plan: &Arc<ConnectionPlan>,
         flows: &mut [FlowState],
     ) {
@@ -31,7 +31,7 @@ impl Network {
             flow.start = start;
             tcp_mut(flow).into_iter().for_each(|tcp| tcp.join_connection(connections.len()));
         }
-        connections.push(Multipath::new(plan.clone(), range, flows));
+        connections.push(MultipathConnection::new(plan.clone(), range, flows));
     }
 
     /// The number of the connection of which flow `f` is a subflow.
@@ -125,7 +125,7 @@ impl Network {
     }
 
     /// The segment as a packet. The last one of the connection may be short, whichever subflow sends it.
-    fn packet_of_subflow(&mut self, c: usize, f: usize, mut data: bentpipe_tcp::Data) -> (usize, Packet) {
+    fn packet_of_subflow(&mut self, c: usize, f: usize, mut data: Data) -> (usize, Packet) {
         let connection = &self.connections[c];
         let path = &connection.paths[f - connection.flows.start];
         let flow = &mut self.flows[f];

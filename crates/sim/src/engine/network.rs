@@ -13,7 +13,7 @@ use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
 use crate::host::flow::{FlowState, Kind, NEVER};
-use crate::host::multipath::Multipath;
+use crate::host::multipath::MultipathConnection;
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
@@ -52,7 +52,7 @@ pub(super) struct Network {
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
     /// The connections that have several subflows.
-    pub(super) connections: Vec<Multipath>,
+    pub(super) connections: Vec<MultipathConnection>,
     pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,

@@ -1,4 +1,5 @@
-//! The ends of a connection with several subflows (Multipath TCP, RFC 8684): its data level, and what it knows of each of its paths.
+//! What the subflows of a connection share (Multipath TCP, RFC 8684): the numbers of its data, what is sent, delivered and acknowledged of it,
+//! and which subflow carries what. `engine/multipath.rs` says when this changes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -11,7 +12,7 @@ use crate::resolve::plan::ConnectionPlan;
 
 /// A connection with several subflows.
 #[derive(Debug)]
-pub(crate) struct Multipath {
+pub(crate) struct MultipathConnection {
     pub(crate) plan: Arc<ConnectionPlan>,
     /// Its flows.
     pub(crate) flows: Range<usize>,
@@ -63,7 +64,7 @@ pub(crate) struct Path {
     pub(crate) spared_until: Time,
 }
 
-impl Multipath {
+impl MultipathConnection {
     /// The connection whose subflows are these, before anything has happened.
     pub(crate) fn new(plan: Arc<ConnectionPlan>, flows: Range<usize>, states: &[FlowState]) -> Self {
         let tcps = || states[flows.clone()].iter().filter_map(tcp_of);
@@ -166,6 +167,7 @@ impl Multipath {
     }
 }
 
+/// The connection of a flow, if it is one of TCP.
 pub(crate) fn tcp_of(flow: &FlowState) -> Option<&Tcp> {
     match &flow.kind {
         Kind::Tcp(tcp) => Some(tcp),
@@ -173,6 +175,7 @@ pub(crate) fn tcp_of(flow: &FlowState) -> Option<&Tcp> {
     }
 }
 
+/// The same to change it.
 pub(crate) fn tcp_mut(flow: &mut FlowState) -> Option<&mut Tcp> {
     match &mut flow.kind {
         Kind::Tcp(tcp) => Some(tcp),
