@@ -2,8 +2,8 @@
 
     python python/tests/witness/ns2_xcp.py
 
-prints, by flow, the window at the end and the segments acknowledged in both programs. The module's segments are
-1500 bytes on the wire; ours carry 1440 bytes behind 60 of headers.
+prints, by flow, the window at the end and the segments acknowledged in both programs. The module's segments
+are 1500 bytes on the wire; ours carry 1440 bytes behind 60 of headers.
 """
 
 from __future__ import annotations
