@@ -276,7 +276,7 @@ def show_algorithm(entry: dict[str, Any]) -> None:
         words = f"Needs a queue of kind {entry['queue']} on its path; {header} on the wire."
         console.print(words, markup=False)
     if entry["refuses_hystart"]:
-        console.print(f"Cannot start with HyStart++: {entry['refuses_hystart']}.", markup=False)
+        console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.", markup=False)
     if not entry["params"]:
         console.print("No parameters.")
         return

@@ -178,6 +178,28 @@ impl Scoreboard {
         self.next += 1;
     }
 
+    /// The receiver has segment `next`, which is not sent: it counts as SACKed. It tells nothing of those before it.
+    #[cold]
+    pub(crate) fn skip(&mut self, now: Time) {
+        let seq = self.next;
+        self.send_new(now, self.stamped.then(Stamp::default));
+        self.sacked.set(seq);
+        self.sacked_count += 1;
+    }
+
+    /// The receiver has the outstanding segment `seq`, but not from its turn: it counts as SACKed. It tells nothing of those before it. True
+    /// if that is news.
+    #[cold]
+    pub(crate) fn settle_quietly(&mut self, seq: u64) -> bool {
+        let new = self.misses(seq);
+        if new {
+            self.sacked.set(seq);
+            self.sacked_count += 1;
+            self.settle(seq, seq + 1);
+        }
+        new
+    }
+
     /// Segment `seq` goes out again. True if it was marked lost.
     pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) -> bool {
         let lost = self.lost.get(seq);

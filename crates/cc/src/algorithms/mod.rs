@@ -9,6 +9,7 @@ mod bbr3;
 mod bic;
 mod binomial;
 mod cdg;
+mod cherry;
 mod compound;
 mod copa;
 mod cubic;
@@ -90,6 +91,7 @@ pub(crate) const ALL: &[Entry] = &[
     new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
+    cherry::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,

@@ -590,5 +590,7 @@ mod tests {
             bytes[1]
         };
         assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);
+        // RFC 8622: the six bits before it are 000001, lower effort, of extra segments and of their acknowledgements.
+        assert_eq!([LOW, LOW | ECT, LOW | ACK].map(codepoint), [0b100, 0b110, 0b100]);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Ends {
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
     /// Its part in a connection whose both ends write.
-    pub(super) twin: Option<Twin>,
+    pub(super) twin: Option<Box<Twin>>,
 }
 
 /// One direction of a connection whose both ends write. The other direction is the flow before or behind.
@@ -65,7 +65,7 @@ impl Ends {
 
     /// These ends as one direction of a connection whose both ends write.
     pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
-        Self { linked: true, twin: Some(Twin { half, waits, owed: None }), ..self }
+        Self { linked: true, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
     }
 
     /// May the sender not send yet, or not any more?

@@ -183,16 +183,6 @@ impl Tcp {
         self.check.sender(&self.sender);
     }
 
-    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
-    #[cold]
-    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let mut ack =
-            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
-        self.sender.on_extra_ack(now, &ack);
-        self.check.sender(&self.sender);
-    }
-
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
         if self.stop_subflow() {
@@ -289,7 +279,7 @@ impl Tcp {
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
         let quiet = |ends: &Ends| {
-            ends.purpose.is_none() && ends.twin.is_none() && ends.active().is_none_or(Active::is_quiet)
+            ends.purpose.is_none() && !ends.linked && ends.active().is_none_or(Active::is_quiet)
         };
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
@@ -351,7 +341,7 @@ impl Tcp {
             if let Some((_, passive)) = &mut ends.opening {
                 passive.on_data(now);
             }
-            if ends.twin.is_some() {
+            if ends.linked && ends.twin.is_some() {
                 self.on_twin_data(now, packet);
                 return false; // the acknowledgement rides, or is asked for
             }

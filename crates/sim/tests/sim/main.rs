@@ -8,6 +8,7 @@ mod extremes;
 mod link_layers;
 mod multipath;
 mod promises;
+mod published_properties;
 mod queues;
 mod random;
 mod relays;

@@ -62,7 +62,12 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.on_delivered(self.flow.now, rtt, &heard, high);
             let exiting = self.flow.phase != Phase::Open && seg.ack >= self.recover;
-            rack.adapt(duplicate.is_some() && !of_probe, self.board.una(), self.board.next(), exiting);
+            rack.adapt(
+                duplicate.is_some() && !(of_probe || self.extra),
+                self.board.una(),
+                self.board.next(),
+                exiting,
+            );
             found.lost = self.mark_by_time(self.flow.phase != Phase::Open && !exiting);
         }
         if self.options.tlp {

@@ -6,7 +6,13 @@
 //! waited behind other traffic), and is no duplicate acknowledgement.
 //!
 //! A segment of which a copy is under way gives no RTT sample and shows no reordering: which of the two arrived is not known (Karn). For the
-//! same reason a connection with extra segments does not take a recovery for needless because its retransmissions were duplicates.
+//! same reason a connection with extra segments does not take a recovery for needless, nor its reordering for wider, because of duplicates.
+//!
+//! Data that was never sent ([`ExtraPayload::Unsent`]) is sent as usual when its turn comes, unless the receiver has told that it has it: then
+//! the turn is skipped, and the segment counts as selectively acknowledged. So does one that arrives behind its turn, before the copy that was
+//! sent then. Neither shows a loss of those before it, which are sent later.
+
+use std::collections::BTreeSet;
 
 use bentpipe_cc::{ExtraOrder, ExtraPayload, Span, Time};
 
@@ -27,12 +33,52 @@ pub(super) struct Extras {
     /// Copies of segments from the first to before the second may be under way.
     copied: (u64, u64),
     sent: u64,
+    ahead: Ahead,
+}
+
+/// Data of extra segments beyond what has been sent.
+#[derive(Debug, Default)]
+struct Ahead {
+    /// Segments that were carried and not answered yet, also behind their turn; and those before it that the receiver has.
+    waiting: BTreeSet<u64>,
+    known: BTreeSet<u64>,
+    /// The next to be carried, behind the last one that was.
+    cursor: u64,
+    /// How many the receiver had when their turn came.
+    skipped: u64,
+    /// Outstanding segments that count as selectively acknowledged for what an extra segment has brought.
+    brought: BTreeSet<u64>,
+}
+
+impl Ahead {
+    /// The next of the segments from `from` to before `to` that waits for its answer, which has come.
+    fn answer(&mut self, from: u64, to: u64) -> Option<u64> {
+        let seq = *self.waiting.range(from..to.max(from)).next()?;
+        self.waiting.remove(&seq);
+        Some(seq)
+    }
+
+    /// The turn of segment `seq` has come. True if the receiver has it.
+    fn pass(&mut self, seq: u64) -> bool {
+        let known = self.known.remove(&seq);
+        self.skipped += u64::from(known);
+        known
+    }
 }
 
 impl Extras {
     pub(super) fn new() -> Self {
         let payload = ExtraPayload::Repeated;
-        Self { left: 0, due: Time(0), gap: Span::ZERO, payload, cursor: 0, copied: (0, 0), sent: 0 }
+        Self {
+            left: 0,
+            due: Time(0),
+            gap: Span::ZERO,
+            payload,
+            cursor: 0,
+            copied: (0, 0),
+            sent: 0,
+            ahead: Ahead::default(),
+        }
     }
 
     fn take(&mut self, now: Time, order: &ExtraOrder) {
@@ -52,10 +98,72 @@ impl Sender {
         self.extras.as_ref().map_or(0, |extras| extras.sent)
     }
 
+    /// The first segment that was sent in no way.
+    pub fn next(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.ahead.cursor).max(self.board.next())
+    }
+
+    /// Outstanding segments that an extra segment has brought, ahead of their turn or before the copy that was sent then.
+    #[cold]
+    pub(super) fn brought(&self) -> u64 {
+        let brought = self.extras.as_ref().map(|extras| &extras.ahead.brought);
+        brought.map_or(0, |brought| brought.range(self.board.una()..).count() as u64)
+    }
+
+    /// Segments whose turn was skipped.
+    pub(super) fn skipped(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.ahead.skipped)
+    }
+
+    /// Learns from an acknowledgement which data of extra segments the receiver has, before the scoreboard takes the acknowledgement. Returns
+    /// how many outstanding segments that delivers.
+    #[cold]
+    pub(super) fn learn(&mut self, now: Time, seg: &AckSegment) -> u64 {
+        let (una, next, end) = (self.board.una(), self.board.next(), self.next());
+        let Some(extras) = &mut self.extras else { return 0 };
+        let ahead = &mut extras.ahead;
+        while ahead.waiting.first().is_some_and(|&seq| seq < una) {
+            ahead.waiting.pop_first();
+        }
+        while ahead.brought.first().is_some_and(|&seq| seq < una) {
+            ahead.brought.pop_first();
+        }
+        if ahead.waiting.is_empty() && ahead.known.is_empty() || seg.ack > end {
+            return 0;
+        }
+        let mut delivered = 0;
+        for block in seg.sack.blocks() {
+            while let Some(seq) = ahead.answer(block.start.max(una), block.end) {
+                if seq >= next {
+                    ahead.known.insert(seq);
+                } else if self.board.settle_quietly(seq) {
+                    ahead.brought.insert(seq);
+                    delivered += 1;
+                }
+            }
+        }
+        while let Some(seq) = ahead.answer(next, seg.ack) {
+            ahead.known.insert(seq);
+        }
+        self.skip_known(now);
+        delivered
+    }
+
+    /// Skips the turns of the segments that come next and that the receiver has.
+    #[cold]
+    pub(super) fn skip_known(&mut self, now: Time) {
+        let Some(extras) = &mut self.extras else { return };
+        while extras.ahead.pass(self.board.next()) {
+            extras.ahead.brought.insert(self.board.next());
+            self.board.skip(now);
+            self.flow.delivered += u64::from(self.flow.mss);
+        }
+    }
+
     /// The acknowledgement of an extra segment arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, which it never
     /// brings itself.
     pub fn on_extra_ack(&mut self, now: Time, seg: &AckSegment) {
-        if self.extras.is_none() || self.is_done() || seg.ack > self.board.next() {
+        if self.extras.is_none() || self.is_done() || seg.ack > self.next() {
             return;
         }
         let sack = self.options.recovery == LossRecovery::Sack && !seg.sack.is_empty();
@@ -76,6 +184,8 @@ impl Sender {
     /// The window is used up: the next extra segment, if one is due. Otherwise notes when one will be.
     #[cold]
     pub(super) fn poll_extra(&mut self, now: Time) -> Option<Data> {
+        let edge = self.limit.min(self.peer_edge());
+        let (una, next) = (self.board.una(), self.board.next());
         let extras = self.extras.as_mut()?;
         if let Some(order) = self.cc.extra_order(&self.flow) {
             extras.take(now, &order);
@@ -87,10 +197,17 @@ impl Sender {
             self.decision.wake_at(extras.due);
             return None;
         }
-        let una = self.board.una();
+        if let ExtraPayload::Unsent { ahead } = extras.payload {
+            let seq = extras.ahead.cursor.max(next.saturating_add(ahead));
+            if seq.saturating_add(1) < edge {
+                extras.ahead.cursor = seq + 1;
+                extras.ahead.waiting.insert(seq);
+                return Some(self.extra(seq));
+            }
+        }
         let seq = match extras.payload {
-            ExtraPayload::Repeated => self.board.next() - 1,
-            ExtraPayload::Unacknowledged => {
+            ExtraPayload::Repeated => next - 1,
+            ExtraPayload::Unacknowledged | ExtraPayload::Unsent { .. } => {
                 let from = extras.cursor.max(una);
                 let seq = self.board.next_missing(from).or_else(|| self.board.next_missing(una))?;
                 extras.cursor = seq + 1;
@@ -98,10 +215,17 @@ impl Sender {
             }
         };
         extras.note(seq, una);
-        extras.left -= 1;
-        extras.sent += 1;
-        extras.due = extras.due + extras.gap;
-        Some(Data { extra: true, retransmission: true, ..self.segment(seq) })
+        Some(self.extra(seq))
+    }
+
+    /// The extra segment with the data of segment `seq`, which goes out now.
+    fn extra(&mut self, seq: u64) -> Data {
+        if let Some(extras) = &mut self.extras {
+            extras.left -= 1;
+            extras.sent += 1;
+            extras.due = extras.due + extras.gap;
+        }
+        Data { extra: true, retransmission: seq < self.board.next(), ..self.segment(seq) }
     }
 
     /// Does a segment that was newly delivered, between `una` of before and `high`, have a copy?

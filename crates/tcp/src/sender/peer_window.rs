@@ -49,7 +49,7 @@ impl Sender {
         snack: Option<&Snack>,
     ) -> Option<Span> {
         let una = self.board.una();
-        if seg.ack > self.board.next() {
+        if seg.ack > self.next() {
             return None;
         }
         let changed = self.take_window(seg.ack, window);
@@ -80,6 +80,14 @@ impl Sender {
         match &self.peer {
             Some(peer) => self.board.next() < peer.edge,
             None => self.options.receive_window.is_none_or(|w| self.board.outstanding() < w),
+        }
+    }
+
+    /// The first segment for which the peer has no room.
+    pub(super) fn peer_edge(&self) -> u64 {
+        match &self.peer {
+            Some(peer) => peer.edge,
+            None => self.options.receive_window.map_or(u64::MAX, |w| self.board.una().saturating_add(w)),
         }
     }
 

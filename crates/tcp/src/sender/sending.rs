@@ -18,6 +18,9 @@ impl Sender {
         if self.probe != Probe::No || self.tlp.due {
             return self.poll_probe(now);
         }
+        if self.extra {
+            self.skip_known(now);
+        }
         match self.choose() {
             Ok(seq) => {
                 if core::mem::take(&mut self.was_idle) {
@@ -129,7 +132,7 @@ impl Sender {
         // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
         if !self.options.limited_transmit
             && self.flow.phase == Phase::Open
-            && self.board.outstanding() >= self.window()
+            && self.board.outstanding() >= self.window() + self.brought()
         {
             return Err(Limit::Cwnd);
         }
