@@ -36,6 +36,11 @@ pub enum Header {
     },
     /// The load of the most loaded queue: VCP. [`Load::Unknown`] where no queue has computed.
     Load(Load),
+    /// The rate that the receiver has worked out: TEAR.
+    ReceiverRate(f64),
+    /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC 7323). A clock of its own, so only
+    /// differences mean something.
+    Arrival(Time),
 }
 
 /// The load of a queue in the code points of VCP, the least first.
@@ -123,6 +128,8 @@ mod tests {
             Header::Load(Load::Unknown),
             Header::Load(Load::Low),
             Header::Load(Load::Over),
+            Header::ReceiverRate(1e300),
+            Header::Arrival(Time::MAX),
         ];
         let mut with_headers = 0;
         for entry in registry::all() {
