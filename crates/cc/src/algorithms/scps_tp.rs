@@ -31,10 +31,11 @@ use crate::algorithms::model::LARGEST;
 use crate::algorithms::reno::additive;
 use crate::algorithms::vegas::{BASE_WINDOW, Gauge};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
-use crate::time::{Rate, Time};
+use crate::resume::SavedPath;
+use crate::slow_start::SlowStart;
+use crate::time::{Rate, Span, Time};
 use crate::windowed::{Cut, Policy, Start, Window, Windowed, exponential};
 
 const SOURCE: &str = "Consultative Committee for Space Data Systems: Space Communications Protocol Specification (SCPS), Transport Protocol, 2006";
@@ -222,8 +223,24 @@ impl<P: Policy> Controller for RateControlled<P> {
         self.window.backoff(flow, why)
     }
 
-    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
-        self.window.use_hystart(exit)
+    fn on_deadline(&mut self, flow: &Flow) {
+        self.window.on_deadline(flow);
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.window.recovery()
+    }
+
+    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
+        self.window.start_by(choice)
+    }
+
+    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
+        self.window.resume(saved)
+    }
+
+    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
+        self.window.validate_window(nvp)
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
