@@ -23,6 +23,8 @@ SENDER = {
     "aen": "probe after a timeout to tell lost data from lost ACKs (`aen`)",
     "bulk_repeat": "retransmit everything outstanding when the controller says so (`bulk_repeat`)",
     "fixed_rto": "do not double the timeout on consecutive timeouts (`fixed_rto`)",
+    "dctcp": 'an exact echo of marks by the receiver (`ecn = "dctcp"`)',
+    "l4s": 'ECT(1) on data, and counters of marks by the receiver (`ect1`, `ecn = "accecn"`)',
 }
 HEAD = """\
 <!-- Written from the registry (crates/cc/src/registry.rs) by scripts/controllers_md.py. Use `make docs`. -->

@@ -13,6 +13,7 @@ use crate::path_change::PathChange;
 use crate::report::{Ack, Flow};
 use crate::resume::SavedPath;
 use crate::slow_start::SlowStart;
+use crate::subflows::Subflow;
 use crate::time::{Rate, Span, Time};
 
 /// Why the sender reports congestion. Each kind is reported once per episode; the sender removes duplicates.
@@ -101,6 +102,14 @@ pub trait Controller: Debug + Send {
     /// Declares that the controller uses [`Controller::on_path_change`]. A sender that is not told otherwise gives hints to such
     /// controllers only.
     fn wants_path_hints(&self) -> bool {
+        false
+    }
+    /// The flow is one subflow of a connection that has several (Multipath TCP, RFC 8684): all of them, itself at `own`, as they stand after
+    /// the last event on any of them. A coupled algorithm keeps what it needs until the next acknowledgement. Never called for a flow of
+    /// one path, nor for a controller that does not want it.
+    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
+    /// Declares that the controller uses [`Controller::on_subflows`].
+    fn wants_subflows(&self) -> bool {
         false
     }
     /// The receiving end's part, if the algorithm has one: its data segments then carry [`Controller::header`], and its acknowledgements

@@ -15,6 +15,7 @@ use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
 use crate::resume::SavedPath;
 use crate::slow_start::SlowStart;
+use crate::subflows::Subflow;
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 
@@ -111,6 +112,14 @@ impl Controller for Anew {
 
     fn wants_path_hints(&self) -> bool {
         true
+    }
+
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.inner.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.inner.wants_subflows()
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {

@@ -1,6 +1,8 @@
 //! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once. A
 //! paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
 
+mod added;
+
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
@@ -10,9 +12,11 @@ use crate::header::{Echo, Header};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
 use crate::resume::{Resume, SavedPath};
-use crate::slow_start::{SlowStart, SlowStartRule};
+use crate::slow_start::SlowStart;
+use crate::subflows::Subflow;
 use crate::time::{Span, Time, whole};
 use crate::window_validation::NewCwv;
+use added::Added;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +92,14 @@ pub trait Policy: Debug + Send {
         false
     }
 
+    /// See [`Controller::on_subflows`].
+    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
+
+    /// See [`Controller::wants_subflows`].
+    fn wants_subflows(&self) -> bool {
+        false
+    }
+
     /// See [`Controller::echo`].
     fn echo(&self) -> Option<Box<dyn Echo>> {
         None
@@ -100,6 +112,17 @@ pub trait Policy: Debug + Send {
 
     /// See [`Controller::on_header`]; the window may be changed.
     fn on_header(&mut self, _w: &mut Window, _flow: &Flow, _header: &Header) {}
+
+    /// Does the part of an acknowledgement that was not marked make the window grow? By default an acknowledgement with a mark brings no
+    /// growth (RFC 3168 section 6.1.2).
+    fn grows_beside_marks(&self) -> bool {
+        false
+    }
+
+    /// How its segments are spread in time.
+    fn pacing(&self, _w: &Window) -> Pacing {
+        Pacing::Window
+    }
 
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
@@ -149,67 +172,6 @@ pub struct Windowed<P> {
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
-}
-
-/// Rules that a scenario adds to the host.
-#[derive(Debug, Default)]
-struct Added {
-    /// A choice of `slow_start`.
-    slow_start: Option<Box<dyn SlowStartRule>>,
-    /// Careful Resume.
-    resume: Option<Resume>,
-    /// newCWV.
-    validation: Option<NewCwv>,
-}
-
-impl Added {
-    /// Must the window stand, whatever is acknowledged?
-    fn holds(&self) -> bool {
-        self.resume.is_some_and(|resume| resume.holds())
-            || self.slow_start.as_ref().is_some_and(|rule| rule.holds())
-            || self.validation.is_some_and(|validation| validation.holds())
-    }
-
-    /// The answer to congestion at a window of `w`, where `own` is the algorithm's.
-    fn cut(&self, flow: &Flow, why: Congestion, w: &Window, own: Cut) -> Cut {
-        let cut = self.slow_start.as_ref().map_or(own, |rule| rule.cut(why, w, own));
-        let cut = self.resume.map_or(cut, |resume| resume.cut(flow, why, cut));
-        self.validation.map_or(cut, |validation| validation.cut(flow, why, cut))
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion, w: &Window, own: &Cut) {
-        self.slow_start.iter_mut().for_each(|rule| rule.on_congestion(flow, why, w, own));
-        self.resume.iter_mut().for_each(|resume| resume.on_congestion(flow, why));
-        self.validation.iter_mut().for_each(|validation| validation.on_congestion(flow, why));
-    }
-
-    fn on_undo(&mut self) {
-        self.slow_start.iter_mut().for_each(|rule| rule.on_undo());
-        self.resume.iter_mut().for_each(Resume::on_undo);
-        self.validation.iter_mut().for_each(NewCwv::on_undo);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life, w: &mut Window) {
-        self.slow_start.iter_mut().for_each(|rule| rule.on_life(what));
-        self.resume.iter_mut().for_each(|resume| resume.on_life(flow, what, w));
-        self.validation.iter_mut().for_each(|validation| validation.on_life(flow, what, w));
-    }
-
-    fn pacing(&self, cwnd: u64) -> Pacing {
-        let resumed = self.resume.and_then(|resume| resume.pace(cwnd));
-        let rate = resumed.or_else(|| self.slow_start.as_ref()?.pace(cwnd));
-        rate.map_or(Pacing::Window, Pacing::Rate)
-    }
-
-    fn recovery(&self) -> Recovery {
-        let resumed = self.resume.map(|resume| resume.recovery());
-        let started = self.slow_start.as_ref().map(|rule| rule.recovery());
-        if [resumed, started].contains(&Some(Recovery::Controller)) {
-            Recovery::Controller
-        } else {
-            Recovery::Sender
-        }
-    }
 }
 
 /// The largest window, in segments. Far above any use, and low enough for every sum and product of windows to stay finite.
@@ -265,14 +227,16 @@ impl<P: Policy> Windowed<P> {
         }
         self.collapsed = false;
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited || ack.ce > 0 || ack.uncounted >= ack.acked {
+        let marked = ack.ce > 0 && !self.policy.grows_beside_marks();
+        let uncounted = ack.uncounted.saturating_add(ack.ce);
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited || marked || uncounted >= ack.acked {
             return;
         }
         let cut;
-        let counted = if ack.uncounted == 0 {
+        let counted = if uncounted == 0 {
             ack
         } else {
-            cut = Ack { acked: ack.acked.saturating_sub(ack.uncounted), ..*ack };
+            cut = Ack { acked: ack.acked.saturating_sub(uncounted), ..*ack };
             &cut
         };
         if self.slow() {
@@ -296,15 +260,7 @@ impl<P: Policy> Windowed<P> {
     /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find that slow start is over.
     #[inline(never)]
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
-        let mut held = false;
-        if let Some(added) = &mut self.added {
-            added.resume.iter_mut().for_each(|resume| resume.before_growth(flow, ack, &mut self.w));
-            added.validation.iter_mut().for_each(|newcwv| newcwv.before_growth(flow, ack, &mut self.w));
-            if !added.resume.is_some_and(|resume| resume.holds()) {
-                added.slow_start.iter_mut().for_each(|rule| rule.before_growth(flow, ack, &mut self.w));
-            }
-            held = added.holds();
-        }
+        let held = self.added.as_mut().is_some_and(|added| added.before_growth(flow, ack, &mut self.w));
         self.settle();
         if held {
             self.collapsed &= ack.acked == 0;
@@ -312,10 +268,7 @@ impl<P: Policy> Windowed<P> {
             self.grow(flow, ack);
         }
         if let Some(added) = &mut self.added {
-            if !held {
-                added.slow_start.iter_mut().for_each(|rule| rule.after_growth(flow, ack, &mut self.w));
-            }
-            added.resume.iter_mut().for_each(|resume| resume.after_growth(flow, ack, &mut self.w));
+            added.after_growth(flow, ack, &mut self.w, held);
         }
         self.settle();
     }
@@ -386,6 +339,14 @@ impl<P: Policy> Controller for Windowed<P> {
         self.policy.wants_path_hints()
     }
 
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.policy.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.policy.wants_subflows()
+    }
+
     fn echo(&self) -> Option<Box<dyn Echo>> {
         self.policy.echo()
     }
@@ -401,10 +362,16 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn decision(&self) -> Decision {
         let cwnd = self.bytes(self.w.cwnd);
-        let mut decision =
-            Decision { cwnd, ssthresh: self.threshold.1, pacing: Pacing::Window, deadline: Time::MAX };
+        let mut decision = Decision {
+            cwnd,
+            ssthresh: self.threshold.1,
+            pacing: self.policy.pacing(&self.w),
+            deadline: Time::MAX,
+        };
         if let Some(added) = &self.added {
-            decision.pacing = added.pacing(cwnd);
+            if let Some(rate) = added.pace(cwnd) {
+                decision.pacing = Pacing::Rate(rate);
+            }
             decision.deadline = added.resume.map_or(Time::MAX, |resume| resume.deadline());
         }
         decision

@@ -75,7 +75,8 @@ impl Route {
 /// `None` if the plan has no flows.
 pub fn route_of(plan: &Plan) -> Option<Route> {
     let first = plan.flows.first()?;
-    let second = plan.flows.get(1).filter(|second| second.half == Some(Half::Second));
+    let behind = |second: &&FlowPlan| second.half == Some(Half::Second) && second.both_ways.is_none();
+    let second = plan.flows.get(1).filter(behind);
     let access = |flow: &FlowPlan| (flow.extra_delay > Span::ZERO).then_some(Hop::Access(flow.extra_delay));
     let hops = |ids: &[DirectionId]| ids.iter().map(|id| hop(plan, *id)).collect::<Vec<_>>();
     let (mut forward, mut reverse) = (Vec::new(), Vec::new());

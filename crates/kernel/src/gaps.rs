@@ -1,6 +1,6 @@
 //! What the kernel's TCP cannot carry of an algorithm, so that it runs there without.
 
-use bentpipe_cc::registry::{Entry, PathFact};
+use bentpipe_cc::registry::{Entry, Marks, PathFact};
 
 /// What `entry` loses inside the kernel's TCP, a sentence each. The simulation that is compared with it runs without the same.
 pub fn gaps(entry: &'static Entry) -> Vec<String> {
@@ -13,6 +13,13 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
     }
     if entry.sender.fixed_rto {
         found.push("no fixed RTO: the kernel doubles it at every further timeout".into());
+    }
+    match entry.sender.marks {
+        Marks::Any => {}
+        Marks::Dctcp => found.push(
+            "no exact echo of marks: the kernel's receiver has one for its own dctcp alone; choose that at the other end".into(),
+        ),
+        Marks::L4s => found.push("no ECT(1): the kernel sends ECT(0), and an L4S queue takes it for classic".into()),
     }
     if entry.uses_path_hints() {
         found.push("no hints about the path: nobody tells the agent of handovers".into());
@@ -39,7 +46,7 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::gaps;
-    use bentpipe_cc::registry;
+    use bentpipe_cc::registry::{self, Marks};
 
     #[test]
     fn an_algorithm_has_the_gaps_of_its_sender_options_and_no_others() {
@@ -49,6 +56,8 @@ mod tests {
             assert_eq!(found.contains("AEN"), entry.sender.aen, "{}", entry.id);
             assert_eq!(found.contains("bulk repeat"), entry.sender.bulk_repeat, "{}", entry.id);
             assert_eq!(found.contains("fixed RTO"), entry.sender.fixed_rto, "{}", entry.id);
+            assert_eq!(found.contains("echo of marks"), entry.sender.marks == Marks::Dctcp, "{}", entry.id);
+            assert_eq!(found.contains("ECT(1)"), entry.sender.marks == Marks::L4s, "{}", entry.id);
             assert_eq!(found.contains("extra segments"), entry.uses_extra_segments(), "{}", entry.id);
             assert_eq!(found.contains("hints"), entry.uses_path_hints(), "{}", entry.id);
         }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bentpipe_cc::registry::{self, Kind, Value};
+use bentpipe_cc::registry::{self, Kind, Marks, Value};
 use bentpipe_sim::pcap::{Capture, CaptureError, Place};
 use bentpipe_sim::plan::Plan;
 use bentpipe_sim::record::{FlowTrace, LinkTrace, Outcome, SegmentEvent, SegmentTrace, TransferTrace};
@@ -64,6 +64,7 @@ fn entry(e: &'static registry::Entry) -> serde_json::Value {
         "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
+            "dctcp": e.sender.marks == Marks::Dctcp, "l4s": e.sender.marks == Marks::L4s,
         },
     })
 }

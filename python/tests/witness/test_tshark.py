@@ -260,6 +260,45 @@ def test_marks_and_their_echo(tmp_path):
     assert sent(packets)["cwr"].sum() <= marked
 
 
+@pytest.mark.parametrize("recovery", ["sack", "newreno"])
+def test_both_ends_write(tmp_path, recovery):
+    """Data both ways over one connection: tshark finds all bytes of both, and the acknowledgements on them."""
+    lossy = bp.PacketError(0.01)
+    link = bp.Link(
+        rate="4 Mbit/s", delay="50 ms", queue=bp.DropTail("60 packets"), loss=lossy, reverse={"loss": lossy}
+    )
+    given = scenario(
+        "100 s",
+        link=link,
+        both_ways={"size": "1 MB"},
+        traffic=bp.Bulk("2 MB"),
+        recovery=recovery,
+        pacing=True,
+    )
+    result, packets = captured(tmp_path, given, whole=True)
+    there, back = result.json["flows"]
+    assert packets["_ws.malformed"].str.len_chars().sum() == 0
+    assert set(packets["tcp.checksum.status"]) == {GOOD} and not packets["reset"].any()
+    assert packets["ip.src"].n_unique() == 2  # one connection
+    from_server = pl.col("ip.src").str.starts_with("10.128.")
+    for way, total, flow in ((~from_server, 2_000_000, there), (from_server, 1_000_000, back)):
+        data = sent(packets.filter(way))
+        assert (data["tcp.seq"] + data["tcp.len"]).max() == total + 1
+        # Some of the other end's segments are lost ahead of the capture.
+        known = data.unique("tcp.seq")["tcp.len"].sum()
+        assert known == total
+        assert packets.filter(~way)["tcp.ack"].max() == total + 2  # and the FIN
+        assert flow["retransmitted_packets"] > 0
+    assert sent(packets.filter(~from_server)).height == there["sent_packets"]
+    # Acknowledgements ride: data segments of the server tell something new.
+    server = packets.filter(from_server & ~pl.col("syn"))
+    new = server.filter(pl.col("tcp.ack") > pl.col("tcp.ack").cum_max().shift(1, fill_value=0))
+    assert sent(new).height > 200
+    assert not packets["ack_lost_segment"].any()
+    if recovery == "sack":
+        assert sent(packets)["tcp.options.sack.count"].max() >= 1
+
+
 def test_numbers_wrap_in_the_middle_of_losses(tmp_path):
     # With this seed the initial number of the flow "reno" is 1 691 810 below 2^32.
     link = bp.Link(rate="4 Mbit/s", delay="50 ms", queue=bp.DropTail("60 packets"), loss=bp.PacketError(0.01))

@@ -69,6 +69,11 @@ impl MarkedShare {
             let share = (self.marked as f64 / self.acked as f64).min(1.0);
             self.alpha += self.g * (share - self.alpha); // eq. 1
         }
+        self.forget();
+    }
+
+    /// Begins a window of observation anew.
+    pub(crate) fn forget(&mut self) {
         (self.acked, self.marked) = (0, 0);
     }
 }

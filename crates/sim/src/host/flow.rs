@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use bentpipe_cc::{Controller, Echo, Time};
-use bentpipe_tcp::{
-    AckSegment, Active, BareAck, Block, Control, Data, MAX_BLOCKS, Options, Passive, Receiver, Sender,
-};
+use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, Passive, Receiver, Sender};
 
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
+use crate::host::subflow::Subflow;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
@@ -86,7 +85,7 @@ impl Tcp {
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
-            Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
+            Some(Purpose::Second(_) | Purpose::Application(_) | Purpose::Subflow(_)) => Some(0),
         };
         Self {
             ends: (opening.is_some() || purpose.is_some()).then(|| Box::new(Ends::new(opening, purpose))),
@@ -170,27 +169,25 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
+        let snack = self.snack(packet, sacks);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+        let rtt = match &snack {
+            None => self.sender.on_ack(now, &ack),
+            Some(snack) => self.sender.on_snack(now, &ack, snack),
+        };
+        if let Some(rtt) = rtt {
             self.rtts.add(rtt.0);
         }
         self.check.sender(&self.sender);
     }
 
-    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
-    #[cold]
-    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let mut ack =
-            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
-        self.sender.on_extra_ack(now, &ack);
-        self.check.sender(&self.sender);
-    }
-
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
+        if self.stop_subflow() {
+            return true;
+        }
         if self.taken().is_some() {
             self.stop_with(now);
         } else {
@@ -217,6 +214,9 @@ impl Tcp {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
         }
+        if self.start_subflow(now) {
+            return;
+        }
         if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
             return; // it was to be opened later, or what it serves came first
         }
@@ -237,6 +237,7 @@ impl Tcp {
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
+            Some(ends) if ends.muted => ends.due,
             Some(ends) => ends.due.min(sender),
             None => sender,
         }
@@ -244,7 +245,9 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        self.sender.on_deadline(now);
+        if !self.is_mute() {
+            self.sender.on_deadline(now);
+        }
         if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
             self.on_deadline_of_ends(now);
         }
@@ -382,23 +385,6 @@ impl Tcp {
         true
     }
 
-    /// Bytes on the wire of a segment with `len` bytes of payload.
-    fn data_size(&self, len: u32) -> u16 {
-        (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Bytes on the wire of an acknowledgement with so many SACK blocks.
-    fn ack_size(&self, blocks: u32) -> u16 {
-        let option = self.sack_option_size(blocks);
-        (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
-    }
-
-    /// Bytes on the wire of an option with so many SACK blocks.
-    pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
-        // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
-        if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
-    }
-
     /// The data segment as a packet at hop `hop`.
     #[inline]
     pub(crate) fn data_packet(&self, data: &Data, flow: u32, hop: u32) -> Packet {
@@ -441,6 +427,9 @@ impl Tcp {
         packet.flags |= if ack.extra { LOW } else { 0 };
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
+        }
+        if self.sender.options().snack.is_some() {
+            self.tell_holes(&mut packet, sacks);
         }
         if let Some(counts) = self.receiver.mark_counts() {
             self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
@@ -494,7 +483,9 @@ impl FlowState {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
-                    (None, None) => None,
+                    (None, None) => {
+                        plan.subflow.as_ref().map(|of| Purpose::Subflow(Subflow::new(of, options.mss)))
+                    }
                 };
                 let tcp = Tcp::new(options, cc, *bytes, purpose);
                 Kind::Tcp(match (plan.both_ways, plan.half) {
@@ -539,62 +530,6 @@ impl FlowState {
             }
             Kind::Cbr(_) => false,
         }
-    }
-
-    /// The usual sizes on the wire of its data packets and of its acknowledgements.
-    pub(crate) fn usual_sizes(&self) -> [u16; 2] {
-        match &self.kind {
-            Kind::Tcp(tcp) => [tcp.data_size(tcp.sender.options().mss), tcp.ack_size(0)],
-            Kind::Cbr(cbr) => [cbr.size, 0],
-        }
-    }
-
-    /// All sizes that packets of its data and of its acknowledgements may have.
-    pub(crate) fn sizes(&self) -> [Vec<u16>; 2] {
-        let [mut there, back] = self.sizes_but_probes();
-        if let Kind::Tcp(tcp) = &self.kind {
-            there.extend(tcp.sender.options().aen.then(|| tcp.data_size(1)));
-            there.extend(tcp.sender.minds_windows().then(|| tcp.data_size(0)));
-        }
-        [there, back]
-    }
-
-    /// The same without probes, which few connections ever send.
-    pub(crate) fn sizes_but_probes(&self) -> [Vec<u16>; 2] {
-        let [data, ack] = self.usual_sizes();
-        let Kind::Tcp(tcp) = &self.kind else { return [vec![data], Vec::new()] };
-        let options = tcp.sender.options();
-        let (mut there, mut back) = (vec![data], vec![ack]);
-        if let Some(bytes) = tcp.bytes {
-            // The last segment may be short.
-            let last = (bytes % u64::from(options.mss)) as u32;
-            there.extend((last > 0).then(|| tcp.data_size(last)));
-        }
-        if tcp.is_twin() {
-            let alone = there.clone();
-            let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
-            there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
-        }
-        if options.ack_grows {
-            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
-        }
-        let more = tcp.mark_option_size();
-        if more > 0 {
-            let add = |sizes: &mut Vec<u16>| {
-                let with: Vec<u16> = sizes.iter().map(|size| size.saturating_add(more)).collect();
-                sizes.extend(with);
-            };
-            add(&mut back);
-            if tcp.is_twin() {
-                add(&mut there);
-            }
-        }
-        if options.handshake {
-            let control = control::sizes(options);
-            there.extend(control);
-            back.extend(control);
-        }
-        [there, back]
     }
 
     /// Does its receiver send nothing but answers to packets, each when the packet comes?

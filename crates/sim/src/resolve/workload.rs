@@ -101,6 +101,7 @@ pub(super) fn mss(flow: &Flow, options: &Options) -> u32 {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
+        Profile::Scps => Options::scps(),
     };
     let given = flow.mss.and_then(|mss| u32::try_from(mss.0).ok());
     given.unwrap_or(profile.mss).max(options.mss)

@@ -1,20 +1,20 @@
 //! The keys of a scenario, as a user writes them in TOML, JSON or Rust.
 
-use bentpipe_cc::registry;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
+use crate::scenario::controller::Cc;
 use crate::scenario::error::Origin;
-use crate::scenario::keywords::{CONTROLLERS, NAMES_KEYWORD};
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
+use crate::scenario::multipath::{Scheduler, Subflow};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -272,6 +272,18 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
     pub relay: Option<Relay>,
+    /// Further subflows: the connection begins on `path`, and its data is spread over all of them (Multipath TCP, RFC 8684).
+    /// `receive_window` is then shared. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
+    pub subflow: Vec<Subflow>,
+    /// With `subflow`, which of them sends the next segment. Default "min-rtt".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Scheduler>,
+    /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another one still has under
+    /// way, and the window of that one is halved, at most once per round trip. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunistic: Option<bool>,
     /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
     /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -290,6 +302,14 @@ pub struct Flow {
     /// SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
+    /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
+    /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snack: Option<bool>,
+    /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment. Default 0: one hole per acknowledgement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 16))]
+    pub snack_vector: Option<u8>,
     /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", else "flight-size".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newreno_exit: Option<FullAck>,
@@ -389,6 +409,8 @@ pub enum Profile {
     Paper,
     /// What the kernel of Linux does.
     Linux,
+    /// As SCPS-TP in its reference implementation, with SNACK instead of SACK.
+    Scps,
 }
 
 /// Which acknowledgements are delayed.
@@ -519,81 +541,6 @@ pub enum Spurious {
     /// Eifel (RFC 3522); needs timestamps.
     #[serde(rename = "eifel")]
     Eifel,
-}
-
-/// A congestion controller: a name, or a table of name and parameters. `python:KEY` names one that the caller
-/// supplies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "CcForm", into = "CcForm")]
-pub struct Cc {
-    /// Its id in the registry.
-    pub name: String,
-    /// Parameters that differ from their defaults.
-    pub args: BTreeMap<String, Arg>,
-}
-
-/// Value of a controller's parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Arg {
-    /// On or off.
-    Flag(bool),
-    /// A number in the parameter's unit.
-    Number(f64),
-    /// One of several names.
-    Text(String),
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(untagged)]
-enum CcForm {
-    Name(String),
-    Table {
-        name: String,
-        #[serde(flatten)]
-        args: BTreeMap<String, Arg>,
-    },
-}
-
-impl From<CcForm> for Cc {
-    fn from(form: CcForm) -> Cc {
-        match form {
-            CcForm::Name(name) => Cc { name, args: BTreeMap::new() },
-            CcForm::Table { name, args } => Cc { name, args },
-        }
-    }
-}
-
-impl From<Cc> for CcForm {
-    fn from(Cc { name, args }: Cc) -> CcForm {
-        if args.is_empty() { CcForm::Name(name) } else { CcForm::Table { name, args } }
-    }
-}
-
-impl JsonSchema for Cc {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Cc".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A congestion controller: its name, or a table of its name and its parameters.",
-            "anyOf": [
-                { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                {
-                    "type": "object",
-                    "properties": {
-                        "name": { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                        "slow_start": { "enum": registry::choices("slow_start") },
-                        "path_change": { "enum": registry::choices("path_change") },
-                        "window_validation": { "enum": registry::choices("window_validation") },
-                    },
-                    "required": ["name"],
-                    "additionalProperties": { "type": ["number", "boolean", "string"] },
-                },
-            ],
-        })
-    }
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! What a user writes: the keys of a scenario, their units, how they are read, and messages about mistakes.
 
 mod build;
+mod controller;
 pub mod error;
 mod keys;
 mod keywords;
@@ -9,6 +10,7 @@ mod loss;
 pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;
+pub(crate) mod multipath;
 pub(crate) mod names;
 pub(crate) mod random;
 pub(crate) mod read;
@@ -19,8 +21,10 @@ pub(crate) mod text;
 pub mod units;
 mod workload;
 
+pub use controller::*;
 pub use keys::*;
 pub use link_layer::*;
+pub use multipath::*;
 pub use read::SWEEP_KEYS;
 pub use schema::schema;
 pub use workload::*;
