@@ -187,6 +187,19 @@ impl Scoreboard {
         self.sacked_count += 1;
     }
 
+    /// The receiver has the outstanding segment `seq`, but not from its turn: it counts as SACKed. It tells nothing of those before it. True
+    /// if that is news.
+    #[cold]
+    pub(crate) fn settle_quietly(&mut self, seq: u64) -> bool {
+        let new = self.misses(seq);
+        if new {
+            self.sacked.set(seq);
+            self.sacked_count += 1;
+            self.settle(seq, seq + 1);
+        }
+        new
+    }
+
     /// Segment `seq` goes out again. True if it was marked lost.
     pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) -> bool {
         let lost = self.lost.get(seq);

@@ -379,14 +379,22 @@ impl Draw<'_> {
         if self.one_in(8) {
             table["path_change"] = json!("reset");
         }
-        // Without HyStart++ its constants are refused.
-        if entry.refuses_hystart().is_none() && self.given() {
-            table["slow_start"] = json!("hystart++");
-            for param in entry.parameters().filter(|param| param.name.starts_with("hystart_")) {
-                if self.one_in(4) {
+        // Constants are refused without the choice that they go with.
+        let choices = entry.offered().find(|param| param.name == "slow_start").map(|param| param.kind);
+        if let Some(kind) = choices
+            && self.given()
+        {
+            table["slow_start"] = self.argument(kind);
+            for param in entry.offered() {
+                let goes = |(of, choice): (&str, &str)| table[of] == json!(choice);
+                if param.goes_with.is_some_and(goes) && self.one_in(4) {
                     table[param.name] = self.argument(param.kind);
                 }
             }
+        }
+        if entry.refuses_resume().is_none() && self.one_in(6) {
+            table["resume_cwnd"] = json!(1 + self.to(3000));
+            table["resume_rtt"] = json!(0.001 + self.part());
         }
         table
     }

@@ -138,6 +138,7 @@ impl Sender {
         self.suspicion.forget();
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         self.cc.on_congestion(&self.flow, Congestion::Loss);
+        self.proportional = self.options.prr && self.cc.recovery() == Recovery::Sender;
         if order.repeat && self.options.bulk_repeat {
             self.board.mark_all();
         }
