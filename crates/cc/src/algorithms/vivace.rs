@@ -76,7 +76,7 @@ pub(crate) const ENTRY: Entry = Entry {
     ],
     sender: SenderOptions::NONE,
     colour: "#44bb99",
-    marker: "o",
+    marker: "D",
     build: |args, start| Box::new(Vivace::new(args, start)),
 };
 
