@@ -192,6 +192,7 @@ EXAMPLES = {
     "reverse": {"rate": "1 Mbit/s"},
     "satellite": {"geo": "100E"},
     "slots": 16,
+    "snack_vector": 16,
     "slow_start": "hystart++",
     "start_jitter": "1 s",
     "station": {"farm": {"lat": 48.1, "lon": 11.6}},

@@ -14,7 +14,7 @@ from bentpipe import _core, stats
 from bentpipe.controller import load_controller
 from bentpipe.models import BitError, Cbr, Model, PacketError, Record
 from bentpipe.registry import find
-from bentpipe.result import LIMITS, Result
+from bentpipe.result import LIMITS, PARTS, Result
 from bentpipe.runs import run_many
 from bentpipe.scenario import Flow, Link, Scenario
 from bentpipe.sweeps.case import Case
@@ -381,8 +381,8 @@ def _change(
 
 
 def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:
-    """The flows that are compared. What the second half of a relayed flow delivers is what the whole does."""
-    return [f for f in result["flows"] if f["half"] != "first"][:flows]
+    """The flows that are compared, each once: parts of one do not count beside the whole."""
+    return [f for f in result["flows"] if f["half"] not in PARTS][:flows]
 
 
 def _goodput(result: dict[str, Any], flows: int) -> float:

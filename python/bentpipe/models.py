@@ -176,6 +176,8 @@ class DualPi2(Model):
 class Priority(Model):
     """Strict priorities: a band sends only while all before it are empty; `Flow.priority` is a flow's band.
 
+    Extra segments (the dummy segments of TCP-Peach) go to the last band.
+
     Args:
         limit: room of each band, as for `DropTail`; what finds none is dropped.
         bands: number of bands, default 2.

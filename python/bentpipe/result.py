@@ -20,6 +20,10 @@ LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
 """What can hold a flow back, as in its `limited` object: opening the connection, the congestion
 window, the receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
+PARTS = ("first", "subflow")
+"""The values of `half` of rows whose data another row has, too: the half before a relay, whose data the
+second half delivers, and a subflow, whose connection is a row."""
+
 _FLOW_TYPES = {
     "name": "String",
     "half": "String",

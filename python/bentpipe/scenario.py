@@ -105,8 +105,9 @@ class Flow:
     subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
     link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
     `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
-    each a row of the result. What is not given is set by `profile` ("modern", the default, or "paper") and
-    by what the algorithm asks of its sender.
+    each a row of the result. `subflow`, [{"path": ["leo"], "cc": "lia"}], adds further paths (Multipath TCP):
+    the connection is a row, and each of its subflows another one. What is not given is set by `profile`
+    ("modern", the default, "paper", "linux" or "scps") and by what the algorithm asks of its sender.
     """
 
     cc: Any = None
@@ -131,11 +132,16 @@ class Flow:
     receive_window: str | None = None
     read_rate: str | None = None
     relay: dict[str, Any] | None = None
+    subflow: Sequence[dict[str, Any]] | None = None
+    scheduler: str | None = None
+    opportunistic: bool | None = None
     both_ways: bool | dict[str, Any] | None = None
     recovery: str | None = None
     rack: bool | None = None
     tlp: bool | None = None
     dsack: bool | None = None
+    snack: bool | None = None
+    snack_vector: int | None = None
     newreno_exit: str | None = None
     prr: bool | None = None
     byte_counting: bool | None = None

@@ -175,8 +175,12 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
     for table in made.flows:
         # Of a relayed flow, what the second half delivers has crossed all links; of a dialogue, responses.
         pair = table.relay is not None or isinstance(table.traffic, bp.Requests | bp.Web | bp.Video)
-        for flow in itertools.islice(flows, table.count * (2 if pair else 1)):
-            for name in table.path if flow["half"] != "first" else ():
+        paths = [table.path, *(joined["path"] for joined in table.subflow or ())]
+        rows = 1 + len(paths) if table.subflow else 2 if pair else 1
+        for flow in itertools.islice(flows, table.count * rows):
+            number = int(flow["name"].rpartition("/")[2]) - 1 if flow["half"] == "subflow" else 0
+            whole = flow["half"] == "first" or (table.subflow and flow["half"] is None)
+            for name in () if whole else paths[number]:
                 crossing[name if "/" in name else f"{name}/forward"] += flow["delivered_bytes"] * 8
     for name, bits in crossing.items():
         if not moves(made.links[name.partition("/")[0]]):

@@ -9,10 +9,12 @@ use core::fmt::Debug;
 
 use crate::extra::ExtraOrder;
 use crate::header::{Echo, Header};
-use crate::hystart::Exit;
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time};
+use crate::resume::SavedPath;
+use crate::slow_start::SlowStart;
+use crate::subflows::Subflow;
+use crate::time::{Rate, Span, Time};
 
 /// Why the sender reports congestion. Each kind is reported once per episode; the sender removes duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +104,14 @@ pub trait Controller: Debug + Send {
     fn wants_path_hints(&self) -> bool {
         false
     }
+    /// The flow is one subflow of a connection that has several (Multipath TCP, RFC 8684): all of them, itself at `own`, as they stand after
+    /// the last event on any of them. A coupled algorithm keeps what it needs until the next acknowledgement. Never called for a flow of
+    /// one path, nor for a controller that does not want it.
+    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
+    /// Declares that the controller uses [`Controller::on_subflows`].
+    fn wants_subflows(&self) -> bool {
+        false
+    }
     /// The receiving end's part, if the algorithm has one: its data segments then carry [`Controller::header`], and its acknowledgements
     /// what the echo answers. Asked once, before the first event.
     fn echo(&self) -> Option<Box<dyn Echo>> {
@@ -119,18 +129,32 @@ pub trait Controller: Debug + Send {
     fn decision(&self) -> Decision;
     /// The answer to `why` if it happened now. Pure: `on_congestion` right after must do just that.
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff;
-    /// Who drives the window during fast recovery.
+    /// Who drives the window during fast recovery. A sender asks when a recovery begins.
     fn recovery(&self) -> Recovery {
         Recovery::Sender
     }
-    /// Turns HyStart++ (RFC 9406) on in the first slow start, or Linux's HyStart in each; called once, before the first event.
+    /// Makes a connection start by one of the choices of `slow_start`; called once, before the first event.
     ///
     /// # Errors
     /// Why the algorithm cannot do that. Only algorithms hosted by [`crate::Windowed`] can.
-    fn use_hystart(&mut self, _exit: Exit) -> Result<(), &'static str> {
+    fn start_by(&mut self, _choice: SlowStart) -> Result<(), &'static str> {
         Err(
             "it is not a window algorithm with the slow start of RFC 5681, and its start is part of its own model of the path",
         )
+    }
+    /// Turns Careful Resume (RFC 9959) on, from what an earlier connection has saved; called once, before the first event.
+    ///
+    /// # Errors
+    /// Why the algorithm cannot do that. Only algorithms hosted by [`crate::Windowed`] can.
+    fn resume(&mut self, _saved: SavedPath) -> Result<(), &'static str> {
+        Err("it is not a window algorithm, and what RFC 9959 advises for models of the path is not included")
+    }
+    /// Turns newCWV (RFC 7661) on, with this non-validated period; called once, before the first event.
+    ///
+    /// # Errors
+    /// Why the algorithm cannot do that. Only algorithms hosted by [`crate::Windowed`] can.
+    fn validate_window(&mut self, _nvp: Span) -> Result<(), &'static str> {
+        Err("it is not a window algorithm, and its window is not one that unused time makes stale")
     }
     /// Declares that the controller reads `Ack::rate`. Only then a sender keeps the state for rate samples; it calls this once,
     /// before the first event.

@@ -11,9 +11,11 @@ use alloc::boxed::Box;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Recovery};
 use crate::extra::ExtraOrder;
 use crate::header::{Echo, Header};
-use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Param};
 use crate::report::{Ack, Flow};
+use crate::resume::SavedPath;
+use crate::slow_start::SlowStart;
+use crate::subflows::Subflow;
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 
@@ -112,6 +114,14 @@ impl Controller for Anew {
         true
     }
 
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.inner.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.inner.wants_subflows()
+    }
+
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         self.inner.on_congestion(&self.seen(flow), why);
     }
@@ -154,8 +164,16 @@ impl Controller for Anew {
         self.inner.recovery()
     }
 
-    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
-        self.inner.use_hystart(exit)
+    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
+        self.inner.start_by(choice)
+    }
+
+    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
+        self.inner.resume(saved)
+    }
+
+    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
+        self.inner.validate_window(nvp)
     }
 
     fn wants_rate(&self) -> bool {

@@ -9,9 +9,14 @@ use core::ops::RangeInclusive;
 
 use crate::algorithms;
 use crate::controller::Controller;
-use crate::hystart::{self, CLASSIC, Constants, Exit, HYSTART, SLOW_START};
 use crate::path_change::{self, Anew, PATH_CHANGE, RESET};
+use crate::resume::{self, SavedPath};
+use crate::slow_start::{self, HYSTART, HYSTART_PLUS_PLUS, SLOW_START, SlowStart};
+use crate::time::Span;
+use crate::window_validation;
 use crate::windowed::Start;
+
+pub use crate::window_validation::{NEWCWV, WINDOW_VALIDATION};
 
 /// A parameter's value, given or default.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +74,8 @@ pub struct Param {
     pub about: &'static str,
     /// Filled in from the path unless the user sets it.
     pub from_path: Option<PathFact>,
+    /// The choice parameter and the value of it that this one goes with; refused without.
+    pub goes_with: Option<(&'static str, &'static str)>,
 }
 
 /// How well the available sources define an algorithm.
@@ -168,8 +175,8 @@ pub enum Error {
         /// What is allowed.
         allowed: String,
     },
-    /// The algorithm cannot start with HyStart or HyStart++.
-    NoHystart {
+    /// The algorithm cannot start by that choice of `slow_start`.
+    NoSlowStart {
         /// The algorithm.
         id: &'static str,
         /// The value of `slow_start`.
@@ -177,10 +184,35 @@ pub enum Error {
         /// Why not.
         why: &'static str,
     },
-    /// A constant of HyStart++ without HyStart++.
+    /// The algorithm has no Careful Resume.
+    NoResume {
+        /// The algorithm.
+        id: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The algorithm has no newCWV.
+    NoValidation {
+        /// The algorithm.
+        id: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A parameter without another that it needs.
+    Missing {
+        /// The parameter.
+        name: &'static str,
+        /// The one that it needs.
+        needed: &'static str,
+    },
+    /// A parameter that goes with a choice that was not made.
     StrayConstant {
         /// The parameter.
         name: &'static str,
+        /// The choice parameter.
+        of: &'static str,
+        /// The value of it.
+        choice: &'static str,
     },
 }
 
@@ -190,8 +222,11 @@ impl Error {
         match self {
             Error::UnknownAlgorithm { .. } => None,
             Error::UnknownParameter { name, .. } => Some(name),
-            Error::BadValue { name, .. } | Error::StrayConstant { name } => Some(name),
-            Error::NoHystart { .. } => Some(SLOW_START),
+            Error::BadValue { name, .. } | Error::StrayConstant { name, .. } => Some(name),
+            Error::NoSlowStart { .. } => Some(SLOW_START),
+            Error::NoResume { .. } => Some(resume::CWND),
+            Error::NoValidation { .. } => Some(WINDOW_VALIDATION),
+            Error::Missing { name, .. } => Some(name),
         }
     }
 }
@@ -210,15 +245,18 @@ impl fmt::Display for Error {
                 if find(id).is_some_and(|e| e.refuses_hystart().is_none()) {
                     names.push(SLOW_START);
                 }
+                if find(id).is_some_and(|e| e.refuses_resume().is_none()) {
+                    names.extend([resume::CWND, WINDOW_VALIDATION]);
+                }
                 write!(f, "it takes {}", names.join(", "))
             }
             Error::BadValue { id, name, allowed } => write!(f, "parameter {name} of {id} must be {allowed}"),
-            Error::NoHystart { id, choice, why } => write!(f, "{id} cannot start with {choice:?}: {why}"),
-            Error::StrayConstant { name } => {
-                write!(
-                    f,
-                    "{name} is a constant of HyStart++; add {SLOW_START} = {HYSTART:?}, or leave it out"
-                )
+            Error::NoSlowStart { id, choice, why } => write!(f, "{id} cannot start with {choice:?}: {why}"),
+            Error::NoResume { id, why } => write!(f, "{id} has no Careful Resume: {why}"),
+            Error::NoValidation { id, why } => write!(f, "{id} cannot validate its window: {why}"),
+            Error::Missing { name, needed } => write!(f, "{name} needs {needed} beside it"),
+            Error::StrayConstant { name, of, choice } => {
+                write!(f, "{name} goes with {of} = {choice:?} only; add that, or leave it out")
             }
         }
     }
@@ -255,11 +293,6 @@ impl Args {
         *self.value(name) == Value::Flag(true)
     }
 
-    /// The constants of HyStart++.
-    fn hystart(&self) -> Constants {
-        Constants::new(|name| self.number(name), |name| self.given(name))
-    }
-
     /// Is the `Kind::Choice` parameter `name` set to `choice`?
     pub fn is(&self, name: &str, choice: &str) -> bool {
         matches!(self.value(name), Value::Text(t) if t == choice)
@@ -268,22 +301,35 @@ impl Args {
 
 impl Entry {
     /// Every parameter that a scenario may give: the algorithm's own, then those that all algorithms share: the answer to a hint about
-    /// the path, and those of HyStart++. Some algorithms refuse to start with that ([`Entry::refuses_hystart`]).
+    /// the path, and how it starts. Some algorithms refuse to start in another way than their own ([`Entry::refuses_hystart`]).
     pub fn parameters(&self) -> impl Iterator<Item = &'static Param> + use<> {
-        self.params.iter().chain(&[path_change::PARAM]).chain(hystart::PARAMS)
+        let own = self.params.iter().chain(&[path_change::PARAM]);
+        own.chain(slow_start::PARAMS).chain(resume::PARAMS).chain(window_validation::PARAMS)
     }
 
     /// [`Entry::parameters`] without those that this algorithm refuses.
     pub fn offered(&'static self) -> impl Iterator<Item = &'static Param> + use<> {
-        let refused = if self.refuses_hystart().is_some() { hystart::PARAMS.len() } else { 0 };
-        self.parameters().take(self.params.len() + 1 + hystart::PARAMS.len() - refused)
+        let ways = if self.refuses_hystart().is_some() { &[] } else { slow_start::PARAMS };
+        let (saved, validation) = match self.refuses_resume() {
+            Some(_) => (&[][..], &[][..]),
+            None => (resume::PARAMS, window_validation::PARAMS),
+        };
+        self.params.iter().chain(&[path_change::PARAM]).chain(ways).chain(saved).chain(validation)
     }
 
-    /// Why the algorithm, with its defaults, cannot start with HyStart++; `None` if it can.
+    /// Why the algorithm, with its defaults, has no Careful Resume, and no newCWV either; `None` if it has.
+    pub fn refuses_resume(&'static self) -> Option<&'static str> {
+        let args = check(self, &[]).ok()?;
+        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
+        let saved = SavedPath { cwnd: 1.0, rtt: Span::ZERO, max_jump: 1.0, beta: 0.5 };
+        (self.build)(&args, start).resume(saved).err()
+    }
+
+    /// Why the algorithm, with its defaults, cannot start by HyStart++ or another choice of `slow_start`; `None` if it can.
     pub fn refuses_hystart(&'static self) -> Option<&'static str> {
         let args = check(self, &[]).ok()?;
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
-        (self.build)(&args, start).use_hystart(Exit::Classic).err()
+        (self.build)(&args, start).start_by(SlowStart::Hystart).err()
     }
 }
 
@@ -318,7 +364,7 @@ impl Param {
     }
 
     const fn of(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, unit: "", about: "", from_path: None }
+        Self { name, kind, unit: "", about: "", from_path: None, goes_with: None }
     }
 
     /// In this unit.
@@ -334,6 +380,11 @@ impl Param {
     /// Filled in from the path unless the user sets it.
     pub(crate) const fn filled_from(self, fact: PathFact) -> Self {
         Self { from_path: Some(fact), ..self }
+    }
+
+    /// Only with this value of a choice parameter.
+    pub(crate) const fn with(self, of: &'static str, choice: &'static str) -> Self {
+        Self { goes_with: Some((of, choice)), ..self }
     }
 
     /// The default value.
@@ -377,19 +428,35 @@ pub fn find(id: &str) -> Option<&'static Entry> {
 /// Builds the algorithm `id` with the given parameters; those not given take their defaults.
 ///
 /// # Errors
-/// An unknown name, an unknown parameter, a value of the wrong type or out of range, or HyStart++ where it has no place.
+/// An unknown name, an unknown parameter, a value of the wrong type or out of range, or a choice of `slow_start` where it has no place.
 pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dyn Controller>, Error> {
     let entry = find(id).ok_or_else(|| Error::UnknownAlgorithm { id: id.to_string() })?;
     let args = check(entry, given)?;
     let mut built = (entry.build)(&args, start);
-    let plus_plus = starts_with_hystart(given);
-    if plus_plus || args.is(SLOW_START, CLASSIC) {
-        let (exit, choice) =
-            if plus_plus { (Exit::PlusPlus(args.hystart()), HYSTART) } else { (Exit::Classic, CLASSIC) };
-        built.use_hystart(exit).map_err(|why| Error::NoHystart { id: entry.id, choice, why })?;
+    if let Some(choice) = SlowStart::chosen(&args) {
+        let refused = |why| Error::NoSlowStart { id: entry.id, choice: choice.name(), why };
+        built.start_by(choice).map_err(refused)?;
     }
-    if !plus_plus && let Some(stray) = hystart::PARAMS.iter().skip(1).find(|p| args.given(p.name)) {
-        return Err(Error::StrayConstant { name: stray.name });
+    if let Some(nvp) = window_validation::chosen(&args) {
+        built.validate_window(nvp).map_err(|why| Error::NoValidation { id: entry.id, why })?;
+    }
+    match SavedPath::given(&args) {
+        Some(saved) if saved.rtt > Span::ZERO => {
+            built.resume(saved).map_err(|why| Error::NoResume { id: entry.id, why })?;
+        }
+        Some(_) => return Err(Error::Missing { name: resume::CWND, needed: resume::RTT }),
+        None => {
+            if let Some(stray) = resume::PARAMS.iter().skip(1).find(|param| args.given(param.name)) {
+                return Err(Error::Missing { name: stray.name, needed: resume::CWND });
+            }
+        }
+    }
+    for param in entry.parameters().filter(|param| args.given(param.name)) {
+        if let Some((of, choice)) = param.goes_with
+            && !args.is(of, choice)
+        {
+            return Err(Error::StrayConstant { name: param.name, of, choice });
+        }
     }
     if args.is(PATH_CHANGE, RESET) {
         built = Box::new(Anew::new(entry, args, built));
@@ -397,12 +464,21 @@ pub fn build(id: &str, given: &[(String, Value)], start: Start) -> Result<Box<dy
     Ok(built)
 }
 
+/// The names that a choice takes which algorithms share; none if there is no such parameter.
+pub fn choices(shared: &str) -> &'static [&'static str] {
+    let mut all = slow_start::PARAMS.iter().chain(window_validation::PARAMS).chain(&[path_change::PARAM]);
+    match all.find(|param| param.name == shared).map(|param| param.kind) {
+        Some(Kind::Choice(names)) => names,
+        _ => &[],
+    }
+}
+
 /// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and for
 /// ours what the ACKs of real hosts ask for. Empty for most.
 pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
     match id {
-        "cubic" => &[("rules", "linux"), (SLOW_START, CLASSIC)],
-        "cdg" => &[(SLOW_START, CLASSIC)],
+        "cubic" => &[("rules", "linux"), (SLOW_START, HYSTART)],
+        "cdg" => &[(SLOW_START, HYSTART)],
         "lp" => &[("extremes", "linux")],
         "star" | "tcp-j" => &[("bw_samples", "ticks")],
         _ => &[],
@@ -418,7 +494,9 @@ pub fn with_linux(id: &str, given: &[(String, Value)]) -> Vec<(String, Value)> {
 
 /// Do these parameters turn HyStart++ on?
 pub fn starts_with_hystart(given: &[(String, Value)]) -> bool {
-    given.iter().any(|(name, value)| name == SLOW_START && *value == Value::Text(HYSTART.to_string()))
+    given
+        .iter()
+        .any(|(name, value)| name == SLOW_START && *value == Value::Text(HYSTART_PLUS_PLUS.to_string()))
 }
 
 /// Checks `given` against the entry's parameters and fills in the defaults.
@@ -483,7 +561,7 @@ mod tests {
         assert_eq!(refused("rono", "x", Value::Flag(true)), "no congestion controller is called \"rono\"");
         assert_eq!(
             refused("hswa", "A", Value::Number(1.0)),
-            "hswa has no parameter \"A\"; it takes ber, a, lg, eq4, path_change, slow_start"
+            "hswa has no parameter \"A\"; it takes ber, a, lg, eq4, path_change, slow_start, resume_cwnd, window_validation"
         );
         for value in [Value::Number(1001.0), Value::Number(f64::NAN), Value::Flag(true)] {
             assert_eq!(refused("hswa", "a", value), "parameter a of hswa must be a number from 0 to 1000");

@@ -4,13 +4,16 @@
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing};
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::extra::ExtraOrder;
 use crate::header::{Echo, Header};
-use crate::hystart::{Exit, Watch};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
-use crate::time::{Time, whole};
+use crate::resume::{Resume, SavedPath};
+use crate::slow_start::{SlowStart, SlowStartRule};
+use crate::subflows::Subflow;
+use crate::time::{Rate, Span, Time, whole};
+use crate::window_validation::NewCwv;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +89,14 @@ pub trait Policy: Debug + Send {
         false
     }
 
+    /// See [`Controller::on_subflows`].
+    fn on_subflows(&mut self, _own: usize, _all: &[Subflow]) {}
+
+    /// See [`Controller::wants_subflows`].
+    fn wants_subflows(&self) -> bool {
+        false
+    }
+
     /// See [`Controller::echo`].
     fn echo(&self) -> Option<Box<dyn Echo>> {
         None
@@ -113,8 +124,8 @@ pub trait Policy: Debug + Send {
     /// Names internal quantities for traces.
     fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Why HyStart and HyStart++ must stay out of the algorithm's slow start; `None` where it may scale and end it. For algorithms that
-    /// end slow start by a measure of their own, or have a window rule of their own there.
+    /// Why HyStart, HyStart++ and the other choices of `slow_start` must stay out of the algorithm's slow start; `None` where they may scale
+    /// and end it. For algorithms that end slow start by a measure of their own, or have a window rule of their own there.
     fn refuses_hystart(&self) -> Option<&'static str> {
         None
     }
@@ -154,10 +165,70 @@ pub struct Windowed<P> {
     threshold: (f64, u64),
     mss: u32,
     /// Boxed, so that connections without it stay small.
-    hystart: Option<Box<Watch>>,
+    added: Option<Box<Added>>,
     /// A timeout was reported and nothing has been delivered since: no further report may cut again (RFC 5681 section
     /// 3.1, RFC 6298 section 5).
     collapsed: bool,
+}
+
+/// Rules that a scenario adds to the host.
+#[derive(Debug, Default)]
+struct Added {
+    /// A choice of `slow_start`.
+    slow_start: Option<Box<dyn SlowStartRule>>,
+    /// Careful Resume.
+    resume: Option<Resume>,
+    /// newCWV.
+    validation: Option<NewCwv>,
+}
+
+impl Added {
+    /// Must the window stand, whatever is acknowledged?
+    fn holds(&self) -> bool {
+        self.resume.is_some_and(|resume| resume.holds())
+            || self.slow_start.as_ref().is_some_and(|rule| rule.holds())
+            || self.validation.is_some_and(|validation| validation.holds())
+    }
+
+    /// The answer to congestion at a window of `w`, where `own` is the algorithm's.
+    fn cut(&self, flow: &Flow, why: Congestion, w: &Window, own: Cut) -> Cut {
+        let cut = self.slow_start.as_ref().map_or(own, |rule| rule.cut(why, w, own));
+        let cut = self.resume.map_or(cut, |resume| resume.cut(flow, why, cut));
+        self.validation.map_or(cut, |validation| validation.cut(flow, why, cut))
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion, w: &Window, own: &Cut) {
+        self.slow_start.iter_mut().for_each(|rule| rule.on_congestion(flow, why, w, own));
+        self.resume.iter_mut().for_each(|resume| resume.on_congestion(flow, why));
+        self.validation.iter_mut().for_each(|validation| validation.on_congestion(flow, why));
+    }
+
+    fn on_undo(&mut self) {
+        self.slow_start.iter_mut().for_each(|rule| rule.on_undo());
+        self.resume.iter_mut().for_each(Resume::on_undo);
+        self.validation.iter_mut().for_each(NewCwv::on_undo);
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life, w: &mut Window) {
+        self.slow_start.iter_mut().for_each(|rule| rule.on_life(what));
+        self.resume.iter_mut().for_each(|resume| resume.on_life(flow, what, w));
+        self.validation.iter_mut().for_each(|validation| validation.on_life(flow, what, w));
+    }
+
+    fn pace(&self, cwnd: u64) -> Option<Rate> {
+        let resumed = self.resume.and_then(|resume| resume.pace(cwnd));
+        resumed.or_else(|| self.slow_start.as_ref()?.pace(cwnd))
+    }
+
+    fn recovery(&self) -> Recovery {
+        let resumed = self.resume.map(|resume| resume.recovery());
+        let started = self.slow_start.as_ref().map(|rule| rule.recovery());
+        if [resumed, started].contains(&Some(Recovery::Controller)) {
+            Recovery::Controller
+        } else {
+            Recovery::Sender
+        }
+    }
 }
 
 /// The largest window, in segments. Far above any use, and low enough for every sum and product of windows to stay finite.
@@ -168,7 +239,7 @@ impl<P: Policy> Windowed<P> {
     pub fn new(policy: P, start: Start) -> Self {
         let w = Window { cwnd: start.initial_window, ssthresh: start.initial_ssthresh };
         let mss = start.mss.max(1);
-        let mut host = Self { policy, w, threshold: (f64::NAN, 0), mss, hystart: None, collapsed: false };
+        let mut host = Self { policy, w, threshold: (f64::NAN, 0), mss, added: None, collapsed: false };
         host.settle();
         host
     }
@@ -196,7 +267,10 @@ impl<P: Policy> Windowed<P> {
         if self.collapsed {
             return Cut { cwnd: self.w.cwnd, ssthresh: self.w.ssthresh, repeat: false };
         }
-        let cut = self.policy.backoff(&self.w, flow, why);
+        let mut cut = self.policy.backoff(&self.w, flow, why);
+        if let Some(added) = &self.added {
+            cut = added.cut(flow, why, &self.w, cut);
+        }
         Cut { cwnd: cut.cwnd.clamp(1.0, LARGEST), ssthresh: cut.ssthresh.max(2.0), repeat: cut.repeat }
     }
 
@@ -223,9 +297,10 @@ impl<P: Policy> Windowed<P> {
             &cut
         };
         if self.slow() {
-            let hystart = self.hystart.as_ref().and_then(|hystart| hystart.counted(flow, ack));
+            let rule = self.added.as_ref().and_then(|added| added.slow_start.as_ref());
+            let scaled = rule.and_then(|rule| rule.counted(flow, ack, counted, &self.w));
             let (counted, divisor) =
-                hystart.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
+                scaled.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
             let left = divisor * self.policy.slow_start(&mut self.w, flow, counted);
             if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
                 let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
@@ -239,41 +314,52 @@ impl<P: Policy> Windowed<P> {
 }
 
 impl<P: Policy> Windowed<P> {
-    /// [`Windowed::grow`] with HyStart or HyStart++, which may find that slow start is over.
+    /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find that slow start is over.
     #[inline(never)]
-    fn grow_watched(&mut self, flow: &Flow, ack: &Ack) {
-        if let Some(watch) = &mut self.hystart
-            && watch.before_growth(flow, ack, &self.w)
-        {
-            self.w.ssthresh = self.w.cwnd;
-            self.settle();
+    fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
+        let mut held = false;
+        if let Some(added) = &mut self.added {
+            added.resume.iter_mut().for_each(|resume| resume.before_growth(flow, ack, &mut self.w));
+            added.validation.iter_mut().for_each(|newcwv| newcwv.before_growth(flow, ack, &mut self.w));
+            if !added.resume.is_some_and(|resume| resume.holds()) {
+                added.slow_start.iter_mut().for_each(|rule| rule.before_growth(flow, ack, &mut self.w));
+            }
+            held = added.holds();
         }
-        self.grow(flow, ack);
-        let slow = self.slow();
-        if let Some(watch) = &mut self.hystart
-            && watch.after_growth(ack, slow)
-        {
-            self.w.ssthresh = self.w.cwnd; // RFC 9406 section 4.2
-            self.settle();
+        self.settle();
+        if held {
+            self.collapsed &= ack.acked == 0;
+        } else {
+            self.grow(flow, ack);
         }
+        if let Some(added) = &mut self.added {
+            if !held {
+                added.slow_start.iter_mut().for_each(|rule| rule.after_growth(flow, ack, &mut self.w));
+            }
+            added.resume.iter_mut().for_each(|resume| resume.after_growth(flow, ack, &mut self.w));
+        }
+        self.settle();
     }
 }
 
 impl<P: Policy> Controller for Windowed<P> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.policy.observe(flow, ack);
-        if self.hystart.is_none() {
+        if self.added.is_none() {
             self.grow(flow, ack);
         } else {
-            self.grow_watched(flow, ack);
+            self.grow_by_rules(flow, ack);
         }
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
         let cut = self.cut(flow, why);
         if !self.collapsed {
+            if let Some(added) = &mut self.added {
+                let own = self.policy.backoff(&self.w, flow, why);
+                added.on_congestion(flow, why, &self.w, &own);
+            }
             self.policy.on_congestion(&self.w, flow, why);
-            self.hystart.iter_mut().for_each(|watch| watch.on_congestion(flow, why));
         }
         self.collapsed |= why == Congestion::Timeout;
         self.w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh };
@@ -289,7 +375,7 @@ impl<P: Policy> Controller for Windowed<P> {
         self.settle();
         self.policy.on_undo(&mut self.w, flow);
         self.settle();
-        self.hystart.iter_mut().for_each(|watch| watch.on_undo());
+        self.added.iter_mut().for_each(|added| added.on_undo());
     }
 
     fn on_life(&mut self, flow: &Flow, what: Life) {
@@ -298,16 +384,35 @@ impl<P: Policy> Controller for Windowed<P> {
             self.threshold.1 = self.bytes(self.w.ssthresh);
         }
         self.policy.on_life(&mut self.w, flow, what);
+        self.added.iter_mut().for_each(|added| added.on_life(flow, what, &mut self.w));
         self.settle();
     }
 
     fn on_path_change(&mut self, flow: &Flow, change: &PathChange) {
         self.policy.on_path_change(&mut self.w, flow, change);
+        if let Some(resume) = self.added.as_mut().and_then(|added| added.resume.as_mut()) {
+            resume.on_path_change(flow, &mut self.w);
+        }
         self.settle();
+    }
+
+    fn on_deadline(&mut self, flow: &Flow) {
+        if let Some(resume) = self.added.as_mut().and_then(|added| added.resume.as_mut()) {
+            resume.on_deadline(flow, &mut self.w);
+            self.settle();
+        }
     }
 
     fn wants_path_hints(&self) -> bool {
         self.policy.wants_path_hints()
+    }
+
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.policy.on_subflows(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        self.policy.wants_subflows()
     }
 
     fn echo(&self) -> Option<Box<dyn Echo>> {
@@ -324,12 +429,24 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn decision(&self) -> Decision {
-        Decision {
-            cwnd: self.bytes(self.w.cwnd),
+        let cwnd = self.bytes(self.w.cwnd);
+        let mut decision = Decision {
+            cwnd,
             ssthresh: self.threshold.1,
             pacing: self.policy.pacing(&self.w),
             deadline: Time::MAX,
+        };
+        if let Some(added) = &self.added {
+            if let Some(rate) = added.pace(cwnd) {
+                decision.pacing = Pacing::Rate(rate);
+            }
+            decision.deadline = added.resume.map_or(Time::MAX, |resume| resume.deadline());
         }
+        decision
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.added.as_ref().map_or(Recovery::Sender, |added| added.recovery())
     }
 
     fn backoff(&self, flow: &Flow, why: Congestion) -> Backoff {
@@ -337,14 +454,24 @@ impl<P: Policy> Controller for Windowed<P> {
         Backoff { cwnd: self.bytes(cut.cwnd), ssthresh: self.bytes(cut.ssthresh), repeat: cut.repeat }
     }
 
-    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
+    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
         match self.policy.refuses_hystart() {
             Some(why) => Err(why),
             None => {
-                self.hystart = Some(Box::new(Watch::new(exit)));
+                self.added.get_or_insert_default().slow_start = Some(choice.rule(self.w.cwnd));
                 Ok(())
             }
         }
+    }
+
+    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
+        self.added.get_or_insert_default().resume = Some(Resume::new(saved, self.w.cwnd));
+        Ok(())
+    }
+
+    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
+        self.added.get_or_insert_default().validation = Some(NewCwv::new(nvp, self.w.cwnd));
+        Ok(())
     }
 
     fn wants_rate(&self) -> bool {
@@ -366,6 +493,9 @@ impl<P: Policy> Controller for Windowed<P> {
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         self.policy.probe(emit);
+        if let Some(resume) = self.added.as_ref().and_then(|added| added.resume) {
+            resume.probe(self.mss, emit);
+        }
     }
 }
 

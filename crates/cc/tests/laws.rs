@@ -144,10 +144,15 @@ fn values(entry: &Entry, places: &[f64]) -> Vec<(String, Value)> {
     let given = |x: f64| !(0.25..0.5).contains(&x);
     let places = entry.parameters().zip(places.iter().cycle()).filter(|(_, x)| given(**x));
     let all: Vec<_> = places.map(|(param, x)| (param.name.to_string(), value(param.kind, *x))).collect();
-    // HyStart++ only where it has a place, and its constants only with it.
+    // Constants only with the choice that they go with, and a choice only where it has a place.
+    let made = |(of, choice): (&str, &str)| {
+        all.iter().any(|(name, value)| name == of && *value == Value::Text(choice.to_string()))
+    };
+    let goes_with = |name: &str| entry.parameters().find(|param| param.name == name)?.goes_with;
+    let fitting: Vec<_> = all.iter().filter(|(name, _)| goes_with(name).is_none_or(made)).cloned().collect();
     let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: 2.0 };
-    if registry::starts_with_hystart(&all) && registry::build(entry.id, &all, start).is_ok() {
-        return all;
+    if registry::build(entry.id, &fitting, start).is_ok() {
+        return fitting;
     }
     let own = |name: &str| name == "path_change" || entry.params.iter().any(|param| param.name == name);
     all.into_iter().filter(|(name, _)| own(name)).collect()

@@ -173,7 +173,7 @@ impl<'a> Player<'a> {
                 if self.started {
                     let seg = AckSegment { tsecr, ..*seg };
                     match window {
-                        Some(window) => self.sender.on_windowed_ack(self.now, &seg, *window),
+                        Some(window) => self.sender.on_windowed_ack(self.now, &seg, *window, None),
                         None => self.sender.on_ack(self.now, &seg),
                     };
                     self.drain(step.line)?;

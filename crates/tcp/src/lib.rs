@@ -16,6 +16,7 @@ mod sack_option;
 mod scoreboard;
 mod segment;
 mod sender;
+mod snack;
 mod spurious;
 mod tlp;
 
@@ -26,3 +27,4 @@ pub use receiver::Receiver;
 pub use sack_option::{SackOption, unwrap};
 pub use segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, MarkCounts, Sack};
 pub use sender::{Counters, MAX_OUTSTANDING, Sender, ShortSegmentSent};
+pub use snack::{MAX_VECTOR, Snack, size as snack_size};

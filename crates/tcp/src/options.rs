@@ -108,6 +108,9 @@ pub struct Options {
     /// The receiver reports duplicates (RFC 2883), which widens RACK's reordering window and undoes a fast recovery that
     /// was not needed (RFC 3708); needs SACK.
     pub dsack: bool,
+    /// The receiver tells which segments it misses, by the option SNACK of SCPS-TP with a bit vector of at most so many octets, and the
+    /// sender sends them again at once; needs [`LossRecovery::NewReno`].
+    pub snack: Option<u8>,
     /// The window at the end of a recovery without SACK.
     pub newreno_exit: NewRenoExit,
     /// Proportional rate reduction during recovery (RFC 6937, RFC 9937); else RFC 6675's cwnd = ssthresh at once.
@@ -178,6 +181,7 @@ impl Options {
             rack: false,
             tlp: false,
             dsack: false,
+            snack: None,
             newreno_exit: NewRenoExit::Ssthresh,
             prr: false,
             byte_counting: false,
@@ -231,6 +235,7 @@ impl Options {
             ..Self::paper()
         }
     }
+
     /// As the TCP of Linux 6.x does by default, where that differs from [`Options::modern`]: `tcp_rtt_estimator` with a least RTTVAR of
     /// `TCP_RTO_MIN` on a clock of microseconds. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) by Linux's rules. Slow start
     /// without a limit per ACK (`tcp_slow_start`).
@@ -244,5 +249,28 @@ impl Options {
             granularity: Span(1000),
             ..Self::modern()
         }
+    }
+
+    /// As SCPS-TP (CCSDS 714.0-B-2) is run by its reference implementation, where that differs from [`Options::modern`]: SNACK instead of
+    /// SACK, one segment at first, RFC 6298's timer, and nothing that came later (RACK-TLP, PRR, byte counting, F-RTO).
+    pub fn scps() -> Self {
+        Self {
+            initial_window: 1.0,
+            recovery: LossRecovery::NewReno,
+            snack: Some(0),
+            rack: false,
+            tlp: false,
+            dsack: false,
+            prr: false,
+            byte_counting: false,
+            rto: RtoRule::Rfc6298,
+            spurious: SpuriousTimeout::Off,
+            ..Self::modern()
+        }
+    }
+
+    /// The most octets of a SNACK's bit vector; `None` if the receiver sends none.
+    pub(crate) fn snacks(&self) -> Option<u8> {
+        self.snack.filter(|_| self.recovery == LossRecovery::NewReno)
     }
 }

@@ -12,6 +12,7 @@ use bentpipe_cc::{Span, Time};
 use crate::bits::Bits;
 use crate::options::{EcnEcho, LossRecovery, Options};
 use crate::segment::{AckSegment, BareAck, Block, Data, MAX_BLOCKS, Sack};
+use crate::snack::Snack;
 use linux::{LinuxAcks, QUICK};
 use marks::Marks;
 use reading::Reader;
@@ -42,6 +43,8 @@ pub struct Receiver {
     prompt: u32,
     sack: bool,
     dsack: bool,
+    /// SNACK, with the most octets of its bit vector.
+    snack: Option<u8>,
     ecn: bool,
     echo: bool,
     /// The application reads at once, acknowledgements are not delayed by Linux's rules, segments carry no headers, and marks are echoed as
@@ -65,6 +68,8 @@ struct OutOfOrder {
     segments: Bits,
     /// Their most recently changed runs, newest first (RFC 2018 section 4).
     recent: [Block; MAX_BLOCKS],
+    /// The last SNACK.
+    told: Snack,
 }
 
 impl Receiver {
@@ -82,6 +87,7 @@ impl Receiver {
             marks,
             out_of_order_count: 0,
             sack: options.recovery == LossRecovery::Sack,
+            snack: options.snacks(),
             dsack: options.dsack && options.recovery == LossRecovery::Sack,
             ecn: options.ecn && options.echo == EcnEcho::Rfc3168,
             delay: options.delayed_ack.unwrap_or(AT_ONCE),
@@ -241,6 +247,12 @@ impl Receiver {
         recent.iter().filter(told).copied()
     }
 
+    /// The SNACK of the acknowledgement just made, if a segment is missing and the connection has that option.
+    pub fn snack(&self) -> Option<Snack> {
+        let told = self.out_of_order.as_ref().map(|early| early.told);
+        told.filter(|_| self.snack.is_some() && self.out_of_order_count > 0)
+    }
+
     /// The delayed acknowledgement may be due, or the application may have read.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
         if let Some(update) = self.read_on(now) {
@@ -337,8 +349,19 @@ impl Receiver {
             AckSegment { ack: self.next, tsecr: self.ts_recent, ece: self.echo, ..AckSegment::default() };
         if repeated.is_some() || self.out_of_order_count > 0 {
             self.report(repeated, &mut ack.sack);
+            self.tell_holes();
         }
         ack
+    }
+
+    /// The holes in ascending order, one SNACK each or as many as its vector shows, and then again. So a lost acknowledgement costs no more
+    /// than a turn. (The reference implementation signals each hole once, and the first one several times.)
+    fn tell_holes(&mut self) {
+        if let (Some(octets), Some(early)) = (self.snack, &mut self.out_of_order)
+            && self.out_of_order_count > 0
+        {
+            early.told = Snack::new(&early.segments, [self.next, early.told.end(), self.high], octets);
+        }
     }
 
     #[inline(never)]
@@ -354,7 +377,7 @@ impl Receiver {
 
 impl Default for OutOfOrder {
     fn default() -> Self {
-        Self { segments: Bits::new(64), recent: [Block::default(); MAX_BLOCKS] }
+        Self { segments: Bits::new(64), recent: [Block::default(); MAX_BLOCKS], told: Snack::default() }
     }
 }
 

@@ -178,6 +178,15 @@ impl Scoreboard {
         self.next += 1;
     }
 
+    /// The receiver has segment `next`, which is not sent: it counts as SACKed. It tells nothing of those before it.
+    #[cold]
+    pub(crate) fn skip(&mut self, now: Time) {
+        let seq = self.next;
+        self.send_new(now, self.stamped.then(Stamp::default));
+        self.sacked.set(seq);
+        self.sacked_count += 1;
+    }
+
     /// Segment `seq` goes out again. True if it was marked lost.
     pub(crate) fn send_again(&mut self, seq: u64, now: Time, stamp: Option<Stamp>) -> bool {
         let lost = self.lost.get(seq);
@@ -508,6 +517,33 @@ impl Scoreboard {
         self.resend = self.resend.min(seq);
         self.lost_end = self.lost_end.max(seq + 1);
         1
+    }
+
+    /// The receiver misses [`from`, `to`): marks it lost. A retransmission sent at `answered` or before would have arrived by now and is lost,
+    /// too; they are in order of sending from the first on. Returns how many losses are new.
+    pub(crate) fn miss(&mut self, from: u64, to: u64, answered: Time) -> u64 {
+        let (from, to) = (from.max(self.una), to.min(self.next));
+        if from >= to {
+            return 0;
+        }
+        let mut found = self.lost.set_range(from, to);
+        self.lost_count += found;
+        if found > 0 {
+            self.resend = self.resend.min(from);
+            self.lost_end = self.lost_end.max(to);
+        }
+        let mut at = from;
+        while self.again_count > 0
+            && let Some(seq) = self.again.next_set(at, to)
+            && self.sent_at[self.slot(seq)] <= answered
+        {
+            self.again.take(seq);
+            self.again_count -= 1;
+            self.resend = self.resend.min(seq);
+            found += 1;
+            at = seq + 1;
+        }
+        found
     }
 
     /// Marks everything that is not SACKed lost and forgets retransmissions in flight (timeout, bulk repeat). Returns how

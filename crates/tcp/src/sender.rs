@@ -23,6 +23,7 @@ mod recovery;
 mod recovery_fast_path;
 mod riding;
 mod sending;
+mod subflow;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ use crate::rto::Estimator;
 use crate::sack_option::SackOption;
 use crate::scoreboard::{Delivered, Scoreboard};
 use crate::segment::{AckSegment, Data, Sack};
+use crate::snack::Snack;
 use crate::spurious::{Repairs, Suspicion};
 use crate::tlp::Probing;
 use cached_decision::CachedDecision;
@@ -116,7 +118,7 @@ pub struct Sender {
     headers: bool,
     /// SRTT follows the oldest segment that an ACK covers, as Linux's does.
     srtt_of_oldest: bool,
-    /// Proportional rate reduction governs the window of recovery.
+    /// Proportional rate reduction governs the window of this recovery, or of the last.
     proportional: bool,
     pacing_waits: bool,
     /// The application has written anew after all was acknowledged, and nothing has been sent since.
@@ -277,8 +279,8 @@ impl Sender {
     /// The application will send nothing more than the segments already sent.
     pub fn stop(&mut self) {
         self.path = Path::Slow;
-        if self.limit > self.board.next() {
-            self.limit = self.board.next();
+        if self.limit > self.next() {
+            self.limit = self.next();
             self.last_len = self.options.mss;
         }
     }
@@ -305,17 +307,13 @@ impl Sender {
 
     /// Counters.
     pub fn counters(&self) -> Counters {
-        Counters { sent: self.board.next() + self.counters.retransmitted, ..self.counters }
+        let sent = self.board.next() - self.skipped() + self.counters.retransmitted;
+        Counters { sent, ..self.counters }
     }
 
     /// Oldest unacknowledged segment.
     pub fn una(&self) -> u64 {
         self.board.una()
-    }
-
-    /// The next segment never sent.
-    pub fn next(&self) -> u64 {
-        self.board.next()
     }
 
     /// Segments for which the scoreboard has room: the next power of two from the most that were ever outstanding.
@@ -384,11 +382,19 @@ impl Sender {
         {
             return Some(rtt);
         }
-        self.on_ack_slow(now, seg)
+        self.on_ack_slow(now, seg, None)
+    }
+
+    /// [`Sender::on_ack`] for an acknowledgement that says which segments its receiver misses. They are lost and go out again at once.
+    pub fn on_snack(&mut self, now: Time, seg: &AckSegment, snack: &Snack) -> Option<Span> {
+        self.on_ack_slow(now, seg, Some(snack))
     }
 
     /// [`Sender::on_ack`] off the fast path.
-    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
+    fn on_ack_slow(&mut self, now: Time, seg: &AckSegment, snack: Option<&Snack>) -> Option<Span> {
+        if self.extra {
+            self.learn(now, seg);
+        }
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // it acknowledges data never sent, or is old, or brings nothing new
@@ -398,6 +404,9 @@ impl Sender {
         let spared = self.probe != Probe::No && self.on_probe_answer(seg.ack > before);
         let advanced = seg.ack.saturating_sub(before);
         let mut got = self.take_blocks(seg);
+        if let Some(snack) = snack {
+            got.lost += self.take_holes(snack);
+        }
         if self.extra {
             self.doubt(before, &mut got);
         }
@@ -558,13 +567,13 @@ impl Sender {
     }
 }
 
-/// The options, with those that need SACK off without it.
+/// The options, with those that need SACK off without it, and SNACK off where it has no place.
 fn consistent(options: Arc<Options>) -> Arc<Options> {
-    let sack = options.recovery == LossRecovery::Sack;
-    if sack || !(options.tlp || options.dsack) {
+    let (sack, snack) = (options.recovery == LossRecovery::Sack, options.snacks());
+    if (sack || !(options.tlp || options.dsack)) && options.snack == snack {
         return options;
     }
-    Arc::new(Options { tlp: false, dsack: false, ..*options })
+    Arc::new(Options { tlp: options.tlp && sack, dsack: options.dsack && sack, snack, ..*options })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bentpipe import _core, stats
 from bentpipe.advice.question import RIVALS, Candidate, Question
+from bentpipe.result import PARTS
 from bentpipe.sweeps.case import Case, Key
 from bentpipe.sweeps.engine import work_off
 from bentpipe.sweeps.execution import Ran
@@ -215,9 +216,9 @@ def _alone(
     question: Question, result: dict[str, Any], trace: pl.DataFrame | None, floor: float
 ) -> dict[str, float]:
     count = 1 if question.whole else question.flows
-    flows = [f for f in result["flows"] if f["half"] != "first"][:count]
+    flows = [f for f in result["flows"] if f["half"] not in PARTS][:count]
     sent = sum(f["sent_packets"] for f in flows)
-    everyone = sum(f["sent_packets"] for f in result["flows"])
+    everyone = sum(f["sent_packets"] for f in result["flows"] if f["half"] != "subflow")
     crossed = question.crossed()
     dropped = sum(k["dropped_queue"] for k in result["links"] if (k["name"], k["direction"]) in crossed)
     names = [f["name"] for f in flows]
@@ -252,5 +253,5 @@ def _delivered(trace: pl.DataFrame | None, names: Sequence[str]) -> tuple[Floats
 
 def _pair(result: dict[str, Any]) -> tuple[float, float]:
     """Goodput of the flow that is asked about, and of its rival."""
-    by_name = {f["name"]: f["goodput_bps"] for f in result["flows"] if f["half"] != "first"}
+    by_name = {f["name"]: f["goodput_bps"] for f in result["flows"] if f["half"] not in PARTS}
     return by_name["asked"], by_name["rival"]

@@ -32,6 +32,7 @@ _FIXED = {
     "aen": False,
     "bulk_repeat": False,
     "fixed_rto": False,
+    "snack": False,
     "traffic": {"kind": "bulk"},
 }
 """Options of a flow of which ns-2 knows one setting: that of the profile `paper`."""

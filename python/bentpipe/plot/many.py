@@ -14,7 +14,7 @@ from bentpipe import _core
 from bentpipe.plot.looks import look
 from bentpipe.plot.words import chooses, named
 from bentpipe.registry import unknown
-from bentpipe.result import Result
+from bentpipe.result import PARTS, Result
 from bentpipe.sweeps.columns import quantity
 from bentpipe.sweeps.engine import Runs
 
@@ -240,8 +240,8 @@ def _made(flows: pl.DataFrame, links: pl.DataFrame, traces: pl.DataFrame, failed
         clash = _CLASH if "cc" in keys else {}
         flows = flows.rename(clash).with_columns(text.alias("cc")) if clash else flows.with_columns(cc=text)
         keys = [clash.get(key, key) for key in keys]
-        if "half" in flows.columns:  # what the second half delivers is what the whole flow does
-            flows = flows.filter(pl.col("half").ne_missing(pl.lit("first")))
+        if "half" in flows.columns:  # each flow counts once
+            flows = flows.filter(pl.col("half").fill_null("").is_in(PARTS).not_())
     return Many(flows, links, traces, keys, None, failed)
 
 

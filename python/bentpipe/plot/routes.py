@@ -57,8 +57,11 @@ class Route:
 def route(result: Result, flow: str) -> Route:
     """The path of a flow by its name."""
     given, half = _given(result, flow)
-    there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in given["path"]]
-    if half is not None:
+    path = given["path"]
+    if half == "subflow" and (number := int(flow.rpartition("/")[2])) > 1:
+        path = given["subflow"][number - 2]["path"]
+    there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in path]
+    if half in ("first", "second"):
         at = given["relay"]["at"]
         split = 1 + next((i for i, (link, _) in enumerate(there) if link == at), 0)
         there = there[:split] if half == "first" else there[split:]
@@ -113,7 +116,9 @@ def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None]:
     """The keys of a flow in the scenario, and which half of it the name means."""
     names = iter(result.json["flows"])
     for given in result.scenario["flow"]:
-        for _ in range(given.get("count", 1) * (2 if given.get("relay") else 1)):
+        joined = len(given.get("subflow", ()))
+        each = 2 if given.get("relay") else 2 + joined if joined else 1
+        for _ in range(given.get("count", 1) * each):
             found = next(names, None)
             if found is not None and found["name"] == flow:
                 return given, found["half"]

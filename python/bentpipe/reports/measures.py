@@ -13,6 +13,7 @@ from bentpipe import registry
 from bentpipe._core import ScenarioError
 from bentpipe.pages import Axis
 from bentpipe.reports.reading import Stored
+from bentpipe.result import PARTS
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def labelled(stored: Stored) -> pl.DataFrame:
     """
     flows = stored.flows
     if "half" in flows.columns:
-        flows = flows.filter(pl.col("half").cast(pl.String).fill_null("") != "first")
+        flows = flows.filter(pl.col("half").cast(pl.String).fill_null("").is_in(PARTS).not_())
     own = "result_cc" if "result_cc" in flows.columns else "cc"
     steady = flows[own].cast(pl.String).eq_missing("cbr")
     if not steady.all():  # Traffic without a controller is no algorithm.

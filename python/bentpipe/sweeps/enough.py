@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import stats
 from bentpipe._core import ScenarioError
+from bentpipe.result import PARTS
 from bentpipe.sweeps.lock import WHOLE, Shard
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def relative(text: str) -> float:
 
 
 def goodput(flows: Iterable[Mapping[str, Any]]) -> float:
-    """The goodput of all flows of a run. The second half of a relayed flow delivers what the whole does."""
-    return math.fsum(flow["goodput_bps"] for flow in flows if flow["half"] != "first")
+    """The goodput of all flows of a run. Parts of one count with the whole."""
+    return math.fsum(flow["goodput_bps"] for flow in flows if flow["half"] not in PARTS)
 
 
 def goodputs(flows: pl.DataFrame) -> dict[int, float]:

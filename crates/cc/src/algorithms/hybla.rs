@@ -29,9 +29,10 @@ use alloc::boxed::Box;
 
 use crate::algorithms::reno::additive;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::hystart::Exit;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow, Phase};
+use crate::resume::SavedPath;
+use crate::slow_start::SlowStart;
 use crate::time::{Rate, Span, Time};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
 
@@ -201,7 +202,7 @@ impl Controller for Paced {
 
     fn decision(&self) -> Decision {
         let wanted = self.host.decision();
-        if !self.on || self.srtt == Span::ZERO {
+        if !self.on || self.srtt == Span::ZERO || wanted.pacing != Pacing::Window {
             return wanted;
         }
         let gain = if wanted.cwnd < wanted.ssthresh / 2 { 2.0 } else { 1.2 };
@@ -217,8 +218,16 @@ impl Controller for Paced {
         self.host.recovery()
     }
 
-    fn use_hystart(&mut self, exit: Exit) -> Result<(), &'static str> {
-        self.host.use_hystart(if self.on { exit.paced() } else { exit })
+    fn start_by(&mut self, choice: SlowStart) -> Result<(), &'static str> {
+        self.host.start_by(if self.on { choice.paced() } else { choice })
+    }
+
+    fn resume(&mut self, saved: SavedPath) -> Result<(), &'static str> {
+        self.host.resume(saved)
+    }
+
+    fn validate_window(&mut self, nvp: Span) -> Result<(), &'static str> {
+        self.host.validate_window(nvp)
     }
 
     fn wants_rate(&self) -> bool {

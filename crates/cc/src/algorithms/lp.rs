@@ -9,9 +9,15 @@
 //! Decisions and deviations:
 //!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`, `tcp_lp_owd_calculator`). A sender here
 //!    has RTTs alone, so a queue on the way back counts as well.
-//!  * `extremes`: the paper's least and greatest delay are the connection's. The module sets them to sd and 2 sd at each early congestion;
-//!    its comment calls that a thing to fix. Then LP forgets the empty path, and a queue that another flow keeps up counts as normal:
-//!    it no longer gives way. The default is the paper's; `extremes = "linux"` is the module's (`validate kernel` uses it).
+//!  * `extremes`: the paper's least and greatest delay are the connection's; slow start, which fills the buffer, measures them, and they are used from
+//!    the first loss on. The module uses them at once, and sets them to sd and 2 sd at each early congestion; its comment calls that a
+//!    thing to fix. A flow whose range is that of a few packets of its own takes these for congestion and hardly sends: alone on a link
+//!    it has a few per cent. The default is the paper's; `extremes = "linux"` is the module's (profile `linux` takes it). The paper's rule is from
+//!    knowledge of it, all else was read in the module.
+//!  * an ACK that leaves nothing in flight is not measured: at a window of one segment it has waited for the receiver's delayed-ACK
+//!    timer, and that wait would keep the window at one segment for ever.
+//!  * with the paper's extremes early congestion within one RTT of a drop does not count: it is the queue from before the drop, which the smoothed
+//!    delay still shows, and each drop would be one to a single segment. (The module's new extremes have that effect.)
 //!  * in both the greatest delay is the second greatest that was met, as in the module, so that a single outlier does not count.
 //!  * the window follows at the next ACK that may change it: outside recovery, while the window limits the sender.
 //!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
@@ -62,6 +68,8 @@ struct Lp {
     least: f64,
     greatest: f64,
     reserve: f64,
+    /// Are the extremes known?
+    ready: bool,
     dropped_at: Option<Time>,
     /// The latest ACK came within the inference.
     infers: bool,
@@ -80,6 +88,7 @@ impl Lp {
             least: f64::INFINITY,
             greatest: 0.0,
             reserve: 0.0,
+            ready: args.is("extremes", "linux"),
             dropped_at: None,
             infers: false,
             early: None,
@@ -111,11 +120,18 @@ impl Lp {
 impl Policy for Lp {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         let Some(rtt) = ack.rtt.map(|rtt| rtt.latest.secs()) else { return };
-        let smoothed = self.measure(rtt);
-        let waited = |at: Time| flow.now.since(at) < Span::from_secs(self.inference * rtt);
-        self.infers = self.dropped_at.is_some_and(waited);
-        if smoothed <= self.least + self.threshold * (self.greatest - self.least) {
+        let waits = |at: Time| flow.now.since(at) < Span::from_secs(self.inference * rtt);
+        self.infers = self.dropped_at.is_some_and(waits);
+        if flow.in_flight == 0 {
             return;
+        }
+        let smoothed = self.measure(rtt);
+        if !self.ready || smoothed <= self.least + self.threshold * (self.greatest - self.least) {
+            return;
+        }
+        let stale = |at: Time| flow.now.since(at) < Span::from_secs(rtt);
+        if !self.forgets && self.dropped_at.is_some_and(stale) {
+            return; // the queue from before the drop
         }
         if self.forgets {
             (self.least, self.greatest, self.reserve) = (smoothed, 2.0 * smoothed, 2.0 * smoothed);
@@ -139,6 +155,10 @@ impl Policy for Lp {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
+    fn on_congestion(&mut self, _w: &Window, _flow: &Flow, _why: Congestion) {
+        self.ready = true;
+    }
+
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
         emit("smoothed_delay_s", self.smoothed.unwrap_or(f64::NAN));
         emit("least_delay_s", self.least);
@@ -148,23 +168,47 @@ impl Policy for Lp {
 
 #[cfg(test)]
 mod tests {
+    use crate::controller::Congestion;
+    use crate::registry::Value;
     use crate::rig::{Rig, near, probe, text};
 
-    /// Delays from 500 to 700 ms: the threshold is 530 ms.
+    /// After a first loss, with delays from 500 to 700 ms: the threshold is 530 ms.
     fn known(extremes: &str) -> Rig {
-        let mut rig = Rig::new(
-            "lp",
-            &[("extremes", text(extremes)), ("smoothing", crate::registry::Value::Number(1.0))],
-            64.0,
-            2.0,
-        );
-        for rtt in [0.5, 0.7, 0.7] {
-            rig.flow.cwnd_limited = false;
+        let mut rig =
+            Rig::new("lp", &[("extremes", text(extremes)), ("smoothing", Value::Number(1.0))], 128.0, 2.0);
+        rig.flow.in_flight = 1;
+        rig.flow.cwnd_limited = false;
+        for rtt in [0.5, 0.7, 0.7, 0.5] {
             rig.ack(0.001, 10.0, rtt, false);
         }
-        rig.ack(0.001, 10.0, 0.5, false);
+        rig.congestion(Congestion::Loss);
         rig.flow.cwnd_limited = true;
         rig
+    }
+
+    /// The paper measures until the first loss. The module answers the first rise, when its range is a millisecond.
+    #[test]
+    fn nothing_is_early_before_the_first_loss() {
+        for (extremes, grows) in [("paper", true), ("linux", false)] {
+            let mut rig = Rig::new("lp", &[("extremes", text(extremes))], 10.0, 1000.0);
+            rig.flow.in_flight = 1;
+            rig.ack(1.0, 0.5, 0.5, false);
+            (0..5).for_each(|_| rig.ack(1.0, 0.01, 0.501, false));
+            let w = rig.w();
+            rig.ack(1.0, 0.01, 0.501, false);
+            assert_eq!(rig.w() > w, grows, "{extremes}");
+        }
+    }
+
+    /// The only segment's ACK may have waited 200 ms for a second one.
+    #[test]
+    fn an_ack_that_leaves_nothing_in_flight_is_not_measured() {
+        let mut rig = known("paper");
+        (0..2).for_each(|_| rig.ack(1e-6, 10.0, 0.5, false));
+        let w = rig.w();
+        rig.flow.in_flight = 0;
+        rig.ack(1e-6, 10.0, 0.9, false);
+        near(rig.w(), w, 1e-4);
     }
 
     /// 15 % of the range by hand: at 529 ms the window grows, at 531 ms it halves.
@@ -172,7 +216,6 @@ mod tests {
     fn early_congestion_is_15_percent_of_the_range() {
         for (rtt, change) in [(0.529, 1.0), (0.531, 0.5)] {
             let mut rig = known("paper");
-            rig.ack(1e-6, 10.0, 0.5, false); // answers what the 700 ms left over
             rig.ack(1e-6, 10.0, 0.5, false);
             let w = rig.w();
             rig.ack(1e-6, 10.0, rtt, false);

@@ -2,17 +2,20 @@
 
 mod a_liad;
 mod aimd;
+mod balia;
 mod bbr;
 mod bbr2;
 mod bbr3;
 mod bic;
 mod binomial;
 mod cdg;
+mod cherry;
 mod compound;
 mod copa;
 mod cubic;
 mod cubic_of_linux;
 mod dctcp;
+mod enhanced;
 mod fast;
 mod highspeed;
 mod hoe;
@@ -22,9 +25,11 @@ mod hybla;
 mod illinois;
 mod jersey;
 mod kl;
+mod lda;
 mod ledbat;
 mod ledbat_plus_plus;
 mod leocc;
+mod lia;
 mod liad;
 mod log_westwood_plus;
 mod logarithmic;
@@ -32,17 +37,21 @@ mod lp;
 mod model;
 mod new_jersey;
 mod nv;
+mod olia;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod prague;
+mod rap;
 mod reno;
 mod satcp;
 mod scalable;
 mod scps;
+mod scps_tp;
 mod star;
 mod tcp_j;
+mod tear;
 mod tfrc;
 mod vegas;
 mod vegas_a;
@@ -68,6 +77,9 @@ pub(crate) const ALL: &[Entry] = &[
     westwood_plus::ENTRY,
     tcp_j::ENTRY,
     scps::ENTRY,
+    scps_tp::ENTRY,
+    scps_tp::RATE,
+    enhanced::ENTRY,
     a_liad::ENTRY,
     liad::ENTRY,
     westwood_br::ENTRY,
@@ -76,6 +88,7 @@ pub(crate) const ALL: &[Entry] = &[
     new_jersey::ENTRY,
     peach::ENTRY,
     peach_plus::ENTRY,
+    cherry::ENTRY,
     fast::ENTRY,
     cubic::ENTRY,
     satcp::ENTRY,
@@ -100,6 +113,12 @@ pub(crate) const ALL: &[Entry] = &[
     leocc::ENTRY,
     copa::ENTRY,
     tfrc::ENTRY,
+    lia::ENTRY,
+    olia::ENTRY,
+    balia::ENTRY,
+    tear::ENTRY,
+    rap::ENTRY,
+    lda::ENTRY,
     dctcp::ENTRY,
     prague::ENTRY,
     vivace::ENTRY,

@@ -24,7 +24,8 @@
 //!  * In Sudden Start data grows the window as in congestion avoidance, since Sudden Start takes the place of slow start.
 //!  * After a timeout: T = W0 / 2, W = 1, Sudden Start again with the first acknowledgement of data (not before: a path of which nothing
 //!    comes back is not to be filled), and slow start to T by data. So without acknowledgements of dummy segments it is Reno.
-//!  * Dummy segments bear no number, so those of two recoveries are not told apart: wdsn adds up.
+//!  * Dummy segments bear no number, so those of two recoveries are not told apart: wdsn adds up. What is left of it two round trips after
+//!    the last one was sent stands for lost ones and is forgotten; so is what stands for those that a short recovery did not send.
 //!  * After an undo the dummy segments of that recovery count no more.
 //!  * A mark (ECN) halves the window as in Reno, without Rapid Recovery: it is congestion for sure.
 //!  * A sender that never asks for dummy segments (the Linux kernel's, QUIC's) makes it Reno, slow start included.
@@ -51,7 +52,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "p",
-    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Repeated), start)),
+    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Repeated, 0.0), start)),
 };
 
 /// The window at which Sudden Start aims.
@@ -76,6 +77,9 @@ enum Start {
 pub(super) struct Peach {
     rwnd: f64,
     payload: ExtraPayload,
+    /// The share of the window of a loss that extra segments may miss, and that window until it is regained.
+    spare: f64,
+    goal: f64,
     /// The sender has asked for extra segments, so it can send them.
     served: bool,
     start: Start,
@@ -87,13 +91,17 @@ pub(super) struct Peach {
     ignored: u64,
     /// Extra segments that acknowledgements have released since the sender asked.
     released: u64,
+    /// The round trip in which the last of them was ordered.
+    ordered: u64,
 }
 
 impl Peach {
-    pub(super) fn new(args: &Args, payload: ExtraPayload) -> Self {
+    pub(super) fn new(args: &Args, payload: ExtraPayload, spare: f64) -> Self {
         Self {
             rwnd: args.number("rwnd"),
             payload,
+            spare,
+            goal: 0.0,
             served: false,
             start: Start::Measured,
             adsn: 0,
@@ -101,6 +109,7 @@ impl Peach {
             wdsn: 0,
             ignored: 0,
             released: 0,
+            ordered: 0,
         }
     }
 
@@ -111,6 +120,7 @@ impl Peach {
 
     /// No recovery is under way, and none was.
     fn forget(&mut self) {
+        self.goal = 0.0;
         (self.adsn, self.sent, self.ignored, self.released) = (0, 0, 0, 0);
     }
 }
@@ -147,12 +157,16 @@ impl Policy for Peach {
         Cut::standard(w.cwnd / 2.0, why)
     }
 
-    fn on_congestion(&mut self, w: &Window, _flow: &Flow, why: Congestion) {
+    fn on_congestion(&mut self, w: &Window, flow: &Flow, why: Congestion) {
         self.forget();
+        if flow.round > self.ordered.saturating_add(1) {
+            self.wdsn = 0;
+        }
         match why {
             Congestion::Loss => {
                 self.start = Start::Begun;
-                self.adsn = w.cwnd as u64; // W0
+                self.goal = w.cwnd; // W0
+                self.adsn = w.cwnd as u64;
                 self.ignored = (w.cwnd / 2.0) as u64;
                 self.wdsn += self.ignored;
             }
@@ -173,16 +187,22 @@ impl Policy for Peach {
 
     fn extra_order(&mut self, flow: &Flow) -> Option<ExtraOrder> {
         self.served = true;
-        let payload = self.payload;
+        let carries = |window: f64| match self.payload {
+            ExtraPayload::Unsent { .. } => ExtraPayload::Unsent { ahead: window as u64 },
+            same => same,
+        };
         if self.start == Start::Measured
             && let Some(rtt) = flow.rtt
         {
-            self.start = Start::Begun;
             let aim = self.aim(flow);
             let gap = Span::from_secs(rtt.smoothed.secs() / aim); // tau = RTT / rwnd
-            return Some(ExtraOrder { count: aim as u64 - 1, gap, payload });
+            let order = ExtraOrder { count: aim as u64 - 1, gap, payload: carries(aim) };
+            self.start = Start::Begun;
+            return Some(order);
         }
+        let payload = carries(self.goal);
         let count = core::mem::take(&mut self.released);
+        self.ordered = if count > 0 { flow.round } else { self.ordered };
         (count > 0).then_some(ExtraOrder { count, gap: Span::ZERO, payload })
     }
 
@@ -191,11 +211,16 @@ impl Policy for Peach {
             self.wdsn -= 1;
         } else {
             w.cwnd += 1.0;
+            if self.spare > 0.0 && w.cwnd >= (1.0 - self.spare) * self.goal {
+                w.cwnd = w.cwnd.max(self.goal);
+                self.goal = 0.0;
+            }
         }
     }
 
     fn on_life(&mut self, _w: &mut Window, _flow: &Flow, what: crate::Life) {
         if what == crate::Life::Recovered {
+            self.wdsn = self.wdsn.saturating_sub(self.ignored.saturating_sub(self.sent));
             (self.adsn, self.released) = (0, 0); // Rapid Recovery ends
         }
     }
@@ -296,6 +321,37 @@ mod tests {
         assert_eq!(rig.w(), 10.0);
         extra_acks(&mut rig, 40 + 20);
         assert_eq!(rig.w(), 40.0);
+    }
+
+    /// 15 of the 20 ignored acknowledgements of a recovery never come. The next loss is much later, and all its 40 dummy segments come back.
+    /// And a loss that was repaired without a recovery (by a tail loss probe) sends none, so nothing is to be ignored.
+    #[test]
+    fn dummy_segments_that_were_lost_or_never_sent_do_not_count_later() {
+        let mut rig = served("peach", 50.0, 40.0, 2.0);
+        let recovery = |rig: &mut Rig, acks: u32, back: u64| {
+            rig.congestion(Congestion::Loss);
+            rig.flow.phase = Phase::Recovery;
+            for _ in 0..acks {
+                rig.sack(1.0, 0.01, 0.5, false);
+                rig.cc.extra_order(&rig.flow);
+            }
+            rig.flow.phase = Phase::Open;
+            rig.cc.on_life(&rig.flow, Life::Recovered);
+            extra_acks(rig, back);
+        };
+        order(&mut rig);
+        recovery(&mut rig, 39, 5);
+        assert_eq!(rig.w(), 20.0);
+        (0..3).for_each(|_| rig.ack(0.001, 0.5, 0.5, true));
+        let before = rig.w();
+        recovery(&mut rig, 39, before as u64);
+        near(rig.w(), before, 0.01);
+
+        let mut rig = served("peach", 50.0, 40.0, 2.0);
+        order(&mut rig);
+        recovery(&mut rig, 0, 0);
+        recovery(&mut rig, 20, 20);
+        assert_eq!(rig.w(), 20.0);
     }
 
     /// A timeout: one segment, and Sudden Start with the next acknowledgement of data. Dummy segments that do not come back leave Reno's

@@ -31,5 +31,5 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#4477aa",
     marker: "P",
-    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Unacknowledged), start)),
+    build: |args, start| Box::new(Windowed::new(Peach::new(args, ExtraPayload::Unacknowledged, 0.0), start)),
 };

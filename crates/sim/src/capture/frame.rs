@@ -3,7 +3,7 @@
 //! Sequence numbers count bytes from an initial number of the flow and wrap at 2^32. The connection's options determine the headers,
 //! whatever size the scenario gave them. The payload has the size that was simulated, and is zeros.
 
-use bentpipe_tcp::{EcnEcho, LossRecovery, MarkCounts, Options, Reading, Sack, Signal};
+use bentpipe_tcp::{EcnEcho, LossRecovery, MarkCounts, Options, Reading, Sack, Signal, Snack};
 use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
@@ -12,9 +12,10 @@ use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElemen
 
 use bentpipe_cc::Time;
 
+use crate::capture::snack;
 use crate::host::control;
 use crate::host::sack_store::{Carried, Mark, MarkReport, Ride};
-use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet};
+use crate::link::packet::{ACK, CWR, ECE, Ecn, LOW, PROBE, Packet, SACK};
 use crate::link::random::Stream;
 use crate::resolve::plan::{FlowPlan, Half, Source};
 use bentpipe_tcp::unwrap;
@@ -27,6 +28,13 @@ const TTL: u8 = 64;
 const PORTS: u16 = 49_152;
 /// Where the receiving end of every flow listens.
 const SERVICE: u16 = 65_000;
+
+/// What the options of an acknowledgement tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) sack: Sack,
+    pub(crate) snack: Option<Snack>,
+}
 
 /// One end of a flow.
 #[derive(Clone, Debug)]
@@ -239,7 +247,7 @@ impl Conversation {
     }
 
     /// Writes the headers of a packet to `out`; returns its length with the payload.
-    pub(crate) fn write(&self, packet: &Packet, sack: &Sack, carried: Carried, out: &mut Vec<u8>) -> u32 {
+    pub(crate) fn write(&self, packet: &Packet, told: &Told, carried: Carried, out: &mut Vec<u8>) -> u32 {
         out.clear();
         let [from, to] = if packet.has(ACK) { [1, 0] } else { [0, 1] };
         let (from, to) = (&self.hosts[from], &self.hosts[to]);
@@ -273,7 +281,7 @@ impl Conversation {
             out.extend(udp.to_bytes());
             return u32::from(ip.total_len);
         };
-        let mut header = self.header(tcp, packet, sack, carried);
+        let mut header = self.header(tcp, packet, told, carried);
         (header.source_port, header.destination_port) = (from.port, to.port);
         let payload = match (control::signal(packet), packet.has(ACK)) {
             (None, false) => match self.data(packet) {
@@ -291,7 +299,7 @@ impl Conversation {
         u32::from(ip.total_len)
     }
 
-    fn header(&self, tcp: &Connection, packet: &Packet, sack: &Sack, carried: Carried) -> TcpHeader {
+    fn header(&self, tcp: &Connection, packet: &Packet, told: &Told, carried: Carried) -> TcpHeader {
         let mark = carried.mark;
         let ride = self.back.as_ref().filter(|_| is_data(packet)).map(|back| (back, carried.ride));
         // The sequence space of each end before its data, and all that it has acknowledged once the data is done.
@@ -358,7 +366,7 @@ impl Conversation {
             cwr: flags & 2 > 0,
             ece: flags & 1 > 0,
             window_size: window,
-            options: self.options(tcp, packet, sack, (carried, ride), opens),
+            options: self.options(tcp, packet, told, (carried, ride), opens),
             ..TcpHeader::default()
         }
     }
@@ -367,7 +375,7 @@ impl Conversation {
         &self,
         tcp: &Connection,
         packet: &Packet,
-        sack: &Sack,
+        told: &Told,
         (carried, ride): (Carried, Option<(&Back, Ride)>),
         opens: bool,
     ) -> TcpOptions {
@@ -410,7 +418,7 @@ impl Conversation {
                 add(Noop);
                 add(timestamp);
             }
-            if let [block, more @ ..] = sack.blocks() {
+            if let [block, more @ ..] = told.sack.blocks() {
                 // Blocks are in the numbers of who sends the data that they report.
                 let (isn, counts) = match ride {
                     Some((back, _)) => (self.hosts[1].isn, &back.other),
@@ -424,6 +432,11 @@ impl Conversation {
             }
         }
         let options = TcpOptions::try_from_elements(&list[..used]).unwrap_or_default();
+        let options = match (tcp.options.snack, told.snack) {
+            (Some(_), _) if opens => snack::with(&options, &snack::CAPABILITIES),
+            (Some(_), Some(told)) if packet.has(SACK) => snack::with(&options, &snack::option(packet, &told)),
+            _ => options,
+        };
         match carried.report.fields.filter(|_| self.ace(tcp, packet, carried.report).is_some() && !opens) {
             Some(fields) => with_counters(&options, tcp.options.ect1, fields),
             None => options,
@@ -496,27 +509,48 @@ mod tests {
             };
             let conversation = Conversation::new(0, &flow(options), 1);
             let mut bytes = Vec::new();
-            let mut written = |packet: &Packet, sack: &Sack| {
-                let length = conversation.write(packet, sack, Carried::default(), &mut bytes);
+            let mut written = |packet: &Packet, told: &Told| {
+                let length = conversation.write(packet, told, Carried::default(), &mut bytes);
                 (length, bytes.len() as u32)
             };
             for signal in
                 [Signal::Syn, Signal::SynAck, Signal::Ack, Signal::Fin, Signal::FinAck, Signal::LastAck]
             {
                 let packet = control::packet(Control { signal, ts: 0 }, &options, 0, 0);
-                assert_eq!(written(&packet, &Sack::default()), (packet.size.into(), packet.size.into()));
+                assert_eq!(written(&packet, &Told::default()), (packet.size.into(), packet.size.into()));
             }
             let data = Packet { size: 1448 + header as u16, ..Packet::default() };
-            assert_eq!(written(&data, &Sack::default()), (1448 + header, header));
+            assert_eq!(written(&data, &Told::default()), (1448 + header, header));
             let mut sack = Sack::default();
             for n in 0..=3 {
                 // RFC 2018 section 3: 8 n + 2 bytes, and two of padding.
                 let more = if n > 0 { 4 + 8 * n } else { 0 };
                 let ack = Packet { flags: ACK, ..Packet::default() };
-                assert_eq!(written(&ack, &sack), (header + more, header + more), "{n} blocks");
+                let told = Told { sack, snack: None };
+                assert_eq!(written(&ack, &told), (header + more, header + more), "{n} blocks");
                 sack.push(Block { start: 10 * u64::from(n) + 5, end: 10 * u64::from(n) + 6 });
             }
         }
+    }
+
+    /// A SNACK behind the timestamps: two missing from segment 7 on at an acknowledgement of all before 5; then 1 1 0 1.
+    #[test]
+    fn a_snack_stands_behind_the_other_options() {
+        let options = Options::scps();
+        let conversation = Conversation::new(0, &flow(options), 1);
+        let mut bytes = Vec::new();
+        let mut written = |packet: &Packet, told: &Told| {
+            let length = conversation.write(packet, told, Carried::default(), &mut bytes);
+            (length, bytes.clone())
+        };
+        let snack = Snack { hole: Block { start: 7, end: 9 }, arrived: 0b1011, bits: 4 };
+        let ack = Packet { flags: ACK | SACK, seq: 5, ..Packet::default() };
+        let (length, bytes_of_ack) = written(&ack, &Told { snack: Some(snack), ..Told::default() });
+        assert_eq!(length, 52 + snack.size());
+        assert_eq!(bytes_of_ack[52..], [21, 7, 0, 2, 0, 2, 0b1101_0000, 1]);
+        let syn = control::packet(Control { signal: Signal::Syn, ts: 0 }, &options, 0, 0);
+        let (length, bytes_of_syn) = written(&syn, &Told::default());
+        assert_eq!((length, &bytes_of_syn[60..]), (u32::from(syn.size), &[20, 4, 0x40, 0][..]));
     }
 
     /// RFC 9293 section 3.1 and RFC 791 section 3.1, read by hand. The last segment of 100 000 bytes, segment 69 of 1448, has 88 bytes from
@@ -531,7 +565,7 @@ mod tests {
         let mut bytes = Vec::new();
         let length = conversation.write(
             &packet,
-            &Sack::default(),
+            &Told::default(),
             Carried { mark: Mark { id: 0xABCD, ts: 9, ..Mark::default() }, ..Carried::default() },
             &mut bytes,
         );
@@ -552,9 +586,11 @@ mod tests {
         let conversation = Conversation::new(0, &flow(Options::modern()), 1);
         let codepoint = |flags: u16| {
             let (mut bytes, packet) = (Vec::new(), Packet { size: 1500, flags, ..Packet::default() });
-            conversation.write(&packet, &Sack::default(), Carried::default(), &mut bytes);
+            conversation.write(&packet, &Told::default(), Carried::default(), &mut bytes);
             bytes[1]
         };
         assert_eq!([0, ECT1, ECT, ECT1 | CE, ECT | CE].map(codepoint), [0b00, 0b01, 0b10, 0b11, 0b11]);
+        // RFC 8622: the six bits before it are 000001, lower effort, of extra segments and of their acknowledgements.
+        assert_eq!([LOW, LOW | ECT, LOW | ACK].map(codepoint), [0b100, 0b110, 0b100]);
     }
 }

@@ -2,4 +2,5 @@
 
 mod frame;
 pub mod pcap;
+mod snack;
 pub(crate) mod tap;

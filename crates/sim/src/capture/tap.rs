@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use bentpipe_cc::Time;
 
-use crate::capture::frame::Conversation;
+use crate::capture::frame::{Conversation, Told};
 use crate::capture::pcap::{Capture, CaptureError, Place, Writer};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CONTROL, HEADER, Packet, RESENT};
@@ -188,9 +188,10 @@ impl Tap {
 
     fn write(&mut self, now: Time, packet: &Packet, store: &SackStore, interface: u32) {
         let Some(capture) = &mut self.capture else { return };
-        let (sack, carried) = (store.blocks(packet.handle), store.carried(packet.handle));
+        let told = Told { sack: store.blocks(packet.handle), snack: store.snack_of(packet.handle) };
+        let carried = store.carried(packet.handle);
         let conversation = &self.conversations[packet.flow as usize];
-        let length = conversation.write(packet, &sack, carried, &mut capture.headers);
+        let length = conversation.write(packet, &told, carried, &mut capture.headers);
         capture.writer.packet(interface, now, &capture.headers, length);
     }
 

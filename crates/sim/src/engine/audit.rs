@@ -5,7 +5,8 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::flow::{FlowState, Kind};
+use crate::engine::multipath::Connection;
+use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
@@ -35,6 +36,32 @@ pub(crate) fn check(
         if let [first, second] = pair {
             relay(first, second, &plans[0].name)?;
         }
+    }
+    Ok(())
+}
+
+/// The data of connections with several subflows.
+pub(crate) fn connections(end: Time, all: &[Connection], flows: &[FlowState]) -> Result<(), Breach> {
+    for connection in all {
+        let [una, got, next] = connection.books();
+        let tcps = || flows[connection.flows.clone()].iter();
+        let brought: u64 = tcps()
+            .map(|flow| match &flow.kind {
+                Kind::Tcp(tcp) => tcp.receiver.delivered(),
+                Kind::Cbr(_) => 0,
+            })
+            .sum();
+        let name = &connection.plan.name;
+        let law = "what a connection has acknowledged was delivered, and its subflows have brought it";
+        hold(law, una <= got && got <= next && got <= brought, || {
+            format!("flow {name}: {una} acknowledged, {got} delivered, {next} sent, {brought} brought")
+        })?;
+        let (bytes, handed) = (connection.plan.bytes, connection.delivered_bytes());
+        let done = connection.done_at != NEVER && tcps().all(|flow| flow.stop > end);
+        let law = "a transfer over several paths hands over all of its bytes and no more";
+        hold(law, bytes.is_none_or(|bytes| handed <= bytes && (!done || handed == bytes)), || {
+            format!("flow {name}: {handed} of {bytes:?}")
+        })?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
+use crate::engine::multipath::Connection;
 use crate::host::flow::{FlowState, Kind, Tcp};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
@@ -24,13 +25,31 @@ pub(super) struct ReportRows {
 }
 
 /// The rows of a run that ends at `end`.
-pub(super) fn report(plan: &Plan, flows: &mut [FlowState], end: Time) -> ReportRows {
+pub(super) fn report(
+    plan: &Plan,
+    flows: &mut [FlowState],
+    connections: &[Connection],
+    end: Time,
+) -> ReportRows {
     let mut first = Vec::new();
     let mut rows: Vec<ReportRow> = Vec::new();
     let mut sources: BTreeMap<(*const Opener, Option<&str>), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let report = flows[f].report(of, cc_name(of), end);
+        if let Some(subflow) = &of.subflow {
+            let of = connections.iter().find(|connection| connection.flows.contains(&f));
+            let (Some(connection), number) = (of, subflow.number as usize) else { continue };
+            if number == 1 {
+                rows.push(ReportRow::of_connection(connection, &report, end));
+                first.push(f);
+            }
+            let at = rows.len() - number;
+            rows[at].add_subflow(&report, &flows[f], subflow.connection.subflows);
+            rows.push(ReportRow::single(report, None));
+            first.push(f);
+            continue;
+        }
         let report = FlowReport { transfer: transfer_name(of), ..report };
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
@@ -68,6 +87,8 @@ struct ReportRow {
     transfers: Option<Vec<Transfer>>,
     /// What a source of short flows needs beside.
     group: Option<Group>,
+    /// The samples of all subflows, of a connection that has several.
+    rtts: Option<Box<Histogram>>,
 }
 
 /// Sums over the connections of a source.
@@ -83,7 +104,7 @@ struct Group {
 impl ReportRow {
     /// A row of its own.
     fn single(report: FlowReport, transfers: Option<Vec<Transfer>>) -> Self {
-        Self { report, transfers, group: None }
+        Self { report, transfers, group: None, rtts: None }
     }
 
     /// The row of a source, of which `one` is a connection, before any is added. Those of clients have no transfers.
@@ -108,7 +129,48 @@ impl ReportRow {
             ..one.clone()
         };
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
-        Self { report, transfers: (!asks).then(Vec::new), group: Some(group) }
+        Self { report, transfers: (!asks).then(Vec::new), group: Some(group), rtts: None }
+    }
+
+    /// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
+    /// subflows have brought, in order.
+    fn of_connection(connection: &Connection, one: &FlowReport, end: Time) -> Self {
+        let done = connection.done_at.min(end).secs() - one.start_s;
+        let bytes = connection.delivered_bytes();
+        let report = FlowReport {
+            name: connection.plan.name.clone(),
+            half: None,
+            goodput_bps: if done > 0.0 { bytes as f64 * 8.0 / done } else { 0.0 },
+            delivered_bytes: bytes,
+            sent_packets: 0,
+            // A segment that a second subflow sends is one, too.
+            retransmitted_packets: connection.reinjected,
+            dropped_packets: 0,
+            timeouts: 0,
+            spurious_timeouts: 0,
+            cwnd_mean_segments: 0.0,
+            completion_s: (connection.plan.bytes.is_some() && connection.done_at <= end).then_some(done),
+            limited: LimitShares::default(),
+            ..one.clone()
+        };
+        Self { rtts: Some(Box::default()), ..Self::single(report, None) }
+    }
+
+    /// Adds one of so many subflows.
+    fn add_subflow(&mut self, one: &FlowReport, flow: &FlowState, of: u32) {
+        let (Some(rtts), Kind::Tcp(tcp)) = (&mut self.rtts, &flow.kind) else { return };
+        let sum = &mut self.report;
+        if sum.cc.split('+').all(|cc| cc != one.cc) {
+            sum.cc = format!("{}+{}", sum.cc, one.cc);
+        }
+        sum.sent_packets += one.sent_packets;
+        sum.retransmitted_packets += one.retransmitted_packets;
+        sum.dropped_packets += one.dropped_packets;
+        sum.timeouts += one.timeouts;
+        sum.spurious_timeouts += one.spurious_timeouts;
+        sum.cwnd_mean_segments += one.cwnd_mean_segments;
+        sum.limited.add(1.0 / f64::from(of), &one.limited);
+        rtts.merge(tcp.rtts());
     }
 
     /// Adds a connection that lived for `life` seconds, and its transfers.
@@ -150,11 +212,9 @@ impl ReportRow {
                 report.cwnd_mean_segments /= life;
                 report.limited = report.limited.scaled(1.0 / life);
             }
-            report.rtt_min_s = rtts.min_s();
-            report.rtt_mean_s = rtts.mean_s();
-            report.rtt_p50_s = rtts.quantile_s(0.5);
-            report.rtt_p95_s = rtts.quantile_s(0.95);
+            show_rtts(&mut report, &rtts);
         }
+        self.rtts.iter().for_each(|rtts| show_rtts(&mut report, rtts));
         if let Some(transfers) = self.transfers {
             let summary = Summary::new(&transfers);
             report.transfers = Some(summary.transfers);
@@ -166,6 +226,13 @@ impl ReportRow {
         }
         report
     }
+}
+
+fn show_rtts(report: &mut FlowReport, rtts: &Histogram) {
+    report.rtt_min_s = rtts.min_s();
+    report.rtt_mean_s = rtts.mean_s();
+    report.rtt_p50_s = rtts.quantile_s(0.5);
+    report.rtt_p95_s = rtts.quantile_s(0.95);
 }
 
 /// The transfers of flow `f`, if its application makes some. Those of a dialogue stand with its server; a request that is under way is one.

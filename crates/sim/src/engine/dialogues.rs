@@ -27,6 +27,7 @@ impl Network {
     pub(super) fn hand_over(&mut self, now: Time, f: usize, packet: &Packet) -> Woken {
         let one = match &self.flows[f].kind {
             Kind::Tcp(tcp) if !tcp.is_linked() => None,
+            Kind::Tcp(tcp) if tcp.connection().is_some() => None, // its connection has learnt of it before
             Kind::Tcp(tcp) if tcp.is_twin() => self.unload(now, f, packet),
             Kind::Tcp(tcp) if tcp.half().is_some() => self.relay_data(now, f),
             Kind::Tcp(tcp) if tcp.is_client() => self.serve(now, f),

@@ -11,6 +11,7 @@ mod fast_path;
 mod hints;
 pub(crate) mod many;
 mod memory_bound;
+mod multipath;
 mod network;
 mod reference;
 mod relays;

@@ -12,6 +12,7 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
+use crate::engine::multipath::Connection;
 use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
@@ -50,6 +51,8 @@ pub(super) struct Network {
     /// The classes of packets at each direction of the scenario whose queue sorts them by flow.
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
+    /// The connections that have several subflows.
+    pub(super) connections: Vec<Connection>,
     pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,
@@ -83,6 +86,7 @@ impl Network {
             classes.push(classes::find(of, plan.seed, &name, &plan.flows));
         }
         let mut flows: Vec<FlowState> = Vec::with_capacity(plan.flows.len());
+        let mut connections = Vec::new();
         for part in plan.flows.chunks(FLOWS_PER_LOOK) {
             if !watch(0.0) {
                 return Err(RunError::Interrupted);
@@ -96,6 +100,9 @@ impl Network {
                     host.start = first.start;
                 }
                 flows.push(host);
+                if let Some(subflow) = flow.subflow.as_ref().filter(|subflow| subflow.is_last()) {
+                    Network::connect(&mut connections, &subflow.connection, &mut flows);
+                }
             }
         }
         Ok(Self {
@@ -104,6 +111,7 @@ impl Network {
             directions,
             classes,
             hints: Hints::new(&plan.flows, &flows),
+            connections,
             flows,
             sacks,
             recorder: Recorder::new(plan),
@@ -175,7 +183,9 @@ impl Network {
         }
         let law = |Breach { law, numbers }| RunError::Law { law, numbers, seed: plan.seed };
         audit::check(plan, end, &mut self.directions, &self.flows).map_err(law)?;
-        let ReportRows { reports: flows, first, transfers } = connections::report(plan, &mut self.flows, end);
+        audit::connections(end, &self.connections, &self.flows).map_err(law)?;
+        let ReportRows { reports: flows, first, transfers } =
+            connections::report(plan, &mut self.flows, &self.connections, end);
         let links = plan.directions().zip(&mut self.directions).map(|((id, of), direction)| {
             LinkReport::of(direction, &plan.links[id.link()].name, id.way(), of.rate_bps, end)
         });

@@ -210,8 +210,9 @@ impl Reference {
             Kind::Tcp(tcp) => {
                 let answers = tcp.on_data(self.now, &mut packet, 0, &mut self.network.sacks);
                 let due = tcp.receiver_deadline();
+                flow.acks.sent += u64::from(answers);
+                self.network.receive_of_subflow(f, answers.then_some(&mut packet));
                 if answers {
-                    flow.acks.sent += 1;
                     self.depart(packet);
                 }
                 self.arm_receiver(f, due);
@@ -229,6 +230,7 @@ impl Reference {
         flow.acks.arrived += 1;
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.on_ack(self.now, packet, &mut self.network.sacks);
+            self.network.on_data_ack(f, packet.handle);
             self.send(f, Cause::Arrival);
             if let Some(packet) = self.network.relay_room(self.now, f) {
                 self.depart(packet);
@@ -266,6 +268,9 @@ impl Reference {
 
     /// Sends all that the sender of flow `f` may send now, because of `cause`, and sets its timer.
     fn send(&mut self, f: usize, cause: Cause) {
+        if let Some(c) = self.network.connection_of(f) {
+            return self.send_of_subflows(c, cause);
+        }
         loop {
             let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
@@ -281,6 +286,20 @@ impl Reference {
             };
             self.network.load(f, &mut packet);
             self.depart(packet);
+        }
+    }
+
+    /// The same for all subflows of connection `c`.
+    fn send_of_subflows(&mut self, c: usize, cause: Cause) {
+        self.network.look_at_subflows(self.now, c);
+        while let Some((_, packet)) = self.network.poll_connection(self.now, c) {
+            self.depart(packet);
+        }
+        for f in self.network.settle_connection(self.now, c) {
+            let Kind::Tcp(tcp) = &self.network.flows[f].kind else { continue };
+            self.network.recorder.on_change(self.now, f, tcp, cause);
+            let due = tcp.due();
+            self.arm_sender(f, due);
         }
     }
 
@@ -319,8 +338,9 @@ impl Reference {
         let flow = &mut self.network.flows[f];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(ack) = tcp.on_receiver_deadline(self.now) {
-            let packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
+            let mut packet = tcp.ack_packet(self.now, &ack, f as u32, 0, &mut self.network.sacks);
             flow.acks.sent += 1;
+            self.network.receive_of_subflow(f, Some(&mut packet));
             self.depart(packet);
         }
         self.answer(f);

@@ -101,7 +101,7 @@ impl Tcp {
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
         match self.ends.as_mut()?.purpose.as_mut()? {
             Purpose::Application(application) => Some((application, &mut self.sender)),
-            Purpose::First | Purpose::Second(_) => None,
+            Purpose::First | Purpose::Second(_) | Purpose::Subflow(_) => None,
         }
     }
 

@@ -40,7 +40,8 @@ fn size(signal: Signal, options: &Options) -> u16 {
             // Maximum segment size 4; window scale 3 and one of padding. SACK permitted 2, in the padding of the timestamps or with two
             // bytes of its own.
             let sack = options.recovery == LossRecovery::Sack && !options.timestamps;
-            8 + 4 * u16::from(sack)
+            // The capabilities of SCPS-TP, of which SNACK is one, take 4 bytes.
+            8 + 4 * u16::from(sack) + 4 * u16::from(options.snack.is_some())
         }
         Signal::Ack | Signal::Fin | Signal::FinAck | Signal::LastAck => 0,
     };

@@ -3,6 +3,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
+use crate::host::subflow::Subflow;
 use crate::resolve::plan::Half;
 use crate::workload::application::Application;
 
@@ -17,6 +18,8 @@ pub(crate) struct Ends {
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
     pub(super) linked: bool,
+    /// It is a subflow of a connection that is done, and its sender repairs nothing any more.
+    pub(super) muted: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
     /// Its part in a connection whose both ends write.
@@ -38,11 +41,11 @@ impl Ends {
     /// The ends of a connection that has not begun.
     pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
         let linked = match &purpose {
-            Some(Purpose::First) => true,
+            Some(Purpose::First | Purpose::Subflow(_)) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, handshake: [Time::MAX; 2], twin: None }
+        Self { opening, purpose, due: Time::MAX, linked, muted: false, handshake: [Time::MAX; 2], twin: None }
     }
 
     /// These ends as one direction of a connection whose both ends write.
@@ -50,9 +53,10 @@ impl Ends {
         Self { linked: true, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
     }
 
-    /// May the sender not send yet?
+    /// May the sender not send yet, or not any more?
     pub(super) fn is_closed(&self) -> bool {
-        self.active().is_some_and(|active| !active.is_open())
+        self.muted
+            || self.active().is_some_and(|active| !active.is_open())
             || self.twin.as_ref().is_some_and(|twin| twin.waits)
     }
 
@@ -66,7 +70,7 @@ impl Ends {
     pub(super) fn application(&self) -> Option<&Application> {
         match &self.purpose {
             Some(Purpose::Application(application)) => Some(application),
-            Some(Purpose::First | Purpose::Second(_)) | None => None,
+            Some(Purpose::First | Purpose::Second(_) | Purpose::Subflow(_)) | None => None,
         }
     }
 
@@ -84,6 +88,8 @@ pub(crate) enum Purpose {
     First,
     /// It begins at a relay.
     Second(Fed),
+    /// It is one of the subflows of a connection.
+    Subflow(Subflow),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }

@@ -10,6 +10,7 @@ use crate::host::cbr::Cbr;
 use crate::host::control;
 use crate::host::ends::{Ends, Fed, Purpose};
 use crate::host::sack_store::SackStore;
+use crate::host::subflow::Subflow;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
@@ -84,7 +85,7 @@ impl Tcp {
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
         let written = match purpose {
             None | Some(Purpose::First) => bytes,
-            Some(Purpose::Second(_) | Purpose::Application(_)) => Some(0),
+            Some(Purpose::Second(_) | Purpose::Application(_) | Purpose::Subflow(_)) => Some(0),
         };
         Self {
             ends: (opening.is_some() || purpose.is_some()).then(|| Box::new(Ends::new(opening, purpose))),
@@ -168,27 +169,25 @@ impl Tcp {
             }
             return self.check.sender(&self.sender);
         }
+        let snack = self.snack(packet, sacks);
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        if let Some(rtt) = self.sender.on_ack(now, &ack) {
+        let rtt = match &snack {
+            None => self.sender.on_ack(now, &ack),
+            Some(snack) => self.sender.on_snack(now, &ack, snack),
+        };
+        if let Some(rtt) = rtt {
             self.rtts.add(rtt.0);
         }
         self.check.sender(&self.sender);
     }
 
-    /// The acknowledgement of an extra segment. A window that it tells is not taken: it may be older than those of other acknowledgements.
-    #[cold]
-    fn on_extra_ack(&mut self, now: Time, upto: u64, packet: &Packet, sacks: &mut SackStore) {
-        let mut ack =
-            AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
-        sacks.take(packet.handle, &mut ack.sack);
-        self.sender.on_extra_ack(now, &ack);
-        self.check.sender(&self.sender);
-    }
-
     /// The application sends nothing more. True if the sending end then has something to send.
     pub(crate) fn stop(&mut self, now: Time) -> bool {
+        if self.stop_subflow() {
+            return true;
+        }
         if self.taken().is_some() {
             self.stop_with(now);
         } else {
@@ -215,6 +214,9 @@ impl Tcp {
         if self.taken().is_some() {
             return self.begin(now); // and opens with the first half
         }
+        if self.start_subflow(now) {
+            return;
+        }
         if self.application().is_some_and(|of| of.is_stopped() || of.has_begun()) {
             return; // it was to be opened later, or what it serves came first
         }
@@ -235,6 +237,7 @@ impl Tcp {
     pub(crate) fn due(&self) -> Time {
         let sender = self.sender.due();
         match &self.ends {
+            Some(ends) if ends.muted => ends.due,
             Some(ends) => ends.due.min(sender),
             None => sender,
         }
@@ -242,7 +245,9 @@ impl Tcp {
 
     /// A timer of the sending end may be due.
     pub(crate) fn on_deadline(&mut self, now: Time) {
-        self.sender.on_deadline(now);
+        if !self.is_mute() {
+            self.sender.on_deadline(now);
+        }
         if self.ends.as_ref().is_some_and(|ends| ends.due <= now) {
             self.on_deadline_of_ends(now);
         }
@@ -423,6 +428,9 @@ impl Tcp {
         if let Some(window) = self.receiver.window() {
             packet.handle = sacks.tell(packet.handle, window);
         }
+        if self.sender.options().snack.is_some() {
+            self.tell_holes(&mut packet, sacks);
+        }
         if let Some(counts) = self.receiver.mark_counts() {
             self.count_marks(&mut packet, ack.sack.blocks().len() as u32, counts, sacks);
         }
@@ -475,7 +483,9 @@ impl FlowState {
                     (Some(application), _) => Some(Purpose::Application(Box::new(application))),
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
-                    (None, None) => None,
+                    (None, None) => {
+                        plan.subflow.as_ref().map(|of| Purpose::Subflow(Subflow::new(of, options.mss)))
+                    }
                 };
                 let tcp = Tcp::new(options, cc, *bytes, purpose);
                 Kind::Tcp(match (plan.both_ways, plan.half) {

@@ -35,14 +35,16 @@ impl Tcp {
         if self.sender.minds_marks() {
             self.learn_marks(sacks.reported(packet.handle));
         }
-        let window = sacks.window(packet.handle);
+        let (window, snack) = (sacks.window(packet.handle), self.snack(packet, sacks));
         let mut ack =
             AckSegment { ack: upto, tsecr: packet.ts, ece: packet.has(ECE), ..AckSegment::default() };
         sacks.take(packet.handle, &mut ack.sack);
-        let rtt = if self.sender.minds_windows() {
-            self.sender.on_windowed_ack(now, &ack, window)
-        } else {
-            self.sender.on_ack(now, &ack)
+        let rtt = match snack {
+            _ if self.sender.minds_windows() => {
+                self.sender.on_windowed_ack(now, &ack, window, snack.as_ref())
+            }
+            Some(snack) => self.sender.on_snack(now, &ack, &snack),
+            None => self.sender.on_ack(now, &ack),
         };
         if let Some(rtt) = rtt {
             self.rtts.add(rtt.0);

@@ -17,7 +17,7 @@ impl Tcp {
         match self.ends.as_ref()?.purpose.as_ref()? {
             Purpose::First => Some(Half::First),
             Purpose::Second(_) => Some(Half::Second),
-            Purpose::Application(_) => None,
+            Purpose::Application(_) | Purpose::Subflow(_) => None,
         }
     }
 
@@ -81,7 +81,9 @@ impl Tcp {
         let all = self.fed().is_none_or(|fed| {
             fed.stopped || fed.closed || self.bytes.is_some_and(|bytes| fed.taken * mss >= bytes)
         });
-        all && self.sender.is_done() && self.application().is_none_or(Application::is_stopped)
+        all && self.subflow_is_over()
+            && self.sender.is_done()
+            && self.application().is_none_or(Application::is_stopped)
     }
 
     /// May the connection be closed when it is complete? A second half waits for the end of the first.
@@ -92,14 +94,14 @@ impl Tcp {
     fn fed(&self) -> Option<&Fed> {
         match self.ends.as_ref()?.purpose.as_ref()? {
             Purpose::Second(fed) => Some(fed),
-            Purpose::First | Purpose::Application(_) => None,
+            Purpose::First | Purpose::Application(_) | Purpose::Subflow(_) => None,
         }
     }
 
     fn fed_mut(&mut self) -> Option<&mut Fed> {
         match self.ends.as_mut()?.purpose.as_mut()? {
             Purpose::Second(fed) => Some(fed),
-            Purpose::First | Purpose::Application(_) => None,
+            Purpose::First | Purpose::Application(_) | Purpose::Subflow(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Limit;
 
 use crate::host::flow::{FlowState, Kind, NEVER};
-use crate::record::report::{FlowReport, LimitShares};
+use crate::record::report::{FlowReport, LimitShares, SUBFLOW};
 use crate::resolve::plan::{FlowPlan, Half};
 
 impl FlowState {
@@ -12,7 +12,7 @@ impl FlowState {
     pub(crate) fn report(&mut self, plan: &FlowPlan, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
-            half: plan.half.map(Half::name),
+            half: plan.half.map(Half::name).or(plan.subflow.as_ref().map(|_| SUBFLOW)),
             cc: cc.to_string(),
             start_s: self.start.secs(),
             goodput_bps: 0.0,

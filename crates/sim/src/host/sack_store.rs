@@ -1,7 +1,8 @@
-//! SACK blocks of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a capture shows.
+//! SACK blocks and SNACKs of acknowledgements under way, receive windows that change, congestion headers, and header fields that only a
+//! capture shows.
 
 use bentpipe_cc::Header;
-use bentpipe_tcp::{Block, Sack, SackOption};
+use bentpipe_tcp::{Block, Sack, SackOption, Snack};
 
 use crate::link::headers::Headers;
 use crate::link::packet::{HEADER, Packet};
@@ -56,12 +57,16 @@ pub(crate) struct SackStore {
     marks: Vec<Mark>,
     /// The receive windows that acknowledgements tell, in segments, if any changes.
     windows: Vec<u32>,
+    /// What the acknowledgements of subflows tell of their connection: the low bits of the next segment expected.
+    data_acks: Vec<u32>,
     /// The acknowledgements that ride on data, if both ends of a connection write.
     rides: Vec<Ride>,
     /// What acknowledgements tell of marks, if they do.
     reports: Vec<MarkReport>,
     /// The congestion headers of packets, which queues that compute share.
     pub(crate) headers: Headers,
+    /// The SNACKs that acknowledgements carry, if any does.
+    snacks: Vec<Option<Snack>>,
 }
 
 impl SackStore {
@@ -103,6 +108,22 @@ impl SackStore {
         handle
     }
 
+    /// Gives an acknowledgement a SNACK, or notes that it has none; `handle` may be none yet. Returns the handle.
+    pub(crate) fn snack(&mut self, handle: u32, snack: Option<Snack>) -> u32 {
+        if handle == 0 && snack.is_none() {
+            return 0;
+        }
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.snacks.resize(self.slots.len(), None);
+        self.snacks[handle as usize - 1] = snack;
+        handle
+    }
+
+    /// The SNACK of an acknowledgement whose flow has that option.
+    pub(crate) fn snack_of(&self, handle: u32) -> Option<Snack> {
+        self.snacks.get((handle as usize).wrapping_sub(1)).copied().flatten()
+    }
+
     /// Gives an acknowledgement a report of marks; `handle` may be none yet. Returns the handle.
     pub(crate) fn report(&mut self, handle: u32, report: MarkReport) -> u32 {
         let handle = if handle == 0 { self.put(0, []).0 } else { handle };
@@ -135,6 +156,19 @@ impl SackStore {
     /// The receive window of an acknowledgement that has been given one.
     pub(crate) fn window(&self, handle: u32) -> u64 {
         self.mark_of(handle).window.into()
+    }
+
+    /// Gives an acknowledgement of a subflow the DATA_ACK of its connection; `handle` may be none yet. Returns the handle.
+    pub(crate) fn tell_data_ack(&mut self, handle: u32, upto: u64) -> u32 {
+        let handle = if handle == 0 { self.put(0, []).0 } else { handle };
+        self.data_acks.resize(self.slots.len(), 0);
+        self.data_acks[handle as usize - 1] = upto as u32;
+        handle
+    }
+
+    /// The low bits of the DATA_ACK of an acknowledgement that has been given one. They stay until another packet gets the handle.
+    pub(crate) fn data_ack(&self, handle: u32) -> u32 {
+        self.data_acks.get((handle as usize).wrapping_sub(1)).copied().unwrap_or(0)
     }
 
     /// Gives a packet a congestion header.

@@ -1,26 +1,59 @@
-//! Sizes of packets on the wire.
+//! Bytes on the wire: of segments and acknowledgements, and of the option SNACK that few acknowledgements carry.
 
-use bentpipe_tcp::MAX_BLOCKS;
+use bentpipe_tcp::{MAX_BLOCKS, Snack, snack_size};
 
 use crate::host::control;
 use crate::host::flow::{FlowState, Kind, Tcp};
+use crate::host::sack_store::SackStore;
+use crate::link::packet::{Packet, SACK};
 
 impl Tcp {
     /// Bytes on the wire of a segment with `len` bytes of payload.
+    #[inline]
     pub(super) fn data_size(&self, len: u32) -> u16 {
         (len + self.sender.options().header).min(u32::from(u16::MAX)) as u16
     }
 
     /// Bytes on the wire of an acknowledgement with so many SACK blocks.
+    #[inline]
     pub(super) fn ack_size(&self, blocks: u32) -> u16 {
         let option = self.sack_option_size(blocks);
         (self.sender.options().ack_size + option).min(u32::from(u16::MAX)) as u16
     }
 
     /// Bytes on the wire of an option with so many SACK blocks.
+    #[inline]
     pub(super) fn sack_option_size(&self, blocks: u32) -> u32 {
         // RFC 2018 section 3: kind, length and two bytes of padding, then eight bytes a block.
         if self.sender.options().ack_grows && blocks > 0 { 4 + 8 * blocks } else { 0 }
+    }
+
+    /// Bytes on the wire of an acknowledgement with an option of so many bytes.
+    #[inline]
+    pub(super) fn told_size(&self, option: u32) -> u16 {
+        let options = self.sender.options();
+        let option = if options.ack_grows { option } else { 0 };
+        (options.ack_size + option).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// The SNACK of an acknowledgement.
+    #[inline]
+    pub(super) fn snack(&self, packet: &Packet, sacks: &SackStore) -> Option<Snack> {
+        if packet.has(SACK) && self.sender.options().snack.is_some() {
+            sacks.snack_of(packet.handle)
+        } else {
+            None
+        }
+    }
+
+    /// Gives an acknowledgement its SNACK, if it has one.
+    pub(super) fn tell_holes(&self, packet: &mut Packet, sacks: &mut SackStore) {
+        let snack = self.receiver.snack();
+        packet.handle = sacks.snack(packet.handle, snack);
+        if let Some(snack) = snack {
+            packet.flags |= SACK;
+            packet.size = self.told_size(snack.size());
+        }
     }
 }
 
@@ -54,13 +87,18 @@ impl FlowState {
             let last = (bytes % u64::from(options.mss)) as u32;
             there.extend((last > 0).then(|| tcp.data_size(last)));
         }
+        there.extend(tcp.short_segment().map(|last| tcp.data_size(last)));
         if tcp.is_twin() {
             let alone = there.clone();
             let riding = (1..=MAX_BLOCKS as u32).map(|blocks| tcp.sack_option_size(blocks) as u16);
             there.extend(riding.flat_map(|option| alone.iter().map(move |size| size.saturating_add(option))));
         }
-        if options.ack_grows {
-            back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks)));
+        match options.snack {
+            _ if !options.ack_grows => {}
+            None => back.extend((1..=MAX_BLOCKS as u32).map(|blocks| tcp.ack_size(blocks))),
+            Some(octets) => {
+                back.extend((0..=u32::from(octets)).map(|octets| tcp.told_size(snack_size(octets))));
+            }
         }
         let more = tcp.mark_option_size();
         if more > 0 {

@@ -20,7 +20,7 @@ pub(crate) const CONTROL: u16 = 7 << 7;
 pub(crate) const RESENT: u16 = 1 << 10;
 /// ECN-capable transport: ECT(1).
 pub(crate) const ECT1: u16 = 1 << 11;
-/// An acknowledgement with SACK blocks.
+/// An acknowledgement with SACK blocks or a SNACK.
 pub(crate) const SACK: u16 = 1 << 12;
 /// No packet: an instant at which a direction makes a choice.
 pub(crate) const WAKE: u16 = 1 << 13;

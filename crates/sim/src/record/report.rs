@@ -9,6 +9,9 @@ pub use crate::workload::player::Playback;
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
 
+/// What [`FlowReport::half`] says of a subflow.
+pub(crate) const SUBFLOW: &str = "subflow";
+
 /// The report of one run: one JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -35,10 +38,11 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay; the
-    /// directions of a dialogue NAME/requests and NAME/responses. All connections of a source of short flows, and of a browser, are one row.
+    /// directions of a dialogue NAME/requests and NAME/responses. A connection with several subflows is a row, and they are rows of
+    /// their own behind it, NAME/1, NAME/2 and so on. All connections of a source of short flows, and of a browser, are one row.
     pub name: String,
     /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does. Of a dialogue, the requests are
-    /// `first` and the responses `second`.
+    /// `first` and the responses `second`. A `subflow` delivers a part of what its connection does.
     pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
     pub cc: String,

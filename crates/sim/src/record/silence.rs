@@ -2,7 +2,7 @@
 
 use bentpipe_cc::{Span, Time};
 
-use crate::record::report::{FlowReport, LinkReport};
+use crate::record::report::{FlowReport, LinkReport, SUBFLOW};
 use crate::resolve::plan::{DirectionId, FlowPlan, Half, Plan, Source};
 use crate::scenario::units::Duration;
 
@@ -23,7 +23,9 @@ pub(crate) fn warnings(
         let hungry = flow.half == Some(Half::Second) && i > 0 && flows[i - 1].delivered_bytes == 0;
         // A source that opens no connection has a warning of its own.
         let opens_none = flow.opened_by.is_some() && report.transfers == Some(0);
-        if report.delivered_bytes > 0 || starts >= end || hungry || opens_none {
+        // The row of its connection says what there is to say.
+        let is_part = report.half == Some(SUBFLOW);
+        if report.delivered_bytes > 0 || is_part || starts >= end || hungry || opens_none {
             continue;
         }
         let silence =

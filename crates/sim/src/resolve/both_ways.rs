@@ -10,7 +10,7 @@ use crate::resolve::plan::{BothWaysPlan, Half, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
-use crate::scenario::{BothWays, Flow, Traffic, WayBack};
+use crate::scenario::{BothWays, Flow, Profile, Recovery, Traffic, WayBack};
 
 /// Do both ends write?
 pub(super) fn is_on(flow: &Flow) -> bool {
@@ -42,6 +42,10 @@ pub(super) fn check(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error
         return refuse(
             "the receiving applications of both ends read at once; leave both_ways or read_rate out",
         );
+    }
+    let newreno = flow.recovery.is_none_or(|recovery| recovery == Recovery::NewReno);
+    if flow.snack.unwrap_or(flow.profile == Some(Profile::Scps) && newreno) {
+        return refuse("a SNACK does not ride on data; add snack = false, or leave both_ways out");
     }
     let carries = |cc: &crate::scenario::Cc| {
         registry::find(&cc.name).is_some_and(|entry| entry.sender.header > 0 || entry.sender.queue.is_some())

@@ -57,6 +57,8 @@ impl Scenario {
                             relay.initial_window.get_or_insert(of_client.initial_window);
                             relay.cc = controller(cc).or_else(|| relay.cc.take()).or_else(|| flow.cc.clone());
                         }
+                        // What each controller asks of its own sender is no option of both halves, nor of all subflows.
+                        _ if first.subflow.is_some() => {}
                         // What each controller asks of its own sender is no option of both halves.
                         _ if matches!(&flow.both_ways, Some(BothWays::Back(back)) if back.cc.is_some()) => {}
                         _ => fill_wishes(flow, &options),
@@ -125,6 +127,10 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         LossRecovery::Reno => Recovery::Reno,
         LossRecovery::Tahoe => Recovery::Tahoe,
     });
+    flow.snack.get_or_insert(o.snack.is_some());
+    if let Some(octets) = o.snack {
+        flow.snack_vector.get_or_insert(octets);
+    }
     flow.rack.get_or_insert(o.rack);
     flow.tlp.get_or_insert(o.tlp);
     flow.dsack.get_or_insert(o.dsack);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::registry::{self, Kind, PathFact, Value};
+use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, LossRecovery, NewRenoExit, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, EcnEcho, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
@@ -12,18 +12,21 @@ use crate::resolve::congestion_header;
 use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
-use crate::resolve::marks;
+use crate::resolve::loss_recovery;
 use crate::resolve::names::Names;
-use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{CcPlan, DirectionId, FlowPlan, Half, LinkPlan, Source};
+use crate::resolve::path::{PathPlan, directions};
+use crate::resolve::plan::{
+    CcPlan, ConnectionPlan, DirectionId, FlowPlan, Half, LinkPlan, Source, SubflowPlan,
+};
 use crate::resolve::relay;
+use crate::resolve::starts::{ack_jitter, times};
+use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
-use crate::scenario::mender::is_added;
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Flow, FullAck, Profile, Recovery, Rto, Spurious, Traffic};
+use crate::scenario::{Acks, Arg, Cc, EcnKey, Flow, MarkEcho, Profile, Rto, Spurious, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -34,13 +37,14 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
     let mut paths = Vec::with_capacity(work.scenario.flow.len());
     for (index, flow) in work.scenario.flow.iter().enumerate() {
         let key = key_of(index);
-        let there = path(work, &flow.path, &key.with("path"))?;
+        subflows::check(work, flow, &key)?;
+        let there = directions(work, &flow.path, &key.with("path"))?;
         let back = match (&flow.ack_path, &flow.traffic) {
             (Some(_), Some(Traffic::Cbr { .. })) => {
                 let message = "nobody acknowledges constant-rate traffic; leave ack_path out";
                 return Err(work.error(&key.with("ack_path"), message));
             }
-            (Some(names), _) => path(work, names, &key.with("ack_path"))?,
+            (Some(names), _) => directions(work, names, &key.with("ack_path"))?,
             (None, _) => there.iter().rev().map(|direction| direction.opposite()).collect(),
         };
         let extra = flow.extra_delay.map_or(Span::ZERO, |d| d.0);
@@ -56,42 +60,10 @@ pub(crate) fn paths(work: &Work<'_>, courses: &[Course]) -> Result<Vec<PathPlan>
         if let Some(at) = relay::place(work, flow, &path, &key)? {
             path.halves = Some(Box::new(relay::split(&path, extra, at, courses)));
         }
+        path.branches = subflows::branches(work, flow, &key, &path, (extra, courses))?;
         paths.push(path);
     }
     Ok(paths)
-}
-
-/// The directions with these names: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
-fn path(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
-    let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
-    if names.is_empty() {
-        let example = known.first().unwrap_or(&"sat");
-        return Err(
-            work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
-        );
-    }
-    let link = |name: &str| known.iter().position(|k| *k == name).map(DirectionId::forward);
-    let mut path: Vec<DirectionId> = Vec::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        let key = key.with(i);
-        let direction = link(name).or_else(|| match name.rsplit_once('/')? {
-            (name, "forward") => link(name),
-            (name, "reverse") => Some(link(name)?.opposite()),
-            _ => None,
-        });
-        let Some(direction) = direction else {
-            let own = known.into_iter().filter(|link| !is_added(link));
-            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, own));
-            return Err(work.error(&key, message));
-        };
-        if path.iter().any(|before| before.link() == direction.link()) {
-            return Err(
-                work.error(&key, format!("a path crosses a link once; {} is in it twice", quoted(name)))
-            );
-        }
-        path.push(direction);
-    }
-    Ok(path)
 }
 
 /// The flows, each table repeated `count` times.
@@ -123,6 +95,7 @@ pub(crate) fn expand(
                 false => dialogues::parts(work, flow, &key, whole)?,
             };
         }
+        let spread = subflows::spread(work, flow, &key, &paths[index], &mut parts, source_of)?;
         let both_ways = both_ways::plan(&parts, flow);
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
         let (start, stop) = times(work, flow, &key)?;
@@ -132,7 +105,10 @@ pub(crate) fn expand(
         for copy in 1..=flow.count {
             let name = names.next(work, flow, copy, &key)?;
             let mut copies = Vec::with_capacity(parts.len());
-            for (half, path, ack_path, source) in &parts {
+            let connection =
+                spread.as_ref().map(|of| Arc::new(ConnectionPlan { name: name.clone(), ..of.clone() }));
+            for (number, (half, path, ack_path, source)) in (1..).zip(&parts) {
+                let subflow = connection.clone().map(|connection| SubflowPlan { number, connection });
                 copies.push(FlowPlan {
                     name: name.clone(),
                     table: index as u32,
@@ -158,18 +134,22 @@ pub(crate) fn expand(
                     },
                     priority,
                     hints: match half {
-                        None => whole.clone(),
-                        Some(_) => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                        None if subflow.is_none() => whole.clone(),
+                        _ => hints_on(flow, path.iter().chain(ack_path.iter()), links),
                     },
                     path_hints: flow.path_hints,
                     source: source.clone(),
                     half: *half,
+                    subflow,
                     both_ways,
                 });
             }
             let opened = short.as_ref().map(|short| short.connections(work, &copies[0], &key)).transpose()?;
             let Some((by, connections)) = opened else {
-                plans.extend(dialogues::name(work, &mut names, flow, copies, &key)?);
+                plans.extend(match connection {
+                    Some(_) => subflows::name(work, &mut names, copies, &key)?,
+                    None => dialogues::name(work, &mut names, flow, copies, &key)?,
+                });
                 continue;
             };
             for (number, (start, bytes)) in (1..).zip(connections) {
@@ -195,37 +175,6 @@ pub(crate) fn expand(
     Ok(plans)
 }
 
-/// Start and stop.
-fn times(work: &mut Work<'_>, flow: &Flow, key: &Key) -> Result<(Span, Option<Span>), Error> {
-    let start = flow.start.map_or(Span::ZERO, |d| d.0);
-    let latest = start + flow.start_jitter.map_or(Span::ZERO, |d| d.0);
-    if let Some(stop) = flow.stop.filter(|stop| stop.0 <= latest) {
-        let message = format!(
-            "a flow stops after it has started; {stop} is not later than start{} = {}",
-            if flow.start_jitter.is_some() { " + start_jitter" } else { "" },
-            Duration(latest)
-        );
-        return Err(work.error(&key.with("stop"), message));
-    }
-    if latest >= work.scenario.duration.0 {
-        let name = name_of(flow);
-        work.warnings.push(format!("flow {name}: it may start only when the run is over"));
-    }
-    Ok((start, flow.stop.map(|d| d.0)))
-}
-
-/// Longest random delay of an acknowledgement.
-fn ack_jitter(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Span, Error> {
-    let Some(Duration(jitter)) = flow.ack_jitter else { return Ok(Span::ZERO) };
-    let key = key.with("ack_jitter");
-    if matches!(flow.traffic, Some(Traffic::Cbr { .. })) {
-        let message = "nobody acknowledges constant-rate traffic; leave ack_jitter out";
-        return Err(work.error(&key, message));
-    }
-    work.check_delay(jitter, &key)?;
-    Ok(jitter)
-}
-
 /// The flow's band, which every priority queue that it meets must have.
 fn priority(
     work: &mut Work<'_>,
@@ -236,9 +185,11 @@ fn priority(
 ) -> Result<u8, Error> {
     let priority = flow.priority.unwrap_or(0);
     // Constant-rate traffic has no acknowledgements.
-    let back = if matches!(flow.traffic, Some(Traffic::Cbr { .. })) { &[][..] } else { &path.back };
+    let answered = !matches!(flow.traffic, Some(Traffic::Cbr { .. }));
     let mut met = false;
-    for direction in path.there.iter().chain(back) {
+    let crossed =
+        path.parts().iter().flat_map(|part| part.there.iter().chain(part.back.iter().filter(|_| answered)));
+    for direction in crossed {
         let Some(bands) = direction.of(links).discipline.plan().bands() else { continue };
         met = true;
         if priority >= bands {
@@ -394,7 +345,9 @@ fn controller(
             let near = match &e {
                 registry::Error::UnknownParameter { .. } => {
                     // The parameters that all share are suggested to a user who gives one of them.
-                    let shared = ["slow", "hystart", "path"].iter().any(|word| arg.starts_with(word));
+                    let shared = ["slow", "hystart", "search", "limited", "swift", "resume", "path"]
+                        .iter()
+                        .any(|word| arg.starts_with(word));
                     let most = if shared { usize::MAX } else { entry.params.len() };
                     match most {
                         0 => String::new(),
@@ -451,6 +404,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
+        Profile::Scps => Options::scps(),
     };
     // A header for the controller takes its bytes from the segment, so that packets keep their size, unless the user gives the segment.
     let carried = congestion_header::bytes(flow);
@@ -461,6 +415,7 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     if let Some(header) = flow.header {
         options.header = bytes(work, header, 0, &key.with("header"))?;
     }
+    subflows::fit(flow, &mut options);
     options.header += carried;
     if u64::from(options.mss) + u64::from(options.header) > MAX_PACKET {
         let message =
@@ -475,32 +430,31 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// How losses are detected, and the options that need SACK or exclude it.
-fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
-    let with_sack = o.recovery == LossRecovery::Sack;
-    for (name, given, option) in
-        [("rack", flow.rack, &mut o.rack), ("tlp", flow.tlp, &mut o.tlp), ("dsack", flow.dsack, &mut o.dsack)]
-    {
-        if given == Some(true) && !with_sack {
-            let message = "needs selective acknowledgements; write recovery = \"sack\", or leave this out";
-            return Err(work.error(&key.with(name), message));
-        }
-        *option = given.unwrap_or(*option && with_sack);
-    }
-    o.newreno_exit = match flow.newreno_exit {
-        None => o.newreno_exit,
-        Some(_) if with_sack => {
-            let message =
-                "concerns recovery without SACK; add recovery = \"newreno\" or \"reno\", or leave this out";
-            return Err(work.error(&key.with("newreno_exit"), message));
-        }
-        Some(_) if o.recovery == LossRecovery::Tahoe => {
-            let message = "Tahoe has no fast recovery that could end; leave this out";
-            return Err(work.error(&key.with("newreno_exit"), message));
-        }
-        Some(FullAck::FlightSize) => NewRenoExit::FlightSize,
-        Some(FullAck::Ssthresh) => NewRenoExit::Ssthresh,
+/// Explicit congestion notification: what is given, else what the controller asks for.
+fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
+    let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
+    let wished = match entry.map_or(Marks::Any, |entry| entry.sender.marks) {
+        Marks::Any => EcnKey::Flag(o.ecn),
+        Marks::Dctcp => EcnKey::By(MarkEcho::Dctcp),
+        Marks::L4s => EcnKey::By(MarkEcho::AccEcn),
     };
+    let l4s = entry.is_some_and(|entry| entry.sender.marks == Marks::L4s);
+    (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
+        EcnKey::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
+        EcnKey::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
+        EcnKey::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
+        EcnKey::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
+    };
+    if o.snack.is_some() && o.echo == EcnEcho::AccEcn {
+        let message =
+            "and AccECN's counters have no room in one acknowledgement; write false, or choose another ecn";
+        return Err(work.error(&key.with("snack"), message));
+    }
+    o.ect1 = flow.ect1.unwrap_or(o.ect1 || l4s && o.ecn);
+    if o.ect1 && !o.ecn {
+        let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
+        return Err(work.error(&key.with("ect1"), message));
+    }
     Ok(())
 }
 
@@ -530,14 +484,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         }
         o.reading = Reading::Paced(work.rate(rate, &key)?);
     }
-    o.recovery = match flow.recovery {
-        None => o.recovery,
-        Some(Recovery::Sack) => LossRecovery::Sack,
-        Some(Recovery::NewReno) => LossRecovery::NewReno,
-        Some(Recovery::Reno) => LossRecovery::Reno,
-        Some(Recovery::Tahoe) => LossRecovery::Tahoe,
-    };
-    detection(work, flow, key, &mut o)?;
+    loss_recovery::choose(work, flow, key, &mut o)?;
     o.prr = flow.prr.unwrap_or(o.prr);
     o.byte_counting = flow.byte_counting.unwrap_or(o.byte_counting);
     o.slow_start_limit = flow.slow_start_limit.unwrap_or(o.slow_start_limit);
@@ -558,7 +505,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Acks::Linux => AckRule::Linux,
     });
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    marks::agree(work, flow, key, &mut o)?;
+    marks(work, flow, key, &mut o)?;
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.rto = flow.rto.map_or(o.rto, |rule| match rule {
@@ -592,7 +539,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
             return Err(work.error(&key.with("spurious"), message));
         }
     };
-    o.idle_restart = workload::idle_restart(flow);
+    o.idle_restart = workload::idle_restart(work, flow, key)?;
     o.pacing = flow.pacing.unwrap_or(o.pacing);
     Ok(o)
 }

@@ -69,6 +69,7 @@ impl<'a> Names<'a> {
         self.take(work, format!("{name}/{part}"), &key.with("name"))
     }
 
+    /// Takes a name that no other flow has.
     pub(super) fn take(&mut self, work: &Work<'_>, name: String, key: &Key) -> Result<String, Error> {
         match self.taken.insert(name.clone()) {
             true => Ok(name),

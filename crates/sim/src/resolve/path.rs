@@ -4,6 +4,9 @@ use bentpipe_cc::Span;
 
 use crate::resolve::plan::DirectionId;
 use crate::resolve::time_lines::Course;
+use crate::resolve::work::Work;
+use crate::scenario::error::{Error, Key, quoted, suggestion};
+use crate::scenario::mender::is_added;
 
 /// The directions that a flow of the scenario crosses, and the numbers for its share of a bandwidth-delay product.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub(crate) struct PathPlan {
     pub(crate) wire: u32,
     /// The paths of the two halves that a relay makes of it.
     pub(crate) halves: Option<Box<[PathPlan; 2]>>,
+    /// The paths of all subflows, if there are several; the first is this path.
+    pub(crate) branches: Vec<PathPlan>,
 }
 
 impl PathPlan {
@@ -29,15 +34,52 @@ impl PathPlan {
     ) -> Self {
         let crossed = there.iter().chain(&back).map(|direction| courses[direction.index()].delay.0);
         let base_rtt = Span(crossed.fold(2 * extra.0, u64::saturating_add));
-        Self { there, back, base_rtt, wire, halves: None }
+        Self { there, back, base_rtt, wire, halves: None, branches: Vec::new() }
     }
 
-    /// Its halves, or itself.
+    /// Its halves, its branches, or itself.
     pub(super) fn parts(&self) -> &[PathPlan] {
-        self.halves.as_ref().map_or(std::slice::from_ref(self), |halves| &halves[..])
+        match (&self.halves, &self.branches[..]) {
+            (Some(halves), _) => &halves[..],
+            (None, []) => std::slice::from_ref(self),
+            (None, branches) => branches,
+        }
     }
 
     pub(super) fn crosses(&self, link: usize) -> bool {
         self.there.iter().chain(&self.back).any(|direction| direction.link() == link)
     }
+}
+
+/// The directions with these names: "sat" and "sat/forward" are one way over a link, "sat/reverse" is the other.
+pub(super) fn directions(work: &Work<'_>, names: &[String], key: &Key) -> Result<Vec<DirectionId>, Error> {
+    let known: Vec<&str> = work.scenario.link.keys().map(String::as_str).collect();
+    if names.is_empty() {
+        let example = known.first().unwrap_or(&"sat");
+        return Err(
+            work.error(key, format!("a path crosses at least one link; write e.g. path = [{example:?}]"))
+        );
+    }
+    let link = |name: &str| known.iter().position(|k| *k == name).map(DirectionId::forward);
+    let mut path: Vec<DirectionId> = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        let key = key.with(i);
+        let direction = link(name).or_else(|| match name.rsplit_once('/')? {
+            (name, "forward") => link(name),
+            (name, "reverse") => Some(link(name)?.opposite()),
+            _ => None,
+        });
+        let Some(direction) = direction else {
+            let own = known.into_iter().filter(|link| !is_added(link));
+            let message = format!("no link is called {}; {}", quoted(name), suggestion(name, own));
+            return Err(work.error(&key, message));
+        };
+        if path.iter().any(|before| before.link() == direction.link()) {
+            return Err(
+                work.error(&key, format!("a path crosses a link once; {} is in it twice", quoted(name)))
+            );
+        }
+        path.push(direction);
+    }
+    Ok(path)
 }

@@ -15,6 +15,7 @@ pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
+pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
 pub use crate::workload::client::{Again, ClientPlan};
@@ -238,6 +239,41 @@ pub struct FlowPlan {
     pub half: Option<Half>,
     /// Both ends of the connection write, and data carries acknowledgements.
     pub both_ways: Option<BothWaysPlan>,
+    /// Which subflow of a connection it is, if that has several. They stand behind each other.
+    pub subflow: Option<SubflowPlan>,
+}
+
+/// A connection whose data is spread over several subflows (Multipath TCP, RFC 8684).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionPlan {
+    /// Unique name.
+    pub name: String,
+    /// How many subflows it has.
+    pub subflows: u32,
+    /// Which of them sends the next segment.
+    pub scheduler: Scheduler,
+    /// Does a subflow send what another one has under way, where the shared window holds it back?
+    pub opportunistic: bool,
+    /// Room of the shared receive buffer in segments; `None` for no bound.
+    pub window: Option<u64>,
+    /// Payload bytes to transfer; `None` for as many as the run allows.
+    pub bytes: Option<u64>,
+}
+
+/// One subflow of a connection. The traffic of its flow has no size of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubflowPlan {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The connection.
+    pub connection: Arc<ConnectionPlan>,
+}
+
+impl SubflowPlan {
+    /// Is it the last one of its connection?
+    pub(crate) fn is_last(&self) -> bool {
+        self.number == self.connection.subflows
+    }
 }
 
 /// A connection whose both ends write.
@@ -318,6 +354,7 @@ impl FlowPlan {
             path_hints: None,
             source: Arc::new(source),
             half: None,
+            subflow: None,
             both_ways: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Time, registry};
 use bentpipe_tcp::Options;
 
 use crate::link::random::Stream;
@@ -11,7 +11,7 @@ use crate::resolve::plan::{ApplicationPlan, Burst, FlowPlan, Lengths, LinkPlan, 
 use crate::resolve::work::{Work, name_of};
 use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::units::Size;
-use crate::scenario::{Flow, Length, LengthLaw, Profile, SizeLaw, Traffic, TransferSize, text};
+use crate::scenario::{Arg, Flow, Length, LengthLaw, Profile, SizeLaw, Traffic, TransferSize, text};
 use crate::workload::arrivals::poisson;
 
 /// Most connections of a run.
@@ -34,9 +34,18 @@ pub(super) fn pauses(flow: &Flow) -> bool {
 }
 
 /// Whether senders of a flow begin again with the initial window after a pause.
-pub(super) fn idle_restart(flow: &Flow) -> bool {
+///
+/// # Errors
+/// Such a restart beside newCWV, which takes its place.
+pub(super) fn idle_restart(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<bool, Error> {
+    let chosen = flow.cc.as_ref().and_then(|cc| cc.args.get(registry::WINDOW_VALIDATION));
+    let newcwv = chosen == Some(&Arg::Text(registry::NEWCWV.to_owned()));
+    if newcwv && flow.idle_restart == Some(true) {
+        let message = "window_validation = \"newcwv\" takes the place of the restart; leave out one of them";
+        return Err(work.error(&key.with("idle_restart"), message));
+    }
     let paper = flow.profile.unwrap_or_default() == Profile::Paper;
-    flow.idle_restart.unwrap_or(!paper && pauses(flow))
+    Ok(flow.idle_restart.unwrap_or(!paper && pauses(flow) && !newcwv))
 }
 
 /// The application of a flow, if it is one that leaves pauses.
@@ -92,6 +101,7 @@ pub(super) fn mss(flow: &Flow, options: &Options) -> u32 {
         Profile::Modern => Options::modern(),
         Profile::Paper => Options::paper(),
         Profile::Linux => Options::linux(),
+        Profile::Scps => Options::scps(),
     };
     let given = flow.mss.and_then(|mss| u32::try_from(mss.0).ok());
     given.unwrap_or(profile.mss).max(options.mss)

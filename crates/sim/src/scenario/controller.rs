@@ -1,7 +1,8 @@
-//! The congestion controller of a flow, as a user writes it.
+//! A congestion controller in a scenario.
 
 use std::collections::BTreeMap;
 
+use bentpipe_cc::registry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +71,9 @@ impl JsonSchema for Cc {
                     "type": "object",
                     "properties": {
                         "name": { "type": "string", "examples": ["reno"], NAMES_KEYWORD: CONTROLLERS },
-                        "slow_start": { "enum": ["standard", "hystart++", "hystart"] },
-                        "path_change": { "enum": ["standard", "reset"] },
+                        "slow_start": { "enum": registry::choices("slow_start") },
+                        "path_change": { "enum": registry::choices("path_change") },
+                        "window_validation": { "enum": registry::choices("window_validation") },
                     },
                     "required": ["name"],
                     "additionalProperties": { "type": ["number", "boolean", "string"] },

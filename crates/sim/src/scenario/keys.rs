@@ -7,14 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::orbit::geostationary::Station;
 pub use crate::queue::{Queue, Threshold};
-pub use crate::scenario::controller::{Arg, Cc};
+use crate::scenario::controller::Cc;
 use crate::scenario::error::Origin;
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
-pub use crate::scenario::marks::{EcnKey, MarkEcho};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
+use crate::scenario::multipath::{Scheduler, Subflow};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -272,6 +272,18 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [{ "at": "terrestrial", "cc": "hybla", "buffer": "4 MB" }]))]
     pub relay: Option<Relay>,
+    /// Further subflows: the connection begins on `path`, and its data is spread over all of them (Multipath TCP, RFC 8684).
+    /// `receive_window` is then shared. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
+    pub subflow: Vec<Subflow>,
+    /// With `subflow`, which of them sends the next segment. Default "min-rtt".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Scheduler>,
+    /// With `subflow`: where the shared receive window holds a subflow back, it sends the oldest segment that another one still has under
+    /// way, and the window of that one is halved, at most once per round trip. Default no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opportunistic: Option<bool>,
     /// Both ends write over one connection: data in the other direction, too, which carries the acknowledgements of this one, as this one
     /// carries its own (RFC 9293 section 3.8.6.3). Yes for the same there and back, or a table of what differs. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -290,6 +302,14 @@ pub struct Flow {
     /// SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
+    /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
+    /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snack: Option<bool>,
+    /// Most octets of the bit vector in a SNACK, which shows further holes, a bit for each segment. Default 0: one hole per acknowledgement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 16))]
+    pub snack_vector: Option<u8>,
     /// Window at the end of a recovery without SACK (RFC 6582). Paper "ssthresh", else "flight-size".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newreno_exit: Option<FullAck>,
@@ -389,6 +409,8 @@ pub enum Profile {
     Paper,
     /// What the kernel of Linux does.
     Linux,
+    /// As SCPS-TP in its reference implementation, with SNACK instead of SACK.
+    Scps,
 }
 
 /// Which acknowledgements are delayed.
@@ -399,6 +421,17 @@ pub enum Acks {
     Rfc5681,
     /// Linux's rules: none at first and while the window grows; behind a gap they wait a millisecond.
     Linux,
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum EcnKey {
+    /// None, or that of RFC 3168.
+    Flag(bool),
+    /// By this rule.
+    By(MarkEcho),
 }
 
 /// Does the other end of the connection write, too?
@@ -426,6 +459,18 @@ pub struct WayBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1e6))]
     pub initial_window: Option<f64>,
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkEcho {
+    /// Each acknowledgement echoes a mark until the sender answers (RFC 3168).
+    Rfc3168,
+    /// Each acknowledgement says whether what it covers was marked (RFC 8257).
+    Dctcp,
+    /// Each acknowledgement carries counters of what was marked (RFC 9768).
+    AccEcn,
 }
 
 /// How losses are repaired.

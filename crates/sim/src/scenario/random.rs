@@ -12,7 +12,7 @@ mod traffic;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use bentpipe_cc::registry::{self, Kind};
+use bentpipe_cc::registry::{self, Kind, Marks};
 use serde_json::{Map, Value, json};
 
 /// The scenario that `bytes` stand for, as TOML. A few are invalid, because their values do not fit together.
@@ -37,8 +37,8 @@ pub fn random_scenario(bytes: &[u8], losses: &str) -> String {
 /// Options of a flow drawn by [`Draw::flow`] and [`Draw::tcp`], and not from the schema.
 #[rustfmt::skip]
 const OF_FLOW: &[&str] = &[
-    "ack_jitter", "ack_path", "cc", "count", "extra_delay", "both_ways", "max_rto", "name", "path", "priority", "relay", "start",
-    "start_jitter", "stop", "traffic",
+    "ack_jitter", "ack_path", "both_ways", "cc", "count", "extra_delay", "max_rto", "name", "opportunistic", "path",
+    "priority", "relay", "scheduler", "start", "start_jitter", "stop", "subflow", "traffic",
 ];
 /// Controllers whose window has a bound where acknowledgements come together.
 const BOUNDED: [&str; 5] = ["reno", "reno", "cubic", "vegas", "bbr"];
@@ -173,9 +173,40 @@ impl Draw<'_> {
         }
         if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
             self.relay(&mut flow);
+            self.subflows(&mut flow, links);
         }
         self.both_ways(&mut flow);
         flow
+    }
+
+    /// Further subflows of a flow that may have some, now and then.
+    fn subflows(&mut self, flow: &mut Value, links: &[&str]) {
+        let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
+        if flow["cc"].is_null() || !flow["relay"].is_null() || !bulk || !self.one_in(3) {
+            return;
+        }
+        let joined = 1 + self.to(2);
+        flow["subflow"] = (0..joined)
+            .map(|_| {
+                let mut subflow = json!({ "path": self.path(links) });
+                if self.one_in(2) {
+                    subflow["cc"] = json!(self.pick(&["lia", "olia", "balia", "reno", "cubic"]));
+                }
+                if self.one_in(4) {
+                    subflow["ack_path"] = self.path(links);
+                }
+                subflow
+            })
+            .collect();
+        if self.one_in(2) {
+            flow["scheduler"] = json!(self.pick(&["round-robin", "min-rtt"]));
+        }
+        if !flow["receive_window"].is_null() && self.one_in(2) {
+            flow["opportunistic"] = json!(true);
+        }
+        if let Value::Object(flow) = flow {
+            flow.remove("read_rate");
+        }
     }
 
     /// Data in the other direction, too, now and then.
@@ -183,7 +214,7 @@ impl Draw<'_> {
         let bulk = matches!(flow["traffic"]["kind"].as_str(), None | Some("bulk"));
         let carries = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
             .is_none_or(|entry| entry.sender.header > 0 || entry.sender.queue.is_some());
-        if !bulk || carries || !flow["relay"].is_null() || !self.one_in(4) {
+        if !bulk || carries || !flow["relay"].is_null() || !flow["subflow"].is_null() || !self.one_in(4) {
             return;
         }
         let mut back = json!({ "cc": self.pick(&BOUNDED) });
@@ -191,9 +222,12 @@ impl Draw<'_> {
             let size = 1 + self.to(self.by([400_000, 1_000_000, 90_000, 3_000]));
             back["size"] = json!(format!("{size} bytes"));
         }
+        // A SNACK does not ride on data.
+        flow["snack"] = json!(false);
         flow["both_ways"] = if self.one_in(3) { json!(true) } else { back };
         if let Value::Object(flow) = flow {
             flow.remove("read_rate");
+            flow.remove("snack_vector");
         }
     }
 
@@ -241,6 +275,9 @@ impl Draw<'_> {
     fn tcp(&mut self, links: &[&str]) -> Value {
         let mut flow =
             json!({ "cc": self.controller(), "profile": self.by(["modern", "paper", "paper", "paper"]) });
+        if self.one_in(8) {
+            flow["profile"] = json!("scps");
+        }
         for (key, schema) in properties(&SCHEMA["$defs"]["Flow"]) {
             if !OF_FLOW.contains(&key) && self.given() {
                 flow[key] = self.value(key, schema);
@@ -294,7 +331,18 @@ impl Draw<'_> {
         if flow["spurious"] == "eifel" {
             flow["timestamps"] = json!(true);
         }
-        let sack = flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
+        let l4s = registry::find(flow["cc"]["name"].as_str().unwrap_or_default())
+            .is_some_and(|entry| entry.sender.marks == Marks::L4s);
+        if flow["ecn"] == "accecn" || (flow["ecn"].is_null() && l4s) {
+            flow["snack"] = json!(false); // there is no room for both
+        }
+        let newreno = match flow["recovery"].as_str() {
+            None => flow["profile"] == "scps" || flow["snack"] == true,
+            Some(recovery) => recovery == "newreno",
+        };
+        let snack =
+            newreno && (flow["snack"] == true || (flow["profile"] == "scps" && flow["snack"] != false));
+        let sack = !newreno && flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
         let full_ack = !sack && flow["recovery"] != "tahoe";
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
@@ -303,6 +351,8 @@ impl Draw<'_> {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
                 "newreno_exit" => full_ack,
+                "snack" => (newreno || *value == false) && !value.is_null(),
+                "snack_vector" => snack,
                 "delayed_ack_timeout" => delayed,
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
@@ -329,14 +379,22 @@ impl Draw<'_> {
         if self.one_in(8) {
             table["path_change"] = json!("reset");
         }
-        // Without HyStart++ its constants are refused.
-        if entry.refuses_hystart().is_none() && self.given() {
-            table["slow_start"] = json!("hystart++");
-            for param in entry.parameters().filter(|param| param.name.starts_with("hystart_")) {
-                if self.one_in(4) {
+        // Constants are refused without the choice that they go with.
+        let choices = entry.offered().find(|param| param.name == "slow_start").map(|param| param.kind);
+        if let Some(kind) = choices
+            && self.given()
+        {
+            table["slow_start"] = self.argument(kind);
+            for param in entry.offered() {
+                let goes = |(of, choice): (&str, &str)| table[of] == json!(choice);
+                if param.goes_with.is_some_and(goes) && self.one_in(4) {
                     table[param.name] = self.argument(param.kind);
                 }
             }
+        }
+        if entry.refuses_resume().is_none() && self.one_in(6) {
+            table["resume_cwnd"] = json!(1 + self.to(3000));
+            table["resume_rtt"] = json!(0.001 + self.part());
         }
         table
     }
@@ -366,6 +424,7 @@ impl Draw<'_> {
             // Longer than any target.
             "interval" => self.time(self.by([51, 51, 4, 3_001]), [250, 250, 16, 20_000]),
             "update" => json!(format!("{} ms", 1 + self.to(19))),
+            "snack_vector" => json!(self.to(16)),
             "mss" => self.bytes(1, 9_000),
             "header" => self.bytes(0, 80),
             "ack_size" => self.bytes(1, 1_500),

@@ -31,7 +31,7 @@ fn errors_on_a_geostationary_link_cost_peach_less_than_reno() {
     };
     let reno = goodput("reno");
     close(reno, 38.7 / 0.5 * 1460.0 * 8.0, 0.2);
-    for cc in ["peach", "peach-plus"] {
+    for cc in ["peach", "peach-plus", "cherry"] {
         let its = goodput(cc);
         assert!(its > 4.0 * reno, "{cc}: {its:.0} against {reno:.0} bit/s");
     }
@@ -87,7 +87,7 @@ fn both_loops_agree() {
     ];
     for (i, queue) in queues.iter().enumerate() {
         for (j, option) in options.iter().enumerate() {
-            let cc = ["peach", "peach-plus", "new-jersey"][(i + j) % 3];
+            let cc = ["peach", "peach-plus", "cherry", "new-jersey"][(i + 3 * j) % 4];
             let text = format!(
                 "duration = \"20 s\"\nrecord = {{ interval = \"change\" }}\n[link.sat]\nrate = \"8 Mbit/s\"\n\
                  delay = \"60 ms\"\nqueue = {queue}\nloss = {{ kind = \"packet-error\", rate = 2e-3 }}\n[link.lan]\nrate = \"100 Mbit/s\"\n\

@@ -282,7 +282,7 @@ fn known(schema: &Value, found: &mut BTreeSet<String>) {
 fn every_kind_and_option_is_drawn() {
     let mut runner = TestRunner::deterministic();
     let (mut drawn, mut wanted) = (BTreeSet::new(), BTreeSet::new());
-    for regime in [0, 1, 2, 3].repeat(100) {
+    for regime in [0, 1, 2, 3].repeat(200) {
         let text = scenario(regime).new_tree(&mut runner).expect("a scenario").current();
         words(&toml::from_str(&text).expect("TOML"), &mut drawn);
     }

@@ -410,6 +410,10 @@ fn odd_options() {
     expect(&unknown, 22, "flow.0.newreno_exit", &["cwnd", "flight-size", "ssthresh"]);
     let tahoe = option("recovery = \"tahoe\"\nnewreno_exit = \"ssthresh\"");
     expect(&tahoe, 22, "flow.0.newreno_exit", &["no fast recovery", "leave this out"]);
+    let snack = option("recovery = \"sack\"\nsnack = true");
+    expect(&snack, 22, "flow.0.snack", &["recovery = \"newreno\"", "leave this out"]);
+    expect(&option("snack_vector = 4"), 21, "flow.0.snack_vector", &["snack = true"]);
+    expect(&option("snack = true\nrack = true"), 22, "flow.0.rack", &["selective"]);
     expect(&option("receive_window = \"10 bytes\""), 21, "flow.0.receive_window", &["one segment of 1448"]);
     expect(&option("mss = \"64 KiB\""), 21, "flow.0.mss", &["65535"]);
     expect(&option("initial_window = 0"), 21, "flow.0.initial_window", &["from 1"]);

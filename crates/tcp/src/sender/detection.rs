@@ -1,4 +1,4 @@
-//! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers.
+//! RACK and the tail loss probe at work (RFC 8985): the losses that an ACK or a timer shows, and the timers. The losses that a SNACK tells.
 //!
 //! Reordering timer, probe timer and retransmission timer exclude each other (section 8). The probe timer never expires after the
 //! retransmission timer (section 7.2). The reordering timer suspends the retransmission timer, which starts anew behind it.
@@ -10,6 +10,7 @@ use crate::limits::Limit;
 use crate::rack::Situation;
 use crate::scoreboard::Marked;
 use crate::segment::{AckSegment, Data};
+use crate::snack::Snack;
 use crate::tlp::{Answer, MAX_ACK_DELAY};
 
 /// The losses and repairs that an ACK shows.
@@ -61,7 +62,12 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.on_delivered(self.flow.now, rtt, &heard, high);
             let exiting = self.flow.phase != Phase::Open && seg.ack >= self.recover;
-            rack.adapt(duplicate.is_some() && !of_probe, self.board.una(), self.board.next(), exiting);
+            rack.adapt(
+                duplicate.is_some() && !(of_probe || self.extra),
+                self.board.una(),
+                self.board.next(),
+                exiting,
+            );
             found.lost = self.mark_by_time(self.flow.phase != Phase::Open && !exiting);
         }
         if self.options.tlp {
@@ -77,6 +83,16 @@ impl Sender {
             self.undo_if_needless(block);
         }
         found
+    }
+
+    /// The losses that a SNACK tells. A segment that has been sent again counts as lost once more when a round trip has passed and the
+    /// receiver still misses it: the embargo of the reference implementation, which waits for SRTT. Here it is the longer of SRTT and the
+    /// latest sample.
+    #[cold]
+    pub(super) fn take_holes(&mut self, snack: &Snack) -> u64 {
+        let embargo = self.flow.rtt.map_or(self.rto.rto(), |rtt| rtt.smoothed.max(rtt.latest));
+        let answered = Time(self.flow.now.0.saturating_sub(embargo.0));
+        snack.holes().map(|hole| self.board.miss(hole.start, hole.end, answered)).sum()
     }
 
     pub(super) fn situation(&self, recovering: bool) -> Situation {

@@ -6,7 +6,12 @@
 //! waited behind other traffic), and is no duplicate acknowledgement.
 //!
 //! A segment of which a copy is under way gives no RTT sample and shows no reordering: which of the two arrived is not known (Karn). For the
-//! same reason a connection with extra segments does not take a recovery for needless because its retransmissions were duplicates.
+//! same reason a connection with extra segments does not take a recovery for needless, nor its reordering for wider, because of duplicates.
+//!
+//! Data that was never sent ([`ExtraPayload::Unsent`]) is sent as usual when its turn comes, unless the receiver has told that it has it: then
+//! the turn is skipped, and the segment counts as selectively acknowledged. It shows no loss of those before it, which are sent later.
+
+use std::collections::{BTreeSet, VecDeque};
 
 use bentpipe_cc::{ExtraOrder, ExtraPayload, Span, Time};
 
@@ -27,12 +32,52 @@ pub(super) struct Extras {
     /// Copies of segments from the first to before the second may be under way.
     copied: (u64, u64),
     sent: u64,
+    ahead: Ahead,
+}
+
+/// Data of extra segments beyond what has been sent.
+#[derive(Debug, Default)]
+struct Ahead {
+    /// Segments that were carried and not answered yet, and those that the receiver has.
+    waiting: BTreeSet<u64>,
+    known: BTreeSet<u64>,
+    /// The next to be carried, behind the last one that was.
+    cursor: u64,
+    /// How many the receiver had when their turn came, and the numbers of the last of them.
+    skipped: u64,
+    passed: VecDeque<u64>,
+}
+
+impl Ahead {
+    /// The receiver has told that it has all segments from `from` to before `to`.
+    fn learn(&mut self, from: u64, to: u64) {
+        while let Some(&seq) = self.waiting.range(from..to.max(from)).next() {
+            self.waiting.remove(&seq);
+            self.known.insert(seq);
+        }
+    }
+
+    /// The turn of segment `seq` has come. True if the receiver has it.
+    fn pass(&mut self, seq: u64) -> bool {
+        let known = self.known.remove(&seq);
+        self.skipped += u64::from(known);
+        known
+    }
 }
 
 impl Extras {
     pub(super) fn new() -> Self {
         let payload = ExtraPayload::Repeated;
-        Self { left: 0, due: Time(0), gap: Span::ZERO, payload, cursor: 0, copied: (0, 0), sent: 0 }
+        Self {
+            left: 0,
+            due: Time(0),
+            gap: Span::ZERO,
+            payload,
+            cursor: 0,
+            copied: (0, 0),
+            sent: 0,
+            ahead: Ahead::default(),
+        }
     }
 
     fn take(&mut self, now: Time, order: &ExtraOrder) {
@@ -52,11 +97,70 @@ impl Sender {
         self.extras.as_ref().map_or(0, |extras| extras.sent)
     }
 
+    /// The first segment that was sent in no way.
+    pub fn next(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.ahead.cursor).max(self.board.next())
+    }
+
+    /// Outstanding segments whose turn was skipped.
+    #[cold]
+    pub(super) fn skipped_outstanding(&self) -> u64 {
+        let passed = self.extras.as_ref().map(|extras| &extras.ahead.passed);
+        passed
+            .map_or(0, |passed| (passed.len() - passed.partition_point(|&seq| seq < self.board.una())) as u64)
+    }
+
+    /// Segment `seq` goes out for the first time.
+    #[cold]
+    pub(super) fn note_sent(&mut self, seq: u64) {
+        if let Some(extras) = &mut self.extras {
+            extras.ahead.waiting.remove(&seq);
+        }
+    }
+
+    /// Segments whose turn was skipped.
+    pub(super) fn skipped(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.ahead.skipped)
+    }
+
+    /// Learns from an acknowledgement which data of extra segments the receiver has, before the scoreboard takes the acknowledgement.
+    #[cold]
+    pub(super) fn learn(&mut self, now: Time, seg: &AckSegment) {
+        let (next, end) = (self.board.next(), self.next());
+        let Some(extras) = &mut self.extras else { return };
+        if next == end || seg.ack > end {
+            return;
+        }
+        for block in seg.sack.blocks() {
+            extras.ahead.learn(block.start.max(next), block.end);
+        }
+        extras.ahead.learn(next, seg.ack);
+        self.skip_known(now);
+    }
+
+    /// Skips the turns of the segments that come next and that the receiver has.
+    #[cold]
+    pub(super) fn skip_known(&mut self, now: Time) {
+        let Some(extras) = &mut self.extras else { return };
+        while extras.ahead.pass(self.board.next()) {
+            extras.ahead.passed.push_back(self.board.next());
+            while extras.ahead.passed.front().is_some_and(|&seq| seq < self.board.una()) {
+                extras.ahead.passed.pop_front();
+            }
+            self.board.skip(now);
+            self.flow.delivered += u64::from(self.flow.mss);
+        }
+    }
+
     /// The acknowledgement of an extra segment arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, which it never
     /// brings itself.
     pub fn on_extra_ack(&mut self, now: Time, seg: &AckSegment) {
-        if self.extras.is_none() || self.is_done() || seg.ack > self.board.next() {
+        if self.extras.is_none() || self.is_done() {
             return;
+        }
+        self.learn(now, seg);
+        if seg.ack > self.board.next() {
+            return; // of data never sent
         }
         let sack = self.options.recovery == LossRecovery::Sack && !seg.sack.is_empty();
         let news = seg.ack > self.board.una() || (sack && seg.ack == self.board.una());
@@ -76,6 +180,8 @@ impl Sender {
     /// The window is used up: the next extra segment, if one is due. Otherwise notes when one will be.
     #[cold]
     pub(super) fn poll_extra(&mut self, now: Time) -> Option<Data> {
+        let edge = self.limit.min(self.peer_edge());
+        let (una, next) = (self.board.una(), self.board.next());
         let extras = self.extras.as_mut()?;
         if let Some(order) = self.cc.extra_order(&self.flow) {
             extras.take(now, &order);
@@ -87,10 +193,17 @@ impl Sender {
             self.decision.wake_at(extras.due);
             return None;
         }
-        let una = self.board.una();
+        if let ExtraPayload::Unsent { ahead } = extras.payload {
+            let seq = extras.ahead.cursor.max(next.saturating_add(ahead));
+            if seq.saturating_add(1) < edge {
+                extras.ahead.cursor = seq + 1;
+                extras.ahead.waiting.insert(seq);
+                return Some(self.extra(seq));
+            }
+        }
         let seq = match extras.payload {
-            ExtraPayload::Repeated => self.board.next() - 1,
-            ExtraPayload::Unacknowledged => {
+            ExtraPayload::Repeated => next - 1,
+            ExtraPayload::Unacknowledged | ExtraPayload::Unsent { .. } => {
                 let from = extras.cursor.max(una);
                 let seq = self.board.next_missing(from).or_else(|| self.board.next_missing(una))?;
                 extras.cursor = seq + 1;
@@ -98,10 +211,17 @@ impl Sender {
             }
         };
         extras.note(seq, una);
-        extras.left -= 1;
-        extras.sent += 1;
-        extras.due = extras.due + extras.gap;
-        Some(Data { extra: true, retransmission: true, ..self.segment(seq) })
+        Some(self.extra(seq))
+    }
+
+    /// The extra segment with the data of segment `seq`, which goes out now.
+    fn extra(&mut self, seq: u64) -> Data {
+        if let Some(extras) = &mut self.extras {
+            extras.left -= 1;
+            extras.sent += 1;
+            extras.due = extras.due + extras.gap;
+        }
+        Data { extra: true, retransmission: seq < self.board.next(), ..self.segment(seq) }
     }
 
     /// Does a segment that was newly delivered, between `una` of before and `high`, have a copy?

@@ -330,7 +330,7 @@ mod tests {
                     None => self.fast.on_ack(self.now, &ack),
                 };
                 self.slow.path = Path::Slow;
-                assert_eq!(short, self.slow.on_ack_slow(self.now, &ack));
+                assert_eq!(short, self.slow.on_ack_slow(self.now, &ack, None));
                 self.settle();
             }
         }

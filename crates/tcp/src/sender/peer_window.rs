@@ -9,6 +9,7 @@ use bentpipe_cc::{Span, Time};
 use super::{Path, Probe, Sender};
 use crate::options::{Options, Reading};
 use crate::segment::{AckSegment, Data};
+use crate::snack::Snack;
 
 /// The most doublings of the interval between probes; `max_rto` is reached far earlier.
 const MOST_DOUBLINGS: u32 = 20;
@@ -40,7 +41,16 @@ impl Sender {
     /// say that the window changes ([`Reading`]).
     ///
     /// An acknowledgement that brings nothing but another window is no duplicate (RFC 5681 section 2, condition e).
-    pub fn on_windowed_ack(&mut self, now: Time, seg: &AckSegment, window: u64) -> Option<Span> {
+    pub fn on_windowed_ack(
+        &mut self,
+        now: Time,
+        seg: &AckSegment,
+        window: u64,
+        snack: Option<&Snack>,
+    ) -> Option<Span> {
+        if self.extra {
+            self.learn(now, seg);
+        }
         let una = self.board.una();
         if seg.ack > self.board.next() {
             return None;
@@ -49,9 +59,10 @@ impl Sender {
         if self.probe == Probe::OfWindow {
             self.probe = Probe::No; // answered before it went out
         }
-        let told = seg.ack > una || !seg.sack.is_empty() || seg.ece || self.probe != Probe::No;
+        let told =
+            seg.ack > una || !seg.sack.is_empty() || snack.is_some() || seg.ece || self.probe != Probe::No;
         let duplicate = !changed && self.board.outstanding() > 0;
-        let rtt = if told || duplicate { self.on_ack_slow(now, seg) } else { None };
+        let rtt = if told || duplicate { self.on_ack_slow(now, seg, snack) } else { None };
         self.persist(now);
         rtt
     }
@@ -72,6 +83,14 @@ impl Sender {
         match &self.peer {
             Some(peer) => self.board.next() < peer.edge,
             None => self.options.receive_window.is_none_or(|w| self.board.outstanding() < w),
+        }
+    }
+
+    /// The first segment for which the peer has no room.
+    pub(super) fn peer_edge(&self) -> u64 {
+        match &self.peer {
+            Some(peer) => peer.edge,
+            None => self.options.receive_window.map_or(u64::MAX, |w| self.board.una().saturating_add(w)),
         }
     }
 

@@ -138,6 +138,7 @@ impl Sender {
         self.suspicion.forget();
         let order = self.cc.backoff(&self.flow, Congestion::Loss);
         self.cc.on_congestion(&self.flow, Congestion::Loss);
+        self.proportional = self.options.prr && self.cc.recovery() == Recovery::Sender;
         if order.repeat && self.options.bulk_repeat {
             self.board.mark_all();
         }
@@ -183,6 +184,12 @@ impl Sender {
         self.cc.on_life(&self.flow, Life::Recovered);
     }
 
+    /// Does only the first partial ACK restart the timer (RFC 6582 section 4)? NewReno repairs one hole per round trip, and a timeout may then
+    /// be faster. With SNACK it repairs all.
+    pub(super) fn is_impatient(&self) -> bool {
+        self.options.recovery == LossRecovery::NewReno && self.options.snack.is_none()
+    }
+
     pub(super) fn rearm(&mut self, advanced: u64) {
         if self.exit_clamp.is_some_and(|clamp| clamp * u64::from(self.flow.mss) >= self.decision.cwnd) {
             self.exit_clamp = None;
@@ -190,7 +197,7 @@ impl Sender {
         if advanced == 0 {
             return;
         }
-        let impatient = self.flow.phase == Phase::Recovery && self.options.recovery == LossRecovery::NewReno;
+        let impatient = self.flow.phase == Phase::Recovery && self.is_impatient();
         let first = !core::mem::replace(&mut self.partial_seen, self.flow.phase == Phase::Recovery);
         if self.board.outstanding() == 0 {
             self.timer = Time::MAX; // RFC 6298 section 5.2

@@ -18,6 +18,9 @@ impl Sender {
         if self.probe != Probe::No || self.tlp.due {
             return self.poll_probe(now);
         }
+        if self.extra {
+            self.skip_known(now);
+        }
         match self.choose() {
             Ok(seq) => {
                 if core::mem::take(&mut self.was_idle) {
@@ -74,7 +77,9 @@ impl Sender {
     fn choose(&mut self) -> Result<u64, Limit> {
         let pipe = self.in_flight();
         let any_lost = self.board.lost() > 0;
-        if pipe >= self.window() && !(self.forced && any_lost && self.board.next_lost().is_some()) {
+        if pipe >= self.window()
+            && !((self.forced || self.sends_holes()) && any_lost && self.board.next_lost().is_some())
+        {
             return Err(Limit::Cwnd);
         }
         if self.waits_for_pace(self.flow.now) {
@@ -111,6 +116,11 @@ impl Sender {
         new // rule 2
     }
 
+    /// Does the window not stop what a SNACK asks for? (The reference implementation widens the window by the hole.)
+    fn sends_holes(&self) -> bool {
+        self.options.snack.is_some() && self.flow.phase == Phase::Recovery
+    }
+
     fn may_send_new(&self, pipe: u64) -> Result<u64, Limit> {
         let next = self.board.next();
         if next >= self.limit {
@@ -122,7 +132,7 @@ impl Sender {
         // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
         if !self.options.limited_transmit
             && self.flow.phase == Phase::Open
-            && self.board.outstanding() >= self.window()
+            && self.board.outstanding() >= self.window() + self.skipped_outstanding()
         {
             return Err(Limit::Cwnd);
         }
@@ -155,6 +165,9 @@ impl Sender {
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
             self.tlp.anew = true;
+            if self.extra {
+                self.note_sent(seq);
+            }
             self.board.send_new(now, stamp);
             self.suspicion.on_new_sent();
         } else {
@@ -174,7 +187,7 @@ impl Sender {
     fn send_again(&mut self, now: Time, data: &Data, stamp: Option<Stamp>) {
         let seq = data.seq;
         self.counters.retransmitted += 1;
-        let impatient = self.options.recovery == LossRecovery::NewReno && self.partial_seen;
+        let impatient = self.is_impatient() && self.partial_seen;
         if seq == self.board.una() && self.flow.phase == Phase::Recovery && !impatient {
             self.timer = Time::MAX; // restarted at once: the repair needs a round trip (RFC 6675 section 6)
         }

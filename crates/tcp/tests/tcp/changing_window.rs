@@ -147,7 +147,7 @@ fn transfer(options: Options, segments: u64, mut lost: impl FnMut(bool, u64) -> 
             match way.pop_front() {
                 Some((_, Under::Data(data))) => receiver.on_data(now, &data),
                 Some((_, Under::Ack(ack, window))) => {
-                    sender.on_windowed_ack(now, &ack, window);
+                    sender.on_windowed_ack(now, &ack, window, None);
                     None
                 }
                 None => None,

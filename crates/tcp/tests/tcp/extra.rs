@@ -72,6 +72,50 @@ fn nil_segments_repair_a_loss() {
     assert_eq!(t.sender.counters().retransmitted, 1);
 }
 
+/// Fast-Forward Start: 4 supplement segments, one every 20 ms, of data 5 segments ahead of the next.
+fn fast_forward_start(segments: Option<u64>) -> Script {
+    let mut t = Script::new(plain(LossRecovery::Sack), probing("cherry", 5.0, 1.0, f64::INFINITY), segments);
+    t.sends("0").at(100).ack(1).sends("1-2");
+    t
+}
+
+/// Supplement segments carry data of a later turn. What has arrived is not sent again when its turn comes, what was lost is; data in
+/// flight is not taken for lost because later data has come.
+#[test]
+fn data_that_supplement_segments_have_delivered_is_skipped() {
+    let mut t = fast_forward_start(None);
+    for (due, sent) in [(120, "x8"), (140, "x9"), (160, "x10"), (180, "x11")] {
+        t.due(due).sends(sent);
+    }
+    t.at(200).ack(2).sends("3").ack(3).sends("4");
+    t.at(220).extra_ack(3, &[(8, 9)]).sends("5").at(240).extra_ack(3, &[(8, 10)]).sends("6");
+    // Segment 10 is lost. The turns of 8 and 9 come, and then those of 10 and 12, since 11 has come.
+    t.at(280).extra_ack(3, &[(11, 12), (8, 10)]).sends("7").flight(5);
+    t.at(300).sack(4, &[(11, 12), (8, 10)]).sends("10 12").sack(5, &[(11, 12), (8, 10)]).sends("13");
+    assert_eq!((t.sender.counters().recoveries, t.sender.counters().retransmitted), (0, 0));
+    assert_eq!(t.sender.counters().sent, 11, "0 to 7, 10, 12 and 13");
+    t.at(320).sack(10, &[(11, 12)]).at(340).ack(12).ack(13).ack(14);
+    assert_eq!((t.sender.una(), t.sender.counters().recoveries), (t.sender.next(), 0));
+}
+
+/// A supplement segment may be the next in order at the receiver before its turn has come here.
+#[test]
+fn an_acknowledgement_of_supplement_segments_goes_beyond_what_was_sent() {
+    let mut t = Script::new(plain(LossRecovery::Sack), probing("cherry", 2.0, 1.0, f64::INFINITY), None);
+    t.sends("0").at(100).ack(1).sends("1-2").due(150).sends("x5").at(200).ack(3).sends("3-4");
+    assert_eq!(t.sender.next(), 6);
+    t.at(300).ack(6);
+    assert_eq!((t.sender.una(), t.sender.next()), (6, 6));
+    t.sends("6-7");
+}
+
+/// Near the end of the data supplement segments repeat what is outstanding.
+#[test]
+fn at_the_end_supplement_segments_carry_outstanding_data() {
+    let mut t = fast_forward_start(Some(10));
+    t.due(120).sends("x8").due(140).sends("x1").due(160).sends("x2");
+}
+
 /// At the end nothing is copied any more, and no timer is left.
 #[test]
 fn a_finished_transfer_sends_no_extra_segments() {

@@ -24,6 +24,7 @@ mod riding;
 mod rto;
 mod sack;
 mod sack_blocks;
+mod snack;
 mod spurious;
 mod tahoe;
 mod timestamps;

@@ -12,7 +12,8 @@ use bentpipe_cc::{
     Start, Time,
 };
 use bentpipe_tcp::{
-    AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, SpuriousTimeout,
+    AckSegment, Block, Data, LossRecovery, NewRenoExit, Options, Receiver, Sack, Sender, Snack,
+    SpuriousTimeout,
 };
 
 pub(crate) const MSS: u32 = 1000;
@@ -223,13 +224,19 @@ impl Script {
     /// As `ack`, telling a receive window of `window` segments.
     pub(crate) fn told(&mut self, ack: u64, window: u64) -> &mut Self {
         let seg = AckSegment { ack, ..AckSegment::default() };
-        self.rtt = self.sender.on_windowed_ack(self.now, &seg, window);
+        self.rtt = self.sender.on_windowed_ack(self.now, &seg, window, None);
         self
     }
 
     /// As `ack`, with SACK blocks.
     pub(crate) fn sack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> &mut Self {
         self.segment(AckSegment { ack, sack: sack_of(blocks), ..AckSegment::default() })
+    }
+
+    /// As `ack`, with a SNACK.
+    pub(crate) fn snack(&mut self, ack: u64, snack: Snack) -> &mut Self {
+        self.rtt = self.sender.on_snack(self.now, &AckSegment { ack, ..AckSegment::default() }, &snack);
+        self
     }
 
     /// As `ack`, with the ECN echo.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::registry::{self, Value};
 use bentpipe_cc::{Controller, Pacing, Rate, Span, Start, Time};
-use bentpipe_tcp::{AckSegment, Data, LossRecovery, NewRenoExit, Options, Receiver, Sender, SpuriousTimeout};
+use bentpipe_tcp::{
+    AckSegment, Data, LossRecovery, NewRenoExit, Options, Receiver, Sender, Snack, SpuriousTimeout,
+};
 use proptest::prelude::*;
 
 use crate::script::{Fixed, MSS, ms};
@@ -40,7 +42,7 @@ impl Channel {
 #[derive(Debug)]
 enum Event {
     Data(Data),
-    Ack(AckSegment),
+    Ack(AckSegment, Option<Snack>),
     Sender,
     Receiver,
 }
@@ -58,12 +60,12 @@ impl Net {
         self.queue.insert((at, self.serial), event);
     }
 
-    fn answer(&mut self, now: Time, ack: Option<AckSegment>) {
+    fn answer(&mut self, now: Time, ack: Option<AckSegment>, snack: Option<Snack>) {
         if let Some(ack) = ack
             && self.channel.draw() >= self.channel.ack_loss
         {
             let delay = self.channel.delay(self.channel.ack_jitter);
-            self.push(now + delay, Event::Ack(ack));
+            self.push(now + delay, Event::Ack(ack, snack));
         }
     }
 }
@@ -83,7 +85,7 @@ fn run(options: Options, cc: Box<dyn Controller>, bytes: u64, channel: Channel) 
         match event {
             Event::Data(data) => {
                 let ack = receiver.on_data(now, &data);
-                net.answer(now, ack);
+                net.answer(now, ack, receiver.snack());
                 if let Some(t) = receiver.deadline() {
                     net.push(t, Event::Receiver);
                 }
@@ -91,11 +93,14 @@ fn run(options: Options, cc: Box<dyn Controller>, bytes: u64, channel: Channel) 
             }
             Event::Receiver => {
                 let ack = receiver.on_deadline(now);
-                net.answer(now, ack);
+                net.answer(now, ack, receiver.snack());
                 continue;
             }
-            Event::Ack(ack) => {
+            Event::Ack(ack, None) => {
                 sender.on_ack(now, &ack);
+            }
+            Event::Ack(ack, Some(snack)) => {
+                sender.on_snack(now, &ack, &snack);
             }
             Event::Sender => {
                 if armed <= now {
@@ -155,11 +160,12 @@ prop_compose! {
         flags in prop::array::uniform8(any::<bool>()),
         [rack, tlp, dsack, deflate] in prop::array::uniform4(any::<bool>()),
         min_rto in 200_u64..1500,
+        snack in prop::option::of(0_u8..=16),
     ) -> Options {
         let [prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto] = flags;
         Options {
             mss: MSS, recovery, spurious, prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto,
-            rack, tlp, dsack,
+            rack, tlp, dsack, snack,
             newreno_exit: if deflate { NewRenoExit::Ssthresh } else { NewRenoExit::FlightSize },
             delayed_ack: delayed_ack.map(ms), receive_window, min_rto: ms(min_rto), max_rto: ms(8000),
             ..Options::paper()

@@ -16,6 +16,9 @@ impl FastPath {
             Kind::Tcp(tcp) => (tcp.receiver.deadline(), tcp.is_linked()),
             Kind::Cbr(_) => (None, false),
         };
+        if linked {
+            self.network.receive_of_subflow(f, answers.then_some(&mut *packet));
+        }
         if answers {
             self.depart(packet);
         }
@@ -57,6 +60,9 @@ impl FastPath {
         if tcp.on_ack(self.now, packet, &mut self.network.sacks) {
             self.send_fast(f, Cause::Arrival)
         } else {
+            if tcp.is_linked() {
+                self.network.on_data_ack(f, packet.handle);
+            }
             self.send_any(f, Cause::Arrival);
             if self.network.flows[f].half() == Some(Half::Second) {
                 self.make_room(f);
@@ -148,6 +154,9 @@ impl FastPath {
 
     #[inline(never)]
     fn send_any(&mut self, f: usize, cause: Cause) {
+        if let Some(c) = self.network.connection_of(f) {
+            return self.send_of_subflows(c, cause);
+        }
         loop {
             let flow = &mut self.network.flows[f];
             let Kind::Tcp(tcp) = &mut flow.kind else { return };
@@ -163,6 +172,22 @@ impl FastPath {
             };
             self.network.load(f, &mut packet);
             self.depart(&mut packet);
+        }
+    }
+
+    /// [`FastPath::send`] for all subflows of connection `c`.
+    #[cold]
+    fn send_of_subflows(&mut self, c: usize, cause: Cause) {
+        self.network.look_at_subflows(self.now, c);
+        while let Some((f, mut packet)) = self.network.poll_connection(self.now, c) {
+            packet.hop = self.network.flows[f].data_route;
+            self.depart(&mut packet);
+        }
+        for f in self.network.settle_connection(self.now, c) {
+            let Kind::Tcp(tcp) = &self.network.flows[f].kind else { continue };
+            self.network.recorder.on_change(self.now, f, tcp, cause);
+            let due = tcp.due();
+            self.arm_sender(f, due);
         }
     }
 

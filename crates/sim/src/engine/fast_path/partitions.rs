@@ -44,6 +44,10 @@ impl Partitions {
                 // A browser's clients are one host.
                 parts.join(parts.sender(f), parts.sender(f - 2 * way.lane));
             }
+            if way.joined {
+                parts.join(parts.sender(f), parts.sender(f + 1));
+                parts.join(parts.receiver(f), parts.receiver(f + 1));
+            }
             if let Some(acks) = way.acks {
                 let back = parts.follow(hops, acks, parts.receiver(f), &mut held);
                 parts.join(back, parts.sender(f));

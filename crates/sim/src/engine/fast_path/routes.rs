@@ -79,6 +79,8 @@ pub(super) struct Ways {
     pub(super) relayed: bool,
     /// Is its flow that of a dialogue's client, or the first of two whose both ends write? Both hosts are then ends of the next flow, too.
     pub(super) asks: bool,
+    /// Is the next flow another subflow of the same connection? Both ends of both are then one host each.
+    pub(super) joined: bool,
     /// If it is one of several of a browser: so many stand before it.
     pub(super) lane: usize,
 }
@@ -95,7 +97,8 @@ impl Ways {
         let lane = client.and_then(Client::lane).unwrap_or(0);
         let twin = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.twin_half() == Some(Half::First));
         let asks = client.is_some() || twin;
-        Self { data: flow.data_route, acks, prompt, relayed, asks, lane }
+        let joined = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.has_next_subflow());
+        Self { data: flow.data_route, acks, prompt, relayed, asks, lane, joined }
     }
 }
 

@@ -162,6 +162,7 @@ impl FastPath {
         if let Some(ack) = tcp.on_receiver_deadline(now) {
             let mut packet = tcp.ack_packet(now, &ack, f as u32, flow.ack_route, &mut self.network.sacks);
             flow.acks.sent += 1;
+            self.network.receive_of_subflow(f, Some(&mut packet));
             self.depart(&mut packet);
         }
         self.answer(f);

@@ -1,7 +1,7 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::{HYSTART, SLOW_START};
+use super::super::{HYSTART_PLUS_PLUS as HYSTART, SLOW_START};
 use crate::controller::Congestion;
 use crate::registry::{self, Value};
 use crate::rig::{Rig, near, text};
@@ -193,7 +193,7 @@ fn every_algorithm_leaves_slow_start_by_hystart_or_says_why_not() {
     for entry in registry::all() {
         if let Some(why) = entry.refuses_hystart() {
             let refused = registry::build(entry.id, core::slice::from_ref(&chosen), START).expect_err(why);
-            assert_eq!(refused, registry::Error::NoHystart { id: entry.id, choice: HYSTART, why });
+            assert_eq!(refused, registry::Error::NoSlowStart { id: entry.id, choice: HYSTART, why });
             continue;
         }
         let mut rig = rig(entry.id, &[]);
@@ -215,6 +215,6 @@ fn refusals_and_stray_constants_are_told_in_words() {
     let stray = ("hystart_css_rounds".to_string(), Value::Number(3.0));
     assert_eq!(
         registry::build("cubic", &[stray], START).expect_err("refused").to_string(),
-        "hystart_css_rounds is a constant of HyStart++; add slow_start = \"hystart++\", or leave it out"
+        "hystart_css_rounds goes with slow_start = \"hystart++\" only; add that, or leave it out"
     );
 }

@@ -17,9 +17,11 @@
 //!  * the train's threshold is that of a sender without `fq` (`SK_PACING_NONE`): not doubled where a sender paces.
 //!  * the kernel leaves out RTTs of the first second after a fast recovery. They matter only in slow start, so nothing is left out here.
 
+use super::SlowStartRule;
+use crate::controller::Congestion;
 use crate::report::{Ack, Flow};
 use crate::time::{Span, Time};
-use crate::windowed::Window;
+use crate::windowed::{Cut, Window};
 
 /// `hystart_low_window`, segments.
 const LOW_WINDOW: f64 = 16.0;
@@ -37,7 +39,7 @@ const LARGEST_ALLOWANCE: Span = Span::from_millis(1);
 
 /// See the head of this file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Classic {
+pub(super) struct Hystart {
     /// `delay_min`.
     smallest: Option<Span>,
     /// `curr_rtt`.
@@ -50,23 +52,34 @@ pub(crate) struct Classic {
     found: bool,
 }
 
-impl Classic {
-    /// Takes an ACK that has not done its growing, at a window of `w`. True if T must be set to W.
-    pub(crate) fn on_ack(&mut self, flow: &Flow, ack: &Ack, w: &Window) -> bool {
+impl SlowStartRule for Hystart {
+    /// Takes an ACK that has not done its growing.
+    fn before_growth(&mut self, flow: &Flow, ack: &Ack, w: &mut Window) {
         if ack.round_end {
             (self.round_start, self.train_end) = (flow.now, flow.now);
             (self.current, self.samples) = (None, 0);
         }
-        let Some(rtt) = ack.rtt else { return false };
+        let Some(rtt) = ack.rtt else { return };
         let smallest = self.smallest.map_or(rtt.min, |known| known.min(rtt.min));
         self.smallest = Some(smallest);
         if self.found || w.cwnd >= w.ssthresh || w.cwnd < LOW_WINDOW {
-            return false;
+            return;
         }
         self.found = self.sees_train(flow, w, smallest) | self.sees_delay(rtt.min, smallest);
-        self.found
+        if self.found {
+            w.ssthresh = w.cwnd;
+        }
     }
 
+    /// A timeout (`bictcp_reset`, `bictcp_hystart_reset`). After another congestion T says that slow start is over.
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion, _w: &Window, _own: &Cut) {
+        if why == Congestion::Timeout {
+            *self = Self { round_start: flow.now, train_end: flow.now, ..Self::default() };
+        }
+    }
+}
+
+impl Hystart {
     /// First sign.
     fn sees_train(&mut self, flow: &Flow, w: &Window, smallest: Span) -> bool {
         if flow.now.since(self.train_end) > ACK_DELTA {
@@ -86,11 +99,6 @@ impl Classic {
         }
         current > smallest + Span(smallest.0 / 8).clamp(LEAST_RISE, LARGEST_RISE)
     }
-
-    /// A timeout (`bictcp_reset`, `bictcp_hystart_reset`).
-    pub(crate) fn on_timeout(&mut self, now: Time) {
-        *self = Self { round_start: now, train_end: now, ..Self::default() };
-    }
 }
 
 /// `hystart_ack_delay`. In slow start the pacing rate is twice the larger of window and flight per SRTT.
@@ -102,13 +110,13 @@ fn allowance(flow: &Flow, w: &Window) -> Span {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{HYSTART, SLOW_START};
     use crate::controller::Congestion;
-    use crate::hystart::{CLASSIC, SLOW_START};
     use crate::rig::{Rig, near, text};
 
     /// Reno with a window of `w` and no threshold.
     fn rig(w: f64) -> Rig {
-        Rig::new("reno", &[(SLOW_START, text(CLASSIC))], w, f64::INFINITY)
+        Rig::new("reno", &[(SLOW_START, text(HYSTART))], w, f64::INFINITY)
     }
 
     fn in_slow_start(rig: &Rig) -> bool {

@@ -1,0 +1,129 @@
+//! LIA, Linked Increases: the coupled congestion control of Multipath TCP (RFC 6356; D. Wischik, C. Raiciu, A. Greenhalgh, M. Handley,
+//! NSDI 2011). All subflows together take as much as one TCP on the best of their paths, and none takes more than a TCP there.
+//!
+//! Unit: segments. Valid for 1 <= w < 2^40.
+//! Equations: RFC 6356 section 3 (1) the increase, (2) alpha. Read in the reference implementation for Linux (multipath-tcp/mptcp,
+//! `mptcp_coupled.c`), which the RFC describes.
+//! Slow start and the answer to losses are those of RFC 5681, for each subflow alone.
+//! Deviations:
+//!  * alpha is computed for each ACK, not once per window (section 4.1 leaves that to implementations). alpha / w_total is one factor, so
+//!    that w_total cancels out.
+//!  * windows of all subflows count in segments of the own size: `MSS_i` of eq. 1.
+//!  * a subflow without a round-trip time yet is left out, as Linux does. With one path left the increase is Reno's.
+
+use alloc::boxed::Box;
+
+use crate::controller::Congestion;
+use crate::registry::{Entry, Grade, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::subflows::{Path, Subflow, Subflows};
+use crate::windowed::{Cut, Policy, Window, Windowed};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "lia",
+    label: "LIA",
+    about: "Reno whose subflows share one increase: together as strong as one TCP on the best path; alone it is Reno.",
+    source: "C. Raiciu, M. Handley, D. Wischik: Coupled Congestion Control for Multipath Transport Protocols, 2011",
+    reference: "RFC 6356",
+    grade: Grade::A,
+    params: &[],
+    sender: SenderOptions::NONE,
+    colour: "#0077bb",
+    marker: "P",
+    build: |_, start| Box::new(Windowed::new(Lia::default(), start)),
+};
+
+/// LIA's window rules.
+#[derive(Debug, Default)]
+struct Lia {
+    subflows: Subflows,
+    /// The last share of a segment by which the window grew for each one acknowledged.
+    increase: f64,
+}
+
+/// alpha / w_total of eq. 2: max(w / rtt^2) / (sum of w / rtt)^2.
+fn linked(paths: impl Iterator<Item = Path>) -> f64 {
+    let (best, sum) =
+        paths.fold((0.0_f64, 0.0), |(best, sum), p| (best.max(p.rate() / p.rtt), sum + p.rate()));
+    best / (sum * sum)
+}
+
+impl Policy for Lia {
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        let linked = linked(self.subflows.paths(w.cwnd, flow));
+        self.increase = linked.min(1.0 / w.cwnd); // eq. 1; min ignores a NaN of no path
+        w.cwnd += self.increase * ack.segments(flow);
+    }
+
+    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
+        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
+    }
+
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.subflows.learn(own, all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("increase", self.increase);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rig::{Rig, near};
+    use crate::subflows::Subflow;
+    use crate::time::Span;
+
+    /// Windows in segments of the rig, round trips in seconds.
+    fn others(of: &[(f64, f64)]) -> alloc::vec::Vec<Subflow> {
+        of.iter()
+            .map(|&(w, rtt)| Subflow {
+                cwnd: (w * 1e6) as u64,
+                rtt: Some(Span::from_secs(rtt)),
+                between_losses: 0,
+            })
+            .collect()
+    }
+
+    /// What one acknowledged segment adds to a window of `w` at `rtt` beside another path.
+    fn grows(w: f64, rtt: f64, other: (f64, f64)) -> f64 {
+        let mut rig = Rig::new("lia", &[], w, 2.0);
+        rig.cc.on_subflows(0, &others(&[(w, rtt), other]));
+        rig.ack(1.0, 0.01, rtt, false);
+        rig.w() - w
+    }
+
+    /// RFC 6356 eq. 2 by hand. Two equal paths of 10 segments and 100 ms: alpha = 20 * (10 / 0.01) / (200)^2 = 1/2, so eq. 1 gives
+    /// min(0.5 / 20, 1 / 10) = 1/40. Together they grow by half a segment a round trip each, a quarter of two Renos' 2 * (1 / 10) a segment.
+    #[test]
+    fn two_equal_paths_grow_a_quarter_as_fast_as_reno() {
+        near(grows(10.0, 0.1, (10.0, 0.1)), 1.0 / 40.0, 1e-4);
+    }
+
+    /// A LEO path of 20 segments and 50 ms beside a GEO path of 100 segments and 600 ms. w_total = 120; max(w / rtt^2) = 20 / 0.0025 =
+    /// 8000 (GEO: 277.8); sum of w / rtt = 400 + 166.67 = 566.67, squared 321111. alpha = 120 * 8000 / 321111 = 2.98962, and eq. 1 gives
+    /// 2.98962 / 120 = 0.0249135 on both: less than 1/20, but more than 1/100, which then holds on GEO.
+    #[test]
+    fn a_satellite_beside_a_fast_path() {
+        near(grows(20.0, 0.05, (100.0, 0.6)), 0.024_913_5, 1e-4);
+        near(grows(100.0, 0.6, (20.0, 0.05)), 0.01, 1e-4);
+    }
+
+    /// One path: alpha = w * (w / rtt^2) / (w / rtt)^2 = 1, so 1/w as Reno; also while the other has carried nothing.
+    #[test]
+    fn one_path_is_reno() {
+        let mut rig = Rig::new("lia", &[], 10.0, 2.0);
+        rig.ack(1.0, 0.01, 0.1, false);
+        near(rig.w() - 10.0, 0.1, 1e-4);
+        let mut rig = Rig::new("lia", &[], 10.0, 2.0);
+        let mut paths = others(&[(10.0, 0.1), (10.0, 0.1)]);
+        paths[1].rtt = None;
+        rig.cc.on_subflows(0, &paths);
+        rig.ack(1.0, 0.01, 0.1, false);
+        near(rig.w() - 10.0, 0.1, 1e-4);
+    }
+}

@@ -1,0 +1,273 @@
+//! RAP: R. Rejaie, M. Handley, D. Estrin: RAP: An End-to-End Rate-Based Congestion Control Mechanism for Realtime Streams in the Internet,
+//! IEEE INFOCOM, 1999.
+//!
+//! Unit: seconds between packets (IPG), packets of one MSS, bytes per second outside. Valid for RTT from 1 us to 10^4 s.
+//! Rules: a packet goes out every IPG. Without a loss the rate rises once per step of SRTT by one packet per SRTT, IPG' = IPG C / (IPG + C)
+//! with C = SRTT -> `step`. A loss halves it, IPG' = IPG / beta -> `halve`. Fine grain: the gap is IPG FRTT / XRTT, the ratio of a short-term
+//! and a long-term mean of the RTT, with gains 0.9 and 0.01 -> `observe`.
+//! What of RAP's own transport is not here: its data is not sent again, since its application adapts its quality instead. Here what is lost is
+//! sent again, within the rate, as TCP does. Losses are found by the sender's own recovery, which also sees to it that all losses of one
+//! window are one (RAP: a cluster, "SeqFirst" to "SeqLast"); RAP finds them by the gaps that each ACK reports, and by timeouts.
+//! Decisions where the paper is silent or its text was not at hand (grade B, from general knowledge of it):
+//!  * there is no slow start. The sender's initial window goes out at once, and then one such window per first RTT is the rate. So a path of
+//!    many packets is filled as slowly as by Reno's congestion avoidance from there on.
+//!  * a step ends with the first ACK that comes SRTT after the last step, if the application did not limit the sender since, and no loss
+//!    came.
+//!  * a timeout is a loss as any other: the rate is halved once. A spurious loss is undone.
+//!  * an ECN echo is answered as a loss.
+//!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments.
+//!  * IPG is at most 64 s, so that a flow does not die out.
+//!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an application-limited step does not raise it.
+
+use alloc::boxed::Box;
+
+use crate::algorithms::model::{LARGEST, times};
+use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
+use crate::report::{Ack, Flow};
+use crate::time::{Rate, Time};
+use crate::windowed::Start;
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "rap",
+    label: "RAP",
+    about: "AIMD on the time between packets: one packet per RTT more each RTT, half after a loss, with no window.",
+    source: "R. Rejaie, M. Handley, D. Estrin: RAP: An End-to-End Rate-Based Congestion Control Mechanism for Realtime Streams in the Internet, IEEE INFOCOM, 1999",
+    reference: "IEEE INFOCOM 1999",
+    grade: Grade::B,
+    params: &[
+        Param::number("alpha", 1.0, 0.01..=100.0)
+            .unit("packets")
+            .about("the rate rises by so many packets per SRTT, each SRTT"),
+        Param::number("beta", 0.5, 0.05..=0.95).about("what a loss leaves of the rate"),
+        Param::flag("fine_grain", true).about("send slower while the RTT is above its long-term mean"),
+        Param::number("short_gain", 0.9, 0.001..=1.0).about("weight of a sample in the short-term mean FRTT"),
+        Param::number("long_gain", 0.01, 0.001..=1.0).about("weight of a sample in the long-term mean XRTT"),
+    ],
+    sender: SenderOptions::NONE,
+    colour: "#663333",
+    marker: "s",
+    build: |args, start| Box::new(Rap::new(args, start)),
+};
+
+/// The guard on data in flight, in windows of the rate.
+const GUARD: f64 = 4.0;
+const GUARD_SEGMENTS: u64 = 4;
+/// The longest and the shortest time between packets, seconds.
+const LONGEST: f64 = 64.0;
+const SHORTEST: f64 = 1e-9;
+
+#[derive(Debug)]
+struct Rap {
+    alpha: f64,
+    beta: f64,
+    fine: bool,
+    gains: [f64; 2],
+    initial: f64,
+    mss: u32,
+    cwnd: u64,
+    /// IPG, seconds; `None` before the first sample.
+    gap: Option<f64>,
+    /// FRTT and XRTT, seconds.
+    means: [f64; 2],
+    /// When the present step began.
+    stepped: Time,
+    /// Has the application left the rate to limit the sender since then?
+    busy: bool,
+    /// The gap before the last loss.
+    before: Option<f64>,
+    /// A timeout was reported and nothing has been delivered since.
+    collapsed: bool,
+}
+
+impl Rap {
+    fn new(args: &Args, start: Start) -> Self {
+        let (mss, initial) = (start.mss.max(1), start.initial_window.max(1.0));
+        Self {
+            alpha: args.number("alpha"),
+            beta: args.number("beta"),
+            fine: args.flag("fine_grain"),
+            gains: [args.number("short_gain"), args.number("long_gain")],
+            initial,
+            mss,
+            cwnd: times(initial, u64::from(mss)),
+            gap: None,
+            means: [0.0; 2],
+            stepped: Time(0),
+            busy: false,
+            before: None,
+            collapsed: false,
+        }
+    }
+
+    /// Takes an RTT sample. The first one gives the first rate: the initial window in one RTT.
+    fn observe(&mut self, now: Time, sample: f64) {
+        if self.gap.is_none() {
+            self.gap = Some((sample / self.initial).clamp(SHORTEST, LONGEST));
+            self.means = [sample; 2];
+            self.stepped = now;
+        }
+        for (mean, gain) in self.means.iter_mut().zip(self.gains) {
+            *mean += gain * (sample - *mean);
+        }
+    }
+
+    /// IPG' = IPG C / (IPG + C): one packet per `c` seconds more.
+    fn step(&mut self, c: f64) {
+        if let Some(gap) = &mut self.gap {
+            *gap = (*gap * c / (c + self.alpha * *gap)).clamp(SHORTEST, LONGEST);
+        }
+    }
+
+    /// IPG' = IPG / beta.
+    fn halve(&mut self, flow: &Flow) {
+        self.before = self.gap;
+        if let Some(gap) = &mut self.gap {
+            *gap = (*gap / self.beta).clamp(SHORTEST, LONGEST);
+        }
+        (self.stepped, self.busy) = (flow.now, false);
+    }
+
+    /// Bytes per second.
+    fn rate(&self, gap: f64) -> f64 {
+        let [short, long] = self.means;
+        let feedback = if self.fine && long > 0.0 && short > 0.0 { short / long } else { 1.0 };
+        (f64::from(self.mss) / (gap * feedback)).clamp(1.0, LARGEST as f64)
+    }
+
+    fn settle(&mut self, rtt: f64) {
+        if let Some(gap) = self.gap {
+            let window = (GUARD * self.rate(gap) * rtt) as u64;
+            self.cwnd = window.min(LARGEST) + GUARD_SEGMENTS * u64::from(self.mss);
+        }
+    }
+}
+
+impl Controller for Rap {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.collapsed &= ack.acked == 0;
+        let sample = ack.rtt.map(|rtt| rtt.latest.secs()).filter(|rtt| *rtt > 0.0);
+        if let Some(sample) = sample {
+            self.observe(flow.now, sample);
+        }
+        self.busy |= ack.rate.is_none_or(|sample| !sample.app_limited);
+        let Some(rtt) = flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0) else { return };
+        if ack.acked > 0 && flow.now.since(self.stepped).secs() >= rtt {
+            if self.busy {
+                self.step(rtt);
+            }
+            (self.stepped, self.busy) = (flow.now, false);
+        }
+        self.settle(rtt);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
+        if !self.collapsed {
+            self.halve(flow);
+            self.collapsed = why == Congestion::Timeout;
+        }
+    }
+
+    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
+        self.gap = self.before.take().or(self.gap);
+        self.collapsed = false;
+        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
+    }
+
+    fn on_life(&mut self, flow: &Flow, what: Life) {
+        if what == Life::MssChanged {
+            self.mss = flow.mss.max(1);
+            self.cwnd = self.cwnd.max(u64::from(self.mss));
+        }
+    }
+
+    fn decision(&self) -> Decision {
+        let pacing = self.gap.map_or(Pacing::Off, |gap| Pacing::Rate(Rate(self.rate(gap) as u64)));
+        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
+    }
+
+    fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
+        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Controller
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        emit("ipg_s", self.gap.unwrap_or(f64::NAN));
+        emit("frtt_s", self.means[0]);
+        emit("xrtt_s", self.means[1]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::controller::{Congestion, Pacing};
+    use crate::registry::Value;
+    use crate::rig::{Rig, near, probe};
+
+    fn rap(w: f64) -> Rig {
+        let mut rig = Rig::new("rap", &[], w, 2.0);
+        rig.ack(1.0, 0.5, 0.5, true);
+        rig
+    }
+
+    fn gap(rig: &Rig) -> f64 {
+        probe(&*rig.cc, "ipg_s")
+    }
+
+    /// Five packets in 0.5 s are 0.1 s apart. After 0.5 s: 0.1 x 0.5 / 0.6 = 0.08333, 12 packets per second instead of 10. Not before.
+    /// A loss doubles the gap.
+    #[test]
+    fn the_gap_follows_the_papers_rule() {
+        let mut rig = rap(5.0);
+        near(gap(&rig), 0.1, 1e-9);
+        rig.ack(1.0, 0.49, 0.5, false);
+        near(gap(&rig), 0.1, 1e-9);
+        rig.ack(1.0, 0.01, 0.5, true);
+        near(gap(&rig), 0.1 * 0.5 / 0.6, 1e-9);
+        rig.congestion(Congestion::Loss);
+        near(gap(&rig), 0.1 / 0.6, 1e-9);
+        // The step begins anew at the loss.
+        rig.ack(1.0, 0.4, 0.5, false);
+        near(gap(&rig), 0.1 / 0.6, 1e-9);
+    }
+
+    /// FRTT = 0.5 + 0.9 x 0.5 = 0.95, XRTT = 0.5 + 0.01 x 0.5 = 0.505 after one sample of 1 s: the gap between packets is 1.881 IPG.
+    #[test]
+    fn a_longer_round_trip_slows_it_down_at_once() {
+        let mut rig = rap(5.0);
+        rig.ack(1.0, 0.1, 1.0, false);
+        let Pacing::Rate(rate) = rig.cc.decision().pacing else { panic!("it is paced") };
+        near(1e6 / rate.bytes_per_sec(), 0.1 * 0.95 / 0.505, 1e-4);
+    }
+
+    /// AIMD by one packet and a half: the square-root law, a rate of sqrt(3 / 2p) packets per RTT (RAP's claim to be friendly to TCP). One
+    /// loss in 600 packets: 30 per RTT.
+    #[test]
+    fn its_rate_obeys_the_square_root_law() {
+        let given = [("fine_grain", Value::Flag(false))];
+        let mut rig = Rig::new("rap", &given, 20.0, 2.0);
+        let r = 0.1;
+        rig.ack(1.0, r, r, true);
+        let (mut since_loss, mut packets, mut from) = (0, 0.0, 0.0);
+        for _ in 0..40_000 {
+            rig.ack(1.0, gap(&rig), r, false);
+            since_loss += 1;
+            packets += 1.0;
+            if since_loss == 600 {
+                since_loss = 0;
+                rig.congestion(Congestion::Loss);
+            }
+            if packets == 6_000.0 {
+                from = rig.secs();
+            }
+        }
+        near((packets - 6_000.0) / (rig.secs() - from) * r, 30.0, 0.03);
+    }
+}

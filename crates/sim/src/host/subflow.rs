@@ -1,0 +1,168 @@
+//! One subflow of a connection that has several (Multipath TCP, RFC 8684), as far as its own two ends go. What the subflows share is in
+//! `engine/multipath.rs`.
+
+use bentpipe_cc::Time;
+use bentpipe_tcp::{Active, Data};
+
+use crate::host::ends::Purpose;
+use crate::host::flow::Tcp;
+use crate::resolve::plan::SubflowPlan;
+
+/// What a subflow has beside a sender and a receiver.
+#[derive(Debug)]
+pub(crate) struct Subflow {
+    /// Its number, from 1.
+    pub(super) number: u32,
+    /// How many there are.
+    pub(super) of: u32,
+    /// The number of its connection in the network.
+    pub(super) connection: usize,
+    /// The payload of the connection's last segment, if that is a short one.
+    pub(super) short: Option<u32>,
+    /// The sender has begun.
+    started: bool,
+    /// The handshake has begun.
+    opened: bool,
+    /// The application has stopped.
+    stopped: bool,
+    /// All data of the connection is acknowledged.
+    pub(super) done: bool,
+}
+
+impl Subflow {
+    pub(super) fn new(plan: &SubflowPlan, mss: u32) -> Self {
+        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
+        Self {
+            number: plan.number,
+            of: plan.connection.subflows,
+            connection: 0,
+            short: (rest > 0).then_some(rest as u32),
+            started: false,
+            opened: false,
+            stopped: false,
+            done: false,
+        }
+    }
+}
+
+impl Tcp {
+    /// The number of its connection in the network, if it is a subflow.
+    #[inline]
+    pub(crate) fn connection(&self) -> Option<usize> {
+        self.subflow().map(|subflow| subflow.connection)
+    }
+
+    /// Notes the number of its connection.
+    pub(crate) fn join_connection(&mut self, number: usize) {
+        if let Some(subflow) = self.subflow_mut() {
+            subflow.connection = number;
+        }
+    }
+
+    /// Is the next flow another subflow of the same connection?
+    pub(crate) fn has_next_subflow(&self) -> bool {
+        self.subflow().is_some_and(|subflow| subflow.number < subflow.of)
+    }
+
+    /// The payload of a short last segment, if it is a subflow.
+    pub(crate) fn short_segment(&self) -> Option<u32> {
+        self.subflow()?.short
+    }
+
+    /// Has the application stopped that the subflow serves?
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.subflow().is_some_and(|subflow| subflow.stopped)
+    }
+
+    /// The subflow starts. The first one opens at once if there is a handshake; others join when that is done (RFC 8684 section 3.2). False
+    /// if this is no subflow.
+    pub(super) fn start_subflow(&mut self, now: Time) -> bool {
+        let Some(subflow) = self.subflow_mut() else { return false };
+        subflow.started = true;
+        let first = subflow.number == 1;
+        self.sender.start(now);
+        if first {
+            self.open_subflow(now);
+        }
+        true
+    }
+
+    /// The connection is open: opens this subflow of it, unless that has been done.
+    pub(crate) fn open_subflow(&mut self, now: Time) {
+        let Some(ends) = &mut self.ends else { return };
+        if let (Some((active, _)), Some(Purpose::Subflow(subflow))) = (&mut ends.opening, &mut ends.purpose)
+            && subflow.started
+            && !core::mem::replace(&mut subflow.opened, true)
+        {
+            active.open();
+            ends.handshake[0] = now;
+            ends.note_due();
+        }
+    }
+
+    /// Is the handshake done, or is there none?
+    pub(crate) fn is_open(&self) -> bool {
+        self.ends.as_ref().and_then(|ends| ends.active()).is_none_or(Active::is_open)
+    }
+
+    /// Would a segment that the connection hands over now go out at once?
+    pub(crate) fn has_room(&mut self, now: Time) -> bool {
+        self.subflow().is_some_and(|subflow| subflow.started && !subflow.done)
+            && self.is_open()
+            && self.sender.has_room(now)
+    }
+
+    /// Time has passed until `now` under the limit of before, whatever limits the subflow from now on.
+    pub(crate) fn pass_time(&mut self, now: Time) {
+        if self.subflow().is_some_and(|subflow| subflow.started) {
+            self.sender.limits(now);
+        }
+    }
+
+    /// Sends a segment of the connection; [`Tcp::has_room`] says that it can.
+    pub(crate) fn send_new(&mut self, now: Time) -> Option<Data> {
+        let written = self.sender.write(self.sender.options().mss.into());
+        debug_assert!(written.is_ok(), "every segment of a subflow is a full one");
+        self.sender.poll(now)
+    }
+
+    /// All data of the connection is acknowledged at `now`. What is still under way on this path is not repaired any more.
+    pub(crate) fn end_subflow(&mut self, now: Time) {
+        if let Some(subflow) = self.subflow_mut() {
+            subflow.done = true;
+        }
+        self.ends.iter_mut().for_each(|ends| ends.muted = true);
+        self.settle(now);
+    }
+
+    /// The application sends nothing more. False if this is no subflow.
+    pub(super) fn stop_subflow(&mut self) -> bool {
+        self.subflow_mut().map(|subflow| subflow.stopped = true).is_some()
+    }
+
+    /// Is the connection done, or is this no subflow?
+    pub(super) fn subflow_is_over(&self) -> bool {
+        self.subflow().is_none_or(|subflow| subflow.done)
+    }
+
+    /// Is its sender to be left alone, since the connection is done?
+    #[inline]
+    pub(super) fn is_mute(&self) -> bool {
+        self.ends.as_ref().is_some_and(|ends| ends.muted)
+    }
+
+    #[inline]
+    fn subflow(&self) -> Option<&Subflow> {
+        match self.ends.as_ref()?.purpose.as_ref()? {
+            Purpose::Subflow(subflow) => Some(subflow),
+            Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
+        }
+    }
+
+    fn subflow_mut(&mut self) -> Option<&mut Subflow> {
+        match self.ends.as_mut()?.purpose.as_mut()? {
+            Purpose::Subflow(subflow) => Some(subflow),
+            Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
+        }
+    }
+}

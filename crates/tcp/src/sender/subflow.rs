@@ -1,0 +1,56 @@
+//! The sender of one subflow of a connection that has several (Multipath TCP, RFC 8684). The connection hands it data segment by segment,
+//! when it has room.
+
+use bentpipe_cc::{Phase, Subflow, Time};
+
+use super::{Probe, Sender};
+use crate::limits::Limit;
+
+impl Sender {
+    /// Would a segment that is written now go out at once? Not while losses are to be repaired, nor after a timeout until it has been
+    /// overcome: such a path may be gone.
+    pub fn has_room(&mut self, now: Time) -> bool {
+        self.probe == Probe::No
+            && !self.tlp.due
+            && self.flow.phase != Phase::Loss
+            && self.in_flight() < self.window()
+            && (self.options.limited_transmit || self.board.outstanding() < self.window())
+            && !self.suspicion.waits()
+            && self.board.next() == self.limit
+            && !(self.board.lost() > 0 && self.board.next_lost().is_some())
+            && !self.waits_for_pace(now)
+    }
+
+    /// The connection has data that this subflow may not send: notes the limit, which is `shared` if the receive window of all subflows
+    /// holds it back. A sender that waits for its pace is woken.
+    pub fn go_without(&mut self, now: Time, shared: bool) {
+        self.pacing_waits |= self.waits_for_pace(now);
+        if shared && self.flow.phase == Phase::Open && self.in_flight() < self.window() {
+            self.limits.pass(now, self.decision.cwnd);
+            self.limits.set(Limit::Rwnd);
+        }
+    }
+
+    /// Reduces the window as for a mark: this subflow holds back the others.
+    pub fn penalise(&mut self) {
+        self.path = super::Path::Slow;
+        self.cc.on_congestion(&self.flow, bentpipe_cc::Congestion::Ecn);
+        self.ask();
+    }
+
+    /// What a coupled controller of another subflow may know of this one.
+    pub fn as_subflow(&self, between_losses: u64) -> Subflow {
+        Subflow { cwnd: self.decision.cwnd, rtt: self.flow.rtt.map(|rtt| rtt.smoothed), between_losses }
+    }
+
+    /// Tells the controller of all subflows of the connection, of which this is the one at `own`.
+    pub fn tell_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.cc.on_subflows(own, all);
+        self.ask();
+    }
+
+    /// Does the controller want to know of the other subflows?
+    pub fn wants_subflows(&self) -> bool {
+        self.cc.wants_subflows()
+    }
+}

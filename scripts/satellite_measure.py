@@ -1,0 +1,296 @@
+"""The paths and the runs of docs/satellite-2026.md, what each run comes to, and the table of all."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import bentpipe as bp
+from bentpipe import comparison, files, stats
+
+RATE_BPS = 50e6
+"""Rate of every path, forward."""
+FEEDER_BPS = 200e6
+"""Rate from the server to a relay."""
+PROBES = ("peach",)
+"""Algorithms that probe with segments of low priority: their links have two bands."""
+SAVED = "resume_cwnd=bdp"
+"""In the name of an algorithm: Careful Resume, with the product of rate and round trip as what was saved."""
+FIRST_S = 10.0
+"""What counts as the start of a flow."""
+WINDOW_S = 0.5
+"""Goodput is looked at over this time."""
+JITTER = "2 s"
+"""The flow that is measured starts within this time."""
+LOAD = 0.05
+"""Load of the short flows beside it. They are what differs from seed to seed."""
+BACKGROUND = bp.ShortFlows(bp.Pareto("5 kB", 1.2, "1 MB"), load=LOAD)
+PAGE = bp.Web(
+    main="30 kB",
+    objects=70,
+    embedded=bp.LogNormal("12 kB", 1.5, most="2 MB"),
+    reading=bp.Exponential("8 s"),
+)
+"""Objects as many as in the median page of the HTTP Archive, and about as large."""
+VIDEO = bp.Video(
+    ladder=["1500 kbit/s", "3 Mbit/s", "6 Mbit/s", "12 Mbit/s", "25 Mbit/s"], buffer="60 s", segment="4 s"
+)
+
+
+@dataclass(frozen=True)
+class SatellitePath:
+    """A path.
+
+    Attributes:
+        name: as in docs/satellite-2026.csv.
+        label: in tables and figures.
+        about: a line about it.
+        links: in the order in which data crosses them.
+        rtt_s: round trip without queues; with a relay of its two halves.
+        extra_delay: at the server, one way.
+        ack_jitter: acknowledgements are held for up to so long, at random and in order.
+    """
+
+    name: str
+    label: str
+    about: str
+    links: dict[str, bp.Link]
+    rtt_s: tuple[float, ...]
+    extra_delay: str | None = None
+    ack_jitter: str | None = None
+
+    @property
+    def relay(self) -> bool:
+        """Is there a relay at the gateway?"""
+        return len(self.rtt_s) > 1
+
+    def named(self, cc: str, half: int = -1) -> Any:
+        """An algorithm as a scenario has it; `SAVED` is what a connection over this path has saved."""
+        rtt = self.rtt_s[half]
+        rate = RATE_BPS if half == -1 or not self.relay else FEEDER_BPS
+        saved = f"resume_cwnd={rate * rtt / 8 / 1500:.0f} resume_rtt={rtt:g}"
+        return comparison.named_algorithm(cc.replace(SAVED, saved))
+
+    def scenario(self, cc: str, traffic: Any, seed: int, duration: str, record: bp.Record) -> bp.Scenario:
+        """One flow of `cc`, and beside it the short flows, which are CUBIC with HyStart."""
+        path = list(self.links)
+        way: dict[str, Any] = {"path": path, "extra_delay": self.extra_delay, "ack_jitter": self.ack_jitter}
+        split = {"at": "gateway", "buffer": "16 MB"} if self.relay else None
+        own = split and {**split, "cc": self.named(cc)}
+        usual = {"name": "cubic", "slow_start": "hystart"}
+        first = self.named(cc, 0)
+        flows = [
+            bp.Flow(first, name="flow", traffic=traffic, start_jitter=JITTER, relay=own, **way),
+            bp.Flow(usual, name="others", traffic=BACKGROUND, relay=split, **way),
+        ]
+        links = self.links
+        if cc in PROBES:
+            bands = bp.Priority("1 bdp", bands=2)
+            links = {name: dataclasses.replace(link, queue=bands) for name, link in links.items()}
+        return bp.Scenario(links=links, flows=flows, duration=duration, seed=seed, record=record)
+
+
+def _link(rate: str, delay: str, back: str, **more: Any) -> bp.Link:
+    return bp.Link(rate=rate, delay=delay, queue=bp.DropTail("1 bdp"), reverse={"rate": back}, **more)
+
+
+PATHS = [
+    SatellitePath(
+        "geo",
+        "GEO",
+        "50/10 Mbit/s, round trip 650 ms, the medium satellite access of draft-kuhn-quic-4-sat-07",
+        {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s")},
+        (0.65,),
+    ),
+    SatellitePath(
+        "geo-jitter",
+        "GEO, jitter",
+        "the same, and an acknowledgement waits for up to 40 ms, as for a slot of the return channel",
+        {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s")},
+        (0.65,),
+        ack_jitter="40 ms",
+    ),
+    SatellitePath(
+        "geo-relay",
+        "GEO, relay",
+        "the round trip of GEO, 40 ms of it from the server to a relay at the gateway (RFC 3135) with 16 MB",
+        {
+            "internet": _link("200 Mbit/s", "20 ms", "200 Mbit/s"),
+            "sat": _link("50 Mbit/s", "305 ms", "10 Mbit/s"),
+        },
+        (0.04, 0.61),
+    ),
+    SatellitePath(
+        "meo",
+        "MEO",
+        "50/10 Mbit/s, round trip 150 ms: a satellite at 8062 km and the way to the server",
+        {"sat": _link("50 Mbit/s", "65 ms", "10 Mbit/s")},
+        (0.15,),
+        extra_delay="10 ms",
+    ),
+    SatellitePath(
+        "leo",
+        "LEO",
+        "50/10 Mbit/s, round trip 45 ms; every 15 s another satellite, for which nothing passes for 100 ms, "
+        "and what is on the air then is lost",
+        {
+            "sat": _link(
+                "50 Mbit/s",
+                "10.5 ms",
+                "10 Mbit/s",
+                handover={"every": "15 s", "outage": "100 ms", "in_flight": "lost", "queue": "kept"},
+            )
+        },
+        (0.045,),
+        extra_delay="12 ms",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one algorithm over one path with one seed; NaN where there is none.
+
+    Attributes:
+        path: name of the path.
+        cc: the controller, also with parameters.
+        seed: of the runs.
+        startup_s: from the start of a bulk flow until it has delivered half of the rate over half a second.
+        start_mb: megabytes that it has delivered after ten seconds.
+        start_lost: packets that queues have dropped by then, those of the short flows among them.
+        file_1_s: completion of 1 MB.
+        file_100_s: completion of 100 MB.
+        page_s: mean page load time.
+        video_mbps: mean bitrate of a video.
+        video_startup_s: until it plays.
+        video_stalled_s: for how long it stood still.
+    """
+
+    path: str
+    cc: str
+    seed: int
+    startup_s: float
+    start_mb: float
+    start_lost: float
+    file_1_s: float
+    file_100_s: float
+    page_s: float
+    video_mbps: float
+    video_startup_s: float
+    video_stalled_s: float
+
+
+@dataclass
+class Job:
+    """The runs of one algorithm over one path with one seed."""
+
+    path: SatellitePath
+    cc: str
+    seed: int
+    scenarios: list[bp.Scenario] = field(init=False)
+
+    def __post_init__(self) -> None:
+        trace = bp.Record("50 ms", links=True)
+        wanted = [
+            (bp.Bulk(size="100 MB"), "120 s", trace),
+            (bp.Bulk(size="1 MB"), "30 s", bp.Record(flows=False)),
+        ]
+        if not self.path.relay:
+            wanted += [(PAGE, "120 s", bp.Record(flows=False)), (VIDEO, "120 s", bp.Record(flows=False))]
+        self.scenarios = [self.path.scenario(self.cc, *one[:1], self.seed, *one[1:]) for one in wanted]
+
+    def measured(self, results: Sequence[bp.Result]) -> Measured:
+        """What the runs come to."""
+        large, small, *others = results
+        found = dict.fromkeys((f.name for f in fields(Measured)), math.nan)
+        found |= self._start(large)
+        found["file_100_s"] = _whole(large)["completion_s"] or math.nan
+        found["file_1_s"] = _whole(small)["completion_s"] or math.nan
+        if others:
+            page, video = (_row(result, "flow/responses") for result in others)
+            found["page_s"] = page["completion_mean_s"] or math.nan
+            found["video_mbps"] = (video["video"]["bitrate_bps"] or 0.0) / 1e6
+            found["video_startup_s"] = video["video"]["startup_s"] or math.nan
+            found["video_stalled_s"] = video["video"]["stalled_s"]
+        return Measured(**{**found, "path": self.path.name, "cc": self.cc, "seed": self.seed})
+
+    def _start(self, result: bp.Result) -> dict[str, float]:
+        begun = _whole(result)["start_s"]
+        t, delivered = delivery(result)
+        after = np.interp(np.arange(0.0, 60.0, 0.02) + begun, t, delivered)
+        over = int(WINDOW_S / 0.02)
+        enough = np.nonzero(after[over:] - after[:-over] >= RATE_BPS / 8 / 2 * WINDOW_S)[0]
+        links = result.link_trace.filter(
+            pl.col("t_s") <= begun + FIRST_S, pl.col("link").cast(pl.String).str.ends_with("/forward")
+        )
+        lost = links.group_by("link").agg(pl.col("dropped_packets").last())["dropped_packets"].sum()
+        return {
+            "startup_s": float(enough[0] + over) * 0.02 if enough.size else math.nan,
+            "start_mb": float(np.interp(begun + FIRST_S, t, delivered)) / 1e6,
+            "start_lost": float(lost),
+        }
+
+
+def delivery(result: bp.Result) -> tuple[np.ndarray, np.ndarray]:
+    """Instants, and the bytes that the flow has delivered until then."""
+    trace = result.trace.filter(pl.col("flow").cast(pl.String) == _whole(result)["name"])
+    return trace["t_s"].to_numpy(), trace["delivered_bytes"].to_numpy().astype(float)
+
+
+def _whole(result: bp.Result) -> dict[str, Any]:
+    """The row of the flow, with a relay that of its second half."""
+    names = {"flow", "flow/second"}
+    return next(flow for flow in result.json["flows"] if flow["name"] in names)
+
+
+def _row(result: bp.Result, name: str) -> dict[str, Any]:
+    return next(flow for flow in result.json["flows"] if flow["name"] == name)
+
+
+def read(file: Path) -> list[Measured]:
+    """The table of earlier runs."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    kinds = {"path": str, "cc": str, "seed": int}
+    return [Measured(**{key: kinds.get(key, float)(value) for key, value in row.items()}) for row in rows]
+
+
+def write(file: Path, rows: Iterable[Measured]) -> None:
+    """Writes the table, sorted."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [f.name for f in fields(Measured)], lineterminator="\n")
+    writer.writeheader()
+    for row in sorted(rows, key=lambda row: (row.path, row.cc, row.seed)):
+        plain = asdict(row)
+        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in plain.items()})
+    files.replace(file, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
+
+
+def samples(rows: Sequence[Measured], path: str, cc: str, what: str) -> list[float]:
+    """A number of one algorithm over one path, by seed."""
+    own = sorted((r for r in rows if (r.path, r.cc) == (path, cc)), key=lambda r: r.seed)
+    return [getattr(r, what) for r in own]
+
+
+def mean(rows: Sequence[Measured], path: str, cc: str, what: str) -> stats.Mean | None:
+    """Mean and 95 % interval over the seeds; None if any of them has no number."""
+    values = samples(rows, path, cc, what)
+    return stats.mean(values) if values and not any(map(math.isnan, values)) else None
+
+
+def exists(cc: str) -> bool:
+    """Is this algorithm registered, with these parameters?"""
+    try:
+        PATHS[0].scenario(cc, bp.Bulk(), 1, "1 s", bp.Record(flows=False)).check()
+    except bp.ScenarioError:
+        return False
+    return True

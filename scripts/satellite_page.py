@@ -1,0 +1,333 @@
+"""The text and the figures of docs/satellite-2026.md, from its table."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from controllers_md import row
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from satellite_claims import claims
+from satellite_measure import FIRST_S, LOAD, PATHS, RATE_BPS, SAVED, WINDOW_S, Measured, mean, samples
+
+from bentpipe.studies.claim import RULE, Claim
+
+STARTS = {
+    "cubic slow_start=hystart": "CUBIC, HyStart",
+    "cubic slow_start=hystart++": "CUBIC, HyStart++",
+    "cubic": "CUBIC, no HyStart",
+    "cubic slow_start=search": "CUBIC, SEARCH",
+    f"cubic slow_start=hystart {SAVED}": "CUBIC, Careful Resume",
+}
+"""CUBIC with several starts, by name."""
+OTHERS = {
+    "bbr": "BBR v1",
+    "bbr2": "BBR v2",
+    "bbr3": "BBR v3",
+    "copa": "Copa",
+    "vivace": "PCC Vivace",
+    "hybla": "Hybla",
+    "star": "TCP-STAR",
+    "a-liad": "A-LIAD",
+    "peach": "TCP-Peach",
+}
+ALGORITHMS = STARTS | OTHERS
+"""What is run if it is registered. To add an algorithm is to add a line."""
+COLOURS = {
+    "cubic slow_start=hystart": "#0072b2",
+    "cubic slow_start=hystart++": "#56b4e9",
+    "cubic": "#999999",
+    "cubic slow_start=search": "#d55e00",
+    f"cubic slow_start=hystart {SAVED}": "#009e73",
+}
+"""Of the starts; others have those of the gallery."""
+STORY = [*STARTS, "bbr3", "hybla"]
+SHOWN = ("geo", "geo-jitter")
+"""What is drawn over time: these algorithms over these paths."""
+
+HEAD = """\
+<!-- Written by scripts/satellite_2026.py from docs/satellite-2026.csv. Use `make satellite`. -->
+
+# Start-up and files, pages and films over satellites
+
+What does a user of a satellite link see of an algorithm? A flow is measured over five paths of
+{rate:.0f} Mbit/s, with short flows beside it ({load:.0f} % of the rate, Poisson, CUBIC): its start, a file
+of 1 MB and one of 100 MB, web pages, and a film whose bitrate adapts. All numbers are means over
+{seeds} seeds with 95 % intervals (Student's t).
+
+"""
+
+ABOUT = """\
+## How it is measured
+
+- Start-up: from the start of a bulk flow until it has delivered half of the rate of the link over
+  {window:g} s. The handshake is part of it.
+- Lost at the start: packets that queues have dropped until {first:g} s after the start of the flow, those of
+  the short flows among them.
+- Careful Resume (RFC 9959) is given one product of rate and round trip as what an earlier connection had,
+  and jumps to half of it. Behind it is HyStart.
+- Files: from the SYN until the last byte is acknowledged.
+- Pages: a main object of 30 kB and 70 embedded ones (log-normal, median 12 kB, sigma 1.5), about as many and
+  as large as the HTTP Archive reports; from knowledge. One connection as in HTTP/2, 8 s of reading on
+  average, so every page but the first begins after a pause ([workloads.md](workloads.md#web-pages)).
+- Film: BBA-0 with a buffer of 60 s, five bitrates from 1.5 to 25 Mbit/s, for two minutes
+  ([workloads.md](workloads.md#video)).
+- Profile `modern`, default parameters. The buffer in front of the satellite is one product of rate and round
+  trip. For TCP-Peach it has two bands, so that the segments by which it probes give way. With a relay both
+  halves have the algorithm. A relay in front of pages and films is not modelled.
+
+The paths:
+
+"""
+
+TAIL = """
+## Again
+
+`make satellite` runs what [satellite-2026.csv](satellite-2026.csv) lacks, draws and writes. A new algorithm
+is a line in `scripts/satellite_page.py`.
+"""
+
+CLAIMS = """\
+## Are the published gains here?
+
+Sentences of those who measured slow starts over satellites, judged as the claims of the five papers are
+([reproducing.md](reproducing.md)). The rule stands below.
+
+"""
+
+
+def text(rows: Sequence[Measured]) -> str:
+    """The page."""
+    seeds = len({r.seed for r in rows})
+    found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
+    head = HEAD.format(rate=RATE_BPS / 1e6, load=100 * LOAD, seeds=seeds)
+    parts = [head, findings(rows, found), _start(rows, found), _files(rows, found), _pages(rows, found)]
+    judged = claims(rows)
+    parts += [CLAIMS, *map(_claim, judged), _wrapped(RULE), "\n\n"]
+    parts += [ABOUT.format(window=WINDOW_S, first=FIRST_S)]
+    parts += [_item(f"{path.label}: {path.about}.") for path in PATHS]
+    return "".join([*parts, TAIL])
+
+
+def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    """What is seen, with its numbers."""
+
+    def value(cc: str, what: str, path: str = "geo") -> float:
+        known = mean(rows, path, cc, what)
+        return math.nan if known is None else known.mean
+
+    def best(what: str, path: str) -> tuple[str, float]:
+        known = [(cc, value(cc, what, path)) for cc in found]
+        known = [pair for pair in known if not math.isnan(pair[1])]
+        return min(known, key=lambda pair: pair[1])
+
+    lines = []
+    for what, unit, said in (
+        ("startup_s", "s", "Half of the rate is there first with"),
+        ("file_1_s", "s", "1 MB comes first with"),
+        ("file_100_s", "s", "100 MB come first with"),
+        ("page_s", "s", "A page loads fastest with"),
+    ):
+        told = []
+        for path in PATHS:
+            if all(math.isnan(value(cc, what, path.name)) for cc in found):
+                continue
+            cc, least = best(what, path.name)
+            told.append(f"{ALGORITHMS[cc]} over {path.label} ({least:.2f} {unit})")
+        lines.append(_item(f"{said} {', '.join(told)}."))
+    return "".join(lines) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False))
+
+
+def _item(text: str) -> str:
+    lines = textwrap.wrap(text, 108, break_long_words=False, break_on_hyphens=False)
+    return "- " + "\n  ".join(lines) + "\n"
+
+
+def _cell(rows: Sequence[Measured], path: str, cc: str, what: str, digits: int) -> str:
+    values = samples(rows, path, cc, what)
+    missing = sum(map(math.isnan, values))
+    if missing:
+        return f"{len(values) - missing} of {len(values)}" if missing < len(values) else "–"
+    known = mean(rows, path, cc, what)
+    if known is None:
+        return ""
+    wide = known.n > 1 and known.half_width >= 0.5 * 10**-digits
+    return f"{known.mean:.{digits}f}" + (f" ± {known.half_width:.{digits}f}" if wide else "")
+
+
+def _table(
+    rows: Sequence[Measured], found: Sequence[str], columns: Sequence[tuple[str, str, str, int]]
+) -> str:
+    """A row for each algorithm. `columns`: head, path, number, digits."""
+    lines = [row("algorithm", *(head for head, *_ in columns)), "|---|" + "---:|" * len(columns)]
+    for cc in found:
+        cells = [_cell(rows, path, cc, what, digits) for _, path, what, digits in columns]
+        lines.append(row(ALGORITHMS[cc], *cells))
+    return "".join(line + "\n" for line in lines) + "\n"
+
+
+def _over(what: str, digits: int, paths: Sequence[str] = ()) -> list[tuple[str, str, str, int]]:
+    return [(p.label, p.name, what, digits) for p in PATHS if not paths or p.name in paths]
+
+
+def _start(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    return (
+        "## Start\n\n![What is delivered over time over GEO, without and with jitter]"
+        "(satellite-2026-start.svg)\n\n"
+        "### Seconds until half of the rate is delivered\n\n"
+        + _table(rows, found, _over("startup_s", 2))
+        + f"### Packets lost in the first {FIRST_S:g} s\n\n"
+        + _table(rows, found, _over("start_lost", 0))
+    )
+
+
+def _files(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    return (
+        "## Files\n\n![Completion times of 1 MB and 100 MB](satellite-2026-files.svg)\n\n"
+        "### 1 MB, seconds\n\n"
+        + _table(rows, found, _over("file_1_s", 2))
+        + "### 100 MB, seconds\n\n"
+        + _table(rows, found, _over("file_100_s", 1))
+        + "Where a file was not complete in two minutes with some seeds, it says with how many it was.\n\n"
+        + _objectives(rows, found)
+    )
+
+
+def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    """The objective of a draft for the path GEO."""
+    met = [cc for cc in found if (known := mean(rows, "geo", cc, "file_100_s")) and known.mean <= 20]
+    names = ", ".join(ALGORITHMS[cc] for cc in met) or "none of them"
+    said = (
+        "The draft from which the path GEO comes sets an objective: 20 s for the first download of 100 MB "
+        f"(draft-kuhn-quic-4-sat-07). Beside the short flows it is met by {names}."
+    )
+    return _wrapped(said) + "\n\n"
+
+
+def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    plain = [path.name for path in PATHS if not path.relay]
+    stood_still = any(r.video_stalled_s > 0 for r in rows)
+    more = ", and how long it stood still" if stood_still else "; it never stood still"
+    video = [
+        (f"{path.label}, {head}", path.name, what, digits)
+        for path in PATHS
+        if path.name in plain
+        for head, what, digits in (
+            ("Mbit/s", "video_mbps", 1),
+            ("start, s", "video_startup_s", 1),
+            ("stalled, s", "video_stalled_s", 1),
+        )
+        if stood_still or what != "video_stalled_s"
+    ]
+    return (
+        "## Pages and films\n\n![Page load time, and bitrate of a film](satellite-2026-pages.svg)\n\n"
+        "### Page load time, seconds\n\n"
+        + _table(rows, found, _over("page_s", 2, plain))
+        + "Seeds have different pages, which makes the intervals wide. All algorithms load the same ones.\n\n"
+        + f"### Film: mean bitrate, and start-up{more}\n\n"
+        + _table(rows, found, video)
+    )
+
+
+def _claim(claim: Claim) -> str:
+    lines = [f"### {claim.title}: {claim.verdict}\n\n{_wrapped(claim.statement)}\n\n"]
+    lines += [row("check", "published", "measured", "holds") + "\n", "|---|---|---|---|\n"]
+    for check in claim.checks:
+        got = check.measured
+        unit = f" {check.unit}" if check.unit else ""
+        paper = check.paper if isinstance(check.paper, str) else f"{check.paper:g}{unit}"
+        counted = "" if check.counted else " (not counted)"
+        shown = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
+        lines.append(row(check.what, paper, shown, ("yes" if check.holds else "no") + counted) + "\n")
+    return "".join(lines) + (f"\n{_wrapped(claim.note)}\n" if claim.note else "") + "\n"
+
+
+Traces = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+"""Seconds from the start of the flow, and bytes delivered, by path and algorithm."""
+
+
+def draw(folder: Path, rows: Sequence[Measured], traces: Traces) -> None:
+    """The three figures."""
+    plain = {
+        "font.size": 8,
+        "svg.hashsalt": "bentpipe",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "svg.fonttype": "path",
+    }
+    found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
+    with mpl.rc_context(plain):
+        _draw_start(folder / "satellite-2026-start.svg", traces)
+        files = [("file_1_s", "1 MB, seconds"), ("file_100_s", "100 MB, seconds")]
+        _draw_dots(folder / "satellite-2026-files.svg", rows, found, files)
+        pages = [("page_s", "page load time, seconds"), ("video_mbps", "film, mean Mbit/s")]
+        _draw_dots(folder / "satellite-2026-pages.svg", rows, found, pages)
+
+
+def colour(cc: str) -> str:
+    """The colour of an algorithm."""
+    from bentpipe.registry import style
+
+    return COLOURS.get(cc) or str(style(cc.partition(" ")[0])["colour"])
+
+
+def _draw_start(file: Path, traces: Traces) -> None:
+    figure = Figure(figsize=(8.6, 3.4), layout="constrained")
+    until = 20.0
+    for ax, name in zip(figure.subplots(1, 2, sharey=True), SHOWN, strict=True):
+        path = next(path for path in PATHS if path.name == name)
+        for (of, cc), (t, delivered) in traces.items():
+            if of == name:
+                style = "-" if cc in STARTS else "--"
+                ax.plot(t, delivered / 1e6, style, color=colour(cc), linewidth=1.2, label=ALGORITHMS[cc])
+        line = [0, until * RATE_BPS / 8e6]
+        ax.plot([0, until], line, color="#dddddd", linewidth=3, zorder=0, label="rate of the link")
+        ax.set_xlim(0, until)
+        ax.set_ylim(0, until * RATE_BPS / 8e6)
+        ax.set_title(path.label)
+        ax.set_xlabel("seconds since the flow began")
+    figure.axes[0].set_ylabel("delivered, MB")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def _draw_dots(
+    file: Path, rows: Sequence[Measured], found: Sequence[str], numbers: Sequence[tuple[str, str]]
+) -> None:
+    """A row for each algorithm, a column for each path, one line of panels for each number."""
+    paths = [
+        path for path in PATHS if any(mean(rows, path.name, cc, what) for cc in found for what, _ in numbers)
+    ]
+    figure = Figure(figsize=(8.6, 0.8 + 2.9 * len(numbers)), layout="constrained")
+    grid = figure.subplots(len(numbers), len(paths), sharey=True, squeeze=False)
+    for line, (what, about) in zip(grid, numbers, strict=True):
+        for ax, path in zip(line, paths, strict=True):
+            _dots(ax, rows, found, path.name, what)
+            ax.set_title(path.label)
+        line[0].set_yticks(range(len(found)), [ALGORITHMS[cc] for cc in found])
+        line[len(line) // 2].set_xlabel(about, x=0.5 if len(line) % 2 else 0.0)
+        line[0].set_ylim(len(found) - 0.4, -0.6)
+    figure.savefig(file, metadata={"Date": None})
+
+
+def _dots(ax: Axes, rows: Sequence[Measured], found: Sequence[str], path: str, what: str) -> None:
+    ends = [0.0]
+    for y, cc in enumerate(found):
+        known = mean(rows, path, cc, what)
+        if known is not None:
+            ends.append(known.mean)
+            ax.errorbar(
+                known.mean, y, xerr=known.half_width, fmt="o", color=colour(cc), markersize=4, elinewidth=1
+            )
+    ax.set_xlim(0, 1.15 * max(ends) or 1)
+    ax.grid(axis="x", linewidth=0.4)
