@@ -1,7 +1,7 @@
 //! newCWV: G. Fairhurst, A. Sathiaseelan, R. Secchi: Updating TCP to Support Rate-Limited Traffic, RFC 7661, 2015. A window that the
 //! application leaves unused is kept for a time, and costs what was used, not what was allowed, if that proves too much.
 //!
-//! Grade B: from knowledge of the RFC; the text itself could not be read here, an implementation (XNU's) was compared. Unit: bytes; the
+//! Grade B: from knowledge of the RFC; the text itself could not be read here, parts of an implementation (XNU's) were compared. Unit: bytes; the
 //! window in segments. Beside any policy.
 //!
 //! | phase         | while                       | window                                                                        |
@@ -15,6 +15,7 @@
 //!
 //! Decisions:
 //!  * it takes the place of the restart of RFC 5681 section 4.1, so `idle_restart` is off with it.
+//!  * in slow start a quarter of W is enough, since W doubles in the round trip in which pipeACK is measured (XNU does so).
 //!  * pipeACK is zero after a pause in which nothing was acknowledged for the whole sampling period.
 //!  * ssthresh at such a congestion is max(pipeACK, FlightSize) / 2, since RFC 5681 eq. 4 cuts FlightSize. In the validated phase the
 //!    algorithm's own cut stands.
@@ -110,8 +111,9 @@ impl NewCwv {
     /// Which phase is it, and since when?
     fn judge(&mut self, flow: &Flow, w: &mut Window) {
         let Some(rtt) = flow.rtt else { return };
-        let half = (w.cwnd * f64::from(flow.mss) / 2.0) as u64;
-        if self.pipe_ack(flow.now, rtt.smoothed).is_none_or(|pipe| pipe >= half) {
+        let share = if w.cwnd < w.ssthresh { 0.25 } else { 0.5 };
+        let enough = (w.cwnd * f64::from(flow.mss) * share) as u64;
+        if self.pipe_ack(flow.now, rtt.smoothed).is_none_or(|pipe| pipe >= enough) {
             self.unvalidated_since = None;
             return;
         }

@@ -1,6 +1,6 @@
 //! What few connections have.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
 use crate::host::subflow::Subflow;
@@ -14,6 +14,8 @@ pub(crate) struct Ends {
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
     pub(super) purpose: Option<Purpose>,
+    /// The receiving end's part of a controller whose segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
@@ -23,7 +25,7 @@ pub(crate) struct Ends {
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
     /// Its part in a connection whose both ends write.
-    pub(super) twin: Option<Twin>,
+    pub(super) twin: Option<Box<Twin>>,
 }
 
 /// One direction of a connection whose both ends write. The other direction is the flow before or behind.
@@ -39,18 +41,31 @@ pub(super) struct Twin {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
+    pub(super) fn new(
+        opening: Option<(Active, Passive)>,
+        purpose: Option<Purpose>,
+        echo: Option<Box<dyn Echo>>,
+    ) -> Self {
         let linked = match &purpose {
             Some(Purpose::First | Purpose::Subflow(_)) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, muted: false, handshake: [Time::MAX; 2], twin: None }
+        Self {
+            opening,
+            purpose,
+            echo,
+            due: Time::MAX,
+            linked,
+            muted: false,
+            handshake: [Time::MAX; 2],
+            twin: None,
+        }
     }
 
     /// These ends as one direction of a connection whose both ends write.
     pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
-        Self { linked: true, twin: Some(Twin { half, waits, owed: None }), ..self }
+        Self { linked: true, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
     }
 
     /// May the sender not send yet, or not any more?

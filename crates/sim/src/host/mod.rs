@@ -13,5 +13,5 @@ mod headers;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;
-mod sizes;
+pub(crate) mod sizes;
 pub(crate) mod subflow;

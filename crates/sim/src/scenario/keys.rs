@@ -11,6 +11,7 @@ use crate::scenario::controller::Cc;
 use crate::scenario::error::Origin;
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
+pub use crate::scenario::marks::{EcnKey, MarkEcho};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
@@ -341,7 +342,7 @@ pub struct Flow {
     /// controller asks for, else no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [true, "dctcp"]))]
-    pub ecn: Option<Ecn>,
+    pub ecn: Option<EcnKey>,
     /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
     /// marks stays that of RFC 3168. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -423,17 +424,6 @@ pub enum Acks {
     Linux,
 }
 
-/// Explicit congestion notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub enum Ecn {
-    /// None, or that of RFC 3168.
-    Flag(bool),
-    /// By this rule.
-    By(MarkEcho),
-}
-
 /// Does the other end of the connection write, too?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -459,18 +449,6 @@ pub struct WayBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1e6))]
     pub initial_window: Option<f64>,
-}
-
-/// How a receiver tells of marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MarkEcho {
-    /// Each acknowledgement echoes a mark until the sender answers (RFC 3168).
-    Rfc3168,
-    /// Each acknowledgement says whether what it covers was marked (RFC 8257).
-    Dctcp,
-    /// Each acknowledgement carries counters of what was marked (RFC 9768).
-    AccEcn,
 }
 
 /// How losses are repaired.
