@@ -8,15 +8,15 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::plan::{
-    Again, ApplicationPlan, ClientPlan, ObjectNumbers, FlowPlan, Half, Lengths, Opener, Sizes, Source, VideoPlan,
-    WebPlan,
+    Again, ApplicationPlan, ClientPlan, FlowPlan, Half, Lengths, ObjectNumbers, Opener, Sizes, Source,
+    VideoPlan, WebPlan,
 };
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::resolve::workload::{fit, length, mss, sizes};
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration, Size};
-use crate::scenario::{ObjectNumbers, Flow, ObjectCount, Traffic};
+use crate::scenario::{CountLaw, Flow, ObjectCount, Traffic};
 
 /// Payload of a request of a browser or a player, bytes (3GPP2 C.R1002).
 const HTTP_REQUEST: u64 = 350;
@@ -173,10 +173,10 @@ fn count(work: &Work<'_>, objects: Option<&ObjectCount>, key: &Key) -> Result<Ob
             Err(work.error(key, format!("{count} is too many; it must be at most {MOST_OBJECTS}")))
         }
         Some(ObjectCount::Fixed(count)) => Ok(ObjectNumbers::Fixed(*count)),
-        Some(ObjectCount::Drawn(ObjectNumbers::ParetoCount { least, most, .. })) if most <= least => {
+        Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, most, .. })) if most <= least => {
             Err(work.error(&key.with("most"), format!("must be larger than least = {least}")))
         }
-        Some(ObjectCount::Drawn(ObjectNumbers::ParetoCount { least, shape, most })) => {
+        Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, shape, most })) => {
             Ok(ObjectNumbers::Pareto { least: *least, shape: *shape, most: *most })
         }
     }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::Time;
 
 use crate::link::random::Stream;
-use crate::workload::laws::{ObjectNumbers, Lengths, Sizes};
+use crate::workload::laws::{Lengths, ObjectNumbers, Sizes};
 use crate::workload::transfers::Transfer;
 
 /// The pages that a browser loads.
