@@ -6,11 +6,10 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Sender;
 
 use crate::link::random::Stream;
-use crate::workload::application::write;
 use crate::workload::browser::{Browser, WebPlan};
 use crate::workload::laws::Lengths;
 use crate::workload::player::{Playback, Player, VideoPlan};
-use crate::workload::transfers::Transfer;
+use crate::workload::transfers::{Transfer, write};
 
 /// What a client is.
 #[derive(Clone, Debug, PartialEq)]
