@@ -71,7 +71,7 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| {
         let rate = args.number("rate");
         if args.is("mode", "vegas") {
-            Box::new(RateControlled::new(Windowed::new(Vegas::new(args), start), rate))
+            Box::new(RateControlled::new(Windowed::new(VegasMode::new(args), start), rate))
         } else {
             Box::new(RateControlled::new(Windowed::new(VanJacobson, start), rate))
         }
@@ -104,7 +104,7 @@ fn whole_diff(gauge: &Gauge, w: f64, rtt_secs: f64) -> f64 {
 }
 
 #[derive(Debug)]
-struct Vegas {
+struct VegasMode {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -112,7 +112,7 @@ struct Vegas {
     gauge: Gauge,
 }
 
-impl Vegas {
+impl VegasMode {
     fn new(args: &Args) -> Self {
         let alpha = args.number("alpha");
         Self {
@@ -125,7 +125,7 @@ impl Vegas {
     }
 }
 
-impl Policy for Vegas {
+impl Policy for VegasMode {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
     }

@@ -10,6 +10,7 @@
 //!    makes the mean higher.
 //!
 //! What of TEAR's own transport is not here: its data is not sent again. Here it is, within the rate; the receiver leaves these copies out.
+//! So while much is repaired its receiver learns little, and the rate stays.
 //! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes, [`Header::ReceiverRate`]). Its receiver
 //! measures the RTT; here the sender tells it with each segment.
 //! Decisions where the report is silent or its text was not at hand (grade B, from general knowledge of it):

@@ -8,7 +8,7 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::plan::{
-    Again, ApplicationPlan, ClientPlan, Counts, FlowPlan, Half, Lengths, Opener, Sizes, Source, VideoPlan,
+    Again, ApplicationPlan, ClientPlan, ObjectNumbers, FlowPlan, Half, Lengths, Opener, Sizes, Source, VideoPlan,
     WebPlan,
 };
 use crate::resolve::relay::FlowPart;
@@ -16,7 +16,7 @@ use crate::resolve::work::Work;
 use crate::resolve::workload::{fit, length, mss, sizes};
 use crate::scenario::error::{Error, Key};
 use crate::scenario::units::{BitRate, Duration, Size};
-use crate::scenario::{CountLaw, Flow, ObjectCount, Traffic};
+use crate::scenario::{ObjectNumbers, Flow, ObjectCount, Traffic};
 
 /// Payload of a request of a browser or a player, bytes (3GPP2 C.R1002).
 const HTTP_REQUEST: u64 = 350;
@@ -166,18 +166,18 @@ fn web(work: &Work<'_>, traffic: &Traffic, key: &Key) -> Result<WebPlan, Error> 
     })
 }
 
-fn count(work: &Work<'_>, objects: Option<&ObjectCount>, key: &Key) -> Result<Counts, Error> {
+fn count(work: &Work<'_>, objects: Option<&ObjectCount>, key: &Key) -> Result<ObjectNumbers, Error> {
     match objects {
-        None => Ok(Counts::Pareto { least: 2.0, shape: 1.1, most: 55.0 }),
+        None => Ok(ObjectNumbers::Pareto { least: 2.0, shape: 1.1, most: 55.0 }),
         Some(ObjectCount::Fixed(count)) if *count > MOST_OBJECTS => {
             Err(work.error(key, format!("{count} is too many; it must be at most {MOST_OBJECTS}")))
         }
-        Some(ObjectCount::Fixed(count)) => Ok(Counts::Fixed(*count)),
-        Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, most, .. })) if most <= least => {
+        Some(ObjectCount::Fixed(count)) => Ok(ObjectNumbers::Fixed(*count)),
+        Some(ObjectCount::Drawn(ObjectNumbers::ParetoCount { least, most, .. })) if most <= least => {
             Err(work.error(&key.with("most"), format!("must be larger than least = {least}")))
         }
-        Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, shape, most })) => {
-            Ok(Counts::Pareto { least: *least, shape: *shape, most: *most })
+        Some(ObjectCount::Drawn(ObjectNumbers::ParetoCount { least, shape, most })) => {
+            Ok(ObjectNumbers::Pareto { least: *least, shape: *shape, most: *most })
         }
     }
 }

@@ -478,7 +478,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Acks::Linux => AckRule::Linux,
     });
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    marks::agree(work, flow, key, &mut o)?;
+    marks(work, flow, key, &mut o)?;
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.rto = flow.rto.map_or(o.rto, |rule| match rule {
