@@ -13,7 +13,8 @@
 //! The paper could not be read as a whole: its equations and constants are from knowledge of it, hence grade B. They were
 //! compared with the authors' code (PCCproject/PCC-Uspace, branches NSDI-2018 and master), from which come the amplifier's
 //! numbers, the two pairs where the last steps did not agree, its caution after changes of direction, and the tolerance of the
-//! starting phase. The code's bound grows by 0.06 (0.05 in master) where the paper has 0.1. Decisions and deviations:
+//! starting phase. The code's bound grows by 0.06 (0.05 in master) where the paper has 0.1.
+//! Decisions and deviations:
 //!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first of a decision from
 //!    decision to decision; the paper draws it. Flows that run in step can therefore disturb each other's probes.
 //!  * two pairs per decision until two steps agree, then one (branch NSDI-2018). Pairs that disagree move nothing.
