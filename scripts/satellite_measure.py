@@ -37,7 +37,7 @@ BACKGROUND = bp.ShortFlows(bp.Pareto("5 kB", 1.2, "1 MB"), load=LOAD)
 PAGE = bp.Web(
     main="30 kB",
     objects=70,
-    embedded=bp.LogNormal("12 kB", 1.5, most="2 MB"),
+    embedded=bp.LogNormal("20 kB", 1.0),
     reading=bp.Exponential("8 s"),
 )
 """Objects as many as in the median page of the HTTP Archive, and about as large."""

@@ -18,11 +18,11 @@ from satellite_measure import FIRST_S, LOAD, PATHS, RATE_BPS, SAVED, WINDOW_S, M
 from bentpipe.studies.claim import RULE, Claim
 
 STARTS = {
-    "cubic slow_start=hystart": "CUBIC, HyStart",
-    "cubic slow_start=hystart++": "CUBIC, HyStart++",
-    "cubic": "CUBIC, no HyStart",
-    "cubic slow_start=search": "CUBIC, SEARCH",
-    f"cubic slow_start=hystart {SAVED}": "CUBIC, Careful Resume",
+    "cubic slow_start=hystart": "CUBIC with HyStart",
+    "cubic slow_start=hystart++": "CUBIC with HyStart++",
+    "cubic": "CUBIC without HyStart",
+    "cubic slow_start=search": "CUBIC with SEARCH",
+    f"cubic slow_start=hystart {SAVED}": "CUBIC with Careful Resume",
 }
 """CUBIC with several starts, by name."""
 OTHERS = {
@@ -72,7 +72,7 @@ ABOUT = """\
 - Careful Resume (RFC 9959) is given one product of rate and round trip as what an earlier connection had,
   and jumps to half of it. Behind it is HyStart.
 - Files: from the SYN until the last byte is acknowledged.
-- Pages: a main object of 30 kB and 70 embedded ones (log-normal, median 12 kB, sigma 1.5), about as many and
+- Pages: a main object of 30 kB and 70 embedded ones (log-normal, median 20 kB, sigma 1), about as many and
   as large as the HTTP Archive reports; from knowledge. One connection as in HTTP/2, 8 s of reading on
   average, so every page but the first begins after a pause ([workloads.md](workloads.md#web-pages)).
 - Film: BBA-0 with a buffer of 60 s, five bitrates from 1.5 to 25 Mbit/s, for two minutes

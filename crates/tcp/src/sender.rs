@@ -392,9 +392,7 @@ impl Sender {
 
     /// [`Sender::on_ack`] off the fast path.
     fn on_ack_slow(&mut self, now: Time, seg: &AckSegment, snack: Option<&Snack>) -> Option<Span> {
-        if self.extra {
-            self.learn(now, seg);
-        }
+        let early = if self.extra { self.learn(now, seg) } else { 0 };
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // it acknowledges data never sent, or is old, or brings nothing new
@@ -408,6 +406,7 @@ impl Sender {
             got.lost += self.take_holes(snack);
         }
         if self.extra {
+            got.segments += early;
             self.doubt(before, &mut got);
         }
         let mut ack = Ack::default();

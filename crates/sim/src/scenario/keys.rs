@@ -14,7 +14,7 @@ pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
-use crate::scenario::multipath::{Scheduler, Subflow};
+use crate::scenario::multipath::{Scheduler, SubflowKeys};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -276,7 +276,7 @@ pub struct Flow {
     /// `receive_window` is then shared. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
-    pub subflow: Vec<Subflow>,
+    pub subflow: Vec<SubflowKeys>,
     /// With `subflow`, which of them sends the next segment. Default "min-rtt".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
