@@ -56,11 +56,11 @@ SHARED = """\
 ## Slow start
 
 Every algorithm with the slow start of RFC 5681 can leave the first one by HyStart++ (RFC 9406):
-`cc = { name = "cubic", slow_start = "hystart++" }`. It may also be told the constants below. Later slow
-starts, which lead to a known ssthresh, stay as they are. `slow_start = "hystart"` is the older HyStart, as in
-the CUBIC of Linux, with its constants; it also watches the slow start after a timeout. Algorithms that pace
-by a model of the path, end slow start by a measure of the queue of their own, or have a window rule of their
-own there, refuse both; each says so below."""
+`cc = { name = "cubic", slow_start = "hystart++" }`. Later slow starts, which lead to a known ssthresh, stay
+as they are. The other choices, Careful Resume and newCWV are described in
+[tcp.md](tcp.md#how-a-transfer-starts); a constant below goes with the choice that its name begins with.
+Algorithms that pace by a model of the path, end slow start by a measure of the queue of their own, or have a
+window rule of their own there, refuse `slow_start`; each says so below."""
 
 
 def cell(text: str) -> str:
@@ -116,7 +116,7 @@ def section(entry: dict[str, Any]) -> list[str]:
     if entry["uses_path_hints"]:
         lines += ["Uses hints that the path changes hands (`path_hints`).", ""]
     if entry["refuses_hystart"]:
-        lines += [f"Cannot start with HyStart++: {entry['refuses_hystart']}.", ""]
+        lines += [f"Cannot start by another `slow_start`: {entry['refuses_hystart']}.", ""]
     lines += table([param for param in entry["params"] if not param["shared"]])
     return lines
 

@@ -1,7 +1,7 @@
 //! newCWV: G. Fairhurst, A. Sathiaseelan, R. Secchi: Updating TCP to Support Rate-Limited Traffic, RFC 7661, 2015. A window that the
 //! application leaves unused is kept for a time, and costs what was used, not what was allowed, if that proves too much.
 //!
-//! Grade B: from knowledge of the RFC; the text itself could not be read here, an implementation (XNU's) was compared. Unit: bytes; the
+//! Grade B: from knowledge of the RFC; the text itself could not be read here, parts of an implementation (XNU's) were compared. Unit: bytes; the
 //! window in segments. Beside any policy.
 //!
 //! | phase         | while                       | window                                                                        |
@@ -15,11 +15,13 @@
 //!
 //! Decisions:
 //!  * it takes the place of the restart of RFC 5681 section 4.1, so `idle_restart` is off with it.
+//!  * in slow start a quarter of W is enough, since W doubles in the round trip in which pipeACK is measured (XNU does so).
 //!  * pipeACK is zero after a pause in which nothing was acknowledged for the whole sampling period.
 //!  * ssthresh at such a congestion is max(pipeACK, FlightSize) / 2, since RFC 5681 eq. 4 cuts FlightSize. In the validated phase the
 //!    algorithm's own cut stands.
 //!  * R is what was declared lost since the congestion.
-//!  * the five minutes are looked at with each ACK and at the end of a pause. They begin anew after each reduction.
+//!  * the five minutes are looked at with each ACK and at the end of a pause. They begin when the sampling period has run out, and anew with
+//!    each reduction.
 
 use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Param};
@@ -87,8 +89,7 @@ impl NewCwv {
     /// pipeACK; `None` while it is unknown.
     fn pipe_ack(&self, now: Time, srtt: Span) -> Option<u64> {
         self.samples[0]?;
-        let period = Span(srtt.0.saturating_mul(3)).max(Span::from_millis(1000));
-        let fresh = self.samples.iter().flatten().filter(|(at, _)| now.since(*at) <= period);
+        let fresh = self.samples.iter().flatten().filter(|(at, _)| now.since(*at) <= period(srtt));
         Some(fresh.map(|(_, bytes)| *bytes).max().unwrap_or(0))
     }
 
@@ -110,17 +111,20 @@ impl NewCwv {
     /// Which phase is it, and since when?
     fn judge(&mut self, flow: &Flow, w: &mut Window) {
         let Some(rtt) = flow.rtt else { return };
-        let half = (w.cwnd * f64::from(flow.mss) / 2.0) as u64;
-        if self.pipe_ack(flow.now, rtt.smoothed).is_none_or(|pipe| pipe >= half) {
+        let share = if w.cwnd < w.ssthresh { 0.25 } else { 0.5 };
+        let enough = (w.cwnd * f64::from(flow.mss) * share) as u64;
+        if self.pipe_ack(flow.now, rtt.smoothed).is_none_or(|pipe| pipe >= enough) {
             self.unvalidated_since = None;
             return;
         }
-        let since = *self.unvalidated_since.get_or_insert(flow.now);
-        if flow.now.since(since) >= self.nvp {
+        let ran_out = self.samples[0].map_or(flow.now, |(at, _)| at + period(rtt.smoothed)).min(flow.now);
+        let mut since = self.unvalidated_since.unwrap_or(ran_out);
+        while flow.now.since(since) >= self.nvp && w.cwnd > self.initial_window {
             w.ssthresh = w.ssthresh.max(0.75 * w.cwnd); // section 4.4.3
-            w.cwnd = (w.cwnd / 2.0).max(self.initial_window).min(w.cwnd);
-            self.unvalidated_since = Some(flow.now);
+            w.cwnd = (w.cwnd / 2.0).max(self.initial_window);
+            since = since + self.nvp;
         }
+        self.unvalidated_since = Some(since);
     }
 
     /// max(pipeACK, FlightSize), if congestion now is one of the non-validated phase.
@@ -170,6 +174,11 @@ impl NewCwv {
     }
 }
 
+/// The sampling period of pipeACK (section 4.2).
+fn period(srtt: Span) -> Span {
+    Span(srtt.0.saturating_mul(3)).max(Span::from_millis(1000))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{NEWCWV, WINDOW_VALIDATION};
@@ -209,14 +218,14 @@ mod tests {
         assert!(!grows(40));
     }
 
-    /// A pause keeps the window, for five minutes. Then it is halved, and slow start may lead to three quarters of what it was.
+    /// A pause keeps the window, for five minutes after three round trips. Then it is halved, and slow start may lead to three quarters of what it was.
     #[test]
     fn an_unused_window_is_halved_after_five_minutes() {
         let mut rig = rig();
         let (w, t) = (rig.w(), rig.t());
         pause(&mut rig, 10.0);
         assert_eq!((rig.w(), rig.t()), (w, t));
-        pause(&mut rig, 299.0);
+        pause(&mut rig, 291.0); // 1.5 s of them are the sampling period
         assert_eq!(rig.w(), w);
         pause(&mut rig, 1.0);
         assert!((rig.w() - w / 2.0).abs() < 1e-5 && (rig.t() - (0.75 * w).max(t)).abs() < 1e-5);
