@@ -238,8 +238,6 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
 def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
     plain = [path.name for path in PATHS if not path.relay]
-    stood_still = any(r.video_stalled_s > 0 for r in rows)
-    more = ", and how long it stood still" if stood_still else "; it never stood still"
     video = [
         (f"{path.label}, {head}", path.name, what, digits)
         for path in PATHS
@@ -247,18 +245,30 @@ def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
         for head, what, digits in (
             ("Mbit/s", "video_mbps", 1),
             ("start, s", "video_startup_s", 1),
-            ("stalled, s", "video_stalled_s", 1),
         )
-        if stood_still or what != "video_stalled_s"
     ]
     return (
         "## Pages and films\n\n![Page load time, and bitrate of a film](satellite-2026-pages.svg)\n\n"
         "### Page load time, seconds\n\n"
         + _table(rows, found, _over("page_s", 2, plain))
         + "Seeds have different pages, which makes the intervals wide. All algorithms load the same ones.\n\n"
-        + f"### Film: mean bitrate, and start-up{more}\n\n"
+        + "### Film: mean bitrate, and start-up\n\n"
         + _table(rows, found, video)
+        + _stalls(rows, found)
     )
+
+
+def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    """Where films stood still."""
+    told = []
+    for path in PATHS:
+        for cc in found:
+            known = mean(rows, path.name, cc, "video_stalled_s")
+            if known is not None and known.mean > 0:
+                told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
+    if not told:
+        return "No film stood still after it had begun.\n\n"
+    return _wrapped(f"After it had begun, a film stood still with {', '.join(told)}.") + "\n\n"
 
 
 def _claim(claim: Claim) -> str:
