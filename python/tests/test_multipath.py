@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ def test_a_scenario_survives_json_with_its_subflows() -> None:
     assert {**bp.run(again).json, "wall_s": 0} == {**bp.run(made).json, "wall_s": 0}
 
 
-def test_a_comparison_takes_the_connection_and_draws_both_subflows(tmp_path) -> None:
+def test_a_comparison_takes_the_connection_and_draws_both_subflows(tmp_path: Path) -> None:
     made = scenario()
     made.record = bp.Record(interval="100 ms", links=True)
     drawn = plot.over_path({"LIA": bp.run(made)})
