@@ -22,6 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 import bentpipe as bp
+from bentpipe.models import KINDS
+from bentpipe.registry import find
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "gallery.md"
@@ -87,10 +89,12 @@ class Panel:
 
     def scenario(self, cc: str) -> bp.Scenario:
         """The run of controller `cc`."""
+        # A controller that queues tell what to do gets such a queue.
+        queue = KINDS[find(cc)["queue"] or "drop-tail"](limit=f"{BUFFER} packets")
         link = bp.Link(
             rate="10 Mbit/s",
             delay="250 ms",
-            queue=bp.DropTail(f"{BUFFER} packets"),
+            queue=queue,
             loss=bp.BitError(self.ber) if self.ber else None,
         )
         when = dict(zip(("start", "stop"), (f"{t:g} s" for t in OTHERS), strict=True))

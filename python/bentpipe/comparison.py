@@ -381,9 +381,7 @@ def _change(
 
 
 def _compared(result: dict[str, Any], flows: int) -> list[dict[str, Any]]:
-    """The flows that are compared. What the second half of a relayed flow delivers is what the whole does; of
-    several subflows their connection counts.
-    """
+    """The flows that are compared, each once: parts of one do not count beside the whole."""
     return [f for f in result["flows"] if f["half"] not in PARTS][:flows]
 
 

@@ -189,6 +189,64 @@ class Priority(Model):
 
 
 @dataclass(frozen=True)
+class Xcp(Model):
+    """The explicit control protocol: tells flows of controller `xcp` by how much to change their throughput.
+
+    Args:
+        limit: room, as for `DropTail`; what finds none is dropped.
+        alpha: share of the spare capacity that is given out in a control interval, default 0.4.
+        beta: share of the persistent queue that is taken back in a control interval, default 0.226.
+        gamma: share of the traffic that changes hands in a control interval, default 0.1.
+    """
+
+    kind = "xcp"
+    limit: str = "1 bdp"
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+
+
+@dataclass(frozen=True)
+class Vcp(Model):
+    """The variable-structure congestion control protocol: tells flows of controller `vcp` its load in 2 bits.
+
+    Args:
+        limit: room, as for `DropTail`; what finds none is dropped.
+        update: time between two computations of the load, default "200 ms".
+        utilisation: share of the capacity that counts as full load, default 0.98.
+        kappa: share of the persistent queue that counts as traffic, default 0.5.
+    """
+
+    kind = "vcp"
+    limit: str = "1 bdp"
+    update: str | None = None
+    utilisation: float | None = None
+    kappa: float | None = None
+
+
+@dataclass(frozen=True)
+class Rcp(Model):
+    """The rate control protocol: tells all flows of controller `rcp` one rate, at which they share the link.
+
+    Args:
+        limit: room, as for `DropTail`; what finds none is dropped.
+        update: time between two computations of the rate, default "10 ms".
+        alpha: share of the spare capacity that is given out in a mean RTT, default 0.4.
+        beta: share of the queue that is taken back in a mean RTT, default 0.4.
+        utilisation: share of the capacity that it gives out, default 1.
+        first: share of the capacity that is the rate at the start, default 0.05.
+    """
+
+    kind = "rcp"
+    limit: str = "1 bdp"
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    utilisation: float | None = None
+    first: float | None = None
+
+
+@dataclass(frozen=True)
 class PacketError(Model):
     """Loses each packet on its own with probability `rate` (0 to 1)."""
 
@@ -550,6 +608,9 @@ KINDS: dict[str, type[Model]] = {
         Pie,
         DualPi2,
         Priority,
+        Xcp,
+        Vcp,
+        Rcp,
         PacketError,
         BitError,
         GilbertElliott,
@@ -574,7 +635,7 @@ KINDS: dict[str, type[Model]] = {
 """Every model with a kind, by the kind's name in a scenario."""
 
 
-Queue = DropTail | Red | Codel | FqCodel | Pie | DualPi2 | Priority
+Queue = DropTail | Red | Codel | FqCodel | Pie | DualPi2 | Priority | Xcp | Vcp | Rcp
 """Any of the queues."""
 
 

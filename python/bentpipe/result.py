@@ -21,8 +21,8 @@ LIMITS = ("handshake", "cwnd", "rwnd", "app", "pacing", "recovery", "timeout")
 window, the receive window, the application, pacing, loss recovery, waiting for the retransmission timer."""
 
 PARTS = ("first", "subflow")
-"""The values of `half` of rows whose data another row has, too: the half before a relay, whose data the second
-half delivers, and a subflow, whose connection is a row."""
+"""The values of `half` of rows whose data another row has, too: the half before a relay, whose data the
+second half delivers, and a subflow, whose connection is a row."""
 
 _FLOW_TYPES = {
     "name": "String",

@@ -271,6 +271,10 @@ def show_algorithm(entry: dict[str, Any]) -> None:
     console.print(f"Grade {entry['grade']}: {GRADES[entry['grade']]}.", markup=False)
     asked = [name.replace("_", " ") for name, on in entry["sender"].items() if on]
     console.print(f"Asks of the sender: {', '.join(asked) or 'nothing'}.", markup=False)
+    if entry["queue"]:
+        header = f"{entry['header']} bytes of header" if entry["header"] else "no byte of its own"
+        words = f"Needs a queue of kind {entry['queue']} on its path; {header} on the wire."
+        console.print(words, markup=False)
     if entry["refuses_hystart"]:
         console.print(f"Cannot start by another slow_start: {entry['refuses_hystart']}.", markup=False)
     if not entry["params"]:

@@ -16,7 +16,7 @@ def result(link: bp.Link | None = None, duration: str = "20 s", **flow: Any) -> 
 
 
 def pure(found: bp.Result) -> dict[str, int]:
-    """Acknowledgements that travelled alone, by the way they went; the segments of the handshake among them."""
+    """Acknowledgements that travelled alone, by the way they went; the handshake is among them."""
     (there, back) = found.json["flows"]
     sent = {"forward": there["sent_packets"], "reverse": back["sent_packets"]}
     return {
@@ -29,14 +29,15 @@ def pure(found: bp.Result) -> dict[str, int]:
 
 
 def test_ten_segments_each_way_are_acknowledged_alone() -> None:
-    # Both windows of ten segments are out before anything comes: five pure acknowledgements each way. Beside them SYN, the third
-    # segment of the handshake, FIN and the last acknowledgement there; SYN-ACK and FIN-ACK back.
+    # Both windows of ten segments are out before anything comes: five pure acknowledgements each way.
+    # Beside them SYN, the third segment of the handshake, FIN and the last acknowledgement there; SYN-ACK
+    # and FIN-ACK back.
     found = result(traffic=bp.Bulk("14480 bytes"), both_ways=True)
     assert pure(found) == {"forward": 5 + 4, "reverse": 5 + 2}
     there, back = found.json["flows"]
     assert [there["name"], back["name"]] == ["reno/there", "reno/back"]
-    # SYN, SYN-ACK, ACK, then ten segments of 1500 bytes at 10 Mbit/s. The other end sends as much at the same time, and all its five
-    # acknowledgements wait behind that.
+    # SYN, SYN-ACK, ACK, then ten segments of 1500 bytes at 10 Mbit/s. The other end sends as much at the
+    # same time, and all its five acknowledgements wait behind that.
     handshake = 0.04 + 2 * 60 * 8 / 1e7
     assert there["completion_s"] == pytest.approx(
         handshake + 0.04 + (52 + 10 * 1500 + 5 * 52) * 8 / 1e7, abs=1e-6
@@ -46,8 +47,9 @@ def test_ten_segments_each_way_are_acknowledged_alone() -> None:
 
 
 def test_acknowledgements_of_paced_data_ride() -> None:
-    # Data leaves each end at even times, so a segment leaves between any two that come: no acknowledgement is alone. Five of the first
-    # ten segments each way are, and four or two segments of the handshake; no more than what the end of the run cuts off is missing.
+    # Data leaves each end at even times, so a segment leaves between any two that come: no acknowledgement
+    # is alone. Five of the first ten segments each way are, and four or two segments of the handshake; no
+    # more than what the end of the run cuts off is missing.
     there_alone, back_alone = pure(result(both_ways=True, pacing=True, receive_window="20 segments")).values()
     one_way = result(pacing=True, receive_window="20 segments")
     alone = one_way.links["delivered_packets"][1]
@@ -56,8 +58,8 @@ def test_acknowledgements_of_paced_data_ride() -> None:
 
 
 def test_what_rides_is_no_duplicate() -> None:
-    # RFC 5681 section 2. Every pure acknowledgement is followed by data that repeats its number; nothing is lost, so nothing is sent
-    # again, though NewReno counts duplicates.
+    # RFC 5681 section 2. Every pure acknowledgement is followed by data that repeats its number; nothing is
+    # lost, so nothing is sent again, though NewReno counts duplicates.
     found = result(both_ways=True, recovery="newreno", receive_window="40 segments")
     assert [flow["retransmitted_packets"] for flow in found.json["flows"]] == [0, 0]
     assert min(flow["goodput_bps"] for flow in found.json["flows"]) > 6e6
@@ -75,8 +77,9 @@ def test_losses_in_both_directions_are_repaired(recovery: str) -> None:
 
 
 def test_acknowledgements_wait_behind_data_on_a_slow_return_link() -> None:
-    # Zhang, Shenker and Clark 1991; RFC 3449 section 4. The return link carries the pure acknowledgements of 10 Mbit/s easily. Data of
-    # the other end fills its queue of 50 packets, where each waits for up to 50 * 1500 * 8 / 256 kbit/s = 2.3 s.
+    # Zhang, Shenker and Clark 1991; RFC 3449 section 4. The return link carries the pure acknowledgements
+    # of 10 Mbit/s easily. Data of the other end fills its queue of 50 packets, where each waits for up to
+    # 50 * 1500 * 8 / 256 kbit/s = 2.3 s.
     slow = {"rate": "256 kbit/s", "queue": bp.DropTail("50 packets")}
     link = bp.Link(rate="10 Mbit/s", delay="20 ms", queue=bp.DropTail("100 packets"), reverse=slow)
     (alone,) = result(link, "60 s").json["flows"]

@@ -40,7 +40,8 @@ def queue(flows: int, one_way_s: float, threshold: int, **flow: Any) -> tuple[pl
 def test_the_queue_of_dctcp_swings_as_the_paper_computes(
     flows: int, one_way_s: float, threshold: int
 ) -> None:
-    # Alizadeh et al. 2010, section 3.3: Qmax = K + N (eq. 10), amplitude sqrt(2 N (C RTT + K)) / 2 (eq. 8), for flows in step.
+    # Alizadeh et al. 2010, section 3.3: Qmax = K + N (eq. 10), amplitude sqrt(2 N (C RTT + K)) / 2 (eq. 8),
+    # for flows in step.
     waiting, found = queue(flows, one_way_s, threshold)
     in_pipe = 1e9 / PACKET * 2 * one_way_s + 1
     amplitude = math.sqrt(2 * flows * (in_pipe + threshold)) / 2
@@ -66,7 +67,8 @@ def beside(cc: str, delay: str) -> tuple[dict[str, Any], dict[str, Any], float]:
 
 @pytest.mark.parametrize("cc", ["reno", "cubic"])
 def test_prague_waits_for_less_than_a_millisecond_beside_a_classic_flow(cc: str) -> None:
-    # RFC 9332: the L4S queue is marked from 1 ms, the classic one aims at 15 ms; the coupling makes the rates alike.
+    # RFC 9332: the L4S queue is marked from 1 ms, the classic one aims at 15 ms; the coupling makes the
+    # rates alike.
     prague, classic, utilisation = beside(cc, "10 ms")
     assert 1e3 * (prague["rtt_p95_s"] - prague["rtt_min_s"]) < 1.0
     assert 10 < 1e3 * (classic["rtt_p50_s"] - classic["rtt_min_s"]) < 20
@@ -84,7 +86,8 @@ def test_prague_flows_share_evenly() -> None:
 
 
 def test_prague_of_a_short_round_trip_does_not_starve_a_long_one() -> None:
-    # Once they are independent of their RTT (transition), 5 ms and 25 ms share about evenly; DCTCP flows share by RTT.
+    # Once they are independent of their RTT (transition), 5 ms and 25 ms share about evenly; DCTCP flows
+    # share by RTT.
     def ratio(cc: Any) -> float:
         link = bp.Link(rate="50 Mbit/s", delay="2 ms", queue=bp.DualPi2("2000 packets"))
         flows = [bp.Flow(cc, path=["x"], ect1=True), bp.Flow(cc, path=["x"], ect1=True, extra_delay="10 ms")]
@@ -112,7 +115,8 @@ def test_ecn_takes_the_names_of_its_rules() -> None:
 
 
 def test_a_lost_acknowledgement_loses_no_count() -> None:
-    # A third of the acknowledgements is lost. DualPI2 marks the same flow; AccECN still keeps the queue below its step.
+    # A third of the acknowledgements is lost. DualPI2 marks the same flow; AccECN still keeps the queue
+    # below its step.
     link = bp.Link(
         rate="50 Mbit/s",
         delay="10 ms",

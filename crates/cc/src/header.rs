@@ -5,11 +5,11 @@
 //! the next acknowledgement carries. The sender gives that to the controller (`Controller::on_header`) before it reports the
 //! acknowledgement itself. An acknowledgement brings it also if it acknowledges nothing new.
 //!
-//! An echo may add something of its own: counters of marks, a rate that the receiver has worked out. It need not read headers at all.
+//! An echo may answer with something of its own, such as a rate that the receiver has worked out from the segments that came.
 
 use core::fmt::Debug;
 
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// The header of a data segment, or the answer to it on an acknowledgement. Times are in seconds, rates in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,18 +36,7 @@ pub enum Header {
     },
     /// The load of the most loaded queue: VCP. [`Load::Unknown`] where no queue has computed.
     Load(Load),
-    /// What has arrived with which codepoint since the connection began: AccECN (RFC 9768).
-    Marks {
-        /// Packets marked "congestion experienced".
-        ce_packets: u64,
-        /// Payload bytes of these packets.
-        ce_bytes: u64,
-        /// Payload bytes of packets with ECT(0).
-        ect0_bytes: u64,
-        /// Payload bytes of packets with ECT(1).
-        ect1_bytes: u64,
-    },
-    /// The rate that the receiver has worked out.
+    /// The rate that the receiver has worked out: TEAR.
     ReceiverRate(f64),
     /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC 7323). A clock of its own, so only
     /// differences mean something.
@@ -108,5 +97,67 @@ impl Echo for Newest {
 
     fn answer(&mut self, _: Time) -> Option<Header> {
         self.header
+    }
+}
+
+/// A round-trip time as headers carry it: seconds, 0 for none.
+pub(crate) fn seconds(rtt: Option<Span>) -> f64 {
+    rtt.map_or(0.0, Span::secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::Congestion;
+    use crate::registry;
+    use crate::rig::Rig;
+
+    /// Whatever queues may write, and in whatever order acknowledgements and losses come between.
+    #[test]
+    fn no_header_makes_a_window_less_than_a_segment_or_endless() {
+        let change = |change| Header::Change { rtt: 0.5, spacing: 0.01, change, computed: true };
+        let rate = |rate| Header::Rate { rtt: 0.5, rate, computed: true };
+        let headers = [
+            change(1e300),
+            change(-1e300),
+            change(f64::INFINITY),
+            change(0.0),
+            rate(0.0),
+            rate(f64::INFINITY),
+            rate(1e-9),
+            Header::Load(Load::Unknown),
+            Header::Load(Load::Low),
+            Header::Load(Load::Over),
+            Header::ReceiverRate(1e300),
+            Header::Arrival(Time::MAX),
+        ];
+        let mut with_headers = 0;
+        for entry in registry::all() {
+            let mut rig = Rig::new(entry.id, &[], 10.0, 20.0);
+            let mss = u64::from(rig.flow.mss);
+            with_headers += u32::from(rig.cc.echo().is_some());
+            for (i, header) in headers.iter().cycle().take(200).enumerate() {
+                rig.cc.on_header(&rig.flow, header);
+                let _ = rig.cc.header(&rig.flow);
+                if i % 7 == 0 {
+                    rig.congestion(if i % 2 == 0 { Congestion::Loss } else { Congestion::Timeout });
+                }
+                rig.ack(1.0, 0.1, 0.5, i % 10 == 0);
+                let cwnd = rig.cc.decision().cwnd;
+                assert!(cwnd >= mss && cwnd < u64::MAX, "{}: {cwnd} after {header:?}", entry.id);
+            }
+        }
+        assert!(with_headers >= 3);
+    }
+
+    #[test]
+    fn the_newest_header_is_returned_until_there_is_a_newer_one() {
+        let mut echo = Newest::default();
+        let now = Time::default();
+        assert_eq!(echo.answer(now), None);
+        for header in [Some(Header::Load(Load::High)), None] {
+            echo.on_data(&Arrived { now, seq: 0, size: 40, retransmission: false, ecn: 0, header });
+            assert_eq!(echo.answer(now), Some(Header::Load(Load::High)));
+        }
     }
 }

@@ -62,6 +62,7 @@ fn entry(e: &'static registry::Entry) -> serde_json::Value {
         "id": e.id, "label": e.label, "about": e.about, "source": e.source, "reference": e.reference,
         "grade": format!("{:?}", e.grade), "colour": e.colour, "marker": e.marker, "params": params,
         "refuses_hystart": refused, "uses_path_hints": e.uses_path_hints(),
+        "header": e.sender.header, "queue": e.sender.queue,
         "sender": {
             "aen": e.sender.aen, "bulk_repeat": e.sender.bulk_repeat, "fixed_rto": e.sender.fixed_rto,
             "dctcp": e.sender.marks == Marks::Dctcp, "l4s": e.sender.marks == Marks::L4s,

@@ -59,9 +59,15 @@ impl Carried {
     /// The sender options that the algorithm asks for and that QUIC has no counterpart of, by the names of a scenario.
     pub fn sender_options(&self) -> impl Iterator<Item = &'static str> {
         let asked = self.entry.sender;
-        [("aen", asked.aen), ("bulk_repeat", asked.bulk_repeat), ("fixed_rto", asked.fixed_rto)]
-            .into_iter()
-            .filter_map(|(name, on)| on.then_some(name))
+        let queue = asked.queue.is_some();
+        [
+            ("aen", asked.aen),
+            ("bulk_repeat", asked.bulk_repeat),
+            ("fixed_rto", asked.fixed_rto),
+            ("queue", queue),
+        ]
+        .into_iter()
+        .filter_map(|(name, on)| on.then_some(name))
     }
 }
 

@@ -15,11 +15,13 @@ mod detection;
 mod extra;
 mod fast_path;
 mod headers;
+mod marks;
 mod opening;
 mod pacing;
 mod peer_window;
 mod recovery;
 mod recovery_fast_path;
+mod riding;
 mod sending;
 mod subflow;
 
@@ -388,41 +390,9 @@ impl Sender {
         self.on_ack_slow(now, seg, Some(snack))
     }
 
-    /// As [`Sender::on_ack`], for an acknowledgement that rides on a data segment. It is no duplicate, since a duplicate ACK carries no
-    /// data (RFC 5681 section 2, condition b). With SACK its blocks tell what has arrived (RFC 6675 section 2).
-    pub fn on_riding_ack(&mut self, now: Time, seg: &AckSegment) -> Option<Span> {
-        let told = seg.ack > self.board.una() || !seg.sack.is_empty() || self.probe != Probe::No;
-        if told { self.on_ack(now, seg) } else { None }
-    }
-
-    /// The acknowledgement that is about to arrive tells this of marks (AccECN, RFC 9768): its ACE field, and the byte counter of marked
-    /// packets if it has the option.
-    pub fn on_mark_counts(&mut self, ace: u8, ce_bytes: Option<u32>) {
-        if let Some(accurate) = &mut self.accurate {
-            accurate.tell(ace, ce_bytes);
-        }
-    }
-
-    /// Do acknowledgements bring counters of marks, which go to [`Sender::on_mark_counts`]?
-    pub fn minds_marks(&self) -> bool {
-        self.accurate.is_some()
-    }
-
-    /// Packets that the receiver has reported as marked, with AccECN.
-    pub fn marked_packets(&self) -> Option<u64> {
-        self.accurate.as_ref().map(|accurate| accurate.packets())
-    }
-
-    /// Has every segment that the application has to send gone out?
-    pub fn has_sent_all(&self) -> bool {
-        self.board.next() >= self.limit
-    }
-
     /// [`Sender::on_ack`] off the fast path.
     fn on_ack_slow(&mut self, now: Time, seg: &AckSegment, snack: Option<&Snack>) -> Option<Span> {
-        if self.extra {
-            self.learn(now, seg);
-        }
+        let early = if self.extra { self.learn(now, seg) } else { 0 };
         let before = self.board.una();
         if seg.ack > self.board.next() || (seg.ack < before && !self.has_news(seg)) || self.is_done() {
             return None; // it acknowledges data never sent, or is old, or brings nothing new
@@ -436,6 +406,7 @@ impl Sender {
             got.lost += self.take_holes(snack);
         }
         if self.extra {
+            got.segments += early;
             self.doubt(before, &mut got);
         }
         let mut ack = Ack::default();
@@ -462,17 +433,7 @@ impl Sender {
             self.flow.round += 1;
             ack.round_end = true;
         }
-        let echoed = match &mut self.accurate {
-            Some(accurate) => {
-                let mss = u64::from(self.flow.mss);
-                ack.ce = accurate.take(got.segments, ack.acked, mss, seg.ack >= before);
-                ack.ce > 0
-            }
-            None => seg.ece && self.options.ecn,
-        };
-        if echoed && self.accurate.is_none() {
-            ack.ce = ack.acked;
-        }
+        let echoed = self.note_marks(seg, got.segments, seg.ack >= before, &mut ack);
         let mut probe_repaired = false;
         if self.watchful {
             let found = self.detect(seg, rtt, got.high, got.segments);

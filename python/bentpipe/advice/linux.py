@@ -21,6 +21,9 @@ MODULES = {
     "yeah": "tcp_yeah",
     "illinois": "tcp_illinois",
     "bbr": "tcp_bbr",
+    "lp": "tcp_lp",
+    "cdg": "tcp_cdg",
+    "nv": "tcp_nv",
 }
 """By the id of an algorithm: "built in", or the name of its kernel module. Linux has no others of ours."""
 _OPTIONS = {"highspeed": "HSTCP"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import polars as pl
 from matplotlib.axes import Axes
 
@@ -11,13 +14,15 @@ from bentpipe.plot.given import Given, need, results
 from bentpipe.plot.looks import HEIGHT, WIDTH, look, size, styled
 from bentpipe.plot.over_time import about, capacity, handovers
 from bentpipe.plot.routes import route
+from bentpipe.result import Result
 
 
 def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     """Goodput and round-trip time of several runs over the path that they share, one line for each run.
 
     Above, the grey surface is the rate of the slowest link of the first flow's path, 0 in an outage. Below it
-    is the round trip without queues, by the delays of its links. Handovers are vertical lines.
+    is the round trip without queues, by the delays of its links. Handovers are vertical lines. Of a
+    connection over several paths each subflow is a line, and there is no surface.
 
     Args:
         given: runs of the same links; a mapping names them. Each records its flows and links at an interval;
@@ -35,23 +40,28 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
     with styled():
         above, below = fig.subplots(2, 1, sharex=True)
         first = next(iter(runs.values()))
-        path = route(first, first.json["flows"][0]["name"])
-        last = path.over["t_s"].max()
+        paths = [route(first, flow["name"]) for flow in _drawn(first)]
+        last = paths[0].over["t_s"].max()
         end = float(last) if isinstance(last, int | float) else 0.0
-        capacity(above, path, end)
-        below.fill_between(path.over["t_s"], path.over["floor_s"] * 1e3, color="0.88", linewidth=0, zorder=0)
+        if len(paths) == 1:
+            capacity(above, paths[0], end)
+            over = paths[0].over
+            below.fill_between(over["t_s"], over["floor_s"] * 1e3, color="0.88", linewidth=0, zorder=0)
         for axes in (above, below):
-            handovers(axes, path)
+            for path in paths:
+                handovers(axes, path)
         for label, result in runs.items():
             need(result, "trace", label)
-            name = result.json["flows"][0]["name"]
-            rows = result.trace.filter(pl.col("flow").cast(pl.String) == name)
-            drawn = look(result.json["flows"][0]["cc"], label)
-            mean = rates.means(rates.arrivals(result)[name], window_s or max(1.0, end / 100))
-            above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
-            seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0)).select("t_s", "rtt_s")
-            below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **drawn)
-            parts += [part.select(pl.lit(label).alias("run"), pl.all()) for part in (mean, seen)]
+            arrived = rates.arrivals(result)
+            for i, flow in enumerate(flows := _drawn(result)):
+                line = label if len(flows) == 1 else f"{label}, {flow['name'].rpartition('/')[2]}"
+                rows = result.trace.filter(pl.col("flow").cast(pl.String) == flow["name"])
+                drawn = look(flow["cc"], line, i)
+                mean = rates.means(arrived[flow["name"]], window_s or max(1.0, end / 100))
+                above.plot(mean["t_s"], mean["goodput_bps"] / 1e6, **drawn)
+                seen = rows.filter(pl.col("rtt_s").is_finite() & (pl.col("rtt_s") > 0)).select("t_s", "rtt_s")
+                below.plot(seen["t_s"], seen["rtt_s"] * 1e3, **drawn)
+                parts += [part.select(pl.lit(line).alias("run"), pl.all()) for part in (mean, seen)]
         _axes(above, "goodput / Mbit/s")
         _axes(below, "RTT / ms")
         below.set_xlabel("time / s")
@@ -59,6 +69,13 @@ def over_path(given: Given, *, window_s: float | None = None) -> Drawing:
         note(fig, about(runs, []))
     fig.data = pl.concat(parts, how="diagonal")
     return fig
+
+
+def _drawn(result: Result) -> list[dict[str, Any]]:
+    """The first flow, or the subflows of the first connection."""
+    flows = result.json["flows"]
+    rest = itertools.takewhile(lambda flow: flow["half"] == "subflow", flows[1:])
+    return list(rest) or flows[:1]
 
 
 def _axes(axes: Axes, label: str) -> None:

@@ -1,20 +1,23 @@
-//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's module,
-//! tcp_cdg.c, by K. K. Jonassen. Backs off with a probability that grows with the gradient of the RTT, and tolerates flows that fill the buffer.
+//! CDG: D. A. Hayes, G. Armitage: Revisiting TCP Congestion Control Using Delay Gradients, IFIP Networking, 2011; Linux's
+//! module, tcp_cdg.c, by K. K. Jonassen. Backs off with a probability that grows with the gradient of the RTT, and tolerates
+//! flows that fill the buffer.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules, from the module, which was read: least and greatest RTT of a round (`tcp_cdg_acked`) -> `observe`; their changes from round to round, summed over a
-//! window of eight (`tcp_cdg_grad`) -> `gradient`; backoff with probability 1 - exp(-g/G) where g > 0 is the mean change per round, G = 3 ms
-//! (`backoff_factor` = 1000 / (8 G) = 42), to 0.7 of the window; after five backoffs in a row that brought the delay down by nothing no more
-//! (`tcp_cdg_backoff`) -> `end_round`; the shadow window, which grows as Reno's does and is not cut by backoffs; a loss goes to half of the
-//! window or of the shadow window, whichever is more, so that backoffs and losses do not add up (`tcp_cdg_ssthresh`) -> `backoff`.
+//! Rules, from the module, which was read: least and greatest RTT of a round (`tcp_cdg_acked`) -> `observe`; their changes from
+//! round to round, summed over a window of eight (`tcp_cdg_grad`) -> `gradient`; backoff with probability 1 - exp(-g/G) where
+//! g, the mean change per round, is positive, G = 3 ms (`backoff_factor` = 1000 / (8 G) = 42), to 0.7 of the window; after five
+//! backoffs in a row that brought the delay down by nothing no more (`tcp_cdg_backoff`) -> `end_round`; the shadow window,
+//! which grows as Reno's does and is not cut by backoffs; a loss goes to half of the window or of the shadow window, whichever
+//! is more, so that backoffs and losses do not add up (`tcp_cdg_ssthresh`) -> `backoff`.
 //! Decisions and deviations:
-//!  * a controller has no randomness: the numbers that the probability is compared with are those of a linear congruential generator that begins at
-//!    `seed`. Two flows with one seed draw the same numbers, at different rounds.
+//!  * a controller has no randomness: the numbers that the probability is compared with are those of a linear congruential
+//!    generator that begins at `seed`. Two flows with one seed draw the same numbers, at different rounds.
 //!  * the loss tolerance heuristic (`use_tolerance`, off in the module) is `loss_tolerance`, off too.
-//!  * a backoff cuts at once; the module's CWR comes down within a round, and like there nothing grows for that round and its change
-//!    of RTT does not count.
+//!  * a backoff cuts at once; the module's CWR comes down within a round, and like there nothing grows for that round and its
+//!    change of RTT does not count.
 //!  * the module's filter for delayed ACKs is not needed: the RTT of an ACK is that of its last segment.
-//!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes for it.
+//!  * the module starts with Hybrid Slow Start. Here that is the choice `slow_start = "hystart"`, which `validate kernel` makes
+//!    for it.
 //!  * an ECN echo counts as a loss.
 //!  * an idle restart forgets gradients, backoffs and shadow window; the module does so where the pause was longer than an RTO.
 
@@ -293,8 +296,8 @@ mod tests {
         assert!(share(0.1) > 0.999);
     }
 
-    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss right after goes to half of the shadow, which is as far as
-    /// a Reno flow falls, and not to a third.
+    /// A backoff keeps 0.7071, and the shadow window remembers what it took: a loss right after goes to half of the shadow,
+    /// which is as far as a Reno flow falls, and not to a third.
     #[test]
     fn the_shadow_window_keeps_backoffs_and_losses_from_adding_up() {
         let mut rig = Rig::new("cdg", &[("window", Value::Number(1.0))], 100.0, 2.0);

@@ -1,27 +1,28 @@
-//! LEDBAT: S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind: Low Extra Delay Background Transport (LEDBAT), RFC 6817, 2012. A window
-//! that steers its own queueing delay to a target and so gives way to flows that fill the buffer.
+//! LEDBAT: S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind: Low Extra Delay Background Transport (LEDBAT), RFC 6817, 2012. A
+//! window that steers its own queueing delay to a target and so gives way to flows that fill the buffer.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules (section 2.4.2): queueing delay = FILTER(current delays) - MIN(base delays) -> [`Delays::queueing`]; off_target =
-//! (TARGET - queueing delay) / TARGET and cwnd += GAIN off_target acked / cwnd -> `avoid`; at most half of the window goes at a loss, not
-//! below MIN_CWND -> `backoff`; one segment after a timeout. Parameters of section 2.5: TARGET 100 ms, GAIN 1, BASE_HISTORY 10 minutes,
-//! CURRENT_FILTER the smallest of 4, MIN_CWND 2.
-//! The text of the RFC was not at hand: the rules are from knowledge of it, hence grade B. Apple's tcp_ledbat.c, which was read, implements an
-//! older draft with a fixed cut of one eighth, and was of use for LEDBAT++ only.
+//! Rules (section 2.4.2): queueing delay = FILTER(current delays) - MIN(base delays) -> [`DelayHistory::queueing`]; off_target =
+//! (TARGET - queueing delay) / TARGET and cwnd += GAIN off_target acked / cwnd -> `avoid`; at most half of the window goes at a
+//! loss, not below MIN_CWND -> `backoff`; one segment after a timeout. Parameters of section 2.5: TARGET 100 ms, GAIN 1,
+//! BASE_HISTORY 10 minutes, CURRENT_FILTER the smallest of 4, MIN_CWND 2.
+//! The text of the RFC was not at hand: the rules are from knowledge of it, hence grade B. Apple's tcp_ledbat.c, which was
+//! read, implements an older draft with a fixed cut of one eighth, and was of use for LEDBAT++ only.
 //! Decisions and deviations:
-//!  * the RFC measures one-way delay by the receiver's clock. A sender here knows RTTs alone, as LEDBAT++ does on purpose. So a queue on
-//!    the way back counts like one on the way out, and LEDBAT gives way to traffic on the return path too; what delayed ACKs
-//!    wait, and what a modem makes ACKs wait for air time, is noise that FILTER has to take out. Clock drift, for which the RFC warns, is no
-//!    matter then.
-//!  * the limit to the data in flight plus ALLOWED_INCREASE is the host's rule: a window that did not limit the sender does not grow.
+//!  * the RFC measures one-way delay by the receiver's clock. A sender here knows RTTs alone, as LEDBAT++ does on purpose. So a
+//!    queue on the way back counts like one on the way out, and LEDBAT gives way to traffic on the return path too; what
+//!    delayed ACKs wait, and what a modem makes ACKs wait for air time, is noise that FILTER has to take out. Clock drift, for
+//!    which the RFC warns, is no matter then.
+//!  * the limit to the data in flight plus ALLOWED_INCREASE is the host's rule: a window that did not limit the sender does not
+//!    grow.
 //!  * the RFC's rule has no slow start. `ramp = "slow"` has one, which ends where half of TARGET is queued, as in libutp: over
 //!    a path with a BDP of hundreds of segments the default needs hundreds of round trips.
 //!  * INIT_CWND is the sender's initial window (`initial_window` of a flow), not 2.
 //!  * an ECN echo counts as a loss, as the RFC asks.
 //!  * an idle restart drops the current delays, which are old, and keeps the base delays.
 //!
-//! Known, and the reason for LEDBAT++: base delays that were measured while the queue of another LEDBAT flow stood are too high, so that
-//! latecomers take more; and where the buffer holds less than TARGET, LEDBAT is about as aggressive as Reno.
+//! Known, and the reason for LEDBAT++: base delays that were measured while the queue of another LEDBAT flow stood are too
+//! high, so that latecomers take more; and where the buffer holds less than TARGET, LEDBAT is about as aggressive as Reno.
 
 mod delays;
 
@@ -31,7 +32,7 @@ use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
-pub(crate) use delays::Delays;
+pub(crate) use delays::DelayHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ledbat",
@@ -63,7 +64,7 @@ struct Ledbat {
     target: f64,
     gain: f64,
     ramps: bool,
-    delays: Delays,
+    delays: DelayHistory,
 }
 
 impl Ledbat {
@@ -72,7 +73,7 @@ impl Ledbat {
             target: args.number("target"),
             gain: args.number("gain"),
             ramps: args.is("ramp", "slow"),
-            delays: Delays::new(args.number("base_history"), args.number("current_filter")),
+            delays: DelayHistory::new(args.number("base_history"), args.number("current_filter")),
         }
     }
 }

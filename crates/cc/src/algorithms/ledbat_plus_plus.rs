@@ -1,15 +1,17 @@
 //! LEDBAT++: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo: LEDBAT++: Congestion Control for Background Traffic, IRTF,
-//! draft-irtf-iccrg-ledbat-plus-plus. LEDBAT with a slower increase, a multiplicative decrease, and slowdowns in which the queue drains and
-//! the base delay shows.
+//! draft-irtf-iccrg-ledbat-plus-plus. LEDBAT with a slower increase, a multiplicative decrease, and slowdowns in which the
+//! queue drains and the base delay shows.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules: GAIN = 1 / min(16, ceil(2 TARGET / base)) (section 4.2) -> `gain`; per round trip W += GAIN up to the target, and
-//! W += max(GAIN - constant W (delay / TARGET - 1), -W/2) above it (section 4.3) -> `avoid`; slow start grows by GAIN per acknowledged segment, and
-//! the first one ends where the delay exceeds 3/4 TARGET (section 4.1) -> `slow_start`; slowdowns (section 4.4) -> `slow_down`: ssthresh =
-//! cwnd, two segments for two round trips, slow start back to ssthresh; the first one two round trips after the first slow start, the next
-//! after nine times what the last one took. TARGET is 60 ms (section 4.5), delays are RTTs.
-//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c, which implements revision 01, and
-//! from descriptions of revision 01 by other implementations that quote its sections. Hence grade B.
+//! Rules: GAIN = 1 / min(16, ceil(2 TARGET / base)) (section 4.2) -> `gain`; per round trip W += GAIN up to the target, and W
+//! += max(GAIN - constant W (delay / TARGET - 1), -W/2) above it (section 4.3) -> `avoid`; slow start grows by GAIN per
+//! acknowledged segment, and the first one ends where the delay exceeds 3/4 TARGET (section 4.1) -> `slow_start`; slowdowns
+//! (section 4.4) -> `slow_down`: ssthresh = cwnd, two segments for two round trips, slow start back to ssthresh; the first one
+//! two round trips after the first slow start, the next after nine times what the last one took. TARGET is 60 ms (section 4.5),
+//! delays are RTTs.
+//! The draft could not be read as a whole. Its abstract was, and the rules were taken from Apple's tcp_ledbat.c, which
+//! implements revision 01, and from descriptions of revision 01 by other implementations that quote its sections. Hence grade
+//! B.
 //! Decisions and deviations:
 //!  * the rule per round trip is applied to each acknowledged segment: 1/W of it, and -1/2 segment at most.
 //!  * below the target Apple's code grows by a segment per round trip; the draft's GAIN is used.
@@ -23,7 +25,7 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::ledbat::{Delays, LEAST};
+use crate::algorithms::ledbat::{DelayHistory, LEAST};
 use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -70,7 +72,7 @@ struct PlusPlus {
     constant: f64,
     slows_down: bool,
     wait: f64,
-    delays: Delays,
+    delays: DelayHistory,
     /// No slow start has ended yet since the beginning, a timeout or a pause.
     first: bool,
     /// When the slowdown began that is under way, slow start included.
@@ -88,7 +90,7 @@ impl PlusPlus {
             constant: args.number("constant"),
             slows_down: args.flag("slowdowns"),
             wait: args.number("slowdown_wait"),
-            delays: Delays::new(HISTORY, FILTER),
+            delays: DelayHistory::new(HISTORY, FILTER),
             first: true,
             began: None,
             frozen: Time(0),
@@ -221,8 +223,8 @@ mod tests {
         rig
     }
 
-    /// Section 4.3 by hand at W = 40 and a base of 600 ms (GAIN 1): +1 a round trip up to the target; at 66 ms 1 - 40 x 0.1 = -3; at
-    /// 600 ms no more than -W/2, a half for each segment.
+    /// Section 4.3 by hand at W = 40 and a base of 600 ms (GAIN 1): +1 a round trip up to the target; at 66 ms 1 - 40 x 0.1 =
+    /// -3; at 600 ms no more than -W/2, a half for each segment.
     #[test]
     fn the_decrease_is_multiplicative_and_at_most_half_a_round() {
         for (queueing, change) in [(0.0, 1.0 / 40.0), (0.06, 1.0 / 40.0), (0.066, -3.0 / 40.0), (0.6, -0.5)] {
@@ -233,8 +235,8 @@ mod tests {
         }
     }
 
-    /// The first slow start ends at 3/4 of 60 ms; two round trips later two segments for two round trips, then slow start to the window from
-    /// before, and nine times as long until the next.
+    /// The first slow start ends at 3/4 of 60 ms; two round trips later two segments for two round trips, then slow start to
+    /// the window from before, and nine times as long until the next.
     #[test]
     fn slowdowns_come_two_round_trips_after_slow_start_and_then_for_a_tenth_of_the_time() {
         let mut rig = Rig::new("ledbat-plus-plus", &[], 2.0, 1e9);

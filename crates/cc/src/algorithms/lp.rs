@@ -1,24 +1,28 @@
-//! TCP-LP: A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003; Linux's
-//! module, tcp_lp.c. Reno that backs off as soon as a queue shows, and so uses only what others leave.
+//! TCP-LP: A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003;
+//! Linux's module, tcp_lp.c. Reno that backs off as soon as a queue shows, and so uses only what others leave.
 //!
 //! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules, from the module, which was read: smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`) -> `observe`; early
-//! congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop (`tcp_lp_pkts_acked`) -> `observe`; no growth
-//! within the inference (`tcp_lp_cong_avoid`) -> `avoid` and `slow_start`; early congestion halves the window, and within the inference takes it to one
-//! segment (`tcp_lp_pkts_acked`) -> `drop_early`. Losses as Reno's.
+//! Rules, from the module, which was read: smoothed delay sd = 7/8 sd + 1/8 d, least and greatest delay (`tcp_lp_rtt_sample`)
+//! -> `observe`; early congestion where sd > d_min + 15 % (d_max - d_min), inference for three RTTs after a drop
+//! (`tcp_lp_pkts_acked`) -> `observe`; no growth within the inference (`tcp_lp_cong_avoid`) -> `avoid` and `slow_start`; early
+//! congestion halves the window, and within the inference takes it to one segment (`tcp_lp_pkts_acked`) -> `drop_early`. Losses
+//! as Reno's.
 //! Decisions and deviations:
-//!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`, `tcp_lp_owd_calculator`). A sender here
-//!    has RTTs alone, so a queue on the way back counts as well.
-//!  * `extremes`: the paper's least and greatest delay are the connection's; slow start, which fills the buffer, measures them, and they are used from
-//!    the first loss on. The module uses them at once, and sets them to sd and 2 sd at each early congestion; its comment calls that a
-//!    thing to fix. A flow whose range is that of a few packets of its own takes these for congestion and hardly sends: alone on a link
-//!    it has a few per cent. The default is the paper's; `extremes = "linux"` is the module's (profile `linux` takes it). The paper's rule is from
-//!    knowledge of it, all else was read in the module.
-//!  * an ACK that leaves nothing in flight is not measured: at a window of one segment it has waited for the receiver's delayed-ACK
-//!    timer, and that wait would keep the window at one segment for ever.
-//!  * with the paper's extremes early congestion within one RTT of a drop does not count: it is the queue from before the drop, which the smoothed
-//!    delay still shows, and each drop would be one to a single segment. (The module's new extremes have that effect.)
-//!  * in both the greatest delay is the second greatest that was met, as in the module, so that a single outlier does not count.
+//!  * the delay is one way by the peer's timestamps in the module (`tcp_lp_remote_hz_estimator`, `tcp_lp_owd_calculator`). A
+//!    sender here has RTTs alone, so a queue on the way back counts as well.
+//!  * `extremes`: the paper's least and greatest delay are the connection's; slow start, which fills the buffer, measures them,
+//!    and they are used from the first loss on. The module uses them at once, and sets them to sd and 2 sd at each early
+//!    congestion; its comment calls that a thing to fix. A flow whose range is that of a few packets of its own takes these for
+//!    congestion and hardly sends: alone on a link it has a few per cent. The default is the paper's; `extremes = "linux"` is
+//!    the module's (profile `linux` takes it). The paper's rule is from knowledge of it (hence grade B), all else was read in
+//!    the module.
+//!  * an ACK that leaves nothing in flight is not measured: at a window of one segment it has waited for the receiver's
+//!    delayed-ACK timer, and that wait would keep the window at one segment for ever.
+//!  * with the paper's extremes delays within one RTT of a drop are not smoothed, and smoothing begins anew after it: they are of the
+//!    queue from before the drop, and each drop would be one to a single segment, and then to one that lasts. (The module's new
+//!    extremes have that effect.)
+//!  * in both the greatest delay is the second greatest that was met, as in the module, so that a single outlier does not
+//!    count.
 //!  * the window follows at the next ACK that may change it: outside recovery, while the window limits the sender.
 //!  * like in the module ssthresh stays at an early congestion, so that slow start goes on after the inference.
 //!  * ECN halves. An idle restart changes nothing, as in the module.
@@ -38,7 +42,7 @@ pub(crate) const ENTRY: Entry = Entry {
     about: "Low priority: Reno that halves as soon as the delay shows a queue, and falls to one segment if it stays.",
     source: "A. Kuzmanovic, E. W. Knightly: TCP-LP: A Distributed Algorithm for Low Priority Data Transfer, IEEE INFOCOM, 2003; Linux tcp_lp.c",
     reference: "doi:10.1109/INFCOM.2003.1209192",
-    grade: Grade::A,
+    grade: Grade::B,
     params: &[
         Param::number("threshold", 0.15, 0.0..=1.0)
             .about("early congestion from this share of the range between least and greatest delay on"),
@@ -95,8 +99,8 @@ impl Lp {
         }
     }
 
-    /// Least, greatest and smoothed delay (`tcp_lp_rtt_sample`).
-    fn measure(&mut self, delay: f64) -> f64 {
+    /// Least and greatest delay (`tcp_lp_rtt_sample`).
+    fn range(&mut self, delay: f64) {
         self.least = self.least.min(delay);
         if delay > self.reserve {
             self.greatest = if self.reserve == 0.0 { delay } else { self.reserve };
@@ -104,6 +108,10 @@ impl Lp {
         } else {
             self.greatest = self.greatest.max(delay);
         }
+    }
+
+    /// The smoothed delay.
+    fn smooth(&mut self, delay: f64) -> f64 {
         let smoothed = self.smoothed.map_or(delay, |old| old + self.smoothing * (delay - old));
         self.smoothed = Some(smoothed);
         smoothed
@@ -125,16 +133,19 @@ impl Policy for Lp {
         if flow.in_flight == 0 {
             return;
         }
-        let smoothed = self.measure(rtt);
-        if !self.ready || smoothed <= self.least + self.threshold * (self.greatest - self.least) {
-            return;
-        }
+        self.range(rtt);
         let stale = |at: Time| flow.now.since(at) < Span::from_secs(rtt);
         if !self.forgets && self.dropped_at.is_some_and(stale) {
             return; // the queue from before the drop
         }
+        let smoothed = self.smooth(rtt);
+        if !self.ready || smoothed <= self.least + self.threshold * (self.greatest - self.least) {
+            return;
+        }
         if self.forgets {
             (self.least, self.greatest, self.reserve) = (smoothed, 2.0 * smoothed, 2.0 * smoothed);
+        } else {
+            self.smoothed = None;
         }
         self.early = Some(self.infers);
         self.dropped_at = Some(flow.now);

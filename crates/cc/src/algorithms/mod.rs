@@ -44,6 +44,7 @@ mod peach_plus;
 mod pipe;
 mod prague;
 mod rap;
+mod rcp;
 mod reno;
 mod satcp;
 mod scalable;
@@ -53,6 +54,7 @@ mod star;
 mod tcp_j;
 mod tear;
 mod tfrc;
+mod vcp;
 mod vegas;
 mod vegas_a;
 mod vegas_l;
@@ -61,6 +63,7 @@ mod vivace;
 mod westwood;
 mod westwood_br;
 mod westwood_plus;
+mod xcp;
 mod yeah;
 
 use crate::registry::Entry;
@@ -128,4 +131,7 @@ pub(crate) const ALL: &[Entry] = &[
     lp::ENTRY,
     cdg::ENTRY,
     nv::ENTRY,
+    xcp::ENTRY,
+    vcp::ENTRY,
+    rcp::ENTRY,
 ];

@@ -1,22 +1,24 @@
-//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c, 2016. Vegas for data centres: predicts from the greatest rate of a round
-//! which window would do without a queue, and decides only where enough was measured.
+//! TCP-NV: L. Brakmo: TCP NV: TCP with Congestion Avoidance, Linux's module tcp_nv.c, 2016. Vegas for data centres: predicts
+//! from the greatest rate of a round which window would do without a queue, and decides only where enough was measured.
 //!
-//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends it only within a data centre where all
-//! flows are NV's: beside flows that fill the buffer it starves.
-//! Rules, from the module, which was read: rate = bytes in flight when the acknowledged segment was sent / averaged RTT, its greatest of a round, least RTT
-//! (`tcpnv_acked`, first half) -> `observe`; the window that this rate needs, rate x least RTT, and 10 segments more; above that the window loses 30 % of
-//! what is too much and growth stops, 2 segments below it growth goes on (`tcpnv_acked`, second half) -> `decide`; growth as Reno's or slower by powers of
-//! two after timeouts (`tcpnv_cong_avoid`) -> `avoid`; 80 % stay after a loss (`tcpnv_recalc_ssthresh`) -> `backoff`; after any congestion the measures
-//! begin anew (`tcpnv_state`, `tcpnv_reset`).
+//! Unit: segments, seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us. Its author recommends it only within a data centre
+//! where all flows are NV's: beside flows that fill the buffer it gets less than its share.
+//! Rules, from the module, which was read: rate = bytes in flight when the acknowledged segment was sent / averaged RTT, its
+//! greatest of a round, least RTT (`tcpnv_acked`, first half) -> `observe`; the window that this rate needs, rate x least RTT,
+//! and 10 segments more; above that the window loses 30 % of what is too much and growth stops, 2 segments below it growth goes
+//! on (`tcpnv_acked`, second half) -> `decide`; growth as Reno's or slower by powers of two after timeouts (`tcpnv_cong_avoid`)
+//! -> `avoid`; 80 % stay after a loss (`tcpnv_recalc_ssthresh`) -> `backoff`; after any congestion the measures begin anew
+//! (`tcpnv_state`, `tcpnv_reset`).
 //! Decisions and deviations:
-//!  * the module spreads the period after which the least RTT is forgotten at random between 3/4 and 5/4 of 5 s. Here a multiplicative hash of
-//!    the nanosecond at which one ends gives the length of the next. The first ends after 2 s.
+//!  * the module spreads the period after which the least RTT is forgotten at random between 3/4 and 5/4 of 5 s. Here a
+//!    multiplicative hash of the nanosecond at which one ends gives the length of the next. The first ends after 2 s.
 //!  * a base RTT given by a BPF program is left out, and so is `nv_catchup`, which nothing ever sets.
 //!  * decisions take effect on the next ACK that may change the window (outside recovery, while it limits the sender).
 //!  * least RTT and rates are not rounded to 100 bit/s.
-//!  * as in the module the least RTT after a loss is that of the first sample since, until the period ends. A queue that stands then counts
-//!    as path.
-//!  * the same at each end of a period: alone on a path with a large buffer the queue grows by up to ten segments in five seconds.
+//!  * as in the module the least RTT after a loss is that of the first sample since, until the period ends. A queue that stands
+//!    then counts as path.
+//!  * the same at each end of a period: alone on a path with a large buffer the queue grows by up to ten segments in five
+//!    seconds.
 //!  * an ECN echo keeps 80 % too. An idle restart changes nothing, as in the module.
 
 use alloc::boxed::Box;
@@ -270,8 +272,9 @@ mod tests {
         (share, sum / n)
     }
 
-    /// Alone on a path with a BDP of 101 segments: rate x least RTT is that, and 10 more are allowed. But the module forgets the least RTT every five
-    /// seconds or so, takes the least of that time, in which the queue never was empty, and allows 10 more.
+    /// Alone on a path with a BDP of 101 segments: rate x least RTT is that, and 10 more are allowed. But the module forgets
+    /// the least RTT every five seconds or so, takes the least of that time, in which the queue never was empty, and allows 10
+    /// more.
     #[test]
     fn ten_segments_stay_in_the_queue_while_the_path_is_remembered() {
         let (share, queue) = alone(&[("reset_period", Value::Number(1e4))]);

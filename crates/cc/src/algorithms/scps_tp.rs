@@ -14,7 +14,8 @@
 //!    [`Controller::decision`]. The window is then the receiver's in `scps-rate`, "no congestion control".
 //!
 //! Decisions and deviations:
-//!  * alpha, beta and gamma are 1, 3 and 1, Vegas's own; the values of the implementation's header were not found.
+//!  * alpha, beta and gamma are 2, 4 and 1; the values of the implementation's header were not found. Diff counts whole segments and is 1
+//!    as soon as anything is queued, so with Vegas's alpha of 1 the window would stand still above an empty queue.
 //!  * RTT is the mean of a round; the implementation times one segment per round. Growth by one comes at the end of the round, as there.
 //!  * steps down leave T = W, so that the sender's recovery has its target. At one segment T is infinite.
 //!  * a timeout leads to one segment and T = W/2, in Vegas mode with `losses = "corruption"`, too, where the implementation spares the
@@ -53,10 +54,10 @@ pub(crate) const ENTRY: Entry = Entry {
             .about("rate control: payload goes out no faster, whatever the window says; 0: no rate control"),
         Param::choice("losses", &["congestion", "corruption"])
             .about("the assumed cause of a loss; corruption leaves the window of Vegas mode as it is"),
-        Param::number("alpha", 1.0, 0.0..=1000.0)
+        Param::number("alpha", 2.0, 0.0..=1000.0)
             .unit("segments")
             .about("Vegas mode: grow while fewer segments are queued"),
-        Param::number("beta", 3.0, 0.0..=1000.0)
+        Param::number("beta", 4.0, 0.0..=1000.0)
             .unit("segments")
             .about("Vegas mode: shrink while more segments are queued"),
         Param::number("gamma", 1.0, 0.0..=1000.0)
@@ -70,7 +71,7 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |args, start| {
         let rate = args.number("rate");
         if args.is("mode", "vegas") {
-            Box::new(RateControlled::new(Windowed::new(Vegas::new(args), start), rate))
+            Box::new(RateControlled::new(Windowed::new(VegasMode::new(args), start), rate))
         } else {
             Box::new(RateControlled::new(Windowed::new(VanJacobson, start), rate))
         }
@@ -103,7 +104,7 @@ fn whole_diff(gauge: &Gauge, w: f64, rtt_secs: f64) -> f64 {
 }
 
 #[derive(Debug)]
-struct Vegas {
+struct VegasMode {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -111,7 +112,7 @@ struct Vegas {
     gauge: Gauge,
 }
 
-impl Vegas {
+impl VegasMode {
     fn new(args: &Args) -> Self {
         let alpha = args.number("alpha");
         Self {
@@ -124,7 +125,7 @@ impl Vegas {
     }
 }
 
-impl Policy for Vegas {
+impl Policy for VegasMode {
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.gauge.observe(flow, ack, flow.phase == Phase::Recovery);
     }
@@ -310,7 +311,8 @@ mod tests {
     use crate::time::Rate;
 
     fn vegas(w: f64, t: f64) -> Rig {
-        Rig::new("scps-tp", &[], w, t)
+        let given = [("alpha", Value::Number(1.0)), ("beta", Value::Number(3.0))];
+        Rig::new("scps-tp", &given, w, t)
     }
 
     /// `tp_TFVegas` by hand, BaseRTT 1 s. W = 10 at 1.1 s: 10 - floor(9.09) = 1, which holds. At 2 s: 10 - 5 = 5, two above beta, so
@@ -351,7 +353,8 @@ mod tests {
         rig.round(10.0); // 5 - floor(0.005) = 5: 1 + 1 less
         rig.round(10.0); // 3 - 0 = 3 holds
         assert_eq!(rig.w(), 3.0);
-        let mut rig = Rig::new("scps-tp", &[("beta", Value::Number(1.0))], 2.0, 2.0);
+        let given = [("alpha", Value::Number(1.0)), ("beta", Value::Number(1.0))];
+        let mut rig = Rig::new("scps-tp", &given, 2.0, 2.0);
         rig.ack(1.0, 0.01, 0.01, true);
         rig.round(10.0); // 3 - 0 = 3, two above beta: 2 less
         assert_eq!((rig.w(), rig.t()), (1.0, 1.8446744073709552e13));

@@ -10,9 +10,12 @@
 //!    makes the mean higher.
 //!
 //! What of TEAR's own transport is not here: its data is not sent again. Here it is, within the rate; the receiver leaves these copies out.
+//! So while much is repaired its receiver learns little, and the rate stays.
 //! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes, [`Header::ReceiverRate`]). Its receiver
 //! measures the RTT; here the sender tells it with each segment.
 //! Decisions where the report is silent or its text was not at hand (grade B, from general knowledge of it):
+//!  * events are also a round trip apart, as TCP's are: at a rate far above W per RTT a window of packets takes less. The round that an event
+//!    cuts short counts as a whole one.
 //!  * T_out is four round trips. The report has TCP's estimator at the receiver.
 //!  * the sender begins with its initial window at once, then paces by that window per first RTT until a report comes.
 //!  * a timeout of the sender, to which no report can come, halves its rate until the next report. ECN marks are not looked at.
@@ -81,6 +84,8 @@ struct Receiver {
     behind_gap: Option<u32>,
     /// Gaps below this number belong to the last event.
     until: u64,
+    /// When the last event came.
+    lost_at: Time,
     now: Epoch,
     /// Rates of the epochs before, the last one first, segments per second.
     past: [f64; 8],
@@ -100,6 +105,7 @@ impl Receiver {
             last_at: Time(0),
             behind_gap: None,
             until: 0,
+            lost_at: Time(0),
             now: Epoch::default(),
             past: [0.0; 8],
             epochs: 0,
@@ -125,6 +131,7 @@ impl Receiver {
 
     /// A loss event: the epoch is over.
     fn lose(&mut self, after: f64) {
+        self.end_round();
         if self.now.rtts > 0.0 {
             self.past.rotate_right(1);
             self.past[0] = self.now.rate();
@@ -132,6 +139,7 @@ impl Receiver {
         }
         self.now = Epoch::default();
         self.until = self.expected + self.of_round as u64;
+        self.lost_at = self.last_at;
         self.threshold = (self.w / 2.0).max(2.0);
         self.w = after.max(1.0);
         (self.of_round, self.come, self.behind_gap) = (self.w, 0.0, None);
@@ -164,7 +172,9 @@ impl Echo for Receiver {
         let pause = arrived.now.since(self.last_at).secs();
         let gap = arrived.seq > self.expected;
         (self.expected, self.last_at) = (arrived.seq + 1, arrived.now);
-        if gap && arrived.seq >= self.until && self.behind_gap.is_none() {
+        let apart = arrived.seq >= self.until
+            && (self.until == 0 || arrived.now.since(self.lost_at).secs() >= self.rtt);
+        if gap && apart && self.behind_gap.is_none() {
             self.behind_gap = Some(0);
         }
         match &mut self.behind_gap {

@@ -2,7 +2,7 @@
 
 use crate::link::random::Stream;
 use crate::queue::Class;
-use crate::resolve::plan::{DirectionPlan, FlowPlan};
+use crate::resolve::plan::{DirectionPlan, FlowPlan, Half};
 
 /// The classes of each flow's data and of its acknowledgements, in turn, at the direction called `name`. Empty if its queue does not sort
 /// by flow.
@@ -17,7 +17,14 @@ pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPla
             Stream::new(seed, &format!("{name}/{}/{}/{what}", plan.discipline.kind(), flow.name));
         Class::drawn(flow.priority, stream.uniform())
     };
-    flows.iter().flat_map(|flow| [class(flow, "data"), class(flow, "ack")]).collect()
+    let classes = |(i, flow): (usize, &FlowPlan)| match flow.half {
+        // The data of one direction and the acknowledgements of the other are packets of one connection, one way.
+        Some(Half::Second) if flow.both_ways.is_some() && i > 0 => {
+            [class(&flows[i - 1], "ack"), class(&flows[i - 1], "data")]
+        }
+        _ => [class(flow, "data"), class(flow, "ack")],
+    };
+    flows.iter().enumerate().flat_map(classes).collect()
 }
 
 #[cfg(test)]
@@ -34,6 +41,14 @@ mod tests {
         let plan = Scenario::from_toml(&text, "x.toml", &[]).and_then(|s| s.resolve()).expect("a scenario");
         let classes = find(&plan.links[0].forward, seed, name, &plan.flows);
         classes.iter().map(|class| class.queue_of(queues)).collect()
+    }
+
+    #[test]
+    fn data_and_the_acknowledgements_beside_it_are_in_one_queue_where_both_ends_write() {
+        let found = queues(1024, 1, "x", &["a\"\nboth_ways = true #"]);
+        let [data, acks, data_back, acks_back] = found[..] else { unreachable!("two flows") };
+        assert_eq!((data, acks), (acks_back, data_back));
+        assert_ne!(data, acks);
     }
 
     #[test]

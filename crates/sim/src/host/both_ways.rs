@@ -17,7 +17,7 @@ use crate::resolve::plan::Half;
 impl Tcp {
     /// The connection as one direction of two. `handshake`: the second may send when the first has opened the connection.
     pub(super) fn into_twin(mut self, half: Half, handshake: bool) -> Self {
-        let ends = self.ends.take().map_or_else(|| Ends::new(None, None), |ends| *ends);
+        let ends = self.ends.take().map_or_else(|| Ends::new(None, None, None), |ends| *ends);
         let waits = handshake && half == Half::Second;
         Self { ends: Some(Box::new(ends.of_twin(half, waits))), ..self }
     }

@@ -1,10 +1,9 @@
 //! What few connections have.
 
-use bentpipe_cc::Time;
+use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::host::subflow::Subflow;
-use crate::resolve::plan::Half;
+use crate::resolve::plan::{Half, SubflowPlan};
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -14,6 +13,8 @@ pub(crate) struct Ends {
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
     pub(super) purpose: Option<Purpose>,
+    /// The receiving end's part of a controller whose segments carry headers.
+    pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
@@ -23,7 +24,7 @@ pub(crate) struct Ends {
     /// When the handshake began and when it was done; [`Time::MAX`] before.
     pub(super) handshake: [Time; 2],
     /// Its part in a connection whose both ends write.
-    pub(super) twin: Option<Twin>,
+    pub(super) twin: Option<Box<Twin>>,
 }
 
 /// One direction of a connection whose both ends write. The other direction is the flow before or behind.
@@ -39,18 +40,31 @@ pub(super) struct Twin {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, purpose: Option<Purpose>) -> Self {
+    pub(super) fn new(
+        opening: Option<(Active, Passive)>,
+        purpose: Option<Purpose>,
+        echo: Option<Box<dyn Echo>>,
+    ) -> Self {
         let linked = match &purpose {
             Some(Purpose::First | Purpose::Subflow(_)) => true,
             Some(Purpose::Second(_)) | None => false,
             Some(Purpose::Application(application)) => application.is_of_dialogue(),
         };
-        Self { opening, purpose, due: Time::MAX, linked, muted: false, handshake: [Time::MAX; 2], twin: None }
+        Self {
+            opening,
+            purpose,
+            echo,
+            due: Time::MAX,
+            linked,
+            muted: false,
+            handshake: [Time::MAX; 2],
+            twin: None,
+        }
     }
 
     /// These ends as one direction of a connection whose both ends write.
     pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
-        Self { linked: true, twin: Some(Twin { half, waits, owed: None }), ..self }
+        Self { linked: true, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
     }
 
     /// May the sender not send yet, or not any more?
@@ -89,7 +103,7 @@ pub(crate) enum Purpose {
     /// It begins at a relay.
     Second(Fed),
     /// It is one of the subflows of a connection.
-    Subflow(Subflow),
+    Subflow(SubflowEnds),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }
@@ -107,4 +121,41 @@ pub(crate) struct Fed {
     pub(super) stopped: bool,
     /// The first half is closed: nothing more comes.
     pub(super) closed: bool,
+}
+
+/// What a subflow has beside a sender and a receiver.
+#[derive(Debug)]
+pub(crate) struct SubflowEnds {
+    /// Its number, from 1.
+    pub(super) number: u32,
+    /// How many there are.
+    pub(super) of: u32,
+    /// The number of its connection in the network.
+    pub(super) connection: usize,
+    /// The payload of the connection's last segment, if that is a short one.
+    pub(super) short: Option<u32>,
+    /// The sender has begun.
+    pub(super) started: bool,
+    /// The handshake has begun.
+    pub(super) opened: bool,
+    /// The application has stopped.
+    pub(super) stopped: bool,
+    /// All data of the connection is acknowledged.
+    pub(super) done: bool,
+}
+
+impl SubflowEnds {
+    pub(super) fn new(plan: &SubflowPlan, mss: u32) -> Self {
+        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
+        Self {
+            number: plan.number,
+            of: plan.connection.subflows,
+            connection: 0,
+            short: (rest > 0).then_some(rest as u32),
+            started: false,
+            opened: false,
+            stopped: false,
+            done: false,
+        }
+    }
 }

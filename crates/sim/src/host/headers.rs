@@ -55,7 +55,7 @@ impl Tcp {
     /// The receiving end reads what segment `seq` carries, which then is gone.
     #[inline(never)]
     pub(super) fn read_header(&mut self, now: Time, seq: u64, packet: &Packet, sacks: &mut SackStore) {
-        let Some(echo) = &mut self.echo else { return };
+        let Some(echo) = self.ends.as_mut().and_then(|ends| ends.echo.as_mut()) else { return };
         let ecn = match packet.ecn() {
             Ecn::NotCapable => 0,
             Ecn::Ect1 => 1,

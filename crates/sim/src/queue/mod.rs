@@ -6,6 +6,7 @@
 mod ack_thinning;
 pub(crate) mod at_departure;
 mod codel;
+mod computing;
 mod context;
 mod drop_tail;
 mod dual_pi2;
@@ -17,8 +18,11 @@ pub(crate) mod on_arrival;
 pub(crate) mod packet_store;
 mod pie;
 mod priority;
+mod rcp;
 mod red;
 mod registry;
+mod vcp;
+mod xcp;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,6 +106,9 @@ queues! {
     "pie" is pie: Pie, PiePlan;
     "dualpi2" is dual_pi2: DualPi2, DualPi2Plan;
     "priority" is priority: Priority, PriorityPlan;
+    "xcp" is xcp: Xcp, XcpPlan;
+    "vcp" is vcp: Vcp, VcpPlan;
+    "rcp" is rcp: Rcp, RcpPlan;
 }
 
 impl Default for Queue {

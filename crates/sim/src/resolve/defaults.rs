@@ -11,8 +11,8 @@ use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
 use crate::scenario::{
-    Acks, Arg, BothWays, Cc, Ecn, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto, Scenario,
-    Spurious, Traffic,
+    Acks, Arg, BothWays, Cc, EcnKey, Flow, FullAck, Link, MarkEcho, Profile, Recovery, Reverse, Rto,
+    Scenario, Spurious, Traffic,
 };
 
 impl Scenario {
@@ -64,6 +64,9 @@ impl Scenario {
                         _ => fill_wishes(flow, &options),
                     }
                     flow.cc = controller(cc).or_else(|| flow.cc.take());
+                    if agree_on_marks(&options, &client.source) {
+                        fill_marks(flow, &options);
+                    }
                     fill_options(flow, &options);
                 }
             }
@@ -151,12 +154,6 @@ fn fill_options(flow: &mut Flow, o: &Options) {
         AckRule::Linux => Acks::Linux,
     });
     flow.timestamps.get_or_insert(o.timestamps);
-    flow.ecn.get_or_insert(match (o.ecn, o.echo) {
-        (ecn, EcnEcho::Rfc3168) => Ecn::Flag(ecn),
-        (_, EcnEcho::Dctcp) => Ecn::By(MarkEcho::Dctcp),
-        (_, EcnEcho::AccEcn) => Ecn::By(MarkEcho::AccEcn),
-    });
-    flow.ect1.get_or_insert(o.ect1);
     flow.handshake.get_or_insert(o.handshake);
     flow.initial_rto.get_or_insert(Duration(o.initial_rto));
     flow.rto.get_or_insert(match o.rto {
@@ -173,6 +170,25 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     });
     flow.idle_restart.get_or_insert(o.idle_restart);
     flow.pacing.get_or_insert(o.pacing);
+}
+
+/// Do both halves of a flow tell of marks in one way? What each controller asks for is no option of both.
+fn agree_on_marks(first: &Options, client: &Source) -> bool {
+    match client {
+        Source::Tcp { options, .. } => {
+            (options.ecn, options.echo, options.ect1) == (first.ecn, first.echo, first.ect1)
+        }
+        Source::Cbr { .. } => true,
+    }
+}
+
+fn fill_marks(flow: &mut Flow, o: &Options) {
+    flow.ecn.get_or_insert(match (o.ecn, o.echo) {
+        (ecn, EcnEcho::Rfc3168) => EcnKey::Flag(ecn),
+        (_, EcnEcho::Dctcp) => EcnKey::By(MarkEcho::Dctcp),
+        (_, EcnEcho::AccEcn) => EcnKey::By(MarkEcho::AccEcn),
+    });
+    flow.ect1.get_or_insert(o.ect1);
 }
 
 /// The options that a controller asks for.

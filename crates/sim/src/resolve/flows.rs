@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::registry::{self, Kind, Marks, PathFact, Value};
+use bentpipe_cc::registry::{self, Kind, PathFact, Value};
 use bentpipe_cc::{Span, Start, Time};
-use bentpipe_tcp::{AckRule, EcnEcho, Options, Reading, RtoRule, SpuriousTimeout};
+use bentpipe_tcp::{AckRule, Options, Reading, RtoRule, SpuriousTimeout};
 
 use crate::resolve::bit_errors::bit_error_rate;
 use crate::resolve::both_ways;
@@ -13,6 +13,7 @@ use crate::resolve::dialogues;
 use crate::resolve::extra_segments;
 use crate::resolve::hints::{hints, hints_on};
 use crate::resolve::loss_recovery;
+use crate::resolve::marks;
 use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{
@@ -26,7 +27,7 @@ use crate::resolve::work::{SUPPLIED, Work, name_of};
 use crate::resolve::workload::{self, MAX_FLOWS};
 use crate::scenario::error::{Error, Key, quoted, suggestion};
 use crate::scenario::units::{Duration, MAX_PACKET, Size, WindowSize};
-use crate::scenario::{Acks, Arg, Cc, Ecn, Flow, MarkEcho, Profile, Rto, Spurious, Traffic};
+use crate::scenario::{Acks, Arg, Cc, Flow, Profile, Rto, Spurious, Traffic};
 
 fn key_of(index: usize) -> Key {
     Key::of(["flow"]).with(index)
@@ -430,34 +431,6 @@ fn sizes(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// Explicit congestion notification: what is given, else what the controller asks for.
-fn marks(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result<(), Error> {
-    let entry = flow.cc.as_ref().and_then(|cc| registry::find(&cc.name));
-    let wished = match entry.map_or(Marks::Any, |entry| entry.sender.marks) {
-        Marks::Any => Ecn::Flag(o.ecn),
-        Marks::Dctcp => Ecn::By(MarkEcho::Dctcp),
-        Marks::L4s => Ecn::By(MarkEcho::AccEcn),
-    };
-    let l4s = entry.is_some_and(|entry| entry.sender.marks == Marks::L4s);
-    (o.ecn, o.echo) = match flow.ecn.unwrap_or(wished) {
-        Ecn::Flag(ecn) => (ecn, EcnEcho::Rfc3168),
-        Ecn::By(MarkEcho::Rfc3168) => (true, EcnEcho::Rfc3168),
-        Ecn::By(MarkEcho::Dctcp) => (true, EcnEcho::Dctcp),
-        Ecn::By(MarkEcho::AccEcn) => (true, EcnEcho::AccEcn),
-    };
-    if o.snack.is_some() && o.echo == EcnEcho::AccEcn {
-        let message =
-            "and AccECN's counters have no room in one acknowledgement; write false, or choose another ecn";
-        return Err(work.error(&key.with("snack"), message));
-    }
-    o.ect1 = flow.ect1.unwrap_or(o.ect1 || l4s && o.ecn);
-    if o.ect1 && !o.ecn {
-        let message = "ECT(1) says that marks are understood; add ecn = true, or leave this out";
-        return Err(work.error(&key.with("ect1"), message));
-    }
-    Ok(())
-}
-
 /// All options but those that follow from the controller.
 fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
     let mut o = sizes(work, flow, key)?;
@@ -505,7 +478,7 @@ fn options(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<Options, Error> {
         Acks::Linux => AckRule::Linux,
     });
     o.timestamps = flow.timestamps.unwrap_or(o.timestamps);
-    marks(work, flow, key, &mut o)?;
+    marks::agree(work, flow, key, &mut o)?;
     o.handshake = flow.handshake.unwrap_or(o.handshake);
     o.initial_rto = flow.initial_rto.map_or(o.initial_rto, |d| d.0);
     o.rto = flow.rto.map_or(o.rto, |rule| match rule {

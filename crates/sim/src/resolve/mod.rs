@@ -12,6 +12,7 @@ mod hints;
 mod link_layer;
 mod links;
 mod loss_recovery;
+mod marks;
 mod names;
 mod path;
 pub mod plan;

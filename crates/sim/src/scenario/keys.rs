@@ -14,7 +14,7 @@ pub use crate::scenario::loss::Loss;
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
-use crate::scenario::multipath::{Scheduler, Subflow};
+use crate::scenario::multipath::{Scheduler, SubflowKeys};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -276,7 +276,7 @@ pub struct Flow {
     /// `receive_window` is then shared. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
-    pub subflow: Vec<Subflow>,
+    pub subflow: Vec<SubflowKeys>,
     /// With `subflow`, which of them sends the next segment. Default "min-rtt".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
@@ -341,7 +341,7 @@ pub struct Flow {
     /// controller asks for, else no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [true, "dctcp"]))]
-    pub ecn: Option<Ecn>,
+    pub ecn: Option<EcnKey>,
     /// Data carries ECT(1), by which queues know L4S traffic (RFC 9331), instead of ECT(0); needs `ecn`. The response to
     /// marks stays that of RFC 3168. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -427,7 +427,7 @@ pub enum Acks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-pub enum Ecn {
+pub enum EcnKey {
     /// None, or that of RFC 3168.
     Flag(bool),
     /// By this rule.

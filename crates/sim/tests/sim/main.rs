@@ -12,6 +12,7 @@ mod published_properties;
 mod queues;
 mod random;
 mod relays;
+mod routers;
 mod scenario_errors;
 mod scenario_mistakes;
 mod scenario_resolve;

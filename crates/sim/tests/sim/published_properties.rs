@@ -49,8 +49,8 @@ fn both_give_way_to_reno() {
     }
 }
 
-/// Draft, introduction: a LEDBAT flow that comes later takes another's queue for the path. Where the buffer then has no room for its
-/// target, it takes a share like Reno's; the slowdowns of LEDBAT++ show it the path.
+/// Draft, introduction: a LEDBAT flow that comes later takes another's queue for the path. Where the buffer then has no room
+/// for its target, it takes a share like Reno's; the slowdowns of LEDBAT++ show it the path.
 #[test]
 fn slowdowns_end_the_latecomers_advantage() {
     let late = |cc| access(100, 120, &[("\"reno\"", ""), (cc, "start = \"500 ms\"")]).flows[1].goodput_bps;
@@ -58,7 +58,8 @@ fn slowdowns_end_the_latecomers_advantage() {
     assert!(ledbat > 3e6 && newer < 1.2e6, "{ledbat} and {newer}");
 }
 
-/// TCP-LP: alone it has three quarters of the link (it halves at 15 % of the buffer and then waits three round trips); beside Reno next to nothing.
+/// TCP-LP: alone it has three quarters of the link (it halves at 15 % of the buffer and then waits three round trips); beside
+/// Reno next to nothing.
 #[test]
 fn lp_takes_what_is_left() {
     let r = access(100, 120, &[("\"lp\"", "")]);

@@ -9,9 +9,10 @@
 //! same reason a connection with extra segments does not take a recovery for needless, nor its reordering for wider, because of duplicates.
 //!
 //! Data that was never sent ([`ExtraPayload::Unsent`]) is sent as usual when its turn comes, unless the receiver has told that it has it: then
-//! the turn is skipped, and the segment counts as selectively acknowledged. It shows no loss of those before it, which are sent later.
+//! the turn is skipped, and the segment counts as selectively acknowledged. So does one that arrives behind its turn, before the copy that was
+//! sent then. Neither shows a loss of those before it, which are sent later.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use bentpipe_cc::{ExtraOrder, ExtraPayload, Span, Time};
 
@@ -38,23 +39,23 @@ pub(super) struct Extras {
 /// Data of extra segments beyond what has been sent.
 #[derive(Debug, Default)]
 struct Ahead {
-    /// Segments that were carried and not answered yet, and those that the receiver has.
+    /// Segments that were carried and not answered yet, also behind their turn; and those before it that the receiver has.
     waiting: BTreeSet<u64>,
     known: BTreeSet<u64>,
     /// The next to be carried, behind the last one that was.
     cursor: u64,
-    /// How many the receiver had when their turn came, and the numbers of the last of them.
+    /// How many the receiver had when their turn came.
     skipped: u64,
-    passed: VecDeque<u64>,
+    /// Outstanding segments that count as selectively acknowledged for what an extra segment has brought.
+    brought: BTreeSet<u64>,
 }
 
 impl Ahead {
-    /// The receiver has told that it has all segments from `from` to before `to`.
-    fn learn(&mut self, from: u64, to: u64) {
-        while let Some(&seq) = self.waiting.range(from..to.max(from)).next() {
-            self.waiting.remove(&seq);
-            self.known.insert(seq);
-        }
+    /// The next of the segments from `from` to before `to` that waits for its answer, which has come.
+    fn answer(&mut self, from: u64, to: u64) -> Option<u64> {
+        let seq = *self.waiting.range(from..to.max(from)).next()?;
+        self.waiting.remove(&seq);
+        Some(seq)
     }
 
     /// The turn of segment `seq` has come. True if the receiver has it.
@@ -102,20 +103,11 @@ impl Sender {
         self.extras.as_ref().map_or(0, |extras| extras.ahead.cursor).max(self.board.next())
     }
 
-    /// Outstanding segments whose turn was skipped.
+    /// Outstanding segments that an extra segment has brought, ahead of their turn or before the copy that was sent then.
     #[cold]
-    pub(super) fn skipped_outstanding(&self) -> u64 {
-        let passed = self.extras.as_ref().map(|extras| &extras.ahead.passed);
-        passed
-            .map_or(0, |passed| (passed.len() - passed.partition_point(|&seq| seq < self.board.una())) as u64)
-    }
-
-    /// Segment `seq` goes out for the first time.
-    #[cold]
-    pub(super) fn note_sent(&mut self, seq: u64) {
-        if let Some(extras) = &mut self.extras {
-            extras.ahead.waiting.remove(&seq);
-        }
+    pub(super) fn brought(&self) -> u64 {
+        let brought = self.extras.as_ref().map(|extras| &extras.ahead.brought);
+        brought.map_or(0, |brought| brought.range(self.board.una()..).count() as u64)
     }
 
     /// Segments whose turn was skipped.
@@ -123,19 +115,43 @@ impl Sender {
         self.extras.as_ref().map_or(0, |extras| extras.ahead.skipped)
     }
 
-    /// Learns from an acknowledgement which data of extra segments the receiver has, before the scoreboard takes the acknowledgement.
+    /// Learns from an acknowledgement which data of extra segments the receiver has, before the scoreboard takes the acknowledgement. Returns
+    /// how many outstanding segments that delivers.
     #[cold]
-    pub(super) fn learn(&mut self, now: Time, seg: &AckSegment) {
-        let (next, end) = (self.board.next(), self.next());
-        let Some(extras) = &mut self.extras else { return };
-        if next == end || seg.ack > end {
-            return;
+    pub(super) fn learn(&mut self, now: Time, seg: &AckSegment) -> u64 {
+        let (una, next, end) = (self.board.una(), self.board.next(), self.next());
+        let Some(extras) = &mut self.extras else { return 0 };
+        let ahead = &mut extras.ahead;
+        while ahead.waiting.first().is_some_and(|&seq| seq < una) {
+            ahead.waiting.pop_first();
         }
+        while ahead.brought.first().is_some_and(|&seq| seq < una) {
+            ahead.brought.pop_first();
+        }
+        if ahead.waiting.is_empty() && ahead.known.is_empty() || seg.ack > end {
+            return 0;
+        }
+        // Of these it is not known either whether the extra segment or the copy sent at their turn has arrived.
+        let covered = ahead.waiting.range(una..seg.ack.min(next).max(una));
+        if let (Some(&first), Some(&last)) = (covered.clone().next(), covered.clone().next_back()) {
+            extras.copied = (extras.copied.0.min(first), extras.copied.1.max(last + 1));
+        }
+        let mut delivered = 0;
         for block in seg.sack.blocks() {
-            extras.ahead.learn(block.start.max(next), block.end);
+            while let Some(seq) = ahead.answer(block.start.max(una), block.end) {
+                if seq >= next {
+                    ahead.known.insert(seq);
+                } else if self.board.settle_quietly(seq) {
+                    ahead.brought.insert(seq);
+                    delivered += 1;
+                }
+            }
         }
-        extras.ahead.learn(next, seg.ack);
+        while let Some(seq) = ahead.answer(next, seg.ack) {
+            ahead.known.insert(seq);
+        }
         self.skip_known(now);
+        delivered
     }
 
     /// Skips the turns of the segments that come next and that the receiver has.
@@ -143,10 +159,7 @@ impl Sender {
     pub(super) fn skip_known(&mut self, now: Time) {
         let Some(extras) = &mut self.extras else { return };
         while extras.ahead.pass(self.board.next()) {
-            extras.ahead.passed.push_back(self.board.next());
-            while extras.ahead.passed.front().is_some_and(|&seq| seq < self.board.una()) {
-                extras.ahead.passed.pop_front();
-            }
+            extras.ahead.brought.insert(self.board.next());
             self.board.skip(now);
             self.flow.delivered += u64::from(self.flow.mss);
         }
@@ -155,12 +168,8 @@ impl Sender {
     /// The acknowledgement of an extra segment arrived; [`Sender::poll`] then yields what may be sent. Returns the RTT sample, which it never
     /// brings itself.
     pub fn on_extra_ack(&mut self, now: Time, seg: &AckSegment) {
-        if self.extras.is_none() || self.is_done() {
+        if self.extras.is_none() || self.is_done() || seg.ack > self.next() {
             return;
-        }
-        self.learn(now, seg);
-        if seg.ack > self.board.next() {
-            return; // of data never sent
         }
         let sack = self.options.recovery == LossRecovery::Sack && !seg.sack.is_empty();
         let news = seg.ack > self.board.una() || (sack && seg.ack == self.board.una());

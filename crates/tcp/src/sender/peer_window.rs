@@ -48,11 +48,8 @@ impl Sender {
         window: u64,
         snack: Option<&Snack>,
     ) -> Option<Span> {
-        if self.extra {
-            self.learn(now, seg);
-        }
         let una = self.board.una();
-        if seg.ack > self.board.next() {
+        if seg.ack > self.next() {
             return None;
         }
         let changed = self.take_window(seg.ack, window);

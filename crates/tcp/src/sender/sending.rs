@@ -132,7 +132,7 @@ impl Sender {
         // Without limited transmit, duplicate ACKs and SACKs before recovery free nothing (RFC 3042).
         if !self.options.limited_transmit
             && self.flow.phase == Phase::Open
-            && self.board.outstanding() >= self.window() + self.skipped_outstanding()
+            && self.board.outstanding() >= self.window() + self.brought()
         {
             return Err(Limit::Cwnd);
         }
@@ -165,9 +165,6 @@ impl Sender {
         if seq == self.board.next() {
             data.cwr = core::mem::take(&mut self.cwr);
             self.tlp.anew = true;
-            if self.extra {
-                self.note_sent(seq);
-            }
             self.board.send_new(now, stamp);
             self.suspicion.on_new_sent();
         } else {

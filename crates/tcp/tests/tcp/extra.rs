@@ -109,6 +109,26 @@ fn an_acknowledgement_of_supplement_segments_goes_beyond_what_was_sent() {
     t.sends("6-7");
 }
 
+/// A supplement segment may wait so long behind other traffic that its turn comes before its answer. Three such answers show no loss of
+/// the segments before, which were sent later.
+#[test]
+fn late_supplement_segments_show_no_loss() {
+    for rack in [false, true] {
+        let options = Options { rack, ..plain(LossRecovery::Sack) };
+        let mut t = Script::new(options, probing("cherry", 5.0, 1.0, f64::INFINITY), None);
+        t.sends("0").at(100).ack(1).sends("1-2");
+        for due in [120, 140, 160, 180] {
+            t.due(due);
+            while t.sender.poll(bentpipe_cc::Time(0) + ms(due)).is_some() {}
+        }
+        t.at(200).extra_ack(1, &[]).extra_ack(1, &[]).extra_ack(1, &[]).extra_ack(1, &[]);
+        t.ack(3).sends("3-8").at(300).ack(4).sends("9").ack(5).sends("10");
+        t.extra_ack(5, &[(8, 11)]).sends("11-14");
+        assert_eq!((t.sender.counters().recoveries, t.sender.lost(), t.sender.sacked()), (0, 0, 3), "{rack}");
+        assert_eq!(t.sender.in_flight(), t.sender.next() - 5 - 3);
+    }
+}
+
 /// Near the end of the data supplement segments repeat what is outstanding.
 #[test]
 fn at_the_end_supplement_segments_carry_outstanding_data() {

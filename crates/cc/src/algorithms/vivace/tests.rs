@@ -45,8 +45,8 @@ fn the_starting_phase_doubles_once_in_two_round_trips() {
     }
 }
 
-/// theta0 = 1 Mbit/s is 1 % of the rate of the paper's experiments, 100 Mbit/s. It is an eighth of this path's rate, and then the rate
-/// swings wide; a hundredth of it does what the paper shows.
+/// theta0 = 1 Mbit/s is 1 % of the rate of the paper's experiments, 100 Mbit/s. It is an eighth of this path's rate, and then
+/// the rate swings wide; a hundredth of it does what the paper shows.
 #[test]
 fn it_fills_the_link_and_with_a_step_to_match_the_queue_is_small() {
     let run = |theta0: f64| {
