@@ -9,7 +9,7 @@ fn constants(given: &[(&str, Value)]) -> SearchConstants {
     SearchConstants::new(&args("reno", given))
 }
 
-/// Constants of the module (35 hundredths, 10 bins and 15, 3.5 RTTs), and THRESH of draft 09 for its rule.
+/// SearchConstants of the module (35 hundredths, 10 bins and 15, 3.5 RTTs), and THRESH of draft 09 for its rule.
 #[test]
 fn the_constants_are_those_of_the_sources() {
     let module = constants(&[]);
