@@ -33,7 +33,7 @@ DIST ?= out/dist
 SITE ?= out/site
 PYTHONS ?= $(BIN)/python
 
-.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean oracle quic system always
+.PHONY: help setup build study test test-rust test-python lint fmt fmt-check docs docs-check site leo satellite reproducing validate bench bench-emu instructions fuzz fuzz-tools dist wheel clean oracle quic system always
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -93,6 +93,7 @@ docs-check: setup
 	$(BIN)/python scripts/queues_md.py --check
 	$(BIN)/python scripts/scenario_md.py --check
 	$(BIN)/python scripts/gallery.py --check
+	$(BIN)/python scripts/satellite_2026.py --check
 	$(BIN)/python scripts/plots_md.py --check
 	$(BIN)/python python/tests/witness/closed_forms.py --check
 	$(BIN)/python scripts/validate.py --check
@@ -108,6 +109,9 @@ site: setup .venv/.docs ## the documentation as pages that are read without a se
 
 leo: setup ## docs/leo.md: runs of all controllers over moving paths that docs/leo.csv lacks, and figures
 	$(BIN)/python scripts/leo_md.py
+
+satellite: setup ## docs/satellite-2026.md: the runs that docs/satellite-2026.csv lacks, and figures
+	$(BIN)/python scripts/satellite_2026.py
 
 validate: setup ## all witnesses in full, half an hour; writes docs/validation/*.csv, figures and docs/validation.md
 	$(BIN)/python scripts/validate.py

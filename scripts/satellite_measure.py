@@ -27,6 +27,8 @@ SAVED = "resume_cwnd=bdp"
 """In the name of an algorithm: Careful Resume, with the product of rate and round trip as what was saved."""
 FIRST_S = 10.0
 """What counts as the start of a flow."""
+DEEP_FIRST_S = 16.0
+"""The same in front of a deep buffer, which overflows later."""
 WINDOW_S = 0.5
 """Goodput is looked at over this time."""
 JITTER = "2 s"
@@ -57,6 +59,7 @@ class SatellitePath:
         links: in the order in which data crosses them.
         rtt_s: round trip without queues; with a relay of its two halves.
         extra_delay: at the server, one way.
+        first_s: what counts as the start of a flow.
         ack_jitter: acknowledgements are held for up to so long, at random and in order.
     """
 
@@ -67,6 +70,7 @@ class SatellitePath:
     rtt_s: tuple[float, ...]
     extra_delay: str | None = None
     ack_jitter: str | None = None
+    first_s: float = FIRST_S
 
     @property
     def relay(self) -> bool:
@@ -94,13 +98,15 @@ class SatellitePath:
         ]
         links = self.links
         if cc in PROBES:
-            bands = bp.Priority("1 bdp", bands=2)
-            links = {name: dataclasses.replace(link, queue=bands) for name, link in links.items()}
+            links = {
+                name: dataclasses.replace(link, queue=bp.Priority(link.queue.limit, bands=2))
+                for name, link in links.items()
+            }
         return bp.Scenario(links=links, flows=flows, duration=duration, seed=seed, record=record)
 
 
-def _link(rate: str, delay: str, back: str, **more: Any) -> bp.Link:
-    return bp.Link(rate=rate, delay=delay, queue=bp.DropTail("1 bdp"), reverse={"rate": back}, **more)
+def _link(rate: str, delay: str, back: str, room: str = "1 bdp", **more: Any) -> bp.Link:
+    return bp.Link(rate=rate, delay=delay, queue=bp.DropTail(room), reverse={"rate": back}, **more)
 
 
 PATHS = [
@@ -118,6 +124,14 @@ PATHS = [
         {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s")},
         (0.65,),
         ack_jitter="40 ms",
+    ),
+    SatellitePath(
+        "geo-deep",
+        "GEO, deep",
+        "the same as GEO, with a buffer of four products of rate and round trip",
+        {"sat": _link("50 Mbit/s", "325 ms", "10 Mbit/s", "4 bdp")},
+        (0.65,),
+        first_s=DEEP_FIRST_S,
     ),
     SatellitePath(
         "geo-relay",
@@ -165,7 +179,7 @@ class Measured:
         cc: the controller, also with parameters.
         seed: of the runs.
         startup_s: from the start of a bulk flow until it has delivered half of the rate over half a second.
-        start_mb: megabytes that it has delivered after ten seconds.
+        start_mb: megabytes that it has delivered by the end of its start.
         start_lost: packets that queues have dropped by then, those of the short flows among them.
         file_1_s: completion of 1 MB.
         file_100_s: completion of 100 MB.
@@ -230,12 +244,13 @@ class Job:
         over = int(WINDOW_S / 0.02)
         enough = np.nonzero(after[over:] - after[:-over] >= RATE_BPS / 8 / 2 * WINDOW_S)[0]
         links = result.link_trace.filter(
-            pl.col("t_s") <= begun + FIRST_S, pl.col("link").cast(pl.String).str.ends_with("/forward")
+            pl.col("t_s") <= begun + self.path.first_s,
+            pl.col("link").cast(pl.String).str.ends_with("/forward"),
         )
         lost = links.group_by("link").agg(pl.col("dropped_packets").last())["dropped_packets"].sum()
         return {
             "startup_s": float(enough[0] + over) * 0.02 if enough.size else math.nan,
-            "start_mb": float(np.interp(begun + FIRST_S, t, delivered)) / 1e6,
+            "start_mb": float(np.interp(begun + self.path.first_s, t, delivered)) / 1e6,
             "start_lost": float(lost),
         }
 

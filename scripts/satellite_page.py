@@ -13,7 +13,18 @@ from controllers_md import row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from satellite_claims import claims
-from satellite_measure import FIRST_S, LOAD, PATHS, RATE_BPS, SAVED, WINDOW_S, Measured, mean, samples
+from satellite_measure import (
+    DEEP_FIRST_S,
+    FIRST_S,
+    LOAD,
+    PATHS,
+    RATE_BPS,
+    SAVED,
+    WINDOW_S,
+    Measured,
+    mean,
+    samples,
+)
 
 from bentpipe.studies.claim import RULE, Claim
 
@@ -55,7 +66,7 @@ HEAD = """\
 
 # Start-up and files, pages and films over satellites
 
-What does a user of a satellite link see of an algorithm? A flow is measured over five paths of
+What does a user of a satellite link see of an algorithm? A flow is measured over six paths of
 {rate:.0f} Mbit/s, with short flows beside it ({load:.0f} % of the rate, Poisson, CUBIC): its start, a file
 of 1 MB and one of 100 MB, web pages, and a film whose bitrate adapts. All numbers are means over
 {seeds} seeds with 95 % intervals (Student's t).
@@ -67,8 +78,8 @@ ABOUT = """\
 
 - Start-up: from the start of a bulk flow until it has delivered half of the rate of the link over
   {window:g} s. The handshake is part of it.
-- Lost at the start: packets that queues have dropped until {first:g} s after the start of the flow, those of
-  the short flows among them.
+- The start of a flow: its first {first:g} s; over "GEO, deep", where the buffer overflows later, {deep:g} s.
+  Lost: packets that queues have dropped by then, those of the short flows among them.
 - Careful Resume (RFC 9959) is given one product of rate and round trip as what an earlier connection had,
   and jumps to half of it. Behind it is HyStart.
 - Files: from the SYN until the last byte is acknowledged.
@@ -78,8 +89,8 @@ ABOUT = """\
 - Film: BBA-0 with a buffer of 60 s, five bitrates from 1.5 to 25 Mbit/s, for two minutes
   ([workloads.md](workloads.md#video)).
 - Profile `modern`, default parameters. The buffer in front of the satellite is one product of rate and round
-  trip. For TCP-Peach it has two bands, so that the segments by which it probes give way. With a relay both
-  halves have the algorithm. A relay in front of pages and films is not modelled.
+  trip where nothing else is said. For TCP-Peach it has two bands, so that the segments by which it probes
+  give way. With a relay both halves have the algorithm. A relay in front of pages and films is not modelled.
 
 The paths:
 
@@ -106,10 +117,17 @@ def text(rows: Sequence[Measured]) -> str:
     seeds = len({r.seed for r in rows})
     found = [cc for cc in ALGORITHMS if any(r.cc == cc for r in rows)]
     head = HEAD.format(rate=RATE_BPS / 1e6, load=100 * LOAD, seeds=seeds)
-    parts = [head, findings(rows, found), _start(rows, found), _files(rows, found), _pages(rows, found)]
     judged = claims(rows)
+    parts = [
+        head,
+        findings(rows, found),
+        _verdicts(judged),
+        _start(rows, found),
+        _files(rows, found),
+        _pages(rows, found),
+    ]
     parts += [CLAIMS, *map(_claim, judged), _wrapped(RULE), "\n\n"]
-    parts += [ABOUT.format(window=WINDOW_S, first=FIRST_S)]
+    parts += [ABOUT.format(window=WINDOW_S, first=FIRST_S, deep=DEEP_FIRST_S)]
     parts += [_item(f"{path.label}: {path.about}.") for path in PATHS]
     return "".join([*parts, TAIL])
 
@@ -141,6 +159,11 @@ def findings(rows: Sequence[Measured], found: Sequence[str]) -> str:
             told.append(f"{ALGORITHMS[cc]} over {path.label} ({least:.2f} {unit})")
         lines.append(_item(f"{said} {', '.join(told)}."))
     return "".join(lines) + "\n"
+
+
+def _verdicts(judged: Sequence[Claim]) -> str:
+    told = "; ".join(f"{claim.title}: {claim.verdict}" for claim in judged)
+    return _wrapped(f"[Published claims](#are-the-published-gains-here), judged: {told}.") + "\n\n"
 
 
 def _wrapped(text: str) -> str:
@@ -185,7 +208,7 @@ def _start(rows: Sequence[Measured], found: Sequence[str]) -> str:
         "(satellite-2026-start.svg)\n\n"
         "### Seconds until half of the rate is delivered\n\n"
         + _table(rows, found, _over("startup_s", 2))
-        + f"### Packets lost in the first {FIRST_S:g} s\n\n"
+        + "### Packets lost at the start\n\n"
         + _table(rows, found, _over("start_lost", 0))
     )
 
@@ -215,8 +238,6 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
 def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
     plain = [path.name for path in PATHS if not path.relay]
-    stood_still = any(r.video_stalled_s > 0 for r in rows)
-    more = ", and how long it stood still" if stood_still else "; it never stood still"
     video = [
         (f"{path.label}, {head}", path.name, what, digits)
         for path in PATHS
@@ -224,18 +245,30 @@ def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
         for head, what, digits in (
             ("Mbit/s", "video_mbps", 1),
             ("start, s", "video_startup_s", 1),
-            ("stalled, s", "video_stalled_s", 1),
         )
-        if stood_still or what != "video_stalled_s"
     ]
     return (
         "## Pages and films\n\n![Page load time, and bitrate of a film](satellite-2026-pages.svg)\n\n"
         "### Page load time, seconds\n\n"
         + _table(rows, found, _over("page_s", 2, plain))
         + "Seeds have different pages, which makes the intervals wide. All algorithms load the same ones.\n\n"
-        + f"### Film: mean bitrate, and start-up{more}\n\n"
+        + "### Film: mean bitrate, and start-up\n\n"
         + _table(rows, found, video)
+        + _stalls(rows, found)
     )
+
+
+def _stalls(rows: Sequence[Measured], found: Sequence[str]) -> str:
+    """Where films stood still."""
+    told = []
+    for path in PATHS:
+        for cc in found:
+            known = mean(rows, path.name, cc, "video_stalled_s")
+            if known is not None and known.mean > 0:
+                told.append(f"{ALGORITHMS[cc]} over {path.label} ({known.mean:.1f} s on average)")
+    if not told:
+        return "No film stood still after it had begun.\n\n"
+    return _wrapped(f"After it had begun, a film stood still with {', '.join(told)}.") + "\n\n"
 
 
 def _claim(claim: Claim) -> str:
@@ -245,9 +278,10 @@ def _claim(claim: Claim) -> str:
         got = check.measured
         unit = f" {check.unit}" if check.unit else ""
         paper = check.paper if isinstance(check.paper, str) else f"{check.paper:g}{unit}"
+        holds = "yes" if check.holds else "too few seeds" if check.few_seeds else "no"
         counted = "" if check.counted else " (not counted)"
         shown = f"{got.mean:.3g} ± {got.half_width:.2g}{unit}"
-        lines.append(row(check.what, paper, shown, ("yes" if check.holds else "no") + counted) + "\n")
+        lines.append(row(check.what, paper, shown, holds + counted) + "\n")
     return "".join(lines) + (f"\n{_wrapped(claim.note)}\n" if claim.note else "") + "\n"
 
 
@@ -281,7 +315,7 @@ def colour(cc: str) -> str:
 
 
 def _draw_start(file: Path, traces: Traces) -> None:
-    figure = Figure(figsize=(8.6, 3.4), layout="constrained")
+    figure = Figure(figsize=(8.6, 3.6), layout="constrained")
     until = 20.0
     for ax, name in zip(figure.subplots(1, 2, sharey=True), SHOWN, strict=True):
         path = next(path for path in PATHS if path.name == name)
@@ -297,7 +331,7 @@ def _draw_start(file: Path, traces: Traces) -> None:
         ax.set_xlabel("seconds since the flow began")
     figure.axes[0].set_ylabel("delivered, MB")
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     figure.savefig(file, metadata={"Date": None})
 
 

@@ -51,7 +51,7 @@ def test_a_comparison_takes_the_connection_and_draws_both_subflows(tmp_path) -> 
     drawn = plot.over_path({"LIA": bp.run(made)})
     assert drawn.data["run"].unique(maintain_order=True).to_list() == ["LIA, 1", "LIA, 2"]
     plot.save(drawn, tmp_path / "both.svg")
-    rows = comparison.compare(scenario(), ["lia", "reno"], whole=True, seeds=1).rows
+    rows = comparison.compare(scenario(), ["lia", "reno"], whole=True, seeds=1).to_dicts()
     for row in rows:
         assert row["flows"] == 1
         assert row["goodput_bps"] > 15e6  # more than either path alone could carry in 20 s from a slow start

@@ -73,7 +73,7 @@ def test_claims_follow_from_rows(scripts) -> None:
             measure.Measured(
                 **{**blank, "path": path, "cc": cc, "seed": seed, "start_mb": start_mb + seed / 9}
             )
-            for path in (claims.CALM, claims.JUDGED)
+            for path in claims.LABELS
             for seed in (1, 2, 3)
         ]
 

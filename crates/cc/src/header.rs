@@ -5,7 +5,7 @@
 //! the next acknowledgement carries. The sender gives that to the controller (`Controller::on_header`) before it reports the
 //! acknowledgement itself. An acknowledgement brings it also if it acknowledges nothing new.
 //!
-//! An echo may add something of its own: counters of marks, a rate that the receiver has worked out. It need not read headers at all.
+//! An echo may answer with something of its own, such as a rate that the receiver has worked out from the segments that came.
 
 use core::fmt::Debug;
 
@@ -36,18 +36,7 @@ pub enum Header {
     },
     /// The load of the most loaded queue: VCP. [`Load::Unknown`] where no queue has computed.
     Load(Load),
-    /// What has arrived with which codepoint since the connection began: AccECN (RFC 9768).
-    Marks {
-        /// Packets marked "congestion experienced".
-        ce_packets: u64,
-        /// Payload bytes of these packets.
-        ce_bytes: u64,
-        /// Payload bytes of packets with ECT(0).
-        ect0_bytes: u64,
-        /// Payload bytes of packets with ECT(1).
-        ect1_bytes: u64,
-    },
-    /// The rate that the receiver has worked out.
+    /// The rate that the receiver has worked out: TEAR.
     ReceiverRate(f64),
     /// When the last data segment came, by the receiver's clock: a timestamp of the acknowledgement (RFC 7323). A clock of its own, so only
     /// differences mean something.
@@ -139,8 +128,8 @@ mod tests {
             Header::Load(Load::Unknown),
             Header::Load(Load::Low),
             Header::Load(Load::Over),
-            Header::Marks { ce_packets: u64::MAX, ce_bytes: u64::MAX, ect0_bytes: 0, ect1_bytes: 0 },
             Header::ReceiverRate(1e300),
+            Header::Arrival(Time::MAX),
         ];
         let mut with_headers = 0;
         for entry in registry::all() {
@@ -166,9 +155,9 @@ mod tests {
         let mut echo = Newest::default();
         let now = Time::default();
         assert_eq!(echo.answer(now), None);
-        for header in [Some(Header::ReceiverRate(1.0)), None] {
+        for header in [Some(Header::Load(Load::High)), None] {
             echo.on_data(&Arrived { now, seq: 0, size: 40, retransmission: false, ecn: 0, header });
-            assert_eq!(echo.answer(now), Some(Header::ReceiverRate(1.0)));
+            assert_eq!(echo.answer(now), Some(Header::Load(Load::High)));
         }
     }
 }

@@ -27,8 +27,8 @@ use crate::report::{Ack, Flow};
 use crate::time::Rate;
 use crate::windowed::{Cut, Window};
 
-pub use hystart_plus_plus::Constants as HystartConstants;
-pub use search::{Compared, Constants as SearchConstants, Exit as SearchExit};
+pub use hystart_plus_plus::HystartConstants;
+pub use search::{Compared, Exit as SearchExit, SearchConstants};
 
 /// Name of the parameter that chooses the slow start.
 pub(crate) const SLOW_START: &str = "slow_start";

@@ -20,7 +20,8 @@
 //!  * ssthresh at such a congestion is max(pipeACK, FlightSize) / 2, since RFC 5681 eq. 4 cuts FlightSize. In the validated phase the
 //!    algorithm's own cut stands.
 //!  * R is what was declared lost since the congestion.
-//!  * the five minutes are looked at with each ACK and at the end of a pause. They begin anew after each reduction.
+//!  * the five minutes are looked at with each ACK and at the end of a pause. They begin when the sampling period has run out, and anew with
+//!    each reduction.
 
 use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Param};
@@ -88,8 +89,7 @@ impl NewCwv {
     /// pipeACK; `None` while it is unknown.
     fn pipe_ack(&self, now: Time, srtt: Span) -> Option<u64> {
         self.samples[0]?;
-        let period = Span(srtt.0.saturating_mul(3)).max(Span::from_millis(1000));
-        let fresh = self.samples.iter().flatten().filter(|(at, _)| now.since(*at) <= period);
+        let fresh = self.samples.iter().flatten().filter(|(at, _)| now.since(*at) <= period(srtt));
         Some(fresh.map(|(_, bytes)| *bytes).max().unwrap_or(0))
     }
 
@@ -117,12 +117,14 @@ impl NewCwv {
             self.unvalidated_since = None;
             return;
         }
-        let since = *self.unvalidated_since.get_or_insert(flow.now);
-        if flow.now.since(since) >= self.nvp {
+        let ran_out = self.samples[0].map_or(flow.now, |(at, _)| at + period(rtt.smoothed)).min(flow.now);
+        let mut since = self.unvalidated_since.unwrap_or(ran_out);
+        while flow.now.since(since) >= self.nvp && w.cwnd > self.initial_window {
             w.ssthresh = w.ssthresh.max(0.75 * w.cwnd); // section 4.4.3
-            w.cwnd = (w.cwnd / 2.0).max(self.initial_window).min(w.cwnd);
-            self.unvalidated_since = Some(flow.now);
+            w.cwnd = (w.cwnd / 2.0).max(self.initial_window);
+            since = since + self.nvp;
         }
+        self.unvalidated_since = Some(since);
     }
 
     /// max(pipeACK, FlightSize), if congestion now is one of the non-validated phase.
@@ -172,6 +174,11 @@ impl NewCwv {
     }
 }
 
+/// The sampling period of pipeACK (section 4.2).
+fn period(srtt: Span) -> Span {
+    Span(srtt.0.saturating_mul(3)).max(Span::from_millis(1000))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{NEWCWV, WINDOW_VALIDATION};
@@ -211,14 +218,14 @@ mod tests {
         assert!(!grows(40));
     }
 
-    /// A pause keeps the window, for five minutes. Then it is halved, and slow start may lead to three quarters of what it was.
+    /// A pause keeps the window, for five minutes after three round trips. Then it is halved, and slow start may lead to three quarters of what it was.
     #[test]
     fn an_unused_window_is_halved_after_five_minutes() {
         let mut rig = rig();
         let (w, t) = (rig.w(), rig.t());
         pause(&mut rig, 10.0);
         assert_eq!((rig.w(), rig.t()), (w, t));
-        pause(&mut rig, 299.0);
+        pause(&mut rig, 291.0); // 1.5 s of them are the sampling period
         assert_eq!(rig.w(), w);
         pause(&mut rig, 1.0);
         assert!((rig.w() - w / 2.0).abs() < 1e-5 && (rig.t() - (0.75 * w).max(t)).abs() < 1e-5);

@@ -1,6 +1,8 @@
 //! The host of every window-based algorithm: slow start, gating, collapse at a timeout and undo are written here once. A
 //! paper's algorithm is a [`Policy`] of a few lines in the papers' own unit, real-valued segments.
 
+mod added;
+
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
@@ -10,10 +12,11 @@ use crate::header::{Echo, Header};
 use crate::path_change::PathChange;
 use crate::report::{Ack, Flow, Phase};
 use crate::resume::{Resume, SavedPath};
-use crate::slow_start::{SlowStart, SlowStartRule};
+use crate::slow_start::SlowStart;
 use crate::subflows::Subflow;
-use crate::time::{Rate, Span, Time, whole};
+use crate::time::{Span, Time, whole};
 use crate::window_validation::NewCwv;
+use added::Added;
 
 /// The window state that a policy works on, in segments (real-valued; floored only when deciding to send).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,66 +174,6 @@ pub struct Windowed<P> {
     collapsed: bool,
 }
 
-/// Rules that a scenario adds to the host.
-#[derive(Debug, Default)]
-struct Added {
-    /// A choice of `slow_start`.
-    slow_start: Option<Box<dyn SlowStartRule>>,
-    /// Careful Resume.
-    resume: Option<Resume>,
-    /// newCWV.
-    validation: Option<NewCwv>,
-}
-
-impl Added {
-    /// Must the window stand, whatever is acknowledged?
-    fn holds(&self) -> bool {
-        self.resume.is_some_and(|resume| resume.holds())
-            || self.slow_start.as_ref().is_some_and(|rule| rule.holds())
-            || self.validation.is_some_and(|validation| validation.holds())
-    }
-
-    /// The answer to congestion at a window of `w`, where `own` is the algorithm's.
-    fn cut(&self, flow: &Flow, why: Congestion, w: &Window, own: Cut) -> Cut {
-        let cut = self.slow_start.as_ref().map_or(own, |rule| rule.cut(why, w, own));
-        let cut = self.resume.map_or(cut, |resume| resume.cut(flow, why, cut));
-        self.validation.map_or(cut, |validation| validation.cut(flow, why, cut))
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion, w: &Window, own: &Cut) {
-        self.slow_start.iter_mut().for_each(|rule| rule.on_congestion(flow, why, w, own));
-        self.resume.iter_mut().for_each(|resume| resume.on_congestion(flow, why));
-        self.validation.iter_mut().for_each(|validation| validation.on_congestion(flow, why));
-    }
-
-    fn on_undo(&mut self) {
-        self.slow_start.iter_mut().for_each(|rule| rule.on_undo());
-        self.resume.iter_mut().for_each(Resume::on_undo);
-        self.validation.iter_mut().for_each(NewCwv::on_undo);
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life, w: &mut Window) {
-        self.slow_start.iter_mut().for_each(|rule| rule.on_life(what));
-        self.resume.iter_mut().for_each(|resume| resume.on_life(flow, what, w));
-        self.validation.iter_mut().for_each(|validation| validation.on_life(flow, what, w));
-    }
-
-    fn pace(&self, cwnd: u64) -> Option<Rate> {
-        let resumed = self.resume.and_then(|resume| resume.pace(cwnd));
-        resumed.or_else(|| self.slow_start.as_ref()?.pace(cwnd))
-    }
-
-    fn recovery(&self) -> Recovery {
-        let resumed = self.resume.map(|resume| resume.recovery());
-        let started = self.slow_start.as_ref().map(|rule| rule.recovery());
-        if [resumed, started].contains(&Some(Recovery::Controller)) {
-            Recovery::Controller
-        } else {
-            Recovery::Sender
-        }
-    }
-}
-
 /// The largest window, in segments. Far above any use, and low enough for every sum and product of windows to stay finite.
 const LARGEST: f64 = (1_u64 << 40) as f64;
 
@@ -317,15 +260,7 @@ impl<P: Policy> Windowed<P> {
     /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find that slow start is over.
     #[inline(never)]
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
-        let mut held = false;
-        if let Some(added) = &mut self.added {
-            added.resume.iter_mut().for_each(|resume| resume.before_growth(flow, ack, &mut self.w));
-            added.validation.iter_mut().for_each(|newcwv| newcwv.before_growth(flow, ack, &mut self.w));
-            if !added.resume.is_some_and(|resume| resume.holds()) {
-                added.slow_start.iter_mut().for_each(|rule| rule.before_growth(flow, ack, &mut self.w));
-            }
-            held = added.holds();
-        }
+        let held = self.added.as_mut().is_some_and(|added| added.before_growth(flow, ack, &mut self.w));
         self.settle();
         if held {
             self.collapsed &= ack.acked == 0;
@@ -333,10 +268,7 @@ impl<P: Policy> Windowed<P> {
             self.grow(flow, ack);
         }
         if let Some(added) = &mut self.added {
-            if !held {
-                added.slow_start.iter_mut().for_each(|rule| rule.after_growth(flow, ack, &mut self.w));
-            }
-            added.resume.iter_mut().for_each(|resume| resume.after_growth(flow, ack, &mut self.w));
+            added.after_growth(flow, ack, &mut self.w, held);
         }
         self.settle();
     }

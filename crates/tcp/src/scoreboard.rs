@@ -5,6 +5,7 @@
 //! unless SACKed itself, and one pointer that only moves up marks them. `pipe` follows from four counters. With RACK the times of
 //! sending decide instead (`scoreboard/order.rs`).
 
+mod copies;
 mod order;
 
 use bentpipe_cc::Time;
@@ -176,28 +177,6 @@ impl Scoreboard {
         }
         self.stamp(self.next, now, stamp);
         self.next += 1;
-    }
-
-    /// The receiver has segment `next`, which is not sent: it counts as SACKed. It tells nothing of those before it.
-    #[cold]
-    pub(crate) fn skip(&mut self, now: Time) {
-        let seq = self.next;
-        self.send_new(now, self.stamped.then(Stamp::default));
-        self.sacked.set(seq);
-        self.sacked_count += 1;
-    }
-
-    /// The receiver has the outstanding segment `seq`, but not from its turn: it counts as SACKed. It tells nothing of those before it. True
-    /// if that is news.
-    #[cold]
-    pub(crate) fn settle_quietly(&mut self, seq: u64) -> bool {
-        let new = self.misses(seq);
-        if new {
-            self.sacked.set(seq);
-            self.sacked_count += 1;
-            self.settle(seq, seq + 1);
-        }
-        new
     }
 
     /// Segment `seq` goes out again. True if it was marked lost.
@@ -375,11 +354,6 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn misses(&self, seq: u64) -> bool {
         self.una <= seq && seq < self.next && !self.sacked.get(seq)
-    }
-
-    /// The lowest outstanding segment from `seq` on that is not SACKed.
-    pub(crate) fn next_missing(&self, seq: u64) -> Option<u64> {
-        self.sacked.next_clear(seq.max(self.una), self.next)
     }
 
     /// Does no segment that is marked lost wait to be sent again? Not with RACK.

@@ -260,6 +260,29 @@ def test_marks_and_their_echo(tmp_path):
     assert sent(packets)["cwr"].sum() <= marked
 
 
+def test_counters_of_marks(tmp_path):
+    """AccECN: what the last acknowledgement counts is what tshark has seen arrive with a mark."""
+    red = bp.Red("100 packets", min="5 packets", max="15 packets", weight=0.02, ecn=True)
+    link = bp.Link(rate="4 Mbit/s", delay="50 ms", queue=red)
+    given = scenario("60 s", link=link, ecn="accecn", initial_ssthresh=30, traffic=bp.Bulk("10 MB"))
+    _, packets = captured(tmp_path, given, at="receiver", whole=True)
+    assert packets["_ws.malformed"].str.len_chars().sum() == 0
+    assert set(packets["tcp.checksum.status"]) == {GOOD}
+    marked = (sent(packets)["ip.dsfield.ecn"] == 3).sum()
+    assert marked > 10
+    # The option has eight bytes: kind 172, its length, two counters of three bytes (RFC 9768 section 3.2.3).
+    assert set(acknowledgements(packets)["frame.len"]) == {60}
+    command = ["tshark", "-n", "-r", str(tmp_path / "out.pcapng"), "-T", "fields"]
+    command += ["-Y", "tcp.len == 0 && tcp.flags.syn == 0 && tcp.flags.fin == 0 && tcp.srcport == 65000"]
+    said = subprocess.run(
+        [*command, "-e", "tcp.flags", "-e", "tcp.options"], capture_output=True, text=True, check=True
+    )
+    flags, options = said.stdout.splitlines()[-1].split("\t")
+    assert int(flags, 16) >> 6 & 7 == (5 + marked) % 8  # AE, CWR and ECE: the counter begins at 5
+    bytes_of = options.replace(":", "")[-16:]
+    assert bytes_of[:4] == "ac08" and int(bytes_of[10:], 16) == 1448 * marked
+
+
 @pytest.mark.parametrize("recovery", ["sack", "newreno"])
 def test_both_ends_write(tmp_path, recovery):
     """Data both ways over one connection: tshark finds all bytes, and the acknowledgements on them."""

@@ -29,7 +29,7 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::bbr3::{Bbr3, Rules, UpEnd};
+use crate::algorithms::bbr3::{Bbr3, UpEnd, VersionRules};
 use crate::registry::{Entry, Grade, SenderOptions};
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -47,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// Gains and ends of states in v2alpha.
-const RULES: Rules = Rules {
+const RULES: VersionRules = VersionRules {
     startup_pacing: 2.885,
     startup_cwnd: 2.885,
     drain: 1.0 / 2.885,

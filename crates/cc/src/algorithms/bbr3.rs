@@ -48,7 +48,7 @@ use crate::report::{Ack, Flow, Phase, RateSample};
 use crate::time::{Span, Time};
 use crate::windowed::Start;
 use cycle::{Acks, State};
-pub(crate) use rules::{Rules, UpEnd};
+pub(crate) use rules::{UpEnd, VersionRules};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "bbr3",
@@ -103,7 +103,7 @@ struct Saved {
 /// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Bbr3 {
-    rules: &'static Rules,
+    rules: &'static VersionRules,
     loss_threshold: f64,
     beta: f64,
     headroom: f64,
@@ -173,7 +173,7 @@ pub(crate) struct Bbr3 {
 }
 
 impl Bbr3 {
-    pub(crate) fn new(args: &Args, start: Start, rules: &'static Rules) -> Self {
+    pub(crate) fn new(args: &Args, start: Start, rules: &'static VersionRules) -> Self {
         let mss = start.mss.max(1);
         let initial = times(start.initial_window.max(1.0), u64::from(mss));
         let seconds = |name| Span::from_secs(args.number(name));

@@ -8,7 +8,8 @@
 //! win / 2 and dwnd = max(win (1 - beta) - cwnd / 2, 0) -> `backoff`; gamma auto-tuning -> `on_congestion`: at a loss gamma
 //! moves to g = 3/4 (cwnd (1 - baseRTT / RTT)), half of the way, within 5 and 30. alpha 1/8, beta 1/2, k 3/4, gamma 30, zeta 1.
 //! Paper and draft could not be read as a whole; the draft's abstract was. The rules are from knowledge of them and were
-//! compared with the Linux module by A. P. Castellani, S. Hemminger and L. Andrew (tcp_compound.c). Hence grade B. Decisions:
+//! compared with the Linux module by A. P. Castellani, S. Hemminger and L. Andrew (tcp_compound.c). Hence grade B.
+//! Decisions:
 //!  * the host knows one window, win. dwnd is kept beside it, cwnd is the rest.
 //!  * with beta = 1/2 both parts halve at a loss. The module halves win too and gives all of it to cwnd.
 //!  * RTT is the smallest of the round; a round with fewer than three samples is not used, and none in recovery (module).

@@ -2,7 +2,7 @@
 //! window that steers its own queueing delay to a target and so gives way to flows that fill the buffer.
 //!
 //! Unit: segments; delays in seconds. Valid for 1 <= cwnd < 2^40 and RTT above 1 us.
-//! Rules (section 2.4.2): queueing delay = FILTER(current delays) - MIN(base delays) -> [`Delays::queueing`]; off_target =
+//! Rules (section 2.4.2): queueing delay = FILTER(current delays) - MIN(base delays) -> [`DelayHistory::queueing`]; off_target =
 //! (TARGET - queueing delay) / TARGET and cwnd += GAIN off_target acked / cwnd -> `avoid`; at most half of the window goes at a
 //! loss, not below MIN_CWND -> `backoff`; one segment after a timeout. Parameters of section 2.5: TARGET 100 ms, GAIN 1,
 //! BASE_HISTORY 10 minutes, CURRENT_FILTER the smallest of 4, MIN_CWND 2.
@@ -32,7 +32,7 @@ use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
 use crate::windowed::{Cut, Policy, Window, Windowed, exponential};
-pub(crate) use delays::Delays;
+pub(crate) use delays::DelayHistory;
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "ledbat",
@@ -64,7 +64,7 @@ struct Ledbat {
     target: f64,
     gain: f64,
     ramps: bool,
-    delays: Delays,
+    delays: DelayHistory,
 }
 
 impl Ledbat {
@@ -73,7 +73,7 @@ impl Ledbat {
             target: args.number("target"),
             gain: args.number("gain"),
             ramps: args.is("ramp", "slow"),
-            delays: Delays::new(args.number("base_history"), args.number("current_filter")),
+            delays: DelayHistory::new(args.number("base_history"), args.number("current_filter")),
         }
     }
 }

@@ -25,7 +25,7 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::ledbat::{Delays, LEAST};
+use crate::algorithms::ledbat::{DelayHistory, LEAST};
 use crate::controller::{Congestion, Life};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -72,7 +72,7 @@ struct PlusPlus {
     constant: f64,
     slows_down: bool,
     wait: f64,
-    delays: Delays,
+    delays: DelayHistory,
     /// No slow start has ended yet since the beginning, a timeout or a pause.
     first: bool,
     /// When the slowdown began that is under way, slow start included.
@@ -90,7 +90,7 @@ impl PlusPlus {
             constant: args.number("constant"),
             slows_down: args.flag("slowdowns"),
             wait: args.number("slowdown_wait"),
-            delays: Delays::new(HISTORY, FILTER),
+            delays: DelayHistory::new(HISTORY, FILTER),
             first: true,
             began: None,
             frozen: Time(0),

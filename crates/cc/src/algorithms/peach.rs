@@ -63,7 +63,7 @@ pub(super) const RWND: Param = Param::number("rwnd", 64.0, 1.0..=1_000_000.0)
 
 /// What has to happen before Sudden Start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+enum Opening {
     /// A round-trip time is measured.
     Measured,
     /// After a timeout: data is acknowledged.
@@ -82,7 +82,7 @@ pub(super) struct Peach {
     goal: f64,
     /// The sender has asked for extra segments, so it can send them.
     served: bool,
-    start: Start,
+    start: Opening,
     /// Extra segments that the present recovery may still send, and those that it has sent.
     adsn: u64,
     sent: u64,
@@ -103,7 +103,7 @@ impl Peach {
             spare,
             goal: 0.0,
             served: false,
-            start: Start::Measured,
+            start: Opening::Measured,
             adsn: 0,
             sent: 0,
             wdsn: 0,
@@ -130,8 +130,8 @@ impl Policy for Peach {
         if ack.acked == 0 {
             return;
         }
-        if self.start == Start::Acknowledged {
-            self.start = Start::Measured;
+        if self.start == Opening::Acknowledged {
+            self.start = Opening::Measured;
         }
         if flow.phase == Phase::Recovery {
             let more = self.adsn.min(2 * u64::from(ack.acks)); // Rapid Recovery: two an acknowledgement
@@ -164,20 +164,20 @@ impl Policy for Peach {
         }
         match why {
             Congestion::Loss => {
-                self.start = Start::Begun;
+                self.start = Opening::Begun;
                 self.goal = w.cwnd; // W0
                 self.adsn = w.cwnd as u64;
                 self.ignored = (w.cwnd / 2.0) as u64;
                 self.wdsn += self.ignored;
             }
-            Congestion::Timeout => (self.start, self.wdsn) = (Start::Acknowledged, 0),
-            Congestion::Ecn => self.start = Start::Begun,
+            Congestion::Timeout => (self.start, self.wdsn) = (Opening::Acknowledged, 0),
+            Congestion::Ecn => self.start = Opening::Begun,
         }
     }
 
     fn on_undo(&mut self, _w: &mut Window, _flow: &Flow) {
         self.wdsn += self.sent.saturating_sub(self.ignored);
-        self.start = Start::Begun;
+        self.start = Opening::Begun;
         self.forget();
     }
 
@@ -191,13 +191,13 @@ impl Policy for Peach {
             ExtraPayload::Unsent { .. } => ExtraPayload::Unsent { ahead: window as u64 },
             same => same,
         };
-        if self.start == Start::Measured
+        if self.start == Opening::Measured
             && let Some(rtt) = flow.rtt
         {
             let aim = self.aim(flow);
             let gap = Span::from_secs(rtt.smoothed.secs() / aim); // tau = RTT / rwnd
             let order = ExtraOrder { count: aim as u64 - 1, gap, payload: carries(aim) };
-            self.start = Start::Begun;
+            self.start = Opening::Begun;
             return Some(order);
         }
         let payload = carries(self.goal);

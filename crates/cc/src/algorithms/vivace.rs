@@ -5,7 +5,7 @@
 //! Unit: bytes and bytes per second; inside the utility x is in Mbit/s, as in the paper. Valid for RTT from 1 us to 10^3 s and
 //! reports of much less than a round trip.
 //! Equations: u = x^t - b x dRTT/dT - c x L (eq. 1) -> [`Utility::of`]; dRTT/dT by linear regression over the RTTs of an
-//! interval -> `Interval::slope`; gradient = (u(x (1 + eps)) - u(x (1 - eps))) / (2 eps x) -> `decide`; the step theta0 m(tau)
+//! interval -> `MonitorInterval::slope`; gradient = (u(x (1 + eps)) - u(x (1 - eps))) / (2 eps x) -> `decide`; the step theta0 m(tau)
 //! gradient with the confidence amplifier m and the change boundary omega = omega0 + k delta -> [`Ascent::step`].
 //! Starting phase: one interval at the rate, then the rate doubles, as long as the utility grows; when it falls, the rate goes
 //! back by half. An interval's result comes a round trip after it, so the rate doubles once in two round trips. Then pairs of
@@ -13,7 +13,8 @@
 //! The paper could not be read as a whole: its equations and constants are from knowledge of it, hence grade B. They were
 //! compared with the authors' code (PCCproject/PCC-Uspace, branches NSDI-2018 and master), from which come the amplifier's
 //! numbers, the two pairs where the last steps did not agree, its caution after changes of direction, and the tolerance of the
-//! starting phase. The code's bound grows by 0.06 (0.05 in master) where the paper has 0.1. Decisions and deviations:
+//! starting phase. The code's bound grows by 0.06 (0.05 in master) where the paper has 0.1.
+//! Decisions and deviations:
 //!  * a controller has no randomness. The order within a pair alternates from pair to pair, and the first of a decision from
 //!    decision to decision; the paper draws it. Flows that run in step can therefore disturb each other's probes.
 //!  * two pairs per decision until two steps agree, then one (branch NSDI-2018). Pairs that disagree move nothing.
@@ -51,7 +52,7 @@ use crate::report::{Ack, Flow};
 use crate::time::{Rate, Time, whole};
 use crate::windowed::Start;
 use ascent::Ascent;
-use interval::{Interval, Role};
+use interval::{MonitorInterval, Role};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "vivace",
@@ -76,7 +77,7 @@ pub(crate) const ENTRY: Entry = Entry {
     ],
     sender: SenderOptions::NONE,
     colour: "#44bb99",
-    marker: "o",
+    marker: "D",
     build: |args, start| Box::new(Vivace::new(args, start)),
 };
 
@@ -121,11 +122,11 @@ struct Vivace {
     filter: f64,
     mss: u32,
     /// Intervals whose results are on the way, the one under way last.
-    intervals: VecDeque<Interval>,
+    intervals: VecDeque<MonitorInterval>,
     /// What is to be sent next.
     plan: VecDeque<Role>,
     /// The finished probes of this decision.
-    results: Vec<Interval>,
+    results: Vec<MonitorInterval>,
     /// Results to wait for.
     expected: usize,
     /// A new plan stands: the interval under way ends with this ACK.
@@ -228,12 +229,12 @@ impl Vivace {
             last.end(flow);
         }
         let role = self.plan.pop_front().unwrap_or(Role::Waiting);
-        self.intervals.push_back(Interval::new(role, self.sent_at(role), flow));
+        self.intervals.push_back(MonitorInterval::new(role, self.sent_at(role), flow));
         self.replanned = false;
     }
 
     /// All that was sent in `done` has been acknowledged or lost.
-    fn finish(&mut self, flow: &Flow, done: &Interval) {
+    fn finish(&mut self, flow: &Flow, done: &MonitorInterval) {
         match done.role {
             Role::Waiting => {}
             _ if done.is_limited(self.mss) => self.replan(),
@@ -247,13 +248,13 @@ impl Vivace {
         }
     }
 
-    fn slope(&self, done: &Interval, filter: f64) -> f64 {
+    fn slope(&self, done: &MonitorInterval, filter: f64) -> f64 {
         let slope = done.slope();
         if slope.abs() < filter { 0.0 } else { slope }
     }
 
     /// A result of the starting phase.
-    fn climb(&mut self, flow: &Flow, done: &Interval) {
+    fn climb(&mut self, flow: &Flow, done: &MonitorInterval) {
         let borne = done.lost.min(self.grace * u64::from(self.mss));
         let filter = if self.grace > 0 { GRACE_SLOPE.max(self.filter) } else { self.filter };
         self.grace -= borne.div_ceil(u64::from(self.mss)).min(self.grace);
@@ -271,8 +272,9 @@ impl Vivace {
 
     /// The results of all probes are in: a step along the gradient.
     fn decide(&mut self, flow: &Flow) {
-        let sum = |of: fn(&Interval) -> u64| self.results.iter().map(|probe| of(probe) as f64).sum::<f64>();
-        let overall = sum(|probe| probe.lost) / sum(Interval::sent).max(1.0);
+        let sum =
+            |of: fn(&MonitorInterval) -> u64| self.results.iter().map(|probe| of(probe) as f64).sum::<f64>();
+        let overall = sum(|probe| probe.lost) / sum(MonitorInterval::sent).max(1.0);
         let shares = self.utility.lenient && overall <= SHARED;
         // What faster brought over slower, pair by pair.
         let gains: Vec<f64> = self

@@ -38,7 +38,7 @@ pub(super) const L_PACED: f64 = 1e6;
 
 /// The constants of section 4.3.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Constants {
+pub struct HystartConstants {
     /// MIN_RTT_THRESH.
     pub min_rtt_thresh: Span,
     /// MAX_RTT_THRESH.
@@ -55,7 +55,7 @@ pub struct Constants {
     pub l: Option<f64>,
 }
 
-impl Constants {
+impl HystartConstants {
     /// From checked parameters.
     pub(super) fn new(args: &Args) -> Self {
         Self {
@@ -92,7 +92,7 @@ enum HystartStage {
 /// See the head of this file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HystartPlusPlus {
-    constants: Constants,
+    constants: HystartConstants,
     stage: HystartStage,
     /// The stage that the last congestion ended.
     before: Option<HystartStage>,
@@ -158,7 +158,7 @@ impl SlowStartRule for HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    pub(super) fn new(constants: Constants) -> Self {
+    pub(super) fn new(constants: HystartConstants) -> Self {
         Self {
             constants,
             stage: HystartStage::SlowStart,
@@ -188,7 +188,7 @@ impl HystartPlusPlus {
 
     /// RttThresh.
     fn threshold(&self, last: Span) -> Span {
-        let Constants { min_rtt_thresh, max_rtt_thresh, min_rtt_divisor, .. } = self.constants;
+        let HystartConstants { min_rtt_thresh, max_rtt_thresh, min_rtt_divisor, .. } = self.constants;
         let share = Span((last.0 as f64 / min_rtt_divisor) as u64);
         min_rtt_thresh.max(share.min(max_rtt_thresh))
     }

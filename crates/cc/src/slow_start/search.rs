@@ -73,7 +73,7 @@ pub enum Exit {
 
 /// The constants of SEARCH.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Constants {
+pub struct SearchConstants {
     /// The window of measurement in initial RTTs.
     pub window_factor: f64,
     /// Bins of the window of measurement.
@@ -88,7 +88,7 @@ pub struct Constants {
     pub exit: Exit,
 }
 
-impl Constants {
+impl SearchConstants {
     /// From checked parameters.
     pub(super) fn new(args: &Args) -> Self {
         let compared = if args.is(COMPARED, "sent") { Compared::Sent } else { Compared::Delivered };
@@ -126,7 +126,7 @@ struct SoFar {
 /// See the head of this file.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
-    constants: Constants,
+    constants: SearchConstants,
     /// The length of a bin, once there has been an RTT.
     bin: Option<Span>,
     /// The present bin, counted from the first one; `None` before that.
@@ -138,7 +138,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn new(constants: Constants) -> Self {
+    pub(super) fn new(constants: SearchConstants) -> Self {
         let kept = (constants.bins + constants.extra_bins).max(4) as usize;
         Self { constants, bin: None, index: None, ends: Time(0), ring: vec![SoFar::default(); kept] }
     }

@@ -5,8 +5,8 @@
 
 use bentpipe_cc::Time;
 
-use crate::engine::multipath::Connection;
 use crate::host::flow::{FlowState, Kind, NEVER};
+use crate::host::multipath::MultipathConnection;
 use crate::link::direction::Direction;
 use crate::link::ledger::{Breach, hold};
 use crate::link::packet::{ACK, CONTROL, LOST, Packet};
@@ -41,7 +41,7 @@ pub(crate) fn check(
 }
 
 /// The data of connections with several subflows.
-pub(crate) fn connections(end: Time, all: &[Connection], flows: &[FlowState]) -> Result<(), Breach> {
+pub(crate) fn connections(end: Time, all: &[MultipathConnection], flows: &[FlowState]) -> Result<(), Breach> {
     for connection in all {
         let [una, got, next] = connection.books();
         let tcps = || flows[connection.flows.clone()].iter();

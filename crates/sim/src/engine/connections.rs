@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bentpipe_cc::Time;
 
-use crate::engine::multipath::Connection;
 use crate::host::flow::{FlowState, Kind, Tcp};
+use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
@@ -28,7 +28,7 @@ pub(super) struct ReportRows {
 pub(super) fn report(
     plan: &Plan,
     flows: &mut [FlowState],
-    connections: &[Connection],
+    connections: &[MultipathConnection],
     end: Time,
 ) -> ReportRows {
     let mut first = Vec::new();
@@ -134,7 +134,7 @@ impl ReportRow {
 
     /// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
     /// subflows have brought, in order.
-    fn of_connection(connection: &Connection, one: &FlowReport, end: Time) -> Self {
+    fn of_connection(connection: &MultipathConnection, one: &FlowReport, end: Time) -> Self {
         let done = connection.done_at.min(end).secs() - one.start_s;
         let bytes = connection.delivered_bytes();
         let report = FlowReport {

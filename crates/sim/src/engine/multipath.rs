@@ -6,193 +6,22 @@
 //! acknowledgement of a subflow tells the DATA_ACK (section 3.3.2). The receive buffer is one for all, and its window counts from the
 //! DATA_ACK (section 3.3.5): what a slow path has not yet brought holds back a fast one.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bentpipe_cc::{Span, Subflow, Time};
-use bentpipe_tcp::unwrap;
+use bentpipe_cc::{Span, Time};
+use bentpipe_tcp::{Data, unwrap};
 
 use crate::engine::network::Network;
-use crate::host::flow::{FlowState, Kind, NEVER, Tcp};
+use crate::host::flow::{FlowState, NEVER, Tcp};
+use crate::host::multipath::{MultipathConnection, tcp_mut, tcp_of};
 use crate::link::packet::Packet;
 use crate::resolve::plan::{ConnectionPlan, Scheduler};
-
-/// A connection with several subflows.
-#[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) plan: Arc<ConnectionPlan>,
-    /// Its flows.
-    pub(crate) flows: Range<usize>,
-    /// Payload of a full segment.
-    mss: u32,
-    /// Segments to send in all; [`u64::MAX`] for no end.
-    limit: u64,
-    /// Segments for which the receive buffer has room.
-    window: u64,
-    /// Does some controller want to know of the other subflows?
-    coupled: bool,
-    paths: Vec<Path>,
-    /// The next segment never sent, and the oldest that is not acknowledged.
-    next: u64,
-    una: u64,
-    /// The subflow that has sent each segment from `una` on last.
-    carriers: VecDeque<u8>,
-    /// Segments to be sent once more, by another subflow than this one.
-    again: BTreeMap<u64, u8>,
-    /// Segments below have been sent by a second subflow because the shared window was full.
-    hurried: u64,
-    /// The subflow whose turn it is.
-    turn: usize,
-    /// Segments sent by a second subflow.
-    pub(crate) reinjected: u64,
-    pub(crate) done_at: Time,
-    /// What the controllers are told.
-    told: Vec<Subflow>,
-    /// The next segment expected in order at the receiving end, and the runs received behind it.
-    delivered: u64,
-    early: BTreeMap<u64, u64>,
-}
-
-/// What a connection knows of one of its paths.
-#[derive(Debug, Default)]
-struct Path {
-    /// The connection's numbers of the subflow's segments from `first` on, which are not all acknowledged.
-    sent: VecDeque<u64>,
-    first: u64,
-    /// Segments of the subflow that its receiver has handed on.
-    taken: u64,
-    /// Timeouts that the connection has answered.
-    timeouts: u64,
-    /// Losses so far, bytes delivered at the last one, and between the last two.
-    losses: u64,
-    delivered_then: u64,
-    between: u64,
-    /// Its window is not reduced for the others' sake before.
-    spared_until: Time,
-}
-
-impl Connection {
-    /// The connection whose subflows are these, before anything has happened.
-    fn new(plan: Arc<ConnectionPlan>, flows: Range<usize>, states: &[FlowState]) -> Self {
-        let tcps = || states[flows.clone()].iter().filter_map(tcp_of);
-        let mss = tcps().next().map_or(1, |tcp| tcp.sender.options().mss);
-        Self {
-            limit: plan.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(u64::from(mss))),
-            window: plan.window.unwrap_or(u64::MAX),
-            coupled: tcps().any(|tcp| tcp.sender.wants_subflows()),
-            paths: flows.clone().map(|_| Path::default()).collect(),
-            plan,
-            flows,
-            mss,
-            next: 0,
-            una: 0,
-            carriers: VecDeque::new(),
-            again: BTreeMap::new(),
-            hurried: 0,
-            turn: 0,
-            reinjected: 0,
-            done_at: NEVER,
-            told: Vec::new(),
-            delivered: 0,
-            early: BTreeMap::new(),
-        }
-    }
-
-    /// Segments acknowledged, delivered to the application in order, and sent.
-    pub(crate) fn books(&self) -> [u64; 3] {
-        [self.una, self.delivered, self.next]
-    }
-
-    /// Payload bytes handed to the application.
-    pub(crate) fn delivered_bytes(&self) -> u64 {
-        let full = self.delivered * u64::from(self.mss);
-        self.plan.bytes.map_or(full, |bytes| bytes.min(full))
-    }
-
-    /// Has the shared receive buffer room for one more segment?
-    fn has_room(&self) -> bool {
-        self.next < self.una.saturating_add(self.window)
-    }
-
-    /// A segment has reached the receiving end of the connection.
-    fn receive(&mut self, number: u64) {
-        if number > self.delivered {
-            let from = match self.early.range_mut(..=number).next_back() {
-                Some((_, end)) if *end > number => return,
-                Some((&start, end)) if *end == number => {
-                    *end += 1;
-                    start
-                }
-                _ => {
-                    self.early.insert(number, number + 1);
-                    number
-                }
-            };
-            if let Some(end) = self.early.remove(&(number + 1)) {
-                self.early.insert(from, end);
-            }
-        } else if number == self.delivered {
-            self.delivered = self.early.remove(&(number + 1)).unwrap_or(number + 1);
-        }
-    }
-
-    /// All before `upto` is acknowledged.
-    fn acknowledge(&mut self, upto: u64) {
-        let news = upto.min(self.next).saturating_sub(self.una);
-        self.una += news;
-        self.carriers.drain(..news as usize);
-        if !self.again.is_empty() {
-            self.again = self.again.split_off(&self.una);
-        }
-    }
-
-    /// The subflow that has sent a segment last; `None` if that is acknowledged or was never sent.
-    fn carrier(&self, number: u64) -> Option<u8> {
-        self.carriers.get(number.checked_sub(self.una)? as usize).copied()
-    }
-
-    /// Subflow `i` has sent the segment.
-    fn note_sent(&mut self, i: usize, number: u64) {
-        self.paths[i].sent.push_back(number);
-        if number == self.next {
-            self.next += 1;
-            self.carriers.push_back(i as u8);
-        } else {
-            self.reinjected += 1;
-            self.again.remove(&number);
-            self.carriers[(number - self.una) as usize] = i as u8;
-        }
-    }
-
-    /// The subflow has timed out: what it has under way is sent again by the others, too. (RFC 8684 section 3.3.6)
-    fn on_timeout(&mut self, i: usize) {
-        for &number in self.paths[i].sent.iter().filter(|&&number| number >= self.una) {
-            if self.carriers[(number - self.una) as usize] == i as u8 {
-                self.again.insert(number, i as u8);
-            }
-        }
-    }
-}
-
-fn tcp_of(flow: &FlowState) -> Option<&Tcp> {
-    match &flow.kind {
-        Kind::Tcp(tcp) => Some(tcp),
-        Kind::Cbr(_) => None,
-    }
-}
-
-fn tcp_mut(flow: &mut FlowState) -> Option<&mut Tcp> {
-    match &mut flow.kind {
-        Kind::Tcp(tcp) => Some(tcp),
-        Kind::Cbr(_) => None,
-    }
-}
 
 impl Network {
     /// Makes the connection of these flows, which are its subflows.
     pub(super) fn connect(
-        connections: &mut Vec<Connection>,
+        connections: &mut Vec<MultipathConnection>,
         plan: &Arc<ConnectionPlan>,
         flows: &mut [FlowState],
     ) {
@@ -202,7 +31,7 @@ impl Network {
             flow.start = start;
             tcp_mut(flow).into_iter().for_each(|tcp| tcp.join_connection(connections.len()));
         }
-        connections.push(Connection::new(plan.clone(), range, flows));
+        connections.push(MultipathConnection::new(plan.clone(), range, flows));
     }
 
     /// The number of the connection of which flow `f` is a subflow.
@@ -296,7 +125,7 @@ impl Network {
     }
 
     /// The segment as a packet. The last one of the connection may be short, whichever subflow sends it.
-    fn packet_of_subflow(&mut self, c: usize, f: usize, mut data: bentpipe_tcp::Data) -> (usize, Packet) {
+    fn packet_of_subflow(&mut self, c: usize, f: usize, mut data: Data) -> (usize, Packet) {
         let connection = &self.connections[c];
         let path = &connection.paths[f - connection.flows.start];
         let flow = &mut self.flows[f];
@@ -394,19 +223,5 @@ impl Network {
             }
         }
         connection.flows.clone()
-    }
-}
-
-impl Path {
-    /// What coupled controllers learn of the subflow. Bytes count from loss to loss.
-    fn as_subflow(&mut self, tcp: &Tcp) -> Subflow {
-        let (counters, delivered) = (tcp.sender.counters(), tcp.sender.flow().delivered);
-        let losses = counters.recoveries + counters.timeouts;
-        let since = delivered.saturating_sub(self.delivered_then);
-        if core::mem::replace(&mut self.losses, losses) < losses && since > 0 {
-            (self.between, self.delivered_then) = (since, delivered);
-        }
-        let since = delivered.saturating_sub(self.delivered_then);
-        tcp.sender.as_subflow(self.between.max(since))
     }
 }

@@ -12,8 +12,8 @@ use crate::engine::connections::{self, ReportRows};
 use crate::engine::error::RunError;
 use crate::engine::hints::Hints;
 use crate::engine::memory_bound::MemoryBound;
-use crate::engine::multipath::Connection;
 use crate::host::flow::{FlowState, Kind, NEVER};
+use crate::host::multipath::MultipathConnection;
 use crate::host::sack_store::SackStore;
 use crate::link::direction::{Direction, Fate};
 use crate::link::ledger::Breach;
@@ -52,7 +52,7 @@ pub(super) struct Network {
     classes: Vec<Box<[Class]>>,
     pub(super) flows: Vec<FlowState>,
     /// The connections that have several subflows.
-    pub(super) connections: Vec<Connection>,
+    pub(super) connections: Vec<MultipathConnection>,
     pub(super) hints: Hints,
     /// SACK blocks of acknowledgements that are under way.
     pub(super) sacks: SackStore,

@@ -4,9 +4,10 @@ use bentpipe_cc::Time;
 
 use crate::host::ends::Purpose;
 use crate::host::flow::Tcp;
-use crate::workload::application::{Application, Server, segments};
+use crate::workload::application::{Application, Server};
 use crate::workload::client::Client;
 use crate::workload::transfers::Transfer;
+use crate::workload::transfers::segments;
 
 impl Tcp {
     /// Does another connection learn of what reaches the receiver?

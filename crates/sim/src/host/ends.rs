@@ -3,8 +3,7 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::host::subflow::Subflow;
-use crate::resolve::plan::Half;
+use crate::resolve::plan::{Half, SubflowPlan};
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -104,7 +103,7 @@ pub(crate) enum Purpose {
     /// It begins at a relay.
     Second(Fed),
     /// It is one of the subflows of a connection.
-    Subflow(Subflow),
+    Subflow(SubflowEnds),
     /// It serves an application that does not always have data to send.
     Application(Box<Application>),
 }
@@ -122,4 +121,41 @@ pub(crate) struct Fed {
     pub(super) stopped: bool,
     /// The first half is closed: nothing more comes.
     pub(super) closed: bool,
+}
+
+/// What a subflow has beside a sender and a receiver.
+#[derive(Debug)]
+pub(crate) struct SubflowEnds {
+    /// Its number, from 1.
+    pub(super) number: u32,
+    /// How many there are.
+    pub(super) of: u32,
+    /// The number of its connection in the network.
+    pub(super) connection: usize,
+    /// The payload of the connection's last segment, if that is a short one.
+    pub(super) short: Option<u32>,
+    /// The sender has begun.
+    pub(super) started: bool,
+    /// The handshake has begun.
+    pub(super) opened: bool,
+    /// The application has stopped.
+    pub(super) stopped: bool,
+    /// All data of the connection is acknowledged.
+    pub(super) done: bool,
+}
+
+impl SubflowEnds {
+    pub(super) fn new(plan: &SubflowPlan, mss: u32) -> Self {
+        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
+        Self {
+            number: plan.number,
+            of: plan.connection.subflows,
+            connection: 0,
+            short: (rest > 0).then_some(rest as u32),
+            started: false,
+            opened: false,
+            stopped: false,
+            done: false,
+        }
+    }
 }

@@ -8,9 +8,8 @@ use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, P
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, Purpose};
+use crate::host::ends::{Ends, Fed, Purpose, SubflowEnds};
 use crate::host::sack_store::SackStore;
-use crate::host::subflow::Subflow;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
 use crate::resolve::plan::{FlowPlan, Half, Source};
@@ -484,7 +483,7 @@ impl FlowState {
                     (None, Some(Half::First)) => Some(Purpose::First),
                     (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
                     (None, None) => {
-                        plan.subflow.as_ref().map(|of| Purpose::Subflow(Subflow::new(of, options.mss)))
+                        plan.subflow.as_ref().map(|of| Purpose::Subflow(SubflowEnds::new(of, options.mss)))
                     }
                 };
                 let tcp = Tcp::new(options, cc, *bytes, purpose);

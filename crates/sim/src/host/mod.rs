@@ -10,6 +10,7 @@ pub(crate) mod ends;
 mod extra;
 pub(crate) mod flow;
 mod headers;
+pub(crate) mod multipath;
 pub(crate) mod relay;
 mod report;
 pub(crate) mod sack_store;

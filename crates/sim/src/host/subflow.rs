@@ -4,46 +4,8 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{Active, Data};
 
-use crate::host::ends::Purpose;
+use crate::host::ends::{Purpose, SubflowEnds};
 use crate::host::flow::Tcp;
-use crate::resolve::plan::SubflowPlan;
-
-/// What a subflow has beside a sender and a receiver.
-#[derive(Debug)]
-pub(crate) struct Subflow {
-    /// Its number, from 1.
-    pub(super) number: u32,
-    /// How many there are.
-    pub(super) of: u32,
-    /// The number of its connection in the network.
-    pub(super) connection: usize,
-    /// The payload of the connection's last segment, if that is a short one.
-    pub(super) short: Option<u32>,
-    /// The sender has begun.
-    started: bool,
-    /// The handshake has begun.
-    opened: bool,
-    /// The application has stopped.
-    stopped: bool,
-    /// All data of the connection is acknowledged.
-    pub(super) done: bool,
-}
-
-impl Subflow {
-    pub(super) fn new(plan: &SubflowPlan, mss: u32) -> Self {
-        let rest = plan.connection.bytes.map_or(0, |bytes| bytes % u64::from(mss));
-        Self {
-            number: plan.number,
-            of: plan.connection.subflows,
-            connection: 0,
-            short: (rest > 0).then_some(rest as u32),
-            started: false,
-            opened: false,
-            stopped: false,
-            done: false,
-        }
-    }
-}
 
 impl Tcp {
     /// The number of its connection in the network, if it is a subflow.
@@ -152,14 +114,14 @@ impl Tcp {
     }
 
     #[inline]
-    fn subflow(&self) -> Option<&Subflow> {
+    fn subflow(&self) -> Option<&SubflowEnds> {
         match self.ends.as_ref()?.purpose.as_ref()? {
             Purpose::Subflow(subflow) => Some(subflow),
             Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
         }
     }
 
-    fn subflow_mut(&mut self) -> Option<&mut Subflow> {
+    fn subflow_mut(&mut self) -> Option<&mut SubflowEnds> {
         match self.ends.as_mut()?.purpose.as_mut()? {
             Purpose::Subflow(subflow) => Some(subflow),
             Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,

@@ -8,8 +8,8 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::plan::{
-    Again, ApplicationPlan, ClientPlan, Counts, FlowPlan, Half, Lengths, Opener, Sizes, Source, VideoPlan,
-    WebPlan,
+    Again, ApplicationPlan, ClientPlan, FlowPlan, Half, Lengths, ObjectNumbers, Opener, Sizes, Source,
+    VideoPlan, WebPlan,
 };
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
@@ -166,18 +166,18 @@ fn web(work: &Work<'_>, traffic: &Traffic, key: &Key) -> Result<WebPlan, Error> 
     })
 }
 
-fn count(work: &Work<'_>, objects: Option<&ObjectCount>, key: &Key) -> Result<Counts, Error> {
+fn count(work: &Work<'_>, objects: Option<&ObjectCount>, key: &Key) -> Result<ObjectNumbers, Error> {
     match objects {
-        None => Ok(Counts::Pareto { least: 2.0, shape: 1.1, most: 55.0 }),
+        None => Ok(ObjectNumbers::Pareto { least: 2.0, shape: 1.1, most: 55.0 }),
         Some(ObjectCount::Fixed(count)) if *count > MOST_OBJECTS => {
             Err(work.error(key, format!("{count} is too many; it must be at most {MOST_OBJECTS}")))
         }
-        Some(ObjectCount::Fixed(count)) => Ok(Counts::Fixed(*count)),
+        Some(ObjectCount::Fixed(count)) => Ok(ObjectNumbers::Fixed(*count)),
         Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, most, .. })) if most <= least => {
             Err(work.error(&key.with("most"), format!("must be larger than least = {least}")))
         }
         Some(ObjectCount::Drawn(CountLaw::ParetoCount { least, shape, most })) => {
-            Ok(Counts::Pareto { least: *least, shape: *shape, most: *most })
+            Ok(ObjectNumbers::Pareto { least: *least, shape: *shape, most: *most })
         }
     }
 }

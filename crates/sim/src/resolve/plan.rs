@@ -19,7 +19,7 @@ pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
 pub use crate::workload::client::{Again, ClientPlan};
-pub use crate::workload::laws::{Counts, Lengths, Sizes};
+pub use crate::workload::laws::{Lengths, ObjectNumbers, Sizes};
 pub use crate::workload::player::VideoPlan;
 
 /// Everything that one run needs.

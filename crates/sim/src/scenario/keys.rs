@@ -11,11 +11,10 @@ use crate::scenario::controller::Cc;
 use crate::scenario::error::Origin;
 use crate::scenario::link_layer::{Access, AckThinning, Arq};
 pub use crate::scenario::loss::Loss;
-pub use crate::scenario::marks::{EcnKey, MarkEcho};
 pub use crate::scenario::moving::{
     Between, HandoverKeys, Nominal, OnAir, TimelineFile, TimelineTable, Varying, Waiting,
 };
-use crate::scenario::multipath::{Scheduler, Subflow};
+use crate::scenario::multipath::{Scheduler, SubflowKeys};
 use crate::scenario::units::{BitRate, Duration, Interval, Longitude, Size, WindowSize};
 use crate::scenario::workload::Traffic;
 
@@ -277,7 +276,7 @@ pub struct Flow {
     /// `receive_window` is then shared. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [[{ "path": ["leo"] }]]))]
-    pub subflow: Vec<Subflow>,
+    pub subflow: Vec<SubflowKeys>,
     /// With `subflow`, which of them sends the next segment. Default "min-rtt".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
@@ -424,6 +423,17 @@ pub enum Acks {
     Linux,
 }
 
+/// Explicit congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum EcnKey {
+    /// None, or that of RFC 3168.
+    Flag(bool),
+    /// By this rule.
+    By(MarkEcho),
+}
+
 /// Does the other end of the connection write, too?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -449,6 +459,18 @@ pub struct WayBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1e6))]
     pub initial_window: Option<f64>,
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkEcho {
+    /// Each acknowledgement echoes a mark until the sender answers (RFC 3168).
+    Rfc3168,
+    /// Each acknowledgement says whether what it covers was marked (RFC 8257).
+    Dctcp,
+    /// Each acknowledgement carries counters of what was marked (RFC 9768).
+    AccEcn,
 }
 
 /// How losses are repaired.

@@ -7,7 +7,6 @@ mod keys;
 mod keywords;
 mod link_layer;
 mod loss;
-mod marks;
 pub(crate) mod mender;
 pub(crate) mod mistakes;
 mod moving;

@@ -8,7 +8,7 @@ use crate::scenario::controller::Cc;
 /// A further subflow of a connection (Multipath TCP, RFC 8684).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Subflow {
+pub struct SubflowKeys {
     /// What its data crosses, in order and named as in the path of the flow.
     #[schemars(extend("examples" = [["leo"]]))]
     pub path: Vec<String>,

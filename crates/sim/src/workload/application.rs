@@ -8,7 +8,7 @@ use bentpipe_tcp::Sender;
 use crate::link::random::Stream;
 use crate::workload::client::{Client, ClientPlan};
 use crate::workload::laws::{Lengths, Sizes};
-use crate::workload::transfers::Transfer;
+use crate::workload::transfers::{Transfer, write};
 
 /// An application that does not always have data to send.
 #[derive(Clone, Debug, PartialEq)]
@@ -311,18 +311,4 @@ impl Written {
             self.completed += 1;
         }
     }
-}
-
-/// Writes so many bytes, or a little more. Returns the segments that they make.
-pub(super) fn write(bytes: u64, sender: &mut Sender) -> u64 {
-    let mss = sender.options().mss;
-    let segments = segments(bytes, mss);
-    let written = sender.write(segments * u64::from(mss));
-    debug_assert!(written.is_ok(), "every segment is full");
-    segments
-}
-
-/// The segments of a message of so many bytes.
-pub(crate) fn segments(bytes: u64, mss: u32) -> u64 {
-    bytes.div_ceil(u64::from(mss.max(1))).max(1)
 }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use bentpipe_cc::Time;
 
 use crate::link::random::Stream;
-use crate::workload::laws::{Counts, Lengths, Sizes};
+use crate::workload::laws::{Lengths, ObjectNumbers, Sizes};
 use crate::workload::transfers::Transfer;
 
 /// The pages that a browser loads.
@@ -20,7 +20,7 @@ pub struct WebPlan {
     /// Payload bytes of main objects.
     pub main: Sizes,
     /// How many embedded objects a page has.
-    pub objects: Counts,
+    pub objects: ObjectNumbers,
     /// Payload bytes of embedded objects.
     pub embedded: Sizes,
     /// From the last byte of the main object to the requests for embedded objects.
@@ -140,7 +140,7 @@ mod tests {
         let at = |s: f64| Time((s * 1e9) as u64);
         let plan = WebPlan {
             main: Sizes::Fixed(10),
-            objects: Counts::Fixed(2),
+            objects: ObjectNumbers::Fixed(2),
             embedded: Sizes::Fixed(3),
             parsing: Lengths::Fixed(seconds(0.5)),
             reading: Lengths::Fixed(seconds(10.0)),

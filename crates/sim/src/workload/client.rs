@@ -6,11 +6,10 @@ use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Sender;
 
 use crate::link::random::Stream;
-use crate::workload::application::write;
 use crate::workload::browser::{Browser, WebPlan};
 use crate::workload::laws::Lengths;
 use crate::workload::player::{Playback, Player, VideoPlan};
-use crate::workload::transfers::Transfer;
+use crate::workload::transfers::{Transfer, write};
 
 /// What a client is.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +47,7 @@ pub(crate) struct Order {
 pub(crate) struct Client {
     /// Payload bytes of a request.
     request: u64,
-    kind: Kind,
+    kind: ClientKind,
     /// All requests, in order, of which so many are made, and so many answered.
     orders: Vec<Order>,
     asked: usize,
@@ -62,7 +61,7 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ClientKind {
     Requests { again: Again, pauses: Stream },
     Browser(Box<Browser>),
     Lane(usize),
@@ -73,12 +72,13 @@ impl Client {
     /// A client whose requests have so many bytes, before it begins. Its flow is called `flow`, and the source that it belongs to `source`.
     pub(crate) fn new(plan: &ClientPlan, request: u64, seed: u64, (flow, source): (&str, &str)) -> Self {
         let kind = match plan {
-            ClientPlan::Requests(again) => {
-                Kind::Requests { again: *again, pauses: Stream::new(seed, &format!("flow/{flow}/pause")) }
-            }
-            ClientPlan::Browser(plan) => Kind::Browser(Box::new(Browser::new(plan, seed, source))),
-            ClientPlan::Lane(lane) => Kind::Lane(*lane),
-            ClientPlan::Player(plan) => Kind::Player(Box::new(Player::new(plan))),
+            ClientPlan::Requests(again) => ClientKind::Requests {
+                again: *again,
+                pauses: Stream::new(seed, &format!("flow/{flow}/pause")),
+            },
+            ClientPlan::Browser(plan) => ClientKind::Browser(Box::new(Browser::new(plan, seed, source))),
+            ClientPlan::Lane(lane) => ClientKind::Lane(*lane),
+            ClientPlan::Player(plan) => ClientKind::Player(Box::new(Player::new(plan))),
         };
         let (orders, due) = (Vec::new(), Time::MAX);
         Self { request, kind, orders, asked: 0, answered: 0, begun: false, stopped: false, due }
@@ -116,7 +116,7 @@ impl Client {
     /// Its browser, if it is the first connection of one.
     pub(crate) fn browser(&mut self) -> Option<&mut Browser> {
         match &mut self.kind {
-            Kind::Browser(browser) => Some(browser),
+            ClientKind::Browser(browser) => Some(browser),
             _ => None,
         }
     }
@@ -124,7 +124,7 @@ impl Client {
     /// The pages of its browser.
     pub(crate) fn pages(&self) -> Option<&[Transfer]> {
         match &self.kind {
-            Kind::Browser(browser) => Some(browser.pages()),
+            ClientKind::Browser(browser) => Some(browser.pages()),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ impl Client {
     /// How its video was seen until `end`.
     pub(crate) fn playback(&self, end: Time) -> Option<Playback> {
         match &self.kind {
-            Kind::Player(player) => Some(player.playback(end)),
+            ClientKind::Player(player) => Some(player.playback(end)),
             _ => None,
         }
     }
@@ -140,9 +140,9 @@ impl Client {
     /// How many connections of its browser stand before its own; `None` if it is of none.
     pub(crate) fn lane(&self) -> Option<usize> {
         match self.kind {
-            Kind::Browser(_) => Some(0),
-            Kind::Lane(lane) => Some(lane),
-            Kind::Requests { .. } | Kind::Player(_) => None,
+            ClientKind::Browser(_) => Some(0),
+            ClientKind::Lane(lane) => Some(lane),
+            ClientKind::Requests { .. } | ClientKind::Player(_) => None,
         }
     }
 
@@ -150,10 +150,10 @@ impl Client {
     pub(crate) fn start(&mut self, now: Time) {
         self.begun = true;
         let bytes = match &mut self.kind {
-            Kind::Requests { .. } => None,
-            Kind::Browser(browser) => Some(browser.begin(now)),
-            Kind::Lane(_) => return self.note_due(), // it was told what to ask for
-            Kind::Player(player) => Some(player.begin(now)),
+            ClientKind::Requests { .. } => None,
+            ClientKind::Browser(browser) => Some(browser.begin(now)),
+            ClientKind::Lane(_) => return self.note_due(), // it was told what to ask for
+            ClientKind::Player(player) => Some(player.begin(now)),
         };
         self.ask(Order { at: now, bytes });
     }
@@ -169,7 +169,7 @@ impl Client {
         while self.due <= now && self.begun {
             self.asked += 1;
             write(self.request, sender);
-            if let Kind::Browser(browser) = &mut self.kind {
+            if let ClientKind::Browser(browser) = &mut self.kind {
                 browser.on_asked();
             }
             self.note_due();
@@ -181,7 +181,7 @@ impl Client {
         for _ in 0..count {
             self.answered += 1;
             let next = match &mut self.kind {
-                Kind::Requests { again, pauses } => {
+                ClientKind::Requests { again, pauses } => {
                     let asked_at = self.orders[self.asked - 1].at;
                     let at = match *again {
                         Again::After(pause) if !self.stopped => now + pause.draw(pauses),
@@ -190,8 +190,8 @@ impl Client {
                     };
                     Some((at, None))
                 }
-                Kind::Player(player) => player.on_segment(now).map(|(at, bytes)| (at, Some(bytes))),
-                Kind::Browser(_) | Kind::Lane(_) => None,
+                ClientKind::Player(player) => player.on_segment(now).map(|(at, bytes)| (at, Some(bytes))),
+                ClientKind::Browser(_) | ClientKind::Lane(_) => None,
             };
             if let Some((at, bytes)) = next {
                 self.ask(Order { at, bytes });
@@ -204,7 +204,7 @@ impl Client {
     pub(crate) fn stop(&mut self, now: Time) {
         self.stopped = true;
         self.note_due();
-        if let Kind::Player(player) = &mut self.kind {
+        if let ClientKind::Player(player) = &mut self.kind {
             player.leave(now);
         }
     }

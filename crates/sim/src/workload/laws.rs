@@ -54,9 +54,9 @@ pub enum Sizes {
     },
 }
 
-/// Numbers of things.
+/// ObjectNumbers of things.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Counts {
+pub enum ObjectNumbers {
     /// Always so many.
     Fixed(u64),
     /// Pareto, cut off at `most` (all that is larger counts as `most`), less `least`: so it begins with 0.
@@ -138,12 +138,12 @@ impl Sizes {
     }
 }
 
-impl Counts {
+impl ObjectNumbers {
     /// The next number.
     pub(crate) fn draw(self, stream: &mut Stream) -> u64 {
         match self {
-            Counts::Fixed(count) => count,
-            Counts::Pareto { least, shape, most } => {
+            ObjectNumbers::Fixed(count) => count,
+            ObjectNumbers::Pareto { least, shape, most } => {
                 let drawn = least * libm::pow(stream.uniform(), -1.0 / shape);
                 libm::round(drawn.min(most) - least).clamp(0.0, LARGEST) as u64
             }
@@ -264,13 +264,13 @@ mod tests {
     /// 2 * 1.1/0.1 * (1 - (2/55)^0.1) + 55 * (2/55)^1.1 - 2 = 5.64, the one that its tables give.
     #[test]
     fn numbers_of_objects_have_the_mean_of_their_source() {
-        let counts = Counts::Pareto { least: 2.0, shape: 1.1, most: 55.0 };
+        let counts = ObjectNumbers::Pareto { least: 2.0, shape: 1.1, most: 55.0 };
         let mut stream = Stream::new(7, "counts");
         let drawn: Vec<u64> = (0..DRAWS).map(|_| counts.draw(&mut stream)).collect();
         let mean = drawn.iter().sum::<u64>() as f64 / f64::from(DRAWS);
         assert!((mean - 5.64).abs() < 0.1, "{mean}");
         assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&0), Some(&53)));
-        assert_eq!(Counts::Fixed(7).draw(&mut stream), 7);
+        assert_eq!(ObjectNumbers::Fixed(7).draw(&mut stream), 7);
     }
 
     #[test]

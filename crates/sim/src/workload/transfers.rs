@@ -1,6 +1,7 @@
 //! Transfers: what an application has sent as one piece, a burst, a response or a whole connection, and how long each took.
 
 use bentpipe_cc::Time;
+use bentpipe_tcp::Sender;
 
 /// One transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,20 @@ impl Summary {
         let above = self.times[(place as usize + 1).min(self.times.len() - 1)];
         Some(below + (above - below) * (place - libm::floor(place)))
     }
+}
+
+/// Writes so many bytes, or a little more. Returns the segments that they make.
+pub(super) fn write(bytes: u64, sender: &mut Sender) -> u64 {
+    let mss = sender.options().mss;
+    let segments = segments(bytes, mss);
+    let written = sender.write(segments * u64::from(mss));
+    debug_assert!(written.is_ok(), "every segment is full");
+    segments
+}
+
+/// The segments of a message of so many bytes.
+pub(crate) fn segments(bytes: u64, mss: u32) -> u64 {
+    bytes.div_ceil(u64::from(mss.max(1))).max(1)
 }
 
 #[cfg(test)]

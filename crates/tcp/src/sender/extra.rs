@@ -131,6 +131,11 @@ impl Sender {
         if ahead.waiting.is_empty() && ahead.known.is_empty() || seg.ack > end {
             return 0;
         }
+        // Of these it is not known either whether the extra segment or the copy sent at their turn has arrived.
+        let covered = ahead.waiting.range(una..seg.ack.min(next).max(una));
+        if let (Some(&first), Some(&last)) = (covered.clone().next(), covered.clone().next_back()) {
+            extras.copied = (extras.copied.0.min(first), extras.copied.1.max(last + 1));
+        }
         let mut delivered = 0;
         for block in seg.sack.blocks() {
             while let Some(seq) = ahead.answer(block.start.max(una), block.end) {

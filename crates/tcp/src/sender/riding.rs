@@ -1,4 +1,4 @@
-//! Acknowledgements that ride on data of the other direction.
+//! Acknowledgements that ride on data of the other direction: RFC 9293 section 3.8.6.3, RFC 5681 section 2.
 
 use bentpipe_cc::{Span, Time};
 

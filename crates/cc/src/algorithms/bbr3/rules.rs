@@ -4,7 +4,7 @@ use super::cycle::State;
 
 /// What differs between versions: gains, and when states end.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub(crate) struct VersionRules {
     /// Gains of Startup. 4 ln 2 doubles the delivery rate each round with the least queue (draft, StartupPacingGain).
     pub(crate) startup_pacing: f64,
     pub(crate) startup_cwnd: f64,
@@ -35,7 +35,7 @@ pub(crate) enum UpEnd {
 }
 
 /// Version 3's.
-pub(super) const RULES: Rules = Rules {
+pub(super) const RULES: VersionRules = VersionRules {
     startup_pacing: 2.77,
     startup_cwnd: 2.0,
     drain: 0.5,
@@ -48,7 +48,7 @@ pub(super) const RULES: Rules = Rules {
     up_end: UpEnd::Plateau,
 };
 
-impl Rules {
+impl VersionRules {
     pub(super) fn pacing_gain(&self, state: State) -> f64 {
         match state {
             State::Startup => self.startup_pacing,

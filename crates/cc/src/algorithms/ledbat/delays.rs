@@ -9,7 +9,7 @@ const MINUTE: u64 = 60_000_000_000;
 
 /// Base delays and current delays.
 #[derive(Debug)]
-pub(crate) struct Delays {
+pub(crate) struct DelayHistory {
     /// Minutes kept.
     history: usize,
     /// Samples kept.
@@ -19,7 +19,7 @@ pub(crate) struct Delays {
     current: VecDeque<Span>,
 }
 
-impl Delays {
+impl DelayHistory {
     /// BASE_HISTORY minutes and CURRENT_FILTER samples.
     pub(crate) fn new(history: f64, filter: f64) -> Self {
         let count = |n: f64| (n as usize).max(1);

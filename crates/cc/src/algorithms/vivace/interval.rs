@@ -18,7 +18,7 @@ pub(super) enum Role {
 
 /// A monitor interval. Bytes, seconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interval {
+pub(super) struct MonitorInterval {
     pub(super) role: Role,
     /// The rate that was set, bytes per second.
     pub(super) rate: f64,
@@ -43,7 +43,7 @@ pub(super) struct Interval {
 /// Less than this share of the rate was sent: something else than the rate limited the sender.
 const HELD_BACK: f64 = 0.8;
 
-impl Interval {
+impl MonitorInterval {
     pub(super) fn new(role: Role, rate: f64, flow: &Flow) -> Self {
         Self {
             role,
@@ -115,7 +115,7 @@ impl Interval {
 
 #[cfg(test)]
 mod tests {
-    use super::{Interval, Role};
+    use super::{MonitorInterval, Role};
     use crate::report::{Ack, Flow, RttSample};
     use crate::rig::near;
     use crate::time::{Span, Time};
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_slope_is_that_of_the_line_through_the_rtts() {
         let mut flow = Flow { mss: 1000, now: Time(1_000_000_000), ..Flow::default() };
-        let mut interval = Interval::new(Role::Faster, 50_000.0, &flow);
+        let mut interval = MonitorInterval::new(Role::Faster, 50_000.0, &flow);
         for i in 0..9_u64 {
             let rtt = Span::from_millis(100 + i);
             flow.now = Time(1_000_000_000) + Span::from_millis(20 * i) + rtt;

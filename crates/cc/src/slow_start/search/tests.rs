@@ -1,12 +1,12 @@
 use super::super::{SEARCH, SLOW_START};
-use super::{COMPARED, Constants, EXIT, Search, SoFar, THRESH};
+use super::{COMPARED, EXIT, Search, SearchConstants, SoFar, THRESH};
 use crate::controller::Congestion;
 use crate::registry::Value;
 use crate::rig::{Rig, args, near, text};
 use crate::time::{Span, Time};
 
-fn constants(given: &[(&str, Value)]) -> Constants {
-    Constants::new(&args("reno", given))
+fn constants(given: &[(&str, Value)]) -> SearchConstants {
+    SearchConstants::new(&args("reno", given))
 }
 
 /// Constants of the module (35 hundredths, 10 bins and 15, 3.5 RTTs), and THRESH of draft 09 for its rule.
@@ -22,7 +22,7 @@ fn the_constants_are_those_of_the_sources() {
 }
 
 /// Counts at the ends of 20 bins, bin by bin.
-fn counted(constants: Constants, so_far: impl Fn(u64) -> SoFar) -> (Search, u64) {
+fn counted(constants: SearchConstants, so_far: impl Fn(u64) -> SoFar) -> (Search, u64) {
     let mut search = Search::new(constants);
     let kept = search.ring.len();
     (0..20).for_each(|bin| search.ring[bin as usize % kept] = so_far(bin));
