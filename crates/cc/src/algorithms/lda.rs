@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn tcp_and_the_bottleneck_bound_the_increase() {
         let large = ("increase", Value::Number(900.0));
-        let mut rig = lda(&[large.clone()]);
+        let mut rig = lda(core::slice::from_ref(&large));
         rig.ack(1.0, 5.0, 0.5, true);
         near(mbit(&rig, "rate_bytes_per_s"), 248.0, 1e-6);
         let given = [("bottleneck", Value::Number(1600.0)), large];

@@ -368,7 +368,8 @@ mod tests {
     #[test]
     fn the_epoch_under_way_counts_only_upwards() {
         let mut tear = Receiver::new(1, 4.0);
-        (tear.past[..3].copy_from_slice(&[10.0, 20.0, 40.0]), tear.epochs = 3);
+        tear.past[..3].copy_from_slice(&[10.0, 20.0, 40.0]);
+        tear.epochs = 3;
         (tear.now.windows, tear.now.rtts) = (100.0, 1.0);
         near(told(&mut tear), 42.5, 1e-12);
         tear.now.windows = 1.0;
