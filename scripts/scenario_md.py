@@ -207,6 +207,7 @@ EXAMPLES = {
 OWN = {
     "Access.vbdc": 8,
     "Traffic.size": "2 MB",
+    "Queue.first": 0.05,
     "Queue.max": "15 packets",
     "Queue.min": "5 packets",
     "Queue.update": "16 ms",

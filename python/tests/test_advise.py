@@ -187,10 +187,10 @@ def test_a_budget_that_is_over_ends_the_work_with_what_is_there() -> None:
     began = time.monotonic() - 1000
     found = bp.advise("geo", budget="30 s", begun=began)
     assert {"cubic", "reno"} <= set(found.trials)
-    assert len(found.trials) < 36
+    assert len(found.trials) < len(bp.controllers())
     assert found.schedule.final is None
     assert any(line.startswith("The time was not enough for") for line in found.cut)
-    assert f"the time was enough for {len(found.trials)} of 36" in found.sentences()[-1]
+    assert f"the time was enough for {len(found.trials)} of" in found.sentences()[-1]
 
 
 def test_the_best_eight_go_on_and_the_rest_is_named() -> None:

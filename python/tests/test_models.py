@@ -12,7 +12,7 @@ from bentpipe import _core, models
 SCHEMA = json.loads(_core.schema())
 KINDS = {
     table["properties"]["kind"]["const"]: table
-    for name in ("Queue", "Loss", "Access", "Traffic", "SizeLaw", "LengthLaw")
+    for name in ("Queue", "Loss", "Access", "Traffic", "SizeLaw", "LengthLaw", "CountLaw")
     for table in SCHEMA["$defs"][name]["oneOf"]
 }
 PLURAL = {"links": "link", "flows": "flow", "stations": "station"}

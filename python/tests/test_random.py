@@ -176,10 +176,15 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
         # Of a relayed flow, what the second half delivers has crossed all links; of a dialogue, responses.
         pair = table.relay is not None or isinstance(table.traffic, bp.Requests | bp.Web | bp.Video)
         paths = [table.path, *(joined["path"] for joined in table.subflow or ())]
-        rows = 1 + len(paths) if table.subflow else 2 if pair else 1
+        if table.both_ways:
+            turned = [f"{name.partition('/')[0]}{'' if '/' in name else '/reverse'}" for name in table.path]
+            paths.append(turned)
+        rows = len(paths) if table.both_ways else 1 + len(paths) if table.subflow else 2 if pair else 1
         for flow in itertools.islice(flows, table.count * rows):
             number = int(flow["name"].rpartition("/")[2]) - 1 if flow["half"] == "subflow" else 0
-            whole = flow["half"] == "first" or (table.subflow and flow["half"] is None)
+            number = 1 if table.both_ways and flow["half"] == "second" else number
+            whole = flow["half"] == "first" and not table.both_ways
+            whole = whole or (table.subflow and flow["half"] is None)
             for name in () if whole else paths[number]:
                 crossing[name if "/" in name else f"{name}/forward"] += flow["delivered_bytes"] * 8
     for name, bits in crossing.items():

@@ -88,7 +88,7 @@ pub(crate) const RATE: Entry = Entry {
     params: &[Param::number("rate", 10.0, 1e-3..=1e6).unit("Mbit/s").about("payload goes out at this rate")],
     sender: SenderOptions::NONE,
     colour: "#77aadd",
-    marker: "s",
+    marker: "h",
     build: |args, start| Box::new(PureRate::new(args.number("rate"), start)),
 };
 

@@ -346,6 +346,7 @@ impl Draw<'_> {
         let full_ack = !sack && flow["recovery"] != "tahoe";
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
+        let validates = flow["cc"]["window_validation"] == "newcwv";
         let leads = !flow["hint_lead"].is_null();
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
@@ -357,6 +358,7 @@ impl Draw<'_> {
                 "ect1" => ecn,
                 "read_rate" => bounded && !value.is_null(),
                 "hint_delay" => !leads,
+                "idle_restart" => !validates && !value.is_null(),
                 _ => !value.is_null(),
             });
         }
@@ -395,6 +397,9 @@ impl Draw<'_> {
         if entry.refuses_resume().is_none() && self.one_in(6) {
             table["resume_cwnd"] = json!(1 + self.to(3000));
             table["resume_rtt"] = json!(0.001 + self.part());
+        }
+        if entry.refuses_resume().is_none() && self.one_in(6) {
+            table["window_validation"] = json!("newcwv");
         }
         table
     }

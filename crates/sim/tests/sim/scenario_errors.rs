@@ -309,7 +309,7 @@ fn hystart_where_it_has_no_place() {
     let wrong = with(&format!("name = \"vegas\", {chosen}"));
     expect(&wrong, 19, "flow.0.cc.slow_start", &["vegas cannot start with", "gamma"]);
     let wrong = with("name = \"cubic\", hystart_css_rounds = 3");
-    expect(&wrong, 19, "flow.0.cc.hystart_css_rounds", &["add slow_start = \"hystart++\""]);
+    expect(&wrong, 19, "flow.0.cc.hystart_css_rounds", &["goes with slow_start = \"hystart++\" only"]);
     let wrong = with("name = \"cubic\", slow_start = \"hystart+\"");
     expect(&wrong, 19, "flow.0.cc.slow_start", &["\"hystart+\"", "did you mean hystart"]);
     let wrong = with("name = \"cubic\", slow_strat = \"hystart++\"");
