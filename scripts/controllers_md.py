@@ -159,15 +159,15 @@ def page(entries: list[dict[str, Any]]) -> str:
 NAMED_HEAD = """\
 ## What the papers name
 
-Every protocol that one of the five papers proposes, compares with or names, and what it is here: a controller, a kind of
-[queue](queues.md), or an [option of a flow](tcp.md)."""
+Every protocol that one of the five papers proposes, compares with or names, and what it is here: a
+controller, a kind of [queue](queues.md), or an [option of a flow](tcp.md)."""
 
 
 def named(entries: list[dict[str, Any]], papers: dict[str, list[dict[str, Any]]]) -> list[str]:
     """The tables of the protocols that each paper names.
 
     Raises:
-        SystemExit: a name is not registered, a protocol is nothing here and no reason is given, or a paper is missing.
+        SystemExit: a name is not registered, a protocol is absent without a reason, or a paper is missing.
     """
     known = {entry["id"]: f"[`{entry['id']}`](#{anchor(heading(entry))})" for entry in entries}
     queues = {queue["kind"] for queue in json.loads(_core.queues())}

@@ -114,6 +114,13 @@ TABLES = [
         "",
         "The algorithms, and the parameters of each, stand in [controllers.md](controllers.md).",
     ),
+    (
+        "SubflowKeys",
+        "`subflow` of a flow",
+        "[[flow.subflow]]",
+        "A further path of the connection; see [multipath.md](multipath.md).",
+    ),
+    ("WayBack", "`both_ways` of a flow", "", "More stands in [tcp.md](tcp.md#both-ends-write)."),
     ("Traffic", "`traffic` of a flow", "", "More on them stands in [workloads.md](workloads.md)."),
     (
         "SizeLaw",
