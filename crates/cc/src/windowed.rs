@@ -228,7 +228,7 @@ impl<P: Policy> Windowed<P> {
         self.collapsed = false;
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
         let marked = ack.ce > 0 && !self.policy.grows_beside_marks();
-        let uncounted = ack.uncounted.saturating_add(ack.ce);
+        let uncounted = ack.uncounted + ack.ce;
         if flow.phase == Phase::Recovery || !flow.cwnd_limited || marked || uncounted >= ack.acked {
             return;
         }
@@ -240,23 +240,40 @@ impl<P: Policy> Windowed<P> {
             &cut
         };
         if self.slow() {
-            let rule = self.added.as_ref().and_then(|added| added.slow_start.as_ref());
-            let scaled = rule.and_then(|rule| rule.counted(flow, ack, counted, &self.w));
-            let (counted, divisor) =
-                scaled.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
-            let left = divisor * self.policy.slow_start(&mut self.w, flow, counted);
-            if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
-                let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
-                self.policy.avoid(&mut self.w, flow, &rest);
-            }
+            self.grow_slowly(flow, ack, counted);
         } else {
             self.policy.avoid(&mut self.w, flow, counted);
         }
         self.settle();
     }
+
+    /// Slow start, and what is left at its end.
+    fn grow_slowly(&mut self, flow: &Flow, ack: &Ack, counted: &Ack) {
+        let rule = self.added.as_ref().and_then(|added| added.slow_start.as_ref());
+        let scaled = rule.and_then(|rule| rule.counted(flow, ack, counted, &self.w));
+        let (counted, divisor) =
+            scaled.as_ref().map_or((counted, 1.0), |(counted, divisor)| (counted, *divisor));
+        let left = divisor * self.policy.slow_start(&mut self.w, flow, counted);
+        if left > 0.0 && self.w.cwnd >= self.w.ssthresh {
+            let rest = Ack { acked: (left * f64::from(flow.mss)) as u64, ..*ack };
+            self.policy.avoid(&mut self.w, flow, &rest);
+        }
+    }
 }
 
 impl<P: Policy> Windowed<P> {
+    /// The decision with rules that may pace, or want to be called.
+    #[inline(never)]
+    fn decision_by_rules(&self, added: &Added) -> Decision {
+        let cwnd = self.bytes(self.w.cwnd);
+        Decision {
+            cwnd,
+            ssthresh: self.threshold.1,
+            pacing: added.pace(cwnd).map_or_else(|| self.policy.pacing(&self.w), Pacing::Rate),
+            deadline: added.resume.map_or(Time::MAX, |resume| resume.deadline()),
+        }
+    }
+
     /// [`Windowed::grow`] with rules that may hold the window, scale its growth, or find that slow start is over.
     #[inline(never)]
     fn grow_by_rules(&mut self, flow: &Flow, ack: &Ack) {
@@ -361,20 +378,15 @@ impl<P: Policy> Controller for Windowed<P> {
     }
 
     fn decision(&self) -> Decision {
-        let cwnd = self.bytes(self.w.cwnd);
-        let mut decision = Decision {
-            cwnd,
+        if let Some(added) = &self.added {
+            return self.decision_by_rules(added);
+        }
+        Decision {
+            cwnd: self.bytes(self.w.cwnd),
             ssthresh: self.threshold.1,
             pacing: self.policy.pacing(&self.w),
             deadline: Time::MAX,
-        };
-        if let Some(added) = &self.added {
-            if let Some(rate) = added.pace(cwnd) {
-                decision.pacing = Pacing::Rate(rate);
-            }
-            decision.deadline = added.resume.map_or(Time::MAX, |resume| resume.deadline());
         }
-        decision
     }
 
     fn recovery(&self) -> Recovery {

@@ -10,6 +10,12 @@ use crate::workload::transfers::Transfer;
 use crate::workload::transfers::segments;
 
 impl Tcp {
+    /// Has it nothing at its ends beside a sender and a receiver?
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.ends.is_none()
+    }
+
     /// Does another connection learn of what reaches the receiver?
     #[inline]
     pub(crate) fn is_linked(&self) -> bool {

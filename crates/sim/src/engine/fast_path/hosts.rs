@@ -17,7 +17,7 @@ impl FastPath {
             Kind::Cbr(_) => (None, false),
         };
         if linked {
-            self.network.receive_of_subflow(f, answers.then_some(&mut *packet));
+            return self.on_linked_data(packet, answers, deadline);
         }
         if answers {
             self.depart(packet);
@@ -25,11 +25,23 @@ impl FastPath {
         if let Some(at) = deadline {
             self.arm_receiver(f, at);
         }
-        if linked {
-            for other in self.network.hand_over(self.now, f, packet) {
-                self.send(other, Cause::Arrival);
-                self.settle_both(f);
-            }
+    }
+
+    /// The rest of [`FastPath::on_data`] for a receiver of which another flow's host learns.
+    #[cold]
+    #[inline(never)]
+    fn on_linked_data(&mut self, packet: &mut Packet, answers: bool, deadline: Option<Time>) {
+        let f = packet.flow as usize;
+        self.network.receive_of_subflow(f, answers.then_some(&mut *packet));
+        if answers {
+            self.depart(packet);
+        }
+        if let Some(at) = deadline {
+            self.arm_receiver(f, at);
+        }
+        for other in self.network.hand_over(self.now, f, packet) {
+            self.send(other, Cause::Arrival);
+            self.settle_both(f);
         }
     }
 
@@ -60,10 +72,14 @@ impl FastPath {
         if tcp.on_ack(self.now, packet, &mut self.network.sacks) {
             self.send_fast(f, Cause::Arrival)
         } else {
+            let plain = tcp.is_plain();
             if tcp.is_linked() {
                 self.network.on_data_ack(f, packet.handle);
             }
             self.send_any(f, Cause::Arrival);
+            if plain {
+                return;
+            }
             if self.network.flows[f].half() == Some(Half::Second) {
                 self.make_room(f);
             }
@@ -154,7 +170,8 @@ impl FastPath {
 
     #[inline(never)]
     fn send_any(&mut self, f: usize, cause: Cause) {
-        if let Some(c) = self.network.connection_of(f) {
+        let plain = matches!(&self.network.flows[f].kind, Kind::Tcp(tcp) if tcp.is_plain());
+        if !plain && let Some(c) = self.network.connection_of(f) {
             return self.send_of_subflows(c, cause);
         }
         loop {
@@ -170,7 +187,9 @@ impl FastPath {
                 let due = tcp.due();
                 return self.arm_sender(f, due);
             };
-            self.network.load(f, &mut packet);
+            if !plain {
+                self.network.load(f, &mut packet);
+            }
             self.depart(&mut packet);
         }
     }
