@@ -227,9 +227,12 @@ impl<P: Policy> Windowed<P> {
         }
         self.collapsed = false;
         // RFC 3168 section 6.1.2: no growth on an ACK that echoes a mark.
-        let marked = ack.ce > 0 && !self.policy.grows_beside_marks();
-        let uncounted = ack.uncounted + ack.ce;
-        if flow.phase == Phase::Recovery || !flow.cwnd_limited || marked || uncounted >= ack.acked {
+        let mut uncounted = ack.uncounted;
+        if ack.ce > 0 {
+            uncounted =
+                if self.policy.grows_beside_marks() { uncounted.saturating_add(ack.ce) } else { ack.acked };
+        }
+        if flow.phase == Phase::Recovery || !flow.cwnd_limited || uncounted >= ack.acked {
             return;
         }
         let cut;
