@@ -27,6 +27,7 @@ fuzz_target!(|data: &[u8]| {
             retransmission: bit(0),
             cwr: bit(1),
             probe: flags >> 4 == 15,
+            extra: false,
             ce: bit(2),
         };
         // What lies beyond any window is not kept; a ring as large as the largest window takes long to clear.

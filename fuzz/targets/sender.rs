@@ -50,7 +50,13 @@ fuzz_target!(|data: &[u8]| {
                 let end = bytes.number(start);
                 sack.push(Block { start, end });
             }
-            let ack = AckSegment { ack: bytes.number(una), sack, tsecr: bytes.word(), ece: bytes.flag() };
+            let ack = AckSegment {
+                ack: bytes.number(una),
+                sack,
+                tsecr: bytes.word(),
+                ece: bytes.flag(),
+                extra: false,
+            };
             sender.on_ack(now, &ack);
         }
     }
