@@ -30,7 +30,7 @@ def test_page_and_table_agree_and_have_every_controller(scripts):
     assert (DOCS / "leo.md").read_text(encoding="utf-8") == scripts["leo_page"].text(rows)
     for path in scripts["leo_page"].PATHS:
         known = {row.cc for row in rows if row.path == path}
-        # The measured paths are not ours to ship: they have the controllers that there were when they were at hand.
+        # The measured paths are not ours to ship: they have the controllers of the time of their measurement.
         everybody = {entry["id"] for entry in bp.controllers()}
         wanted = {"cubic", "bbr", "leocc", "star"} if path.startswith("starlink") else everybody
         assert known >= wanted, path
