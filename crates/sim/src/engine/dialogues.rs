@@ -98,10 +98,12 @@ impl Network {
         (!orders.is_empty()).then(|| (asks..asks + LANE * orders.len().min(lanes)).step_by(LANE))
     }
 
-    /// The client of flow `f` has a request to make. Its connection begins with it, if it has not begun.
+    /// The client of flow `f` has a request to make. Its connection begins with it, if it has neither begun nor stopped.
     fn ask(&mut self, now: Time, f: usize, order: Order) {
-        let start = &mut self.flows[f].start;
-        *start = (*start).min(order.at);
+        let flow = &mut self.flows[f];
+        if order.at < flow.stop {
+            flow.start = flow.start.min(order.at);
+        }
         if let Some((client, sender)) = self.client(f) {
             client.ask(order);
             client.act(now, sender);
