@@ -20,7 +20,7 @@ use crate::segment::Sack;
 pub(crate) const DUP_THRESH: usize = 3;
 
 /// Room for this many segments is made with the first.
-const SMALLEST: usize = 2;
+const SMALLEST: usize = 4;
 
 /// The state when a segment was sent, for delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, section 2).
 #[derive(Clone, Copy, Debug, Default)]
