@@ -1,4 +1,5 @@
-//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason.
+//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason. `paced.rs`
+//! hosts those that set a rate.
 
 mod a_liad;
 mod aimd;
@@ -38,6 +39,7 @@ mod model;
 mod new_jersey;
 mod nv;
 mod olia;
+mod paced;
 mod peach;
 mod peach_plus;
 #[cfg(test)]

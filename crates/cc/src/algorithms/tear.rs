@@ -24,12 +24,13 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{LARGEST, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::header::{Arrived, Echo, Header};
+use crate::algorithms::model::LARGEST;
+use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::controller::Congestion;
+use crate::header::{Arrived, Echo, Header, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time};
+use crate::time::Time;
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -43,7 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { header: 4, ..SenderOptions::NONE },
     colour: "#663333",
     marker: "D",
-    build: |_, start| Box::new(Tear::new(start)),
+    build: |_, start| Box::new(Paced::new(Tear::new(start), start)),
 };
 
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
@@ -51,8 +52,6 @@ const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 const DUP_THRESH: u32 = 3;
 /// T_out in round trips.
 const PATIENCE: f64 = 4.0;
-const GUARD: f64 = 4.0;
-const GUARD_SEGMENTS: u64 = 4;
 
 /// The sums over the rounds of an epoch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -198,48 +197,30 @@ impl Echo for Receiver {
 /// The sending end.
 #[derive(Debug)]
 struct Tear {
-    mss: u32,
     initial: f64,
     /// Bytes per second; `None` before the first RTT sample.
     rate: Option<f64>,
     /// The rate before the last timeout.
     before: Option<f64>,
-    cwnd: u64,
-    /// A timeout was reported and nothing has been delivered since.
-    collapsed: bool,
 }
 
 impl Tear {
     fn new(start: Start) -> Self {
-        let (mss, initial) = (start.mss.max(1), start.initial_window.max(1.0));
-        Self {
-            mss,
-            initial,
-            rate: None,
-            before: None,
-            cwnd: times(initial, u64::from(mss)),
-            collapsed: false,
-        }
-    }
-
-    fn settle(&mut self, flow: &Flow) {
-        let rtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
-        if let Some(rate) = self.rate {
-            let window = (GUARD * rate * rtt) as u64;
-            self.cwnd = window.min(LARGEST) + GUARD_SEGMENTS * u64::from(self.mss);
-        }
+        Self { initial: start.initial_window.max(1.0), rate: None, before: None }
     }
 }
 
-impl Controller for Tear {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.collapsed &= ack.acked == 0;
-        if self.rate.is_none()
-            && let Some(rtt) = flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0)
-        {
-            self.rate = Some((self.initial * f64::from(self.mss) / rtt).min(LARGEST as f64));
+impl RatePolicy for Tear {
+    fn rate(&self, _mss: u32) -> Option<f64> {
+        self.rate
+    }
+
+    fn on_ack(&mut self, flow: &Flow, _ack: &Ack) -> Option<f64> {
+        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
+        if self.rate.is_none() && rtt > 0.0 {
+            self.rate = Some((self.initial * f64::from(flow.mss.max(1)) / rtt).min(LARGEST as f64));
         }
-        self.settle(flow);
+        self.rate.map(|rate| rate * rtt)
     }
 
     fn on_header(&mut self, _flow: &Flow, header: &Header) {
@@ -251,48 +232,22 @@ impl Controller for Tear {
     }
 
     fn on_congestion(&mut self, _flow: &Flow, why: Congestion) {
-        if why == Congestion::Timeout && !self.collapsed {
-            (self.before, self.collapsed) = (self.rate, true);
+        if why == Congestion::Timeout {
+            self.before = self.rate;
             self.rate = self.rate.map(|rate| rate / 2.0);
         }
     }
 
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
+    fn on_undo(&mut self, _flow: &Flow) {
         self.rate = self.before.take().or(self.rate);
-        self.collapsed = false;
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
     }
 
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.cwnd = self.cwnd.max(u64::from(self.mss));
-        }
-    }
-
-    fn decision(&self) -> Decision {
-        let pacing = self.rate.map_or(Pacing::Off, |rate| Pacing::Rate(Rate((rate as u64).max(1))));
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
-    }
-
-    fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        Some(Box::new(Receiver::new(self.mss, self.initial)))
+    fn echo(&self, mss: u32) -> Option<Box<dyn Echo>> {
+        Some(Box::new(Receiver::new(mss, self.initial)))
     }
 
     fn header(&mut self, flow: &Flow) -> Option<Header> {
-        let rtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
+        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
         Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false })
     }
 
