@@ -14,6 +14,9 @@
 //! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes, [`Header::ReceiverRate`]). Its receiver
 //! measures the RTT; here the sender tells it with each segment.
 //! Decisions where the report is silent or its text was not at hand (grade B, from general knowledge of it):
+//!  * until the first event the rate is W / RTT of the round under way, which is what a TCP sender has in slow start. The mean over the rounds
+//!    so far would be a small part of that: W would double on a path that does not feel it, and lose most of what is sent for half a
+//!    minute once it does (measured on a GEO path of 834 segments with its buffer: W above 5000, two thirds of all packets lost).
 //!  * events are also a round trip apart, as TCP's are: at a rate far above W per RTT a window of packets takes less. The round that an event
 //!    cuts short counts as a whole one.
 //!  * T_out is four round trips. The report has TCP's estimator at the receiver.
@@ -152,6 +155,10 @@ impl Receiver {
 
     /// Segments per second.
     fn rate(&self) -> f64 {
+        if self.epochs == 0 {
+            // Slow start: the round under way.
+            return if self.now.rtts > 0.0 { self.of_round / self.rtt } else { 0.0 };
+        }
         let past = self.past.iter().copied().take(self.epochs);
         let with = Self::mean(core::iter::once(self.now.rate()).chain(past.clone()));
         if self.now.rtts > 0.0 { with.max(Self::mean(past)) } else { Self::mean(past) }
@@ -279,13 +286,13 @@ mod tests {
         }
     }
 
-    /// Slow start doubles each round: 2, 4, 8 packets in 0.3 s are 14 packets, 46.67 packets per second.
+    /// Slow start doubles each round: after 2 + 4 + 8 packets W is 16, and 16 packets go out in the round trip of 0.1 s that follows.
     #[test]
     fn slow_start_is_emulated_round_by_round() {
         let mut tear = Receiver::new(1000, 2.0);
         receive(&mut tear, 0, 14, |_| false);
         assert_eq!(tear.w, 16.0);
-        near(told(&mut tear), 14.0 / 0.3 * 1000.0, 1e-9);
+        near(told(&mut tear), 16.0 / 0.1 * 1000.0, 1e-9);
     }
 
     /// The third packet behind the gap halves the window, once for all gaps of that window. A pause of more than four round trips behind a
