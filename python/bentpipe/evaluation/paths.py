@@ -20,11 +20,7 @@ from bentpipe.evaluation.experiment import (
 )
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import (
-    Arq,
-    GilbertElliott,
-    PacketError,
-)
+from bentpipe.models import Arq, GilbertElliott, PacketError
 from bentpipe.scenario import Link, Scenario
 from bentpipe.source import Source
 
