@@ -25,6 +25,7 @@ mod riding;
 mod sending;
 mod subflow;
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use bentpipe_cc::{
@@ -132,6 +133,7 @@ pub struct Sender {
     forced: bool,
     /// The controller orders extra segments.
     extra: bool,
+    probe: Probe,
     /// On the fast paths segments below this one may be sent.
     allowed_end: u64,
     decision: CachedDecision,
@@ -165,7 +167,7 @@ pub struct Sender {
     prr: Prr,
     /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end of recovery without SACK (RFC
     /// 6582 section 3.2 step 3), and is the first window after several SYNs.
-    exit_clamp: Option<u64>,
+    exit_clamp: Option<NonZeroU64>,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
@@ -175,7 +177,6 @@ pub struct Sender {
     reduced_at: Time,
     /// Bytes found lost without an ACK; the next one reports them.
     lost_meanwhile: u64,
-    probe: Probe,
     /// The peer's window, if it changes.
     peer: Option<Box<PeerWindow>>,
     /// AccECN.
@@ -455,7 +456,7 @@ impl Sender {
         if let Some(clamp) = &mut self.exit_clamp
             && advanced > 0
         {
-            *clamp += delivered;
+            *clamp = clamp.saturating_add(delivered);
         }
         // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not advance brings no
         // growth (RFC 5681 section 3.2 step 1).

@@ -1,5 +1,7 @@
 //! The sender's part in the handshake and the teardown.
 
+use std::num::NonZeroU64;
+
 use bentpipe_cc::Time;
 
 use super::{Path, Sender};
@@ -20,7 +22,7 @@ impl Sender {
         }
         if opened.repeats > 1 {
             // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
-            self.exit_clamp = Some(1);
+            self.exit_clamp = Some(NonZeroU64::MIN);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
 
+use std::num::NonZeroU64;
+
 use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery, Time};
 
 use super::{Probe, Sender};
@@ -179,7 +181,7 @@ impl Sender {
             && self.cc.recovery() == Recovery::Sender
         {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
-            self.exit_clamp = Some(self.board.outstanding().max(1) + 1);
+            self.exit_clamp = Some(NonZeroU64::MIN.saturating_add(self.board.outstanding().max(1)));
         }
         self.cc.on_life(&self.flow, Life::Recovered);
     }
@@ -191,7 +193,7 @@ impl Sender {
     }
 
     pub(super) fn rearm(&mut self, advanced: u64) {
-        if self.exit_clamp.is_some_and(|clamp| clamp * u64::from(self.flow.mss) >= self.decision.cwnd) {
+        if self.exit_clamp.is_some_and(|clamp| clamp.get() * u64::from(self.flow.mss) >= self.decision.cwnd) {
             self.exit_clamp = None;
         }
         if advanced == 0 {

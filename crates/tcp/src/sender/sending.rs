@@ -145,7 +145,7 @@ impl Sender {
             return self.prr.cwnd();
         }
         let desired = self.decision.segments();
-        self.exit_clamp.map_or(desired, |clamp| clamp.min(desired))
+        self.exit_clamp.map_or(desired, |clamp| clamp.get().min(desired))
     }
 
     pub(super) fn segment(&self, seq: u64) -> Data {
