@@ -11,7 +11,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{ApplicationPlan, CcPlan, FlowPlan, Half, Opener, Plan, Source};
+use crate::resolve::plan::{ApplicationPlan, CcPlan, Exchange, FlowPlan, Half, Opener, Part, Plan, Source};
 use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
 
@@ -33,7 +33,7 @@ pub(super) fn report(
 ) -> ReportRows {
     let mut first = Vec::new();
     let mut rows: Vec<ReportRow> = Vec::new();
-    let mut sources: BTreeMap<(*const Opener, Option<&str>), usize> = BTreeMap::new();
+    let mut sources: BTreeMap<(*const Opener, Part), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let report = flows[f].report(of, cc_name(of), end);
@@ -50,7 +50,7 @@ pub(super) fn report(
             first.push(f);
             continue;
         }
-        let report = FlowReport { transfer: transfer_name(of), ..report };
+        let report = FlowReport { transfer: transfer_name(plan, f), ..report };
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
             let report = FlowReport { video: playback_of(flows, f, end), ..report };
@@ -58,9 +58,8 @@ pub(super) fn report(
             first.push(f);
             continue;
         };
-        let half = of.half.map(Half::name);
-        let i = *sources.entry((Arc::as_ptr(source), half)).or_insert_with(|| {
-            rows.push(ReportRow::of_source(source, &report, is_client(&flows[f])));
+        let i = *sources.entry((Arc::as_ptr(source), of.part)).or_insert_with(|| {
+            rows.push(ReportRow::of_source(source, &report, of.part));
             first.push(f);
             rows.len() - 1
         });
@@ -107,12 +106,14 @@ impl ReportRow {
         Self { report, transfers, group: None, rtts: None }
     }
 
-    /// The row of a source, of which `one` is a connection, before any is added. Those of clients have no transfers.
-    fn of_source(source: &Opener, one: &FlowReport, asks: bool) -> Self {
-        let name = match one.half.and(one.name.rsplit_once('/')) {
-            None => source.name.clone(),
-            Some((_, half)) => format!("{}/{half}", source.name),
+    /// The row of this part of a source, of which `one` is a connection, before any is added. Of a dialogue only what reaches the client
+    /// has transfers.
+    fn of_source(source: &Opener, one: &FlowReport, part: Part) -> Self {
+        let name = match part.is_whole() {
+            true => source.name.clone(),
+            false => format!("{}/{}", source.name, part.name()),
         };
+        let counts = part.way.is_none() || part.brings_responses();
         let report = FlowReport {
             name,
             start_s: source.start.secs(),
@@ -129,7 +130,7 @@ impl ReportRow {
             ..one.clone()
         };
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
-        Self { report, transfers: (!asks).then(Vec::new), group: Some(group), rtts: None }
+        Self { report, transfers: counts.then(Vec::new), group: Some(group), rtts: None }
     }
 
     /// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
@@ -235,13 +236,23 @@ fn show_rtts(report: &mut FlowReport, rtts: &Histogram) {
     report.rtt_p95_s = rtts.quantile_s(0.95);
 }
 
-/// The transfers of flow `f`, if its application makes some. Those of a dialogue stand with its server; a request that is under way is one.
-/// Those of a browser are its pages, and stand with the server of its first connection.
+/// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
+fn writer_of(f: usize, part: Part) -> Option<usize> {
+    match (Exchange::of(f, part), part.half) {
+        (Some(dialogue), _) => (dialogue.to_client() == f).then(|| dialogue.server()),
+        (None, Some(Half::First)) => None,
+        (None, Some(Half::Second)) => f.checked_sub(1),
+        (None, None) => Some(f),
+    }
+}
+
+/// The transfers of flow `f`. Of a dialogue a request that is under way is one. Those of a browser are its pages, and stand with its first
+/// connection.
 fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
-    let this = tcp(flows.get(f)?)?;
-    let mut transfers = this.transfers()?.to_vec();
-    let before = f.checked_sub(1).filter(|_| this.is_linked());
-    let Some(client) = before.and_then(|f| tcp(&flows[f])?.client()) else { return Some(transfers) };
+    let part = tcp(flows.get(f)?)?.part();
+    let mut transfers = tcp(&flows[writer_of(f, part)?])?.transfers()?.to_vec();
+    let Some(dialogue) = Exchange::of(f, part) else { return Some(transfers) };
+    let client = tcp(&flows[dialogue.client()])?.client()?;
     if client.lane().is_some() {
         return Some(client.pages().unwrap_or_default().to_vec());
     }
@@ -252,18 +263,23 @@ fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
 
 /// How the video that flow `f` brings was seen until `end`.
 fn playback_of(flows: &[FlowState], f: usize, end: Time) -> Option<Playback> {
-    let client = f.checked_sub(1).filter(|_| tcp(&flows[f]).is_some_and(|tcp| !tcp.is_client()))?;
-    tcp(&flows[client])?.client()?.playback(end)
+    let dialogue = Exchange::of(f, tcp(&flows[f])?.part()).filter(|of| of.to_client() == f)?;
+    tcp(&flows[dialogue.client()])?.client()?.playback(end)
 }
 
-/// What transfers of a flow are, "page" for example, if it has some.
-fn transfer_name(of: &FlowPlan) -> Option<&'static str> {
-    let Source::Tcp { application, .. } = &*of.source else { return None };
-    match (application.as_deref(), &of.opened_by) {
-        (Some(ApplicationPlan::OnOff { .. }), _) => Some("burst"),
-        (Some(ApplicationPlan::Server { what, .. }), _) => Some(what),
-        (Some(ApplicationPlan::Client { .. }), _) => None,
-        (None, opener) => opener.as_ref().map(|_| "connection"),
+/// What transfers of flow `f` are, "page" for example, if it has some.
+fn transfer_name(plan: &Plan, f: usize) -> Option<&'static str> {
+    let of = &plan.flows[f];
+    let application = |f: usize| match &*plan.flows[f].source {
+        Source::Tcp { application, .. } => application.as_deref(),
+        Source::Cbr { .. } => None,
+    };
+    match writer_of(f, of.part).and_then(application) {
+        Some(ApplicationPlan::OnOff { .. }) => Some("burst"),
+        Some(ApplicationPlan::Server { what, .. }) => Some(what),
+        Some(ApplicationPlan::Client { .. }) => None,
+        None if of.part.way.is_some() => None,
+        None => of.opened_by.as_ref().map(|_| "connection"),
     }
 }
 
@@ -272,10 +288,6 @@ fn connection_of(flow: &FlowState) -> Option<Vec<Transfer>> {
     let done = flow.life_ends(Time::MAX);
     let end = (done < Time::MAX).then_some(done);
     Some(vec![Transfer { start: flow.start, bytes: tcp(flow)?.bytes().unwrap_or(0), end }])
-}
-
-fn is_client(flow: &FlowState) -> bool {
-    tcp(flow).is_some_and(Tcp::is_client)
 }
 
 fn tcp(flow: &FlowState) -> Option<&Tcp> {

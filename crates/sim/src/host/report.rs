@@ -5,14 +5,14 @@ use bentpipe_tcp::Limit;
 
 use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::record::report::{FlowReport, LimitShares, SUBFLOW};
-use crate::resolve::plan::{FlowPlan, Half};
+use crate::resolve::plan::FlowPlan;
 
 impl FlowState {
     /// What the flow has achieved when the run ends at `end`.
     pub(crate) fn report(&mut self, plan: &FlowPlan, cc: &str, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
-            half: plan.half.map(Half::name).or(plan.subflow.as_ref().map(|_| SUBFLOW)),
+            half: plan.part.row().or(plan.subflow.as_ref().map(|_| SUBFLOW)),
             cc: cc.to_string(),
             start_s: self.start.secs(),
             goodput_bps: 0.0,
