@@ -191,13 +191,6 @@ def test_a_wrong_browser_or_player_is_one_line(traffic, said) -> None:
         run(traffic)
 
 
-def test_a_relay_passes_no_dialogue_on() -> None:
-    links = {name: bp.Link(rate="10 Mbit/s", delay="20 ms") for name in ("net", "sat")}
-    flow = bp.Flow("cubic", ["net", "sat"], traffic=bp.Web(), relay={"at": "gateway", "buffer": "1 MB"})
-    with pytest.raises(bp.ScenarioError, match="relay: a relay passes on bulk data and short flows"):
-        bp.run(bp.Scenario(links=links, flows=[flow]))
-
-
 def test_tables_show_page_loads_and_video(cli, tmp_path) -> None:
     file = tmp_path / "s.toml"
     flows = "".join(
