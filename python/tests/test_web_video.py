@@ -121,7 +121,6 @@ def test_video_climbs_with_its_buffer_and_stays() -> None:
     assert row(ended, "app/responses")["transfers"] == 8
 
 
-
 def test_a_connection_that_a_stop_forestalls_never_begins() -> None:
     """The parsing ends, and the second connection would open, after the browser has stopped."""
     found = run(web(2, connections=2), stop=f"{HANDSHAKE + 0.6:.3f} s", **PROMPT)

@@ -3,6 +3,8 @@
 //! Section 7.3 lets the timer expire and then checks whether a probe may go. Here the check comes first, so a probe that may
 //! not go does not put off the retransmission timeout. Reset by fast recovery and timeouts (section 7.1).
 
+use std::num::NonZeroU64;
+
 use bentpipe_cc::{Span, Time};
 
 /// The least `TLP.max_ack_delay` assumed of a receiver (section 7.2).
@@ -12,7 +14,7 @@ pub(crate) const MAX_ACK_DELAY: Span = Span::from_millis(200);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Probing {
     /// `TLP.end_seq`: behind the highest segment outstanding when the probe was sent; one probe at a time.
-    end: Option<u64>,
+    end: Option<NonZeroU64>,
     /// `TLP.is_retrans`.
     retransmission: bool,
     /// An RTT has been measured since the last probe.
@@ -65,12 +67,12 @@ impl Probing {
 
     /// The probe went out; `end` is the next segment never sent.
     pub(crate) fn on_sent(&mut self, end: u64, retransmission: bool) {
-        *self = Self { end: Some(end), retransmission, ..Self::default() };
+        *self = Self { end: NonZeroU64::new(end), retransmission, ..Self::default() };
     }
 
     /// Is the duplicate that ends at `end` the probe?
     pub(crate) fn is_probe(&self, end: u64) -> bool {
-        self.retransmission && self.end == Some(end)
+        self.retransmission && self.end.is_some_and(|probe| probe.get() == end)
     }
 
     /// Recovery begins, and finds the losses that the probe was for.
@@ -80,7 +82,7 @@ impl Probing {
 
     /// `TLP_process_ack` of section 7.4.2. True if the probe has repaired a loss, to which congestion control must react.
     pub(crate) fn on_ack(&mut self, seen: Answer) -> bool {
-        let Some(end) = self.end.filter(|&end| seen.ack >= end) else { return false };
+        let Some(end) = self.end.map(NonZeroU64::get).filter(|&end| seen.ack >= end) else { return false };
         let spurious = seen.dsack_end == Some(end);
         let repaired = self.retransmission && !spurious && seen.ack > end;
         if !self.retransmission || spurious || repaired || seen.bare_duplicate {

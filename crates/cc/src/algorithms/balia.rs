@@ -4,8 +4,8 @@
 //! Unit: segments. Valid for 1 <= w < 2^40.
 //! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, `mptcp_balia.c`), where they were read. With x_r =
 //! w_r / rtt_r and alpha_r = max x_k / x_r:
-//!  * for each acknowledged segment w_r grows by x_r / (rtt_r (sum of x_k)^2) * (1 + alpha_r) / 2 * (4 + alpha_r) / 5 ([`Balia::avoid`])
-//!  * a loss takes w_r / 2 * min(alpha_r, 1.5) ([`Balia::backoff`])
+//!  * for each acknowledged segment w_r grows by x_r / (rtt_r (sum of x_k)^2) * (1 + alpha_r) / 2 * (4 + alpha_r) / 5 ([`Balia::increase`])
+//!  * a loss takes w_r / 2 * min(alpha_r, 1.5) ([`Balia::keeps`])
 //!  * slow start is that of RFC 5681
 //!
 //! Deviations:
@@ -14,11 +14,8 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Congestion;
+use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::subflows::{Subflow, Subflows};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "balia",
@@ -31,14 +28,12 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#0077bb",
     marker: "X",
-    build: |_, start| Box::new(Windowed::new(Balia::default(), start)),
+    build: |_, start| Box::new(Coupled::windowed(Balia, start)),
 };
 
 /// BALIA's window rules.
-#[derive(Debug, Default)]
-struct Balia {
-    subflows: Subflows,
-}
+#[derive(Debug)]
+struct Balia;
 
 /// The numbers of the equations, on the own path.
 struct Balance {
@@ -48,82 +43,46 @@ struct Balance {
     linked: f64,
 }
 
-impl Balia {
-    fn balance(&self, w: f64, flow: &Flow) -> Option<Balance> {
-        let paths = self.subflows.paths(w, flow);
+impl Balance {
+    fn of<P: Iterator<Item = Path> + Clone>(paths: P) -> Option<Self> {
         let own = paths.clone().find(|p| p.own)?;
         let (most, sum) = paths.fold((0.0_f64, 0.0), |(most, sum), p| (most.max(p.rate()), sum + p.rate()));
-        Some(Balance { alpha: most / own.rate(), linked: own.rate() / (own.rtt * sum * sum) })
+        Some(Self { alpha: most / own.rate(), linked: own.rate() / (own.rtt * sum * sum) })
     }
 }
 
-impl Policy for Balia {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        let increase = match self.balance(w.cwnd, flow) {
-            Some(Balance { alpha, linked }) => linked * (1.0 + alpha) / 2.0 * (4.0 + alpha) / 5.0,
-            None => 1.0 / w.cwnd,
-        };
-        w.cwnd += increase * ack.segments(flow);
+impl Coupling for Balia {
+    fn increase<P: Iterator<Item = Path> + Clone>(&mut self, w: f64, paths: P) -> f64 {
+        Balance::of(paths)
+            .map_or(1.0 / w, |Balance { alpha, linked }| linked * (1.0 + alpha) / 2.0 * (4.0 + alpha) / 5.0)
     }
 
-    fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
-        let alpha = self.balance(w.cwnd, flow).map_or(1.0, |balance| balance.alpha);
-        Cut::standard(w.cwnd * (1.0 - 0.5 * alpha.min(1.5)), why)
-    }
-
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.subflows.learn(own, all);
-    }
-
-    fn wants_subflows(&self) -> bool {
-        true
+    fn keeps<P: Iterator<Item = Path> + Clone>(&self, paths: P) -> f64 {
+        let alpha = Balance::of(paths).map_or(1.0, |balance| balance.alpha);
+        1.0 - 0.5 * alpha.min(1.5)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::algorithms::coupled::tests::on_paths;
     use crate::controller::Congestion;
-    use crate::rig::{Rig, near};
-    use crate::subflows::Subflow;
-    use crate::time::Span;
-
-    fn beside(w: f64, rtt: f64, other: (f64, f64)) -> Rig {
-        let mut rig = Rig::new("balia", &[], w, 2.0);
-        let path = |w: f64, rtt: f64| Subflow {
-            cwnd: (w * 1e6) as u64,
-            rtt: Some(Span::from_secs(rtt)),
-            between_losses: 0,
-        };
-        rig.cc.on_subflows(0, &[path(w, rtt), path(other.0, other.1)]);
-        rig.ack(1.0, 0.01, rtt, false);
-        rig
-    }
+    use crate::rig::near;
 
     /// By hand: x = 200 and 100 segments a second, both 100 ms. On the faster path alpha = 1: it grows by 200 / (0.1 * 90000) = 0.022222
     /// and keeps half. On the slower alpha = 2: 100 / 9000 * 3/2 * 6/5 = 0.02, and it keeps 1 - 0.75 of its window.
     #[test]
     fn the_slower_path_grows_by_more_and_gives_up_more() {
-        let mut fast = beside(20.0, 0.1, (10.0, 0.1));
+        let mut fast = on_paths("balia", 0, &[(20.0, 0.1, 0), (10.0, 0.1, 0)]);
         near(fast.w() - 20.0, 0.022_222, 1e-3);
         let before = fast.w();
         fast.congestion(Congestion::Loss);
         near(fast.w(), before / 2.0, 1e-6);
 
-        let mut slow = beside(10.0, 0.1, (20.0, 0.1));
+        let mut slow = on_paths("balia", 0, &[(10.0, 0.1, 0), (20.0, 0.1, 0)]);
         near(slow.w() - 10.0, 0.02, 1e-3);
         let before = slow.w();
         slow.congestion(Congestion::Loss);
         near(slow.w(), before / 4.0, 1e-6);
-    }
-
-    /// alpha is 1: 1/w, and half at a loss.
-    #[test]
-    fn one_path_is_reno() {
-        let mut rig = Rig::new("balia", &[], 10.0, 2.0);
-        rig.ack(1.0, 0.01, 0.1, false);
-        near(rig.w() - 10.0, 0.1, 1e-4);
-        let before = rig.w();
-        rig.congestion(Congestion::Loss);
-        near(rig.w(), before / 2.0, 1e-6);
     }
 }

@@ -22,10 +22,11 @@
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{LARGEST, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time};
+use crate::time::Time;
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -47,11 +48,9 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "v",
-    build: |args, start| Box::new(Lda::new(args, start)),
+    build: |args, start| Box::new(Paced::new(Lda::new(args, start), start)),
 };
 
-const GUARD: f64 = 4.0;
-const GUARD_SEGMENTS: u64 = 4;
 const LONGEST_GAP: f64 = 64.0;
 
 /// r_TCP: packets of `m` bytes, round trip `tau`, loss fraction `l` above 0.
@@ -70,8 +69,6 @@ struct Lda {
     /// R; infinite while unknown.
     bottleneck: f64,
     initial: u64,
-    mss: u32,
-    cwnd: u64,
     /// r; `None` before the first RTT sample.
     rate: Option<f64>,
     /// The first acknowledgement: when, and what was delivered by then.
@@ -83,30 +80,25 @@ struct Lda {
     marked: u64,
     /// The rate and the increase before a timeout.
     before: Option<(f64, f64)>,
-    collapsed: bool,
 }
 
 impl Lda {
     fn new(args: &Args, start: Start) -> Self {
         let bytes = |name| args.number(name) * 1e6 / 8.0;
-        let (mss, given) = (start.mss.max(1), args.number("bottleneck") > 0.0);
-        let initial = times(start.initial_window.max(1.0), u64::from(mss));
+        let given = args.number("bottleneck") > 0.0;
         Self {
             interval: args.number("interval"),
             first_increase: bytes("increase"),
             increase: bytes("increase"),
             given,
             bottleneck: if given { bytes("bottleneck") } else { f64::INFINITY },
-            initial,
-            mss,
-            cwnd: initial,
+            initial: times(start.initial_window.max(1.0), u64::from(start.mss.max(1))),
             rate: None,
             first: None,
             since: (Time(0), 0, 0),
             busy: false,
             marked: 0,
             before: None,
-            collapsed: false,
         }
     }
 
@@ -132,7 +124,7 @@ impl Lda {
         let (_, delivered, lost) = self.since;
         let arrived = flow.delivered.saturating_sub(delivered) as f64;
         let missing = flow.lost.saturating_sub(lost).saturating_add(self.marked) as f64;
-        let m = f64::from(self.mss);
+        let m = f64::from(flow.mss.max(1));
         if missing > 0.0 {
             let l = missing / (missing + arrived);
             self.increase = self.first_increase;
@@ -156,11 +148,14 @@ impl Lda {
     }
 }
 
-impl Controller for Lda {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.collapsed &= ack.acked == 0;
+impl RatePolicy for Lda {
+    fn rate(&self, _mss: u32) -> Option<f64> {
+        self.rate
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
         self.gauge(flow, ack);
-        let Some(tau) = Self::tau(flow) else { return };
+        let tau = Self::tau(flow)?;
         if self.rate.is_none() {
             self.rate = Some((self.initial as f64 / tau).min(LARGEST as f64));
             self.since = (flow.now, flow.delivered, flow.lost);
@@ -169,24 +164,18 @@ impl Controller for Lda {
         if ack.acked > 0 && flow.now.since(self.since.0).secs() >= self.interval {
             self.report(flow, tau);
         }
-        if let Some(rate) = self.rate {
-            let window = (GUARD * rate * tau) as u64;
-            self.cwnd = window.min(LARGEST) + GUARD_SEGMENTS * u64::from(self.mss);
-        }
+        self.rate.map(|rate| rate * tau)
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if self.collapsed {
-            return;
-        }
+        let segment = u64::from(flow.mss.max(1));
         match why {
             Congestion::Loss => {}
-            Congestion::Ecn => self.marked = self.marked.saturating_add(u64::from(self.mss)),
+            Congestion::Ecn => self.marked = self.marked.saturating_add(segment),
             Congestion::Timeout => {
                 self.before = self.rate.map(|rate| (rate, self.increase));
-                self.collapsed = true;
                 // What was outstanding is lost, though the sender says so only after this.
-                self.marked = self.marked.saturating_add(flow.in_flight.max(u64::from(self.mss)));
+                self.marked = self.marked.saturating_add(flow.in_flight.max(segment));
                 if let Some(tau) = Self::tau(flow) {
                     self.report(flow, tau);
                     self.since.2 = self.since.2.saturating_add(flow.in_flight);
@@ -195,37 +184,11 @@ impl Controller for Lda {
         }
     }
 
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
+    fn on_undo(&mut self, flow: &Flow) {
         if let Some((rate, increase)) = self.before.take() {
             (self.rate, self.increase) = (Some(rate), increase);
         }
-        self.since.2 = flow.lost;
-        (self.collapsed, self.marked) = (false, 0);
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.cwnd = self.cwnd.max(u64::from(self.mss));
-        }
-    }
-
-    fn decision(&self) -> Decision {
-        let pacing = self.rate.map_or(Pacing::Off, |rate| Pacing::Rate(Rate((rate as u64).max(1))));
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
-    }
-
-    fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
+        (self.since.2, self.marked) = (flow.lost, 0);
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

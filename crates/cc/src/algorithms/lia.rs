@@ -13,11 +13,8 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Congestion;
+use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::subflows::{Path, Subflow, Subflows};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lia",
@@ -30,13 +27,12 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#0077bb",
     marker: "P",
-    build: |_, start| Box::new(Windowed::new(Lia::default(), start)),
+    build: |_, start| Box::new(Coupled::windowed(Lia::default(), start)),
 };
 
 /// LIA's window rules.
 #[derive(Debug, Default)]
 struct Lia {
-    subflows: Subflows,
     /// The last share of a segment by which the window grew for each one acknowledged.
     increase: f64,
 }
@@ -48,23 +44,10 @@ fn linked(paths: impl Iterator<Item = Path>) -> f64 {
     best / (sum * sum)
 }
 
-impl Policy for Lia {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        let linked = linked(self.subflows.paths(w.cwnd, flow));
-        self.increase = linked.min(1.0 / w.cwnd); // eq. 1; min ignores a NaN of no path
-        w.cwnd += self.increase * ack.segments(flow);
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
-    }
-
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.subflows.learn(own, all);
-    }
-
-    fn wants_subflows(&self) -> bool {
-        true
+impl Coupling for Lia {
+    fn increase<P: Iterator<Item = Path> + Clone>(&mut self, w: f64, paths: P) -> f64 {
+        self.increase = linked(paths).min(1.0 / w); // eq. 1; min ignores a NaN of no path
+        self.increase
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
@@ -74,27 +57,12 @@ impl Policy for Lia {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::{Rig, near};
-    use crate::subflows::Subflow;
-    use crate::time::Span;
-
-    /// Windows in segments of the rig, round trips in seconds.
-    fn others(of: &[(f64, f64)]) -> alloc::vec::Vec<Subflow> {
-        of.iter()
-            .map(|&(w, rtt)| Subflow {
-                cwnd: (w * 1e6) as u64,
-                rtt: Some(Span::from_secs(rtt)),
-                between_losses: 0,
-            })
-            .collect()
-    }
+    use crate::algorithms::coupled::tests::on_paths;
+    use crate::rig::near;
 
     /// What one acknowledged segment adds to a window of `w` at `rtt` beside another path.
     fn grows(w: f64, rtt: f64, other: (f64, f64)) -> f64 {
-        let mut rig = Rig::new("lia", &[], w, 2.0);
-        rig.cc.on_subflows(0, &others(&[(w, rtt), other]));
-        rig.ack(1.0, 0.01, rtt, false);
-        rig.w() - w
+        on_paths("lia", 0, &[(w, rtt, 0), (other.0, other.1, 0)]).w() - w
     }
 
     /// RFC 6356 eq. 2 by hand. Two equal paths of 10 segments and 100 ms: alpha = 20 * (10 / 0.01) / (200)^2 = 1/2, so eq. 1 gives
@@ -111,19 +79,5 @@ mod tests {
     fn a_satellite_beside_a_fast_path() {
         near(grows(20.0, 0.05, (100.0, 0.6)), 0.024_913_5, 1e-4);
         near(grows(100.0, 0.6, (20.0, 0.05)), 0.01, 1e-4);
-    }
-
-    /// One path: alpha = w * (w / rtt^2) / (w / rtt)^2 = 1, so 1/w as Reno; also while the other has carried nothing.
-    #[test]
-    fn one_path_is_reno() {
-        let mut rig = Rig::new("lia", &[], 10.0, 2.0);
-        rig.ack(1.0, 0.01, 0.1, false);
-        near(rig.w() - 10.0, 0.1, 1e-4);
-        let mut rig = Rig::new("lia", &[], 10.0, 2.0);
-        let mut paths = others(&[(10.0, 0.1), (10.0, 0.1)]);
-        paths[1].rtt = None;
-        rig.cc.on_subflows(0, &paths);
-        rig.ack(1.0, 0.01, 0.1, false);
-        near(rig.w() - 10.0, 0.1, 1e-4);
     }
 }

@@ -1,4 +1,5 @@
-//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason.
+//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason. `paced.rs` and
+//! `coupled.rs` host those that set a rate and those of Multipath TCP.
 
 mod a_liad;
 mod aimd;
@@ -12,6 +13,7 @@ mod cdg;
 mod cherry;
 mod compound;
 mod copa;
+mod coupled;
 mod cubic;
 mod cubic_of_linux;
 mod dctcp;
@@ -38,6 +40,7 @@ mod model;
 mod new_jersey;
 mod nv;
 mod olia;
+mod paced;
 mod peach;
 mod peach_plus;
 #[cfg(test)]

@@ -19,6 +19,15 @@ pub(crate) fn times(gain: f64, bytes: u64) -> u64 {
     whole(gain * real(bytes)).min(LARGEST)
 }
 
+/// The gain of the guard of most rate-based controllers.
+pub(crate) const GUARD: f64 = 4.0;
+
+/// The window of a sender that a rate controls, bytes: `gain` (mostly [`GUARD`]) times the `in_flight` bytes that the rate sends in a round
+/// trip, and four segments. It is a guard, not a control: it binds only when acknowledgements fail to come.
+pub(crate) fn guard(gain: f64, in_flight: f64, mss: u32) -> u64 {
+    (whole(gain * in_flight).min(LARGEST) + 4 * u64::from(mss)).min(LARGEST)
+}
+
 /// A pacing rate of at least one byte per second.
 pub(crate) fn pace(gain: f64, rate: u64) -> Rate {
     Rate(whole(gain * real(rate)).clamp(1, LARGEST))

@@ -4,7 +4,7 @@
 //!
 //! Unit: segments. Valid for 1 <= w < 2^40.
 //! Equations, as the authors' implementation for Linux has them (multipath-tcp/mptcp, `mptcp_olia.c`), where they were read:
-//!  * for each acknowledged segment w_r grows by (w_r / rtt_r^2) / (sum of w_p / rtt_p)^2 + alpha_r / w_r ([`Olia::avoid`])
+//!  * for each acknowledged segment w_r grows by (w_r / rtt_r^2) / (sum of w_p / rtt_p)^2 + alpha_r / w_r ([`Olia::increase`])
 //!  * l_r is the greater of the bytes delivered between the last two losses and since the last one; the best paths B maximise l_r /
 //!    rtt_r^2, and M are the paths with the largest window. With R all paths, alpha_r = 1 / (|R| |B\M|) in B\M, -1 / (|R| |M|) in M if
 //!    B\M is not empty, and 0 elsewhere ([`alpha`])
@@ -17,11 +17,8 @@
 
 use alloc::boxed::Box;
 
-use crate::controller::Congestion;
+use crate::algorithms::coupled::{Coupled, Coupling, Path};
 use crate::registry::{Entry, Grade, SenderOptions};
-use crate::report::{Ack, Flow};
-use crate::subflows::{Path, Subflow, Subflows};
-use crate::windowed::{Cut, Policy, Window, Windowed};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "olia",
@@ -34,13 +31,12 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#ffaabb",
     marker: "X",
-    build: |_, start| Box::new(Windowed::new(Olia::default(), start)),
+    build: |_, start| Box::new(Coupled::windowed(Olia::default(), start)),
 };
 
 /// OLIA's window rules.
 #[derive(Debug, Default)]
 struct Olia {
-    subflows: Subflows,
     alpha: f64,
 }
 
@@ -61,26 +57,13 @@ fn alpha<P: Iterator<Item = Path> + Clone>(paths: P) -> f64 {
     }
 }
 
-impl Policy for Olia {
-    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
-        let paths = self.subflows.paths(w.cwnd, flow);
+impl Coupling for Olia {
+    fn increase<P: Iterator<Item = Path> + Clone>(&mut self, w: f64, paths: P) -> f64 {
         let sum: f64 = paths.clone().map(|p| p.rate()).sum();
         let own = paths.clone().find(|p| p.own).map_or(f64::NAN, |p| p.rate() / p.rtt);
         self.alpha = alpha(paths);
-        let linked = (own / (sum * sum)).min(1.0 / w.cwnd); // min ignores a NaN of no path
-        w.cwnd += (linked + self.alpha / w.cwnd) * ack.segments(flow);
-    }
-
-    fn backoff(&self, w: &Window, _flow: &Flow, why: Congestion) -> Cut {
-        Cut::standard(w.cwnd / 2.0, why) // RFC 5681 eq. 4
-    }
-
-    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
-        self.subflows.learn(own, all);
-    }
-
-    fn wants_subflows(&self) -> bool {
-        true
+        let linked = (own / (sum * sum)).min(1.0 / w); // min ignores a NaN of no path
+        linked + self.alpha / w
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
@@ -90,25 +73,12 @@ impl Policy for Olia {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::{Rig, near};
-    use crate::subflows::Subflow;
-    use crate::time::Span;
+    use crate::algorithms::coupled::tests::on_paths;
+    use crate::rig::near;
 
     /// What one acknowledged segment adds to the window of path `own` of these: window, round trip in seconds, bytes between losses.
     fn grows(own: usize, paths: &[(f64, f64, u64)]) -> f64 {
-        let (w, rtt, _) = paths[own];
-        let mut rig = Rig::new("olia", &[], w, 2.0);
-        let all: alloc::vec::Vec<Subflow> = paths
-            .iter()
-            .map(|&(w, rtt, between_losses)| Subflow {
-                cwnd: (w * 1e6) as u64,
-                rtt: Some(Span::from_secs(rtt)),
-                between_losses,
-            })
-            .collect();
-        rig.cc.on_subflows(own, &all);
-        rig.ack(1.0, 0.01, rtt, false);
-        rig.w() - w
+        on_paths("olia", own, paths).w() - paths[own].0
     }
 
     /// By hand: paths of 20 and 10 segments, both 100 ms. The sum of w / rtt is 300. The first term is (20 / 0.01) / 90000 = 0.022222 and
@@ -138,12 +108,5 @@ mod tests {
         // Sum 450; (20 / 0.01) / 202500 - 1 / (3 * 2 * 20), and (5 / 0.01) / 202500 + 1 / (3 * 5).
         near(grows(0, &paths), 0.009_876_5 - 0.008_333_3, 1e-3);
         near(grows(2, &paths), 0.002_469_1 + 0.066_666_7, 1e-4);
-    }
-
-    #[test]
-    fn one_path_is_reno() {
-        let mut rig = Rig::new("olia", &[], 10.0, 2.0);
-        rig.ack(1.0, 0.01, 0.1, false);
-        near(rig.w() - 10.0, 0.1, 1e-4);
     }
 }

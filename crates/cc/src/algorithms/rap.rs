@@ -21,11 +21,12 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{LARGEST, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::algorithms::model::LARGEST;
+use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time};
+use crate::time::Time;
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -47,12 +48,9 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "s",
-    build: |args, start| Box::new(Rap::new(args, start)),
+    build: |args, start| Box::new(Paced::new(Rap::new(args, start), start)),
 };
 
-/// The guard on data in flight, in windows of the rate.
-const GUARD: f64 = 4.0;
-const GUARD_SEGMENTS: u64 = 4;
 /// The longest and the shortest time between packets, seconds.
 const LONGEST: f64 = 64.0;
 const SHORTEST: f64 = 1e-9;
@@ -64,8 +62,6 @@ struct Rap {
     fine: bool,
     gains: [f64; 2],
     initial: f64,
-    mss: u32,
-    cwnd: u64,
     /// IPG, seconds; `None` before the first sample.
     gap: Option<f64>,
     /// FRTT and XRTT, seconds.
@@ -76,27 +72,21 @@ struct Rap {
     busy: bool,
     /// The gap before the last loss.
     before: Option<f64>,
-    /// A timeout was reported and nothing has been delivered since.
-    collapsed: bool,
 }
 
 impl Rap {
     fn new(args: &Args, start: Start) -> Self {
-        let (mss, initial) = (start.mss.max(1), start.initial_window.max(1.0));
         Self {
             alpha: args.number("alpha"),
             beta: args.number("beta"),
             fine: args.flag("fine_grain"),
             gains: [args.number("short_gain"), args.number("long_gain")],
-            initial,
-            mss,
-            cwnd: times(initial, u64::from(mss)),
+            initial: start.initial_window.max(1.0),
             gap: None,
             means: [0.0; 2],
             stepped: Time(0),
             busy: false,
             before: None,
-            collapsed: false,
         }
     }
 
@@ -127,75 +117,37 @@ impl Rap {
         }
         (self.stepped, self.busy) = (flow.now, false);
     }
-
-    /// Bytes per second.
-    fn rate(&self, gap: f64) -> f64 {
-        let [short, long] = self.means;
-        let feedback = if self.fine && long > 0.0 && short > 0.0 { short / long } else { 1.0 };
-        (f64::from(self.mss) / (gap * feedback)).clamp(1.0, LARGEST as f64)
-    }
-
-    fn settle(&mut self, rtt: f64) {
-        if let Some(gap) = self.gap {
-            let window = (GUARD * self.rate(gap) * rtt) as u64;
-            self.cwnd = window.min(LARGEST) + GUARD_SEGMENTS * u64::from(self.mss);
-        }
-    }
 }
 
-impl Controller for Rap {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.collapsed &= ack.acked == 0;
+impl RatePolicy for Rap {
+    fn rate(&self, mss: u32) -> Option<f64> {
+        let [short, long] = self.means;
+        let feedback = if self.fine && long > 0.0 && short > 0.0 { short / long } else { 1.0 };
+        self.gap.map(|gap| (f64::from(mss) / (gap * feedback)).clamp(1.0, LARGEST as f64))
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
         let sample = ack.rtt.map(|rtt| rtt.latest.secs()).filter(|rtt| *rtt > 0.0);
         if let Some(sample) = sample {
             self.observe(flow.now, sample);
         }
         self.busy |= ack.rate.is_none_or(|sample| !sample.app_limited);
-        let Some(rtt) = flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0) else { return };
+        let rtt = flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0)?;
         if ack.acked > 0 && flow.now.since(self.stepped).secs() >= rtt {
             if self.busy {
                 self.step(rtt);
             }
             (self.stepped, self.busy) = (flow.now, false);
         }
-        self.settle(rtt);
+        self.rate(flow.mss.max(1)).map(|rate| rate * rtt)
     }
 
-    fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if !self.collapsed {
-            self.halve(flow);
-            self.collapsed = why == Congestion::Timeout;
-        }
+    fn on_congestion(&mut self, flow: &Flow, _why: Congestion) {
+        self.halve(flow);
     }
 
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
+    fn on_undo(&mut self, _flow: &Flow) {
         self.gap = self.before.take().or(self.gap);
-        self.collapsed = false;
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
-    }
-
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.cwnd = self.cwnd.max(u64::from(self.mss));
-        }
-    }
-
-    fn decision(&self) -> Decision {
-        let pacing = self.gap.map_or(Pacing::Off, |gap| Pacing::Rate(Rate(self.rate(gap) as u64)));
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
-    }
-
-    fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

@@ -21,7 +21,7 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{LARGEST, pace};
+use crate::algorithms::model::{guard, pace};
 use crate::algorithms::reno::additive;
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::header::{Echo, Header, Newest, seconds};
@@ -44,9 +44,8 @@ pub(crate) const ENTRY: Entry = Entry {
     build: |_, start| Box::new(Rcp::new(start)),
 };
 
-/// The guard on data in flight, in products of rate and RTT, and in segments.
-const GUARD: f64 = 2.0;
-const GUARD_SEGMENTS: u64 = 4;
+/// The gain of its guard.
+const GAIN: f64 = 2.0;
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -81,8 +80,8 @@ impl Rcp {
     /// The guard for the present RTT.
     fn measure(&mut self, flow: &Flow) {
         let Some(rate) = self.rate else { return };
-        let flight = GUARD * rate * seconds(flow.rtt.map(|rtt| rtt.smoothed));
-        self.guard = whole(flight).min(LARGEST) + GUARD_SEGMENTS * u64::from(flow.mss.max(1));
+        let in_flight = rate * seconds(flow.rtt.map(|rtt| rtt.smoothed));
+        self.guard = guard(GAIN, in_flight, flow.mss.max(1));
     }
 }
 

@@ -5,6 +5,8 @@
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good
 //! unless `base_window` is set.
 //! Equations: sigma = cwnd / BaseRTT - cwnd / AvgRTT and (1) +1, 0 or -1 segment per round trip -> `avoid`.
+//! Grade C: CCSDS 714.0-B could not be obtained, and the summary has one equation and no numbers. What would decide is the book's section on
+//! congestion control: the thresholds, and which mean of the RTT is meant.
 //! Decisions where the summary is silent:
 //!  * sigma is a rate and its thresholds are "set according to the satellite link delay". Instead, sigma BaseRTT is compared
 //!    with Vegas's 1 and 3 segments: thresholds of 1/BaseRTT and 3/BaseRTT.

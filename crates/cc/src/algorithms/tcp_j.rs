@@ -4,8 +4,9 @@
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good.
 //! Equations: (2) bandwidth sample and (3) its smoothing, the available-bandwidth estimate ABE -> [`Abe::add`], shared with
 //! TCP-STAR. Growth is Reno's.
-//! The original is in Japanese and could not be read. TCP-STAR's authors say that it "sets cwnd and ssthresh by taking into
-//! account the estimated bandwidth after data losses", and that it differs from Westwood by its estimate. Hence:
+//! Grade C: the original is in Japanese and could not be read. What would decide is its rule after a loss. TCP-STAR's authors say that it
+//! "sets cwnd and ssthresh by taking into account the estimated bandwidth after data losses", and that it differs from Westwood by its
+//! estimate. Hence:
 //!  * after duplicate ACKs T = max(2, BW RTTmin) and W = min(W, T); after a timeout the same T and W = 1 (Westwood's rule).
 //!  * `raise` sets W = T even where that is more than W, which the words allow as well.
 //!  * ECN is answered as a loss. What ABE counts is said at TCP-STAR.

@@ -14,6 +14,9 @@
 //! Its report comes once per feedback round; here each acknowledgement carries it (4 bytes, [`Header::ReceiverRate`]). Its receiver
 //! measures the RTT; here the sender tells it with each segment.
 //! Decisions where the report is silent or its text was not at hand (grade B, from general knowledge of it):
+//!  * until the first event the rate is W / RTT of the round under way, which is what a TCP sender has in slow start. The mean over the rounds
+//!    so far would be a small part of that: W would double on a path that does not feel it, and lose most of what is sent for half a
+//!    minute once it does (measured on a GEO path of 834 segments with its buffer: W above 5000, two thirds of all packets lost).
 //!  * events are also a round trip apart, as TCP's are: at a rate far above W per RTT a window of packets takes less. The round that an event
 //!    cuts short counts as a whole one.
 //!  * T_out is four round trips. The report has TCP's estimator at the receiver.
@@ -24,12 +27,13 @@
 
 use alloc::boxed::Box;
 
-use crate::algorithms::model::{LARGEST, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
-use crate::header::{Arrived, Echo, Header};
+use crate::algorithms::model::LARGEST;
+use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::controller::Congestion;
+use crate::header::{Arrived, Echo, Header, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Time};
+use crate::time::Time;
 use crate::windowed::Start;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -43,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { header: 4, ..SenderOptions::NONE },
     colour: "#663333",
     marker: "D",
-    build: |_, start| Box::new(Tear::new(start)),
+    build: |_, start| Box::new(Paced::new(Tear::new(start), start)),
 };
 
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
@@ -51,8 +55,6 @@ const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 const DUP_THRESH: u32 = 3;
 /// T_out in round trips.
 const PATIENCE: f64 = 4.0;
-const GUARD: f64 = 4.0;
-const GUARD_SEGMENTS: u64 = 4;
 
 /// The sums over the rounds of an epoch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,6 +155,10 @@ impl Receiver {
 
     /// Segments per second.
     fn rate(&self) -> f64 {
+        if self.epochs == 0 {
+            // Slow start: the round under way.
+            return if self.now.rtts > 0.0 { self.of_round / self.rtt } else { 0.0 };
+        }
         let past = self.past.iter().copied().take(self.epochs);
         let with = Self::mean(core::iter::once(self.now.rate()).chain(past.clone()));
         if self.now.rtts > 0.0 { with.max(Self::mean(past)) } else { Self::mean(past) }
@@ -198,48 +204,30 @@ impl Echo for Receiver {
 /// The sending end.
 #[derive(Debug)]
 struct Tear {
-    mss: u32,
     initial: f64,
     /// Bytes per second; `None` before the first RTT sample.
     rate: Option<f64>,
     /// The rate before the last timeout.
     before: Option<f64>,
-    cwnd: u64,
-    /// A timeout was reported and nothing has been delivered since.
-    collapsed: bool,
 }
 
 impl Tear {
     fn new(start: Start) -> Self {
-        let (mss, initial) = (start.mss.max(1), start.initial_window.max(1.0));
-        Self {
-            mss,
-            initial,
-            rate: None,
-            before: None,
-            cwnd: times(initial, u64::from(mss)),
-            collapsed: false,
-        }
-    }
-
-    fn settle(&mut self, flow: &Flow) {
-        let rtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
-        if let Some(rate) = self.rate {
-            let window = (GUARD * rate * rtt) as u64;
-            self.cwnd = window.min(LARGEST) + GUARD_SEGMENTS * u64::from(self.mss);
-        }
+        Self { initial: start.initial_window.max(1.0), rate: None, before: None }
     }
 }
 
-impl Controller for Tear {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        self.collapsed &= ack.acked == 0;
-        if self.rate.is_none()
-            && let Some(rtt) = flow.rtt.map(|rtt| rtt.smoothed.secs()).filter(|rtt| *rtt > 0.0)
-        {
-            self.rate = Some((self.initial * f64::from(self.mss) / rtt).min(LARGEST as f64));
+impl RatePolicy for Tear {
+    fn rate(&self, _mss: u32) -> Option<f64> {
+        self.rate
+    }
+
+    fn on_ack(&mut self, flow: &Flow, _ack: &Ack) -> Option<f64> {
+        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
+        if self.rate.is_none() && rtt > 0.0 {
+            self.rate = Some((self.initial * f64::from(flow.mss.max(1)) / rtt).min(LARGEST as f64));
         }
-        self.settle(flow);
+        self.rate.map(|rate| rate * rtt)
     }
 
     fn on_header(&mut self, _flow: &Flow, header: &Header) {
@@ -251,48 +239,22 @@ impl Controller for Tear {
     }
 
     fn on_congestion(&mut self, _flow: &Flow, why: Congestion) {
-        if why == Congestion::Timeout && !self.collapsed {
-            (self.before, self.collapsed) = (self.rate, true);
+        if why == Congestion::Timeout {
+            self.before = self.rate;
             self.rate = self.rate.map(|rate| rate / 2.0);
         }
     }
 
-    fn on_undo(&mut self, _flow: &Flow, before: &Decision) {
+    fn on_undo(&mut self, _flow: &Flow) {
         self.rate = self.before.take().or(self.rate);
-        self.collapsed = false;
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
     }
 
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.cwnd = self.cwnd.max(u64::from(self.mss));
-        }
-    }
-
-    fn decision(&self) -> Decision {
-        let pacing = self.rate.map_or(Pacing::Off, |rate| Pacing::Rate(Rate((rate as u64).max(1))));
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: Time::MAX }
-    }
-
-    fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
-    }
-
-    fn echo(&self) -> Option<Box<dyn Echo>> {
-        Some(Box::new(Receiver::new(self.mss, self.initial)))
+    fn echo(&self, mss: u32) -> Option<Box<dyn Echo>> {
+        Some(Box::new(Receiver::new(mss, self.initial)))
     }
 
     fn header(&mut self, flow: &Flow) -> Option<Header> {
-        let rtt = flow.rtt.map_or(0.0, |rtt| rtt.smoothed.secs());
+        let rtt = seconds(flow.rtt.map(|rtt| rtt.smoothed));
         Some(Header::Rate { rtt, rate: f64::INFINITY, computed: false })
     }
 
@@ -324,13 +286,13 @@ mod tests {
         }
     }
 
-    /// Slow start doubles each round: 2, 4, 8 packets in 0.3 s are 14 packets, 46.67 packets per second.
+    /// Slow start doubles each round: after 2 + 4 + 8 packets W is 16, and 16 packets go out in the round trip of 0.1 s that follows.
     #[test]
     fn slow_start_is_emulated_round_by_round() {
         let mut tear = Receiver::new(1000, 2.0);
         receive(&mut tear, 0, 14, |_| false);
         assert_eq!(tear.w, 16.0);
-        near(told(&mut tear), 14.0 / 0.3 * 1000.0, 1e-9);
+        near(told(&mut tear), 16.0 / 0.1 * 1000.0, 1e-9);
     }
 
     /// The third packet behind the gap halves the window, once for all gaps of that window. A pause of more than four round trips behind a

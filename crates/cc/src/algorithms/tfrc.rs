@@ -38,10 +38,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
-use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
+use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
-use crate::time::{Rate, Span, Time};
+use crate::time::{Span, Time};
 use crate::windowed::Start;
 use history::LossHistory;
 
@@ -68,16 +69,13 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#bb5566",
     marker: "o",
-    build: |args, start| Box::new(Tfrc::new(args, start)),
+    build: |args, start| Box::new(Paced::new(Tfrc::new(args, start), start)),
 };
 
 /// t_mbi of section 4.3: at least one packet in this time, seconds.
 const LONGEST_GAP: f64 = 64.0;
 /// q2 of section 4.5.
 const SQRT_GAIN: f64 = 0.9;
-/// The guard on data in flight, in windows of R X.
-const GUARD: f64 = 4.0;
-const GUARD_SEGMENTS: u64 = 4;
 /// The shortest nofeedback timer: so that a path without any delay does not run a timer without end.
 const LEAST_TIMER: Span = Span::from_millis(1);
 
@@ -105,7 +103,8 @@ struct Tfrc {
     prevents_oscillation: bool,
     t_rto_min: f64,
     rtt_gain: f64,
-    mss: u32,
+    /// Packet size, bytes.
+    s: f64,
     initial: u64,
     /// R of section 4.3, seconds; `None` before the first sample.
     r: Option<f64>,
@@ -134,19 +133,17 @@ struct Tfrc {
     /// A timeout was reported and nothing has been delivered since.
     collapsed: bool,
     timer: Option<Time>,
-    cwnd: u64,
 }
 
 impl Tfrc {
     fn new(args: &Args, start: Start) -> Self {
         let mss = start.mss.max(1);
-        let initial = times(start.initial_window.max(1.0), u64::from(mss));
         Self {
             prevents_oscillation: args.flag("oscillation_prevention"),
             t_rto_min: args.number("t_rto_min"),
             rtt_gain: args.number("rtt_gain"),
-            mss,
-            initial,
+            s: f64::from(mss),
+            initial: times(start.initial_window.max(1.0), u64::from(mss)),
             r: None,
             sample: None,
             sqrt_mean: 0.0,
@@ -162,17 +159,12 @@ impl Tfrc {
             before: None,
             collapsed: false,
             timer: None,
-            cwnd: initial,
         }
-    }
-
-    fn s(&self) -> f64 {
-        f64::from(self.mss)
     }
 
     /// s / t_mbi.
     fn floor(&self) -> f64 {
-        self.s() / LONGEST_GAP
+        self.s / LONGEST_GAP
     }
 
     fn t_rto(&self, r: f64) -> f64 {
@@ -181,12 +173,12 @@ impl Tfrc {
 
     /// X_Bps at the present p; only with p > 0.
     fn allowed(&self, r: f64) -> f64 {
-        equation(self.s(), r, self.p, self.t_rto(r))
+        equation(self.s, r, self.p, self.t_rto(r))
     }
 
     /// Packets sent whose fate is known.
     fn position(&self, flow: &Flow) -> f64 {
-        flow.delivered.saturating_add(flow.lost) as f64 / self.s()
+        flow.delivered.saturating_add(flow.lost) as f64 / self.s
     }
 
     /// X_recv at this moment; `None` before a measurement.
@@ -224,17 +216,17 @@ impl Tfrc {
         // was measured: half a packet per round trip, which is the same interval at any R.
         let interval = match self.r {
             Some(r) => {
-                let got = self.measured(flow, r).filter(|got| *got > 0.0).unwrap_or(self.s() / r);
-                interval_for(got / 2.0, self.s(), r, self.t_rto(r))
+                let got = self.measured(flow, r).filter(|got| *got > 0.0).unwrap_or(self.s / r);
+                interval_for(got / 2.0, self.s, r, self.t_rto(r))
             }
-            None => interval_for(self.s() / 2.0, self.s(), 1.0, 4.0),
+            None => interval_for(self.s / 2.0, self.s, 1.0, 4.0),
         };
         self.history.begin(interval, position);
     }
 
     /// Section 4.3, once per round trip and at each loss event.
-    fn feedback(&mut self, flow: &Flow) {
-        let Some(sample) = self.sample else { return };
+    fn feedback(&mut self, flow: &Flow) -> Option<f64> {
+        let sample = self.sample?;
         let first = self.r.is_none();
         let r = self.r.map_or(sample, |r| self.rtt_gain * r + (1.0 - self.rtt_gain) * sample);
         self.r = Some(r);
@@ -264,7 +256,7 @@ impl Tfrc {
         }
         (self.busy, self.news) = (false, false);
         self.timer = Some(flow.now + self.patience(r));
-        self.settle();
+        Some(self.settle(r))
     }
 
     /// X_recv_set: the values of two round trips, or only the largest if the application limits the sender.
@@ -281,32 +273,30 @@ impl Tfrc {
 
     /// How long the nofeedback timer waits.
     fn patience(&self, r: f64) -> Span {
-        Span::from_secs((4.0 * r).max(2.0 * self.s() / self.x)).max(LEAST_TIMER)
+        Span::from_secs((4.0 * r).max(2.0 * self.s / self.x)).max(LEAST_TIMER)
     }
 
-    /// Keeps the rate in its range and sets the guard.
-    fn settle(&mut self) {
-        if let Some(r) = self.r {
-            self.x = self.x.clamp(self.floor(), LARGEST as f64);
-            let window = GUARD * self.x * self.sample.map_or(r, |sample| sample.max(r));
-            self.cwnd = times(1.0, (window as u64).min(LARGEST) + GUARD_SEGMENTS * u64::from(self.mss));
-        }
-        self.cwnd = self.cwnd.max(u64::from(self.mss));
+    /// Keeps the rate in its range. Returns what is in flight at it, bytes.
+    fn settle(&mut self, r: f64) -> f64 {
+        self.x = self.x.clamp(self.floor(), LARGEST as f64);
+        self.x * self.sample.map_or(r, |sample| sample.max(r))
     }
+}
 
+impl RatePolicy for Tfrc {
     /// X, or X_inst of section 4.5.
-    fn rate(&self) -> f64 {
-        match self.sample.map(libm::sqrt) {
+    fn rate(&self, _mss: u32) -> Option<f64> {
+        self.r?;
+        Some(match self.sample.map(libm::sqrt) {
             Some(root) if self.prevents_oscillation && root > 0.0 => {
                 (self.x * self.sqrt_mean / root).max(self.floor())
             }
             _ => self.x,
-        }
+        })
     }
-}
 
-impl Controller for Tfrc {
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
+        self.s = f64::from(flow.mss.max(1));
         if ack.acked > 0 && self.collapsed {
             self.collapsed = false;
             self.history.reopen(self.position(flow) - ack.segments(flow));
@@ -317,39 +307,30 @@ impl Controller for Tfrc {
             self.lose(flow);
         }
         let due = self.r.is_none_or(|r| flow.now.since(self.marks[0].0).secs() >= r);
-        if self.news || (due && ack.acked > 0) {
-            self.feedback(flow);
-        }
+        if self.news || (due && ack.acked > 0) { self.feedback(flow) } else { None }
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {
-        if self.collapsed {
-            return;
-        }
         self.before = Some((self.history, self.event_at));
         self.lose(flow);
         self.collapsed = why == Congestion::Timeout;
     }
 
-    fn on_undo(&mut self, flow: &Flow, before: &Decision) {
+    fn on_undo(&mut self, flow: &Flow) {
         if let Some((history, event_at)) = self.before.take() {
             (self.history, self.event_at) = (history, event_at);
         }
         self.collapsed = false;
         self.news = false;
         self.p = self.history.rate(self.position(flow));
-        self.cwnd = self.cwnd.max(before.cwnd.min(LARGEST));
     }
 
-    fn on_life(&mut self, flow: &Flow, what: Life) {
-        if what == Life::MssChanged {
-            self.mss = flow.mss.max(1);
-            self.settle();
-        }
+    fn deadline(&self) -> Time {
+        self.timer.unwrap_or(Time::MAX)
     }
 
-    fn on_deadline(&mut self, flow: &Flow) {
-        let (Some(r), true) = (self.r, self.timer.is_some_and(|at| at <= flow.now)) else { return };
+    fn on_deadline(&mut self, flow: &Flow) -> Option<f64> {
+        let r = self.r.filter(|_| self.deadline() <= flow.now)?;
         let idle = flow.in_flight == 0;
         let recovered = self.initial as f64 / r;
         // Section 4.4: the rate at which an idle sender restarts is not taken away.
@@ -357,7 +338,7 @@ impl Controller for Tfrc {
             idle && if self.p > 0.0 { self.most_received() < recovered } else { self.x < 2.0 * recovered };
         if spared {
             self.timer = None;
-            return;
+            return None;
         }
         if self.p > 0.0 {
             let (allowed, received) = (self.allowed(r), self.most_received());
@@ -368,28 +349,9 @@ impl Controller for Tfrc {
         } else {
             self.x /= 2.0;
         }
-        self.settle();
+        let in_flight = self.settle(r);
         self.timer = Some(flow.now + self.patience(r));
-    }
-
-    fn decision(&self) -> Decision {
-        let pacing = match self.r {
-            Some(_) => Pacing::Rate(Rate((self.rate() as u64).clamp(1, LARGEST))),
-            None => Pacing::Off,
-        };
-        Decision { cwnd: self.cwnd, ssthresh: u64::MAX, pacing, deadline: self.timer.unwrap_or(Time::MAX) }
-    }
-
-    fn backoff(&self, _flow: &Flow, _why: Congestion) -> Backoff {
-        Backoff { cwnd: self.cwnd, ssthresh: u64::MAX, repeat: false }
-    }
-
-    fn recovery(&self) -> Recovery {
-        Recovery::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
+        Some(in_flight)
     }
 
     fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {

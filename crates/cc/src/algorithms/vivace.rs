@@ -45,7 +45,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::algorithms::model::{LARGEST, times};
+use crate::algorithms::model::{GUARD, LARGEST, guard, times};
 use crate::controller::{Backoff, Congestion, Controller, Decision, Life, Pacing, Recovery};
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -90,9 +90,6 @@ const GRACE_SLOPE: f64 = 0.2;
 /// `onMonitorEnds`).
 const MILD: f64 = 0.03;
 const SHARED: f64 = 0.01;
-/// The guard on data in flight, in windows of rate x RTT, and segments besides.
-const GUARD: f64 = 4.0;
-const GUARD_SEGMENTS: u64 = 4;
 /// The smallest rate in segments per RTT.
 const LEAST: f64 = 2.0;
 
@@ -305,12 +302,6 @@ impl Vivace {
         self.replan();
     }
 
-    fn guard(&self, flow: &Flow) -> u64 {
-        let Some(rtt) = Self::rtt(flow) else { return self.cwnd };
-        let most = (GUARD * self.rate * rtt).min(LARGEST as f64);
-        (whole(most) + GUARD_SEGMENTS * u64::from(self.mss)).min(LARGEST)
-    }
-
     /// Rate and window after `why`.
     fn answer(&self, why: Congestion) -> (f64, u64) {
         if why == Congestion::Timeout && !self.collapsed {
@@ -347,7 +338,7 @@ impl Controller for Vivace {
         if due {
             self.begin(flow);
         }
-        self.cwnd = self.guard(flow);
+        self.cwnd = guard(GUARD, self.rate * rtt, self.mss);
     }
 
     fn on_congestion(&mut self, flow: &Flow, why: Congestion) {

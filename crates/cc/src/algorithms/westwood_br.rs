@@ -3,7 +3,8 @@
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40, RTT above 1 us, on a path whose propagation delay does not rise for good unless
 //! `base_window` is set. The queue must have been full once: before that RTTmax is too small.
-//! The original could not be read. TCP-STAR's authors name its parts. Bulk Repeat retransmits all outstanding segments at once
+//! Grade C: the original could not be read. What would decide is its loss discrimination: which measure, and which thresholds.
+//! TCP-STAR's authors name its parts. Bulk Repeat retransmits all outstanding segments at once
 //! (`Cut::repeat` and the sender option `bulk_repeat`). The retransmission timeout is fixed (sender option `fixed_rto`).
 //! Intelligent Window Adjustment keeps cwnd, and a Loss Discrimination Algorithm decides. Congestion halves the window "as well
 //! as NewReno". Reconstructed:

@@ -92,34 +92,48 @@ impl Module for Reno {
     }
 }
 
-/// tcp_vegas.c.
+/// The round-trip times of tcp_vegas.c and tcp_veno.c, one microsecond too long.
 #[derive(Debug)]
-pub(crate) struct Vegas {
-    on: bool,
+struct Rtts {
     base: u32,
     least: u32,
     samples: u32,
-    end: u64,
 }
 
-impl Vegas {
-    pub(crate) fn new() -> Self {
-        Self { on: true, base: INFINITE, least: INFINITE, samples: 0, end: 0 }
-    }
-}
+impl Rtts {
+    const NONE: Self = Self { base: INFINITE, least: INFINITE, samples: 0 };
 
-impl Module for Vegas {
-    fn sample(&mut self, _s: &Socket, _segments: u32, rtt: Option<u32>, _state: State) {
+    fn take(&mut self, rtt: Option<u32>) {
         if let Some(rtt) = rtt {
             self.base = self.base.min(rtt + 1);
             self.least = self.least.min(rtt + 1);
             self.samples += 1;
         }
     }
+}
+
+/// tcp_vegas.c.
+#[derive(Debug)]
+pub(crate) struct Vegas {
+    on: bool,
+    rtts: Rtts,
+    end: u64,
+}
+
+impl Vegas {
+    pub(crate) fn new() -> Self {
+        Self { on: true, rtts: Rtts::NONE, end: 0 }
+    }
+}
+
+impl Module for Vegas {
+    fn sample(&mut self, _s: &Socket, _segments: u32, rtt: Option<u32>, _state: State) {
+        self.rtts.take(rtt);
+    }
 
     /// Unlike ours, a retransmission after a timeout makes it forget the base and go on in the middle of the repair.
     fn sends(&mut self, s: &mut Socket) {
-        self.base = INFINITE;
+        self.rtts.base = INFINITE;
         self.enter(s, State::Open);
     }
 
@@ -127,7 +141,7 @@ impl Module for Vegas {
     fn enter(&mut self, s: &mut Socket, to: State) {
         self.on = to == State::Open;
         if self.on {
-            (self.least, self.samples, self.end) = (INFINITE, 0, s.sent);
+            (self.rtts.least, self.rtts.samples, self.end) = (INFINITE, 0, s.sent);
         }
     }
 
@@ -142,10 +156,11 @@ impl Module for Vegas {
             return;
         }
         self.end = s.sent;
-        if self.samples <= 2 {
+        if self.rtts.samples <= 2 {
             Reno.avoid(s, acked, limited);
         } else {
-            let (cwnd, base, rtt) = (u64::from(s.cwnd), u64::from(self.base), u64::from(self.least));
+            let (cwnd, base, rtt) =
+                (u64::from(s.cwnd), u64::from(self.rtts.base), u64::from(self.rtts.least));
             let (fits, queued) = (cwnd * base / rtt, cwnd * (rtt - base) / base);
             if queued > 1 && s.slow() {
                 s.cwnd = s.cwnd.min(fits as u32 + 1);
@@ -162,7 +177,7 @@ impl Module for Vegas {
             // Unlike ours, T is never below 3/4 of the window (`tcp_current_ssthresh`).
             s.ssthresh = s.ssthresh.max(s.cwnd / 2 + s.cwnd / 4);
         }
-        (self.samples, self.least) = (0, INFINITE);
+        (self.rtts.samples, self.rtts.least) = (0, INFINITE);
     }
 }
 
@@ -170,9 +185,7 @@ impl Module for Vegas {
 #[derive(Debug)]
 pub(crate) struct Veno {
     on: bool,
-    base: u32,
-    least: u32,
-    samples: u32,
+    rtts: Rtts,
     /// Halves of a segment.
     queued: u32,
     due: bool,
@@ -180,29 +193,25 @@ pub(crate) struct Veno {
 
 impl Veno {
     pub(crate) fn new() -> Self {
-        Self { on: true, base: INFINITE, least: INFINITE, samples: 0, queued: 0, due: true }
+        Self { on: true, rtts: Rtts::NONE, queued: 0, due: true }
     }
 }
 
 impl Module for Veno {
     fn sample(&mut self, _s: &Socket, _segments: u32, rtt: Option<u32>, _state: State) {
-        if let Some(rtt) = rtt {
-            self.base = self.base.min(rtt + 1);
-            self.least = self.least.min(rtt + 1);
-            self.samples += 1;
-        }
+        self.rtts.take(rtt);
     }
 
     /// As with Vegas.
     fn sends(&mut self, s: &mut Socket) {
-        (self.base, self.due) = (INFINITE, true);
+        (self.rtts.base, self.due) = (INFINITE, true);
         self.enter(s, State::Open);
     }
 
     fn enter(&mut self, _s: &mut Socket, to: State) {
         self.on = to == State::Open;
         if self.on {
-            self.least = INFINITE;
+            self.rtts.least = INFINITE;
         }
     }
 
@@ -213,10 +222,11 @@ impl Module for Veno {
         if !limited {
             return;
         }
-        if self.samples <= 2 {
+        if self.rtts.samples <= 2 {
             s.reno(acked);
         } else {
-            let target = (u64::from(s.cwnd) * u64::from(self.base) * 2 / u64::from(self.least)) as u32;
+            let target =
+                (u64::from(s.cwnd) * u64::from(self.rtts.base) * 2 / u64::from(self.rtts.least)) as u32;
             self.queued = 2 * s.cwnd - target;
             let left = if s.slow() { s.start(acked) } else { acked };
             if left > 0 && self.queued < 6 {
@@ -231,7 +241,7 @@ impl Module for Veno {
             }
             s.cwnd = s.cwnd.max(2);
         }
-        self.least = INFINITE;
+        self.rtts.least = INFINITE;
     }
 
     fn ssthresh(&mut self, s: &Socket) -> u32 {

@@ -9,9 +9,9 @@ use bentpipe_cc::Time;
 use crate::host::flow::{FlowState, Kind, Tcp};
 use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
-use crate::record::report::{FlowReport, LimitShares};
+use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{ApplicationPlan, CcPlan, Exchange, FlowPlan, Half, Opener, Part, Plan, Source};
+use crate::resolve::plan::{ApplicationPlan, Exchange, Half, Opener, Part, Plan, Source};
 use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
 
@@ -31,58 +31,70 @@ pub(super) fn report(
     connections: &[MultipathConnection],
     end: Time,
 ) -> ReportRows {
-    let mut first = Vec::new();
-    let mut rows: Vec<ReportRow> = Vec::new();
+    // A hundred thousand flows have as many rows, so these hold what is reported and nothing beside.
+    let rows = plan.flows.iter().filter(|of| of.opened_by.is_none()).count();
+    let mut first = Vec::with_capacity(rows);
+    let mut rows: Vec<FlowReport> = Vec::with_capacity(rows);
+    let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
     let mut sources: BTreeMap<(*const Opener, Part), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
-        let report = flows[f].report(of, cc_name(of), end);
+        let mut report = flows[f].report(of, end);
         if let Some(subflow) = &of.subflow {
             let of = connections.iter().find(|connection| connection.flows.contains(&f));
             let (Some(connection), number) = (of, subflow.number as usize) else { continue };
             if number == 1 {
-                rows.push(ReportRow::of_connection(connection, &report, end));
+                sums.insert(rows.len(), Sums { rtts: Some(Box::default()), ..Sums::default() });
+                rows.push(of_connection(connection, &report, end));
                 first.push(f);
             }
             let at = rows.len() - number;
-            rows[at].add_subflow(&report, &flows[f], subflow.connection.subflows);
-            rows.push(ReportRow::single(report, None));
+            if let Some(sums) = sums.get_mut(&at) {
+                sums.add_subflow(&mut rows[at], &report, &flows[f], subflow.connection.subflows);
+            }
+            rows.push(report);
             first.push(f);
             continue;
         }
-        let report = FlowReport { transfer: transfer_name(plan, f), ..report };
+        report.application = application_of(plan, f);
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
-            let report = FlowReport { video: playback_of(flows, f, end), ..report };
-            rows.push(ReportRow::single(report, transfers_of(flows, f)));
+            if let Some(transfers) = transfers_of(flows, f) {
+                sums.insert(rows.len(), Sums { transfers: Some(transfers), ..Sums::default() });
+            }
+            if let Some(video) = playback_of(flows, f, end) {
+                report.application.get_or_insert_default().video = Some(video);
+            }
+            rows.push(report);
             first.push(f);
+            flows[f].forget_rtts();
             continue;
         };
         let i = *sources.entry((Arc::as_ptr(source), of.part)).or_insert_with(|| {
-            rows.push(ReportRow::of_source(source, &report, of.part));
+            sums.insert(rows.len(), Sums::of_source(source, of.part));
+            rows.push(of_source(source, &report, of.part));
             first.push(f);
             rows.len() - 1
         });
-        if flows[f].start <= end {
+        if let Some(sums) = sums.get_mut(&i).filter(|_| flows[f].start <= end) {
             let transfers = transfers_of(flows, f).or_else(|| connection_of(&flows[f]));
-            rows[i].add(report, life, &flows[f], end, transfers);
+            sums.add(&mut rows[i], &report, (life, flows[f].life_ends(end)), &flows[f], transfers);
         }
     }
     let wanted = plan.record.is_some_and(|record| record.transfers);
     let mut transfers = TransferTrace::default();
-    let mut reports = Vec::with_capacity(rows.len());
-    for (i, row) in (0..).zip(rows) {
-        for transfer in row.transfers.iter().flatten().filter(|_| wanted) {
-            transfers.push(i, transfer);
+    for (i, sums) in sums {
+        for transfer in sums.transfers.iter().flatten().filter(|_| wanted) {
+            transfers.push(i as u32, transfer);
         }
-        reports.push(row.finish(end));
+        sums.finish(&mut rows[i], end);
     }
-    ReportRows { reports, first, transfers }
+    ReportRows { reports: rows, first, transfers }
 }
 
-/// A row in the making.
-struct ReportRow {
-    report: FlowReport,
+/// What a row sums over connections, subflows or transfers, if it does.
+#[derive(Default)]
+struct Sums {
     transfers: Option<Vec<Transfer>>,
     /// What a source of short flows needs beside.
     group: Option<Group>,
@@ -100,109 +112,106 @@ struct Group {
     rtts: Histogram,
 }
 
-impl ReportRow {
-    /// A row of its own.
-    fn single(report: FlowReport, transfers: Option<Vec<Transfer>>) -> Self {
-        Self { report, transfers, group: None, rtts: None }
+/// The row of this part of a source, of which `one` is a connection, before any is added.
+fn of_source(source: &Opener, one: &FlowReport, part: Part) -> FlowReport {
+    let name = match part.is_whole() {
+        true => source.name.clone(),
+        false => format!("{}/{}", source.name, part.name()),
+    };
+    FlowReport {
+        name,
+        start_s: source.start.secs(),
+        goodput_bps: 0.0,
+        delivered_bytes: 0,
+        ..nothing_sent(one)
     }
+}
 
-    /// The row of this part of a source, of which `one` is a connection, before any is added. Of a dialogue only what reaches the client
-    /// has transfers.
-    fn of_source(source: &Opener, one: &FlowReport, part: Part) -> Self {
-        let name = match part.is_whole() {
-            true => source.name.clone(),
-            false => format!("{}/{}", source.name, part.name()),
-        };
+/// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
+/// subflows have brought, in order.
+fn of_connection(connection: &MultipathConnection, one: &FlowReport, end: Time) -> FlowReport {
+    let done = connection.done_at.min(end).secs() - one.start_s;
+    let bytes = connection.delivered_bytes();
+    FlowReport {
+        name: connection.plan.name.clone(),
+        half: None,
+        goodput_bps: if done > 0.0 { bytes as f64 * 8.0 / done } else { 0.0 },
+        delivered_bytes: bytes,
+        // A segment that a second subflow sends is one, too.
+        retransmitted_packets: connection.reinjected,
+        completion_s: (connection.plan.bytes.is_some() && connection.done_at <= end).then_some(done),
+        ..nothing_sent(one)
+    }
+}
+
+/// As `one`, without what it has sent.
+fn nothing_sent(one: &FlowReport) -> FlowReport {
+    FlowReport {
+        sent_packets: 0,
+        retransmitted_packets: 0,
+        dropped_packets: 0,
+        timeouts: 0,
+        spurious_timeouts: 0,
+        cwnd_mean_segments: 0.0,
+        completion_s: None,
+        limited: LimitShares::default(),
+        ..one.clone()
+    }
+}
+
+/// Adds the counters of `one`.
+fn count(sum: &mut FlowReport, one: &FlowReport) {
+    sum.sent_packets += one.sent_packets;
+    sum.retransmitted_packets += one.retransmitted_packets;
+    sum.dropped_packets += one.dropped_packets;
+    sum.timeouts += one.timeouts;
+    sum.spurious_timeouts += one.spurious_timeouts;
+}
+
+impl Sums {
+    /// Those of this part of a source. Of a dialogue only what reaches the client has transfers.
+    fn of_source(source: &Opener, part: Part) -> Self {
         let counts = part.way.is_none() || part.brings_responses();
-        let report = FlowReport {
-            name,
-            start_s: source.start.secs(),
-            goodput_bps: 0.0,
-            delivered_bytes: 0,
-            sent_packets: 0,
-            retransmitted_packets: 0,
-            dropped_packets: 0,
-            timeouts: 0,
-            spurious_timeouts: 0,
-            cwnd_mean_segments: 0.0,
-            completion_s: None,
-            limited: LimitShares::default(),
-            ..one.clone()
-        };
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
-        Self { report, transfers: counts.then(Vec::new), group: Some(group), rtts: None }
-    }
-
-    /// The row of a connection with several subflows, of which `one` is the first, before any is added. Its data is its own: what the
-    /// subflows have brought, in order.
-    fn of_connection(connection: &MultipathConnection, one: &FlowReport, end: Time) -> Self {
-        let done = connection.done_at.min(end).secs() - one.start_s;
-        let bytes = connection.delivered_bytes();
-        let report = FlowReport {
-            name: connection.plan.name.clone(),
-            half: None,
-            goodput_bps: if done > 0.0 { bytes as f64 * 8.0 / done } else { 0.0 },
-            delivered_bytes: bytes,
-            sent_packets: 0,
-            // A segment that a second subflow sends is one, too.
-            retransmitted_packets: connection.reinjected,
-            dropped_packets: 0,
-            timeouts: 0,
-            spurious_timeouts: 0,
-            cwnd_mean_segments: 0.0,
-            completion_s: (connection.plan.bytes.is_some() && connection.done_at <= end).then_some(done),
-            limited: LimitShares::default(),
-            ..one.clone()
-        };
-        Self { rtts: Some(Box::default()), ..Self::single(report, None) }
+        Self { transfers: counts.then(Vec::new), group: Some(group), rtts: None }
     }
 
     /// Adds one of so many subflows.
-    fn add_subflow(&mut self, one: &FlowReport, flow: &FlowState, of: u32) {
+    fn add_subflow(&mut self, sum: &mut FlowReport, one: &FlowReport, flow: &FlowState, of: u32) {
         let (Some(rtts), Kind::Tcp(tcp)) = (&mut self.rtts, &flow.kind) else { return };
-        let sum = &mut self.report;
         if sum.cc.split('+').all(|cc| cc != one.cc) {
-            sum.cc = format!("{}+{}", sum.cc, one.cc);
+            sum.cc = format!("{}+{}", sum.cc, one.cc).into();
         }
-        sum.sent_packets += one.sent_packets;
-        sum.retransmitted_packets += one.retransmitted_packets;
-        sum.dropped_packets += one.dropped_packets;
-        sum.timeouts += one.timeouts;
-        sum.spurious_timeouts += one.spurious_timeouts;
+        count(sum, one);
         sum.cwnd_mean_segments += one.cwnd_mean_segments;
         sum.limited.add(1.0 / f64::from(of), &one.limited);
         rtts.merge(tcp.rtts());
     }
 
-    /// Adds a connection that lived for `life` seconds, and its transfers.
+    /// Adds a connection that lived for `life` seconds until `ends`, and its transfers.
     fn add(
         &mut self,
-        one: FlowReport,
-        life: f64,
+        sum: &mut FlowReport,
+        one: &FlowReport,
+        (life, ends): (f64, Time),
         flow: &FlowState,
-        end: Time,
         transfers: Option<Vec<Transfer>>,
     ) {
         let (Some(group), Kind::Tcp(tcp)) = (&mut self.group, &flow.kind) else { return };
-        let sum = &mut self.report;
         sum.delivered_bytes += one.delivered_bytes;
-        sum.sent_packets += one.sent_packets;
-        sum.retransmitted_packets += one.retransmitted_packets;
-        sum.dropped_packets += one.dropped_packets;
-        sum.timeouts += one.timeouts;
-        sum.spurious_timeouts += one.spurious_timeouts;
+        count(sum, one);
         sum.cwnd_mean_segments += life * one.cwnd_mean_segments;
         sum.limited.add(life, &one.limited);
         group.life += life;
-        group.last = group.last.max(flow.life_ends(end));
+        group.last = group.last.max(ends);
         group.rtts.merge(tcp.rtts());
         if let Some(all) = &mut self.transfers {
             all.extend(transfers.into_iter().flatten());
         }
     }
 
-    fn finish(self, end: Time) -> FlowReport {
-        let mut report = self.report;
+    /// Finishes the row of a run that ends at `end`.
+    fn finish(self, report: &mut FlowReport, end: Time) {
         if let Some(Group { stop, life, last, rtts }) = self.group {
             // It lives until it opens no more connections and the last one is done.
             let lived = stop.max(last).min(end).secs() - report.start_s;
@@ -213,11 +222,14 @@ impl ReportRow {
                 report.cwnd_mean_segments /= life;
                 report.limited = report.limited.scaled(1.0 / life);
             }
-            show_rtts(&mut report, &rtts);
+            report.rtt = rtts.report();
         }
-        self.rtts.iter().for_each(|rtts| show_rtts(&mut report, rtts));
+        if let Some(rtts) = self.rtts {
+            report.rtt = rtts.report();
+        }
         if let Some(transfers) = self.transfers {
             let summary = Summary::new(&transfers);
+            let report = report.application.get_or_insert_default();
             report.transfers = Some(summary.transfers);
             report.completed = Some(summary.completed);
             report.completion_mean_s = summary.mean_s();
@@ -225,15 +237,7 @@ impl ReportRow {
             report.completion_p95_s = summary.quantile_s(0.95);
             report.completion_p99_s = summary.quantile_s(0.99);
         }
-        report
     }
-}
-
-fn show_rtts(report: &mut FlowReport, rtts: &Histogram) {
-    report.rtt_min_s = rtts.min_s();
-    report.rtt_mean_s = rtts.mean_s();
-    report.rtt_p50_s = rtts.quantile_s(0.5);
-    report.rtt_p95_s = rtts.quantile_s(0.95);
 }
 
 /// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
@@ -267,20 +271,20 @@ fn playback_of(flows: &[FlowState], f: usize, end: Time) -> Option<Playback> {
     tcp(&flows[dialogue.client()])?.client()?.playback(end)
 }
 
-/// What transfers of flow `f` are, "page" for example, if it has some.
-fn transfer_name(plan: &Plan, f: usize) -> Option<&'static str> {
+/// The report of an application that makes the transfers of flow `f`, with what they are called and no more.
+fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
     let of = &plan.flows[f];
     let application = |f: usize| match &*plan.flows[f].source {
         Source::Tcp { application, .. } => application.as_deref(),
         Source::Cbr { .. } => None,
     };
-    match writer_of(f, of.part).and_then(application) {
-        Some(ApplicationPlan::OnOff { .. }) => Some("burst"),
-        Some(ApplicationPlan::Server { what, .. }) => Some(what),
-        Some(ApplicationPlan::Client { .. }) => None,
-        None if of.part.way.is_some() => None,
-        None => of.opened_by.as_ref().map(|_| "connection"),
-    }
+    let transfer = match writer_of(f, of.part).and_then(application) {
+        Some(ApplicationPlan::OnOff { .. }) => "burst",
+        Some(ApplicationPlan::Server { what, .. }) => what,
+        Some(ApplicationPlan::Client { .. }) => return None,
+        None => of.opened_by.as_ref().filter(|_| of.part.way.is_none()).map(|_| "connection")?,
+    };
+    Some(Box::new(ApplicationReport { transfer: Some(transfer), ..ApplicationReport::default() }))
 }
 
 /// A connection as a transfer, if it has nothing else to do.
@@ -294,13 +298,5 @@ fn tcp(flow: &FlowState) -> Option<&Tcp> {
     match &flow.kind {
         Kind::Tcp(tcp) => Some(tcp),
         Kind::Cbr(_) => None,
-    }
-}
-
-fn cc_name(plan: &FlowPlan) -> &str {
-    match &*plan.source {
-        Source::Cbr { .. } => "cbr",
-        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => id,
-        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key,
     }
 }

@@ -66,8 +66,6 @@ pub(crate) struct FlowState {
     pub(crate) stop: Time,
     pub(crate) missing_data: Missing,
     pub(crate) missing_acks: Missing,
-    /// Makes its cache lines odd in number: with an even one the same fields of all flows would share half of the cache.
-    _spread: [u64; 6],
 }
 
 impl Tcp {
@@ -509,7 +507,6 @@ impl FlowState {
             acks: Books::default(),
             missing_data: Missing::default(),
             missing_acks: Missing::default(),
-            _spread: [0; 6],
         }
     }
 

@@ -1,19 +1,22 @@
 //! The report of one flow: what it has achieved when the run ends.
 
+use std::borrow::Cow;
+
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::Limit;
 
 use crate::host::flow::{FlowState, Kind, NEVER};
+use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares, SUBFLOW};
-use crate::resolve::plan::FlowPlan;
+use crate::resolve::plan::{CcPlan, FlowPlan, Source};
 
 impl FlowState {
     /// What the flow has achieved when the run ends at `end`.
-    pub(crate) fn report(&mut self, plan: &FlowPlan, cc: &str, end: Time) -> FlowReport {
+    pub(crate) fn report(&mut self, plan: &FlowPlan, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
             half: plan.part.row().or(plan.subflow.as_ref().map(|_| SUBFLOW)),
-            cc: cc.to_string(),
+            cc: cc_name(plan),
             start_s: self.start.secs(),
             goodput_bps: 0.0,
             delivered_bytes: 0,
@@ -22,20 +25,10 @@ impl FlowState {
             dropped_packets: self.missing_data.dropped,
             timeouts: 0,
             spurious_timeouts: 0,
-            rtt_min_s: None,
-            rtt_mean_s: None,
-            rtt_p50_s: None,
-            rtt_p95_s: None,
+            rtt: None,
             cwnd_mean_segments: 0.0,
             completion_s: None,
-            transfer: None,
-            transfers: None,
-            completed: None,
-            completion_mean_s: None,
-            completion_p50_s: None,
-            completion_p95_s: None,
-            completion_p99_s: None,
-            video: None,
+            application: None,
             limited: LimitShares::default(),
         };
         let life_ends = self.life_ends(end);
@@ -47,10 +40,7 @@ impl FlowState {
                 report.retransmitted_packets = counters.retransmitted;
                 report.timeouts = counters.timeouts;
                 report.spurious_timeouts = counters.spurious_timeouts;
-                report.rtt_min_s = tcp.rtts.min_s();
-                report.rtt_mean_s = tcp.rtts.mean_s();
-                report.rtt_p50_s = tcp.rtts.quantile_s(0.5);
-                report.rtt_p95_s = tcp.rtts.quantile_s(0.95);
+                report.rtt = tcp.rtts.report();
                 if tcp.bytes.is_some() && tcp.done_at < NEVER {
                     report.completion_s = Some(tcp.done_at.since(self.start).secs());
                 }
@@ -83,5 +73,21 @@ impl FlowState {
             report.goodput_bps = report.delivered_bytes as f64 * 8.0 / life;
         }
         report
+    }
+
+    /// Drops its samples of the round-trip time, which a report has told. The rows that follow take their place.
+    pub(crate) fn forget_rtts(&mut self) {
+        if let Kind::Tcp(tcp) = &mut self.kind {
+            tcp.rtts = Histogram::default();
+        }
+    }
+}
+
+/// The controller of a flow, as its report calls it.
+fn cc_name(plan: &FlowPlan) -> Cow<'static, str> {
+    match &*plan.source {
+        Source::Cbr { .. } => "cbr".into(),
+        Source::Tcp { cc: CcPlan::Registered { id, .. }, .. } => (*id).into(),
+        Source::Tcp { cc: CcPlan::Supplied { key }, .. } => key.clone().into(),
     }
 }

@@ -1,5 +1,7 @@
 //! Percentiles of round-trip times without a list of samples: 64 bins an octave, stored where samples fall.
 
+use crate::record::report::RttReport;
+
 /// Bins per octave; a bin is 1.6 % wide at most.
 const BINS: usize = 64;
 
@@ -79,6 +81,16 @@ impl Histogram {
         let (sum, turned) = self.sum.overflowing_add(other.sum);
         self.sum = sum;
         self.turns += other.turns + u64::from(turned);
+    }
+
+    /// What a report says of the samples, if there are some.
+    pub(crate) fn report(&self) -> Option<RttReport> {
+        Some(RttReport {
+            min_s: self.min_s()?,
+            mean_s: self.mean_s()?,
+            p50_s: self.quantile_s(0.5)?,
+            p95_s: self.quantile_s(0.95)?,
+        })
     }
 
     /// Smallest sample in seconds.

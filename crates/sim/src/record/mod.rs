@@ -13,6 +13,8 @@ pub(crate) mod trace;
 pub(crate) mod unfinished;
 
 pub use outcome::Outcome;
-pub use report::{FlowReport, LimitShares, LinkReport, Playback, Report, SCHEMA};
+pub use report::{
+    ApplicationReport, FlowReport, LimitShares, LinkReport, Playback, Report, RttReport, SCHEMA,
+};
 pub use samples::{FlowSamples, LinkSamples};
 pub use trace::{FlowTrace, LinkTrace, SegmentEvent, SegmentTrace, TransferTrace};

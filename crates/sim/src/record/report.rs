@@ -1,7 +1,9 @@
 //! The report of a run, with the names that everything else builds on.
 
+use std::borrow::Cow;
+
 use bentpipe_cc::Time;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::link::Direction;
 pub use crate::workload::player::Playback;
@@ -45,7 +47,7 @@ pub struct FlowReport {
     /// `first` and the responses `second`, with a relay only those that reach the client. A `subflow` delivers a part of what its connection does.
     pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
-    pub cc: String,
+    pub cc: Cow<'static, str>,
     /// When the flow started, seconds.
     pub start_s: f64,
     /// In-order payload bits that the receiver has for its application, read or not, per second of the flow's life. It begins with the flow, and ends when the
@@ -64,18 +66,36 @@ pub struct FlowReport {
     pub timeouts: u64,
     /// Timeouts found to be spurious.
     pub spurious_timeouts: u64,
-    /// Smallest RTT sample, seconds.
-    pub rtt_min_s: Option<f64>,
-    /// Mean RTT sample, seconds.
-    pub rtt_mean_s: Option<f64>,
-    /// Median RTT sample, seconds, within 1.6 %.
-    pub rtt_p50_s: Option<f64>,
-    /// 95th percentile of the RTT samples, seconds, within 1.6 %.
-    pub rtt_p95_s: Option<f64>,
+    /// Its samples of the round-trip time: `rtt_min_s` and so on, null if there are none.
+    #[serde(flatten, serialize_with = "rtt")]
+    pub rtt: Option<RttReport>,
     /// Time-average of the congestion window, segments.
     pub cwnd_mean_segments: f64,
     /// When the last byte of a finite transfer was acknowledged, in seconds since the flow's start.
     pub completion_s: Option<f64>,
+    /// What its application did, if it transfers or plays something. The keys are null if not.
+    #[serde(flatten, serialize_with = "application")]
+    pub application: Option<Box<ApplicationReport>>,
+    /// Shares of the flow's life, by its limit.
+    pub limited: LimitShares,
+}
+
+/// Samples of the round-trip time, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RttReport {
+    /// The smallest.
+    pub min_s: f64,
+    /// The mean.
+    pub mean_s: f64,
+    /// The median, within 1.6 %.
+    pub p50_s: f64,
+    /// The 95th percentile, within 1.6 %.
+    pub p95_s: f64,
+}
+
+/// What the application of a flow did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ApplicationReport {
     /// What a transfer of the flow is: "connection" (a short flow), "burst", "response", "page" or "segment" (of a video).
     pub transfer: Option<&'static str>,
     /// Transfers that an application has begun.
@@ -93,8 +113,29 @@ pub struct FlowReport {
     pub completion_p99_s: Option<f64>,
     /// How a video was seen.
     pub video: Option<Playback>,
-    /// Shares of the flow's life, by its limit.
-    pub limited: LimitShares,
+}
+
+/// The keys of the round-trip times of a row, whether it has some or not.
+fn rtt<S: Serializer>(of: &Option<RttReport>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Keys {
+        rtt_min_s: Option<f64>,
+        rtt_mean_s: Option<f64>,
+        rtt_p50_s: Option<f64>,
+        rtt_p95_s: Option<f64>,
+    }
+    let keys = Keys {
+        rtt_min_s: of.map(|rtt| rtt.min_s),
+        rtt_mean_s: of.map(|rtt| rtt.mean_s),
+        rtt_p50_s: of.map(|rtt| rtt.p50_s),
+        rtt_p95_s: of.map(|rtt| rtt.p95_s),
+    };
+    keys.serialize(serializer)
+}
+
+/// The keys of the application of a row, whether it has one or not.
+fn application<S: Serializer>(of: &Option<Box<ApplicationReport>>, serializer: S) -> Result<S::Ok, S::Error> {
+    of.as_deref().unwrap_or(&ApplicationReport::default()).serialize(serializer)
 }
 
 /// Shares of a flow's life that sum to 1 (or are all 0 if it never started).

@@ -22,7 +22,8 @@ pub(crate) fn warnings(
         // What the relay has not got it cannot send, and nobody answers what was not asked.
         let hungry = flow.part.number() > 0 && i > 0 && flows[i - 1].delivered_bytes == 0;
         // A source that opens no connection has a warning of its own.
-        let opens_none = flow.opened_by.is_some() && report.transfers == Some(0);
+        let opens_none =
+            flow.opened_by.is_some() && report.application.as_ref().is_some_and(|of| of.transfers == Some(0));
         // The row of its connection says what there is to say.
         let is_part = report.half == Some(SUBFLOW);
         if report.delivered_bytes > 0 || is_part || starts >= end || hungry || opens_none {

@@ -103,7 +103,7 @@ fn controller(cc: &CcPlan) -> Option<Cc> {
             };
             (name.clone(), value)
         });
-        return Some(Cc { name: id.clone(), args: args.collect::<BTreeMap<_, _>>() });
+        return Some(Cc { name: (*id).to_owned(), args: args.collect::<BTreeMap<_, _>>() });
     }
     None
 }

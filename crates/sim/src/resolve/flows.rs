@@ -105,7 +105,8 @@ pub(crate) fn expand(
             let connection =
                 spread.as_ref().map(|of| Arc::new(ConnectionPlan { name: name.clone(), ..of.clone() }));
             for (number, FlowPart { part, path, ack_path, source }) in (1..).zip(&parts) {
-                let subflow = connection.clone().map(|connection| SubflowPlan { number, connection });
+                let subflow =
+                    connection.clone().map(|connection| Box::new(SubflowPlan { number, connection }));
                 copies.push(FlowPlan {
                     name: name.clone(),
                     table: index as u32,
@@ -387,7 +388,7 @@ fn controller(
     options.aen = entry.sender.aen;
     options.bulk_repeat = entry.sender.bulk_repeat;
     options.fixed_rto = entry.sender.fixed_rto;
-    Ok(CcPlan::Registered { id: cc.name.clone(), args })
+    Ok(CcPlan::Registered { id: entry.id, args })
 }
 
 /// The profile's options with the flow's own sizes.

@@ -241,7 +241,7 @@ pub struct FlowPlan {
     /// Both ends of the connection write, and data carries acknowledgements.
     pub both_ways: Option<BothWaysPlan>,
     /// Which subflow of a connection it is, if that has several. They stand behind each other.
-    pub subflow: Option<SubflowPlan>,
+    pub subflow: Option<Box<SubflowPlan>>,
 }
 
 /// A connection whose data is spread over several subflows (Multipath TCP, RFC 8684).
@@ -376,7 +376,7 @@ pub enum CcPlan {
     /// One of the registry.
     Registered {
         /// Its id.
-        id: String,
+        id: &'static str,
         /// Parameters given.
         args: Vec<(String, Value)>,
     },

@@ -18,8 +18,8 @@ fn a_saturated_link_carries_payload_over_wire_size() {
 fn the_round_trip_is_propagation_plus_transmission() {
     // A window of one segment: 500 ms + 1500 bytes (1.2 ms) + 40 bytes (0.032 ms) each round, nothing waits.
     let r = report(&geo("60 s", "", "cc = \"reno\"\nreceive_window = \"1 segments\""));
-    close(r.flows[0].rtt_min_s.unwrap(), 0.501_232, 1e-12);
-    close(r.flows[0].rtt_mean_s.unwrap(), 0.501_232, 1e-12);
+    close(r.flows[0].rtt.unwrap().min_s, 0.501_232, 1e-12);
+    close(r.flows[0].rtt.unwrap().mean_s, 0.501_232, 1e-12);
     assert_eq!(r.packets, (60.0_f64 / 0.501_232).floor() as u64 + u64::from(60.0 % 0.501_232 > 0.2512));
     assert!(r.flows[0].limited.rwnd > 0.99, "{:?}", r.flows[0].limited);
 }
@@ -138,7 +138,7 @@ fn a_path_of_several_links_adds_their_delays_and_the_slowest_decides() {
     "#;
     let r = report(text);
     let wire = 8.0 * (1500.0 + 40.0) * (1.0 / 100e6 + 1.0 / 2e6 + 1.0 / 50e6);
-    close(r.flows[0].rtt_min_s.unwrap(), 2.0 * 0.255 + wire, 1e-9);
+    close(r.flows[0].rtt.unwrap().min_s, 2.0 * 0.255 + wire, 1e-9);
     close(r.flows[0].goodput_bps, 2e6 * 1460.0 / 1500.0, 0.05);
 }
 
@@ -199,7 +199,7 @@ fn delays_of_their_own_that_are_alike_do_not_make_flows_depend_on_each_other() {
         let link = "[link.x]\nrate = \"12 Mbit/s\"\ndelay = \"10 ms\"\nreverse = { rate = \"320 Mbit/s\" }\n";
         let flows = [flow("a", start, 5, 1460), flow("b", 0, extra_of_b, 10 * 1460)];
         let r = report(&format!("duration = \"1 s\"\n{link}{}{}", flows[0], flows[1]));
-        (r.flows[0].rtt_min_s.unwrap() * 1e9).round() as u64
+        (r.flows[0].rtt.unwrap().min_s * 1e9).round() as u64
     };
     assert_eq!(first_rtt_of_a(31_000_999, 5), 31_001_000);
     assert_eq!(first_rtt_of_a(31_001_000, 5), 31_001_000);
@@ -228,7 +228,7 @@ fn acknowledgements_may_take_a_path_of_their_own() {
         receive_window = "1 segments"
     "#;
     let r = report(text);
-    close(r.flows[0].rtt_min_s.unwrap(), 0.130 + 1500.0 * 8.0 / 10e6 + 40.0 * 8.0 / 64e3, 1e-9);
+    close(r.flows[0].rtt.unwrap().min_s, 0.130 + 1500.0 * 8.0 / 10e6 + 40.0 * 8.0 / 64e3, 1e-9);
     let forward = |name: &str| r.links.iter().find(|l| l.name == name && l.direction == "forward").unwrap();
     assert_eq!(forward("a").delivered_packets, r.packets);
     assert!(forward("b").delivered_packets + 1 >= r.packets);
@@ -242,16 +242,16 @@ fn acknowledgements_are_held_for_a_random_time_and_in_order() {
     // errors of their mean are 4 x 28.9 ms / 60.
     let r = report(&flow("receive_window = \"1 segments\""));
     let f = &r.flows[0];
-    assert!((f.rtt_mean_s.unwrap() - 0.551_232).abs() < 0.002, "{:?}", f.rtt_mean_s);
-    let least = f.rtt_min_s.unwrap() - 0.501_232;
+    assert!((f.rtt.unwrap().mean_s - 0.551_232).abs() < 0.002, "{:?}", f.rtt);
+    let least = f.rtt.unwrap().min_s - 0.501_232;
     assert!((0.0..0.001).contains(&least), "{least}");
-    assert!((f.rtt_p95_s.unwrap() - 0.596_232).abs() < 0.01, "{:?}", f.rtt_p95_s);
+    assert!((f.rtt.unwrap().p95_s - 0.596_232).abs() < 0.01, "{:?}", f.rtt);
     // Out of order, acknowledgements would be duplicates and cause retransmissions.
     let r = report(&flow("receive_window = \"300 segments\""));
     assert_eq!((r.flows[0].retransmitted_packets, r.flows[0].timeouts), (0, 0));
     // Each flow draws from a stream of its own; a flow without jitter draws nothing.
     let (one, two) = (report(&flow("")), report(&flow("name = \"other\"")));
-    assert_ne!(one.flows[0].rtt_mean_s, two.flows[0].rtt_mean_s);
+    assert_ne!(one.flows[0].rtt, two.flows[0].rtt);
     let plain = geo("60 s", "", "cc = \"reno\"");
     assert_eq!(report(&plain), report(&format!("{plain}ack_jitter = \"0 s\"\n")));
 }
@@ -308,6 +308,6 @@ fn a_constant_window_over_a_delay_that_falls_linearly_goes_round_in_a_geometric_
     // The last round trip that is over.
     let sent = |n: i32| fixed * (1.0 - f64::powi(alpha, n));
     let last = (0..).map(sent).take_while(|t| alpha * t + beta <= 90.0).last().unwrap();
-    close(flow.rtt_min_s.unwrap(), alpha * last + beta - last, 1e-4);
-    assert!(flow.rtt_min_s.unwrap() < 0.1 && rounds > 200);
+    close(flow.rtt.unwrap().min_s, alpha * last + beta - last, 1e-4);
+    assert!(flow.rtt.unwrap().min_s < 0.1 && rounds > 200);
 }

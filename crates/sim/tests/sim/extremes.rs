@@ -29,7 +29,7 @@ fn a_round_trip_may_take_a_hundred_seconds_or_a_microsecond() {
         let flow = "cc = \"reno\"\nreceive_window = \"1 segments\"\ndelayed_ack = false\ntraffic = { kind = \"bulk\", size = \"3 kB\" }";
         let r = report(&one("1000 s", rate, delay, "", flow));
         // Transmission at 100 Tbit/s takes 0.12 ns.
-        assert!((r.flows[0].rtt_min_s.unwrap() - seconds).abs() <= 2e-9, "{:?}", r.flows[0]);
+        assert!((r.flows[0].rtt.unwrap().min_s - seconds).abs() <= 2e-9, "{:?}", r.flows[0]);
         assert_eq!(r.flows[0].delivered_bytes, 3000);
     }
 }
@@ -40,7 +40,7 @@ fn where_nothing_arrives_the_timer_backs_off_for_a_month() {
     let r = report(&one("30 d", "10 Mbit/s", "250 ms", link, "cc = \"cubic\"\nhandshake = false"));
     // Attempts are 60 s or 120 s apart; the first few minutes of doubling do not matter.
     let f = &r.flows[0];
-    assert_eq!((f.delivered_bytes, f.goodput_bps, f.rtt_min_s), (0, 0.0, None));
+    assert_eq!((f.delivered_bytes, f.goodput_bps, f.rtt), (0, 0.0, None));
     assert!((21_590..43_250).contains(&f.timeouts), "{}", f.timeouts);
     assert_eq!(f.dropped_packets, f.sent_packets);
 }

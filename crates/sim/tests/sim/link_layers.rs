@@ -20,7 +20,7 @@ fn a_round_trip_over_demand_assignment_has_its_closed_form() {
             "rate = \"2 Mbit/s\"\naccess = {{ kind = \"dama\", frame = \"20 ms\", slots = 10{access} }}"
         );
         let r = report(&format!("{}receive_window = \"1 segments\"\n", bulk("1.5 s", "", &reverse)));
-        r.flows[0].rtt_min_s.expect("one round trip") * 1e3
+        r.flows[0].rtt.expect("one round trip").min_s * 1e3
     };
     // Data takes 251.2 ms. The acknowledgement is asked for at 260 ms; the grant takes 500 ms and a frame, its slot 2 ms, the way 250 ms.
     close(rtt_ms(""), 260.0 + 520.0 + 2.0 + 250.0, 1e-9);
@@ -39,7 +39,7 @@ fn thinned_acknowledgements_do_not_wait_for_each_other() {
     let reverse = "rate = \"64 kbit/s\"\nqueue = { kind = \"drop-tail\", limit = \"1000 packets\" }";
     let run = |more: &str| report(&bulk("200 s", "", &format!("{reverse}\n{more}")));
     let (all, thinned) = (run(""), run("ack_thinning = {}"));
-    let p50 = |r: &Report| r.flows[0].rtt_p50_s.expect("round trips");
+    let p50 = |r: &Report| r.flows[0].rtt.expect("round trips").p50_s;
     assert!(p50(&all) > 5.0 && p50(&thinned) < 0.8, "{} s, {} s", p50(&all), p50(&thinned));
     assert_eq!((all.links[1].thinned_acks, thinned.links[0].thinned_acks), (0, 0));
     let back = &thinned.links[1];
@@ -61,7 +61,8 @@ fn arq_trades_loss_for_delay() {
     let error = (packets * left).sqrt();
     assert!((link.dropped_error as f64 - packets * left).abs() < 4.0 * error + 1.0, "{link:?}");
     assert!(repeated.flows[0].goodput_bps > 20.0 * bare.flows[0].goodput_bps, "{:?}", repeated.flows[0]);
-    assert!(repeated.flows[0].rtt_p95_s > bare.flows[0].rtt_p95_s, "{:?}", repeated.flows[0]);
+    let p95 = |r: &Report| r.flows[0].rtt.expect("round trips").p95_s;
+    assert!(p95(&repeated) > p95(&bare), "{:?}", repeated.flows[0]);
 }
 
 /// A file in a directory of its own.

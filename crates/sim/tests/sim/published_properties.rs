@@ -25,7 +25,7 @@ fn access(limit: u32, seconds: u32, flows: &[(&str, &str)]) -> Report {
 }
 
 fn mean_rtt(flow: &FlowReport) -> f64 {
-    flow.rtt_mean_s.expect("it sent")
+    flow.rtt.expect("it sent").mean_s
 }
 
 /// RFC 6817: TARGET is 100 ms. LEDBAT++: 60 ms, and a tenth of the time at most for slowdowns.

@@ -65,7 +65,7 @@ fn the_first_half_fills_the_buffer_and_then_follows_the_second() {
     // Of the 400 segments in the buffer the client has up to 50, whose acknowledgements are under way.
     let kept = (first.delivered_bytes - second.delivered_bytes) / 1460;
     assert!((350..=400).contains(&kept), "{kept}");
-    assert!(first.limited.rwnd > 0.98 && first.rtt_min_s.unwrap() < 0.021, "{first:?}");
+    assert!(first.limited.rwnd > 0.98 && first.rtt.unwrap().min_s < 0.021, "{first:?}");
     // The buffer is full after some rounds of 20 ms.
     let trace = outcome(&format!("record = {{ interval = \"10 ms\" }}\n{text}")).flows.trace();
     let full = (0..trace.t_s.len()).find(|&i| trace.flow[i] == 0 && trace.delivered_bytes[i] >= 400 * 1460);

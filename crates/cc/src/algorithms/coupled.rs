@@ -1,0 +1,139 @@
+//! The host of the coupled algorithms of Multipath TCP (RFC 8684), a [`Policy`]: it knows the other paths of the connection. A paper's
+//! algorithm is a [`Coupling`]. Slow start and, unless a coupling says otherwise, the answer to losses are those of RFC 5681, for each
+//! subflow alone.
+
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use crate::controller::Congestion;
+use crate::report::{Ack, Flow};
+use crate::subflows::Subflow;
+use crate::time::Span;
+use crate::windowed::{Cut, Policy, Start, Window, Windowed};
+
+/// One path in the units of the equations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    /// Is it the algorithm's own?
+    pub(crate) own: bool,
+    /// Window w in segments of the own size.
+    pub(crate) w: f64,
+    /// Round-trip time in seconds.
+    pub(crate) rtt: f64,
+    /// [`Subflow::between_losses`].
+    pub(crate) between_losses: f64,
+}
+
+impl Path {
+    /// x = w / rtt, in segments per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.w / self.rtt
+    }
+}
+
+/// The part of a coupled algorithm that a paper defines. `paths` are those that have a round-trip time, the own one with its present
+/// window of `w` segments. A connection of one path has that alone.
+pub(crate) trait Coupling: Debug + Send {
+    /// By how much each acknowledged segment raises the window in congestion avoidance, segments.
+    fn increase<P: Iterator<Item = Path> + Clone>(&mut self, w: f64, paths: P) -> f64;
+
+    /// What a loss leaves of the window. Default: half (RFC 5681 eq. 4).
+    fn keeps<P: Iterator<Item = Path> + Clone>(&self, _paths: P) -> f64 {
+        0.5
+    }
+
+    /// Names internal quantities for traces.
+    fn probe(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A [`Coupling`] in its host.
+#[derive(Debug)]
+pub(crate) struct Coupled<C> {
+    coupling: C,
+    /// The subflows as they were told last, and which of them is the own one.
+    all: Vec<Subflow>,
+    own: usize,
+}
+
+impl<C: Coupling> Coupled<C> {
+    /// A complete controller on a connection that begins as `start` says.
+    pub(crate) fn windowed(coupling: C, start: Start) -> Windowed<Self> {
+        Windowed::new(Self { coupling, all: Vec::new(), own: 0 }, start)
+    }
+}
+
+fn paths(all: &[Subflow], own: usize, w: f64, flow: &Flow) -> impl Iterator<Item = Path> + Clone {
+    let mss = f64::from(flow.mss.max(1));
+    let secs = |rtt: Span| rtt.secs().max(1e-9);
+    let here = flow.rtt.map(|rtt| secs(rtt.smoothed));
+    let alone = all.is_empty().then_some(Subflow::default());
+    all.iter().copied().chain(alone).enumerate().filter_map(move |(i, path)| {
+        let own = i == own || all.is_empty();
+        let rtt = if own { here? } else { secs(path.rtt?) };
+        let w = if own { w } else { path.cwnd as f64 / mss };
+        Some(Path { own, w, rtt, between_losses: path.between_losses as f64 })
+    })
+}
+
+impl<C: Coupling> Policy for Coupled<C> {
+    fn avoid(&mut self, w: &mut Window, flow: &Flow, ack: &Ack) {
+        let paths = paths(&self.all, self.own, w.cwnd, flow);
+        w.cwnd += self.coupling.increase(w.cwnd, paths) * ack.segments(flow);
+    }
+
+    fn backoff(&self, w: &Window, flow: &Flow, why: Congestion) -> Cut {
+        let paths = paths(&self.all, self.own, w.cwnd, flow);
+        Cut::standard(w.cwnd * self.coupling.keeps(paths), why)
+    }
+
+    fn on_subflows(&mut self, own: usize, all: &[Subflow]) {
+        self.own = own;
+        self.all.clear();
+        self.all.extend_from_slice(all);
+    }
+
+    fn wants_subflows(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, emit: &mut dyn FnMut(&'static str, f64)) {
+        self.coupling.probe(emit);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Subflow, Vec};
+    use crate::controller::Congestion;
+    use crate::rig::{Rig, near};
+    use crate::time::Span;
+
+    /// Algorithm `id` on path `own` of these after one more acknowledged segment. Windows in
+    /// segments, round trips in seconds (0: not known yet), bytes between losses.
+    pub(crate) fn on_paths(id: &str, own: usize, paths: &[(f64, f64, u64)]) -> Rig {
+        let (w, rtt, _) = paths[own];
+        let mut rig = Rig::new(id, &[], w, 2.0);
+        let subflow = |&(w, rtt, between_losses): &(f64, f64, u64)| {
+            let cwnd = (w * 1e6) as u64;
+            Subflow { cwnd, rtt: (rtt > 0.0).then(|| Span::from_secs(rtt)), between_losses }
+        };
+        rig.cc.on_subflows(own, &paths.iter().map(subflow).collect::<Vec<_>>());
+        rig.ack(1.0, 0.01, rtt, false);
+        rig
+    }
+
+    /// On one path each is Reno: 1/w, and half at a loss; also while the other path has carried nothing.
+    #[test]
+    fn one_path_is_reno() {
+        for id in ["lia", "olia", "balia"] {
+            let mut alone = Rig::new(id, &[], 10.0, 2.0);
+            alone.ack(1.0, 0.01, 0.1, false);
+            for mut rig in [alone, on_paths(id, 0, &[(10.0, 0.1, 0), (10.0, 0.0, 0)])] {
+                near(rig.w() - 10.0, 0.1, 1e-4);
+                let before = rig.w();
+                rig.congestion(Congestion::Loss);
+                near(rig.w(), before / 2.0, 1e-6);
+            }
+        }
+    }
+}
