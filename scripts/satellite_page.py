@@ -91,7 +91,7 @@ ABOUT = """\
   ([workloads.md](workloads.md#video)).
 - Profile `modern`, default parameters. The buffer in front of the satellite is one product of rate and round
   trip where nothing else is said. For TCP-Peach it has two bands, so that the segments by which it probes
-  give way. With a relay both halves have the algorithm. A relay in front of pages and films is not modelled.
+  give way. With a relay both halves have the algorithm, and of pages and films requests and responses.
 
 The paths:
 
@@ -238,11 +238,9 @@ def _objectives(rows: Sequence[Measured], found: Sequence[str]) -> str:
 
 
 def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
-    plain = [path.name for path in PATHS if not path.relay]
     video = [
         (f"{path.label}, {head}", path.name, what, digits)
         for path in PATHS
-        if path.name in plain
         for head, what, digits in (
             ("Mbit/s", "video_mbps", 1),
             ("start, s", "video_startup_s", 1),
@@ -251,7 +249,7 @@ def _pages(rows: Sequence[Measured], found: Sequence[str]) -> str:
     return (
         "## Pages and films\n\n![Page load time, and bitrate of a film](satellite-2026-pages.svg)\n\n"
         "### Page load time, seconds\n\n"
-        + _table(rows, found, _over("page_s", 2, plain))
+        + _table(rows, found, _over("page_s", 2))
         + "Seeds have different pages, which makes the intervals wide. All algorithms load the same ones.\n\n"
         + "### Film: mean bitrate, and start-up\n\n"
         + _table(rows, found, video)

@@ -282,8 +282,7 @@ fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
         Some(ApplicationPlan::OnOff { .. }) => "burst",
         Some(ApplicationPlan::Server { what, .. }) => what,
         Some(ApplicationPlan::Client { .. }) => return None,
-        None if of.part.way.is_some() => return None,
-        None => of.opened_by.as_ref().map(|_| "connection")?,
+        None => of.opened_by.as_ref().filter(|_| of.part.way.is_none()).map(|_| "connection")?,
     };
     Some(Box::new(ApplicationReport { transfer: Some(transfer), ..ApplicationReport::default() }))
 }

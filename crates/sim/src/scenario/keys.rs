@@ -496,11 +496,11 @@ pub struct Relay {
     /// between them.
     #[schemars(extend("examples" = ["terrestrial", "gateway"]))]
     pub at: String,
-    /// Congestion controller of the second half, from the relay to the client. Default: that of the flow.
+    /// Congestion controller of the second half, with which the relay sends on. Default: that of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc: Option<Cc>,
     /// Room for data that came in and that the second half has not yet had acknowledged. It is the receive window of the first
-    /// half.
+    /// half. Requests and responses have such room each.
     pub buffer: Size,
     /// Initial window of the second half in segments. Default: that of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
