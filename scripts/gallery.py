@@ -17,6 +17,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from controllers_md import anchor, heading, reference
+from legible import line_colour
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
@@ -226,7 +227,7 @@ def draw(entry: dict[str, Any], found: list[Curves]) -> Figure:
         ax.plot(
             line[0] / per_second,
             line[1] / per_segment,
-            color=entry["colour"],
+            color=line_colour(entry["colour"]),
             lw=1.0,
             solid_joinstyle="round",
         )

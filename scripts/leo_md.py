@@ -19,7 +19,8 @@ from typing import Any
 
 import leo_page
 import leo_paths
-from leo_measure import Measured, measure, read, write
+import run_table
+from leo_measure import Measured, measure
 from leo_paths import MovingPath
 
 import bentpipe as bp
@@ -45,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     table, page = DOCS / "leo.csv", DOCS / "leo.md"
     if given.check:
-        return 0 if page.read_text(encoding="utf-8") == leo_page.text(read(table)) else 1
-    rows = read(table) if table.exists() and not given.fresh else []
+        return 0 if page.read_text(encoding="utf-8") == leo_page.text(run_table.read(table, Measured)) else 1
+    rows = run_table.read(table, Measured) if table.exists() and not given.fresh else []
     paths = [
         leo_paths.shipped(),
         leo_paths.shipped("leo-loss", leo_paths.LOSS),
@@ -61,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 known = {row.cc for row in rows if (row.path, row.seed) == (path.name, seed)}
                 wanted = [cc for cc in algorithms(path) if cc not in known]
                 rows += run(path, wanted, seed, given.threads)
-                write(table, rows)
-    rows = read(table)  # as rounded there
+                run_table.write(table, Measured, rows)
+    rows = run_table.read(table, Measured)  # as rounded there
     files.replace(page, lambda work: work.write_text(leo_page.text(rows), encoding="utf-8"))
     leo_page.draw(DOCS, rows, paths, story(paths[0]))
     return 0

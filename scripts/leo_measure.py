@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from leo_paths import MovingPath
 
 import bentpipe as bp
-from bentpipe import files, stats
+from bentpipe import stats
 
 WINDOW_S = 0.5
 """Goodput is looked at over this time: several round trips, and long against the darkness of a handover."""
@@ -89,25 +86,6 @@ def recovery(path: MovingPath, t: np.ndarray, delivered: np.ndarray) -> list[flo
         back = (grid >= at) & (grid < after - WINDOW_S) & (share >= SHARE * usual)
         found.append(float(grid[back][0] - at) if back.any() else float(after - at))
     return found
-
-
-def read(file: Path) -> list[Measured]:
-    """The table of an earlier run."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    kinds = {"path": str, "cc": str, "seed": int}
-    return [Measured(**{key: kinds.get(key, float)(value) for key, value in row.items()}) for row in rows]
-
-
-def write(file: Path, rows: Iterable[Measured]) -> None:
-    """Writes the table, sorted."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Measured)], lineterminator="\n")
-    writer.writeheader()
-    for row in sorted(rows, key=lambda row: (row.path, row.cc, row.seed)):
-        plain = asdict(row)
-        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in plain.items()})
-    files.replace(file, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
 
 
 def mean(rows: Sequence[Measured], what: str) -> stats.Mean | None:

@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from controllers_md import row
+from legible import line_colour
 from leo_measure import SHARE, WINDOW_S, Measured, mean
 from leo_paths import LEO, LOSS, MovingPath
 from matplotlib.figure import Figure
@@ -24,6 +25,12 @@ KEEPERS = ["star", "a-liad", "hybla", "htcp", *_WINDOWED]
 """Those that keep the smallest round-trip time of the connection; Copa, BBR and LeoCC: of 10 to 20 s."""
 
 STORY = ("vegas", "vegas path_change=reset", "cubic", "leocc")
+
+NAMED = (
+    "reno", "cubic", "satcp", "vegas", "fast", "westwood", "westwood-br", "hybla", "star", "a-liad", "jersey",
+    "bbr", "bbr3", "copa", "vivace", "leocc",
+)  # fmt: skip
+"""The controllers that have a row of their own in the figure of all controllers."""
 
 PATHS = {
     "leo-handover": (
@@ -126,6 +133,9 @@ def text(rows: Sequence[Measured]) -> str:
     seeds = max((r.seed for r in rows), default=0)
     parts = [HEAD, _findings(found), STORY_TEXT, *_keepers(found)]
     parts += ["\n## All controllers\n\n![Share of the capacity on each path](leo-controllers.svg)\n\n"]
+    parts += [
+        "A stroke is one of the controllers that have no row of their own; the tables name them all.\n\n"
+    ]
     for title, what, digits, scale in (
         ("Goodput, % of what the path could carry", "share", 0, 100.0),
         ("Round trip, 95th percentile, ms", "rtt_p95_s", 0, 1e3),
@@ -274,9 +284,9 @@ def _story(file: Path, path: MovingPath, traces: Mapping[str, Any]) -> None:
         top.plot(grid, np.diff(bits) / 0.5e6, line, color=colour, linewidth=1, label=label)
         low.plot(trace["t_s"], 1e3 * trace["srtt_s"], line, color=colour, linewidth=0.9)
     low.step(*_until_end(path, 2e3 * path.frame["delay_s"].to_numpy()), where="post", **under)
-    top.set_ylabel("Mbit/s")
+    top.set_ylabel("goodput, Mbit/s")
     low.set_ylabel("round trip, ms")
-    low.set_xlabel("s")
+    low.set_xlabel("time, s")
     low.set_ylim(0)
     top.set_ylim(0)
     top.set_xlim(0, path.duration_s)
@@ -292,24 +302,30 @@ def _until_end(path: MovingPath, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _dots(file: Path, found: Mapping[PAIR, list[Measured]]) -> None:
-    """A row for each controller: the share of the capacity on each path; hollow with a reset."""
-    entries = sorted(bp.controllers(), key=lambda e: _mean_share(found, e["id"], ON_LEO))
+    """The share of the capacity on each path: a row for each of `NAMED`, and one for all others."""
+    known = sorted(bp.controllers(), key=lambda e: _mean_share(found, e["id"], ON_LEO))
+    entries = [e for e in known if e["id"] in NAMED]
+    others = [e["id"] for e in known if e["id"] not in NAMED]
     names = [p for p in PATHS if any(key[0] == p for key in found)]
-    figure = Figure(figsize=(8.6, 7.6), layout="constrained")
+    figure = Figure(figsize=(8.6, 4.0), layout="constrained")
     axes = figure.subplots(1, len(names), sharey=True)
     for ax, name in zip(axes, names, strict=True):
         for y, entry in enumerate(entries):
             at = 100 * _value(found, name, entry["id"], "share")
             again = 100 * _value(found, name, f"{entry['id']} path_change=reset", "share")
+            ink = line_colour(entry["colour"])
             ax.plot([at, again], [y, y], color="#bbbbbb", linewidth=0.8, zorder=1)
-            ax.plot(again, y, "o", mfc="white", mec=entry["colour"], markersize=4, zorder=2)
-            ax.plot(at, y, "o", color=entry["colour"], markersize=4, zorder=3)
+            ax.plot(again, y, "o", mfc="white", mec=ink, markersize=5, zorder=2, clip_on=False)
+            ax.plot(at, y, "o", color=ink, markersize=5, zorder=3, clip_on=False)
+        shares = [100 * _value(found, name, cc, "share") for cc in others]
+        ax.plot(shares, [-1.5] * len(shares), "|", color="black", markersize=9, alpha=0.45, clip_on=False)
         ax.set_title(PATHS[name][0], fontsize=8)
         ax.set_xlim(0, 105)
         ax.set_xticks([0, 50, 100])
         ax.grid(axis="x", linewidth=0.4)
-    axes[0].set_yticks(range(len(entries)), [e["label"] for e in entries])
-    axes[0].set_ylim(-0.7, len(entries) - 0.3)
+    rows = [*((y, e["label"]) for y, e in enumerate(entries)), (-1.5, f"the {len(others)} others")]
+    axes[0].set_yticks(*zip(*rows, strict=True))
+    axes[0].set_ylim(-2.2, len(entries) - 0.3)
     figure.supxlabel("goodput, % of what the path could carry; hollow: reset at handovers", fontsize=8)
     figure.savefig(file, metadata={"Date": None})
 

@@ -223,7 +223,9 @@ def draw_curves(points: Sequence[Row]) -> str:
             axis.set_ylabel("cwnd, segments")
             axis.set_ylim(bottom=0)
             axis.margins(x=0.01)
-        axes[0, 0].legend(frameon=False, ncols=2, loc="upper right")
+        figure.legend(
+            *axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=2, loc="outside upper center"
+        )
         axes[-1, 0].set_xlabel("time, s")
         return figure
 
@@ -246,7 +248,7 @@ def draw_errors(table: Sequence[Row]) -> str:
         colours = {20: "#009e73", 100: "#0072b2", 500: "#d55e00"}
         figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
         for axis, name in zip(axes, (GOODPUT, RTT), strict=True):
-            axis.axhspan(-10, 10, color="#eeeeee", zorder=0)
+            axis.axhspan(-10, 10, color="#eeeeee", zorder=0, label="within 10 %")
             axis.axhline(0, color="#888888", linewidth=0.6)
             for step, (rtt, colour) in enumerate(colours.items()):
                 mine = [row for row in table if row["rtt_ms"] == rtt]
@@ -254,7 +256,9 @@ def draw_errors(table: Sequence[Row]) -> str:
                 y = [max(-30.0, min(30.0, 100 * row[f"{name}_error"])) for row in mine]
                 axis.plot(x, y, ".", color=colour, markersize=5, alpha=0.8, label=f"RTT {rtt} ms")
             axis.set_ylabel(f"error of {QUANTITIES[name]}, %")
-        axes[0].legend(frameon=False, ncols=3, loc="lower left")
+        figure.legend(
+            *axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center"
+        )
         axes[1].set_xticks(range(len(senders)), senders, rotation=60, ha="right")
         axes[1].set_xlim(-0.6, len(senders) - 0.4)
         return figure

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import run_table
 import satellite_page
-from satellite_measure import PATHS, Job, Measured, delivery, exists, read, write
+from satellite_measure import PATHS, Job, Measured, delivery, exists
 from satellite_page import ALGORITHMS, STORY
 
 import bentpipe as bp
@@ -39,11 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     table, page = given.out / "satellite-2026.csv", given.out / "satellite-2026.md"
     if given.check:
-        return 0 if page.read_text(encoding="utf-8") == satellite_page.text(read(table)) else 1
+        text = satellite_page.text(run_table.read(table, Measured))
+        return 0 if page.read_text(encoding="utf-8") == text else 1
     ccs = [cc for cc in ALGORITHMS if exists(cc)]
     if missing := [label for cc, label in ALGORITHMS.items() if cc not in ccs]:
         terminal.note(f"not registered, and left out: {', '.join(missing)}")
-    rows = read(table) if table.exists() and not given.fresh else []
+    rows = run_table.read(table, Measured) if table.exists() and not given.fresh else []
     if not given.draw:
         paths = [path for path in PATHS if given.only in (None, path.name)]
         # Seed by seed, so that a table that was interrupted is one of fewer seeds.
@@ -58,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with terminal.Bar("runs") as bar:
             for begin in range(0, len(jobs), BATCH):
                 rows += run(jobs[begin : begin + BATCH], given.threads)
-                write(table, rows)
+                run_table.write(table, Measured, rows)
                 bar(min(begin + BATCH, len(jobs)), len(jobs))
-    rows = read(table)  # as rounded there
+    rows = run_table.read(table, Measured)  # as rounded there
     files.replace(page, lambda work: work.write_text(satellite_page.text(rows), encoding="utf-8"))
     satellite_page.draw(given.out, rows, story([cc for cc in STORY if cc in ccs]))
     return 0

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 import bentpipe as bp
-from bentpipe import comparison, files, stats
+from bentpipe import comparison, stats
 
 RATE_BPS = 50e6
 """Rate of every path, forward."""
@@ -217,20 +214,21 @@ class Job:
         wanted = [
             (bp.Bulk(size="100 MB"), "120 s", trace),
             (bp.Bulk(size="1 MB"), "30 s", bp.Record(flows=False)),
+            (PAGE, "120 s", bp.Record(flows=False)),
+            (VIDEO, "120 s", bp.Record(flows=False)),
         ]
-        if not self.path.relay:
-            wanted += [(PAGE, "120 s", bp.Record(flows=False)), (VIDEO, "120 s", bp.Record(flows=False))]
         self.scenarios = [self.path.scenario(self.cc, *one[:1], self.seed, *one[1:]) for one in wanted]
 
     def measured(self, results: Sequence[bp.Result]) -> Measured:
         """What the runs come to."""
         large, small, *others = results
+        came = "flow/responses/second" if self.path.relay else "flow/responses"
         found = dict.fromkeys((f.name for f in fields(Measured)), math.nan)
         found |= self._start(large)
         found["file_100_s"] = _whole(large)["completion_s"] or math.nan
         found["file_1_s"] = _whole(small)["completion_s"] or math.nan
         if others:
-            page, video = (_row(result, "flow/responses") for result in others)
+            page, video = (_row(result, came) for result in others)
             found["page_s"] = page["completion_mean_s"] or math.nan
             found["video_mbps"] = (video["video"]["bitrate_bps"] or 0.0) / 1e6
             found["video_startup_s"] = video["video"]["startup_s"] or math.nan
@@ -269,25 +267,6 @@ def _whole(result: bp.Result) -> dict[str, Any]:
 
 def _row(result: bp.Result, name: str) -> dict[str, Any]:
     return next(flow for flow in result.json["flows"] if flow["name"] == name)
-
-
-def read(file: Path) -> list[Measured]:
-    """The table of earlier runs."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    kinds = {"path": str, "cc": str, "seed": int}
-    return [Measured(**{key: kinds.get(key, float)(value) for key, value in row.items()}) for row in rows]
-
-
-def write(file: Path, rows: Iterable[Measured]) -> None:
-    """Writes the table, sorted."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [f.name for f in fields(Measured)], lineterminator="\n")
-    writer.writeheader()
-    for row in sorted(rows, key=lambda row: (row.path, row.cc, row.seed)):
-        plain = asdict(row)
-        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in plain.items()})
-    files.replace(file, lambda work: work.write_text(text.getvalue(), encoding="utf-8"))
 
 
 def samples(rows: Sequence[Measured], path: str, cc: str, what: str) -> list[float]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from controllers_md import row
+from legible import line_colour
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from satellite_claims import claims
@@ -311,7 +312,7 @@ def colour(cc: str) -> str:
     """The colour of an algorithm."""
     from bentpipe.registry import style
 
-    return COLOURS.get(cc) or str(style(cc.partition(" ")[0])["colour"])
+    return COLOURS.get(cc) or line_colour(style(cc.partition(" ")[0])["colour"])
 
 
 def _draw_start(file: Path, traces: Traces) -> None:
@@ -322,10 +323,13 @@ def _draw_start(file: Path, traces: Traces) -> None:
         for (of, cc), (t, delivered) in traces.items():
             if of == name:
                 style = "-" if cc in STARTS else "--"
-                ax.plot(t, delivered / 1e6, style, color=colour(cc), linewidth=1.2, label=ALGORITHMS[cc])
+                # Others lie upon plain CUBIC for long: it is a broad line below them.
+                under = {"linewidth": 3.5, "zorder": 1} if cc == "cubic" else {"linewidth": 1.2}
+                ax.plot(t, delivered / 1e6, style, color=colour(cc), label=ALGORITHMS[cc], **under)
         line = [0, until * RATE_BPS / 8e6]
-        ax.plot([0, until], line, color="#dddddd", linewidth=3, zorder=0, label="rate of the link")
+        ax.plot([0, until], line, ":", color="black", linewidth=1, label="rate of the link")
         ax.set_xlim(0, until)
+        ax.set_xticks(np.arange(0, until + 1, 5))
         ax.set_ylim(0, until * RATE_BPS / 8e6)
         ax.set_title(path.label)
         ax.set_xlabel("seconds since the flow began")
@@ -359,9 +363,9 @@ def _dots(ax: Axes, rows: Sequence[Measured], found: Sequence[str], path: str, w
     for y, cc in enumerate(found):
         known = mean(rows, path, cc, what)
         if known is not None:
-            ends.append(known.mean)
+            ends.append(known.mean + known.half_width)
             ax.errorbar(
                 known.mean, y, xerr=known.half_width, fmt="o", color=colour(cc), markersize=4, elinewidth=1
             )
-    ax.set_xlim(0, 1.15 * max(ends) or 1)
+    ax.set_xlim(0, 1.1 * max(ends) or 1)
     ax.grid(axis="x", linewidth=0.4)

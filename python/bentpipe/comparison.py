@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, stats
 from bentpipe.controller import load_controller
-from bentpipe.models import BitError, Cbr, Model, PacketError, Record
+from bentpipe.models import BitError, PacketError, Record
+from bentpipe.plain import Model
 from bentpipe.registry import find
 from bentpipe.result import LIMITS, PARTS, Result
 from bentpipe.runs import run_many
 from bentpipe.scenario import Flow, Link, Scenario
 from bentpipe.sweeps.case import Case
 from bentpipe.sweeps.engine import Interrupted, State, run_cases
+from bentpipe.traffic import Cbr
 from bentpipe.units import seconds, spaced
 
 SEEDS = 5

@@ -12,19 +12,11 @@ from typing import Any
 
 from bentpipe import _core
 from bentpipe.controller import Controller, check_controller
-from bentpipe.models import (
-    AckThinning,
-    Arq,
-    Dama,
-    Model,
-    Queue,
-    Record,
-    Traffic,
-    from_plain,
-    to_plain,
-)
+from bentpipe.models import AckThinning, Arq, Dama, Queue, Record, from_plain
+from bentpipe.plain import Model, to_plain
 from bentpipe.registry import unknown
 from bentpipe.source import Source
+from bentpipe.traffic import Traffic
 
 Steps = Sequence[Sequence[Any]]
 """Instants, and a value from each of them on: [["0 s", "20 ms"], ["15 s", "25 ms"]]."""

@@ -21,12 +21,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 def scripts(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     monkeypatch.syspath_prepend(DOCS.parent / "scripts")
     return {
-        name: importlib.import_module(name) for name in ("leo_paths", "leo_measure", "leo_page", "leo_md")
+        name: importlib.import_module(name)
+        for name in ("leo_paths", "leo_measure", "leo_page", "leo_md", "run_table")
     }
 
 
 def test_page_and_table_agree_and_have_every_controller(scripts):
-    rows = scripts["leo_measure"].read(DOCS / "leo.csv")
+    rows = scripts["run_table"].read(DOCS / "leo.csv", scripts["leo_measure"].Measured)
     assert (DOCS / "leo.md").read_text(encoding="utf-8") == scripts["leo_page"].text(rows)
     for path in scripts["leo_page"].PATHS:
         known = {row.cc for row in rows if row.path == path}
@@ -38,6 +39,13 @@ def test_page_and_table_agree_and_have_every_controller(scripts):
         assert 0 <= row.share < 1.1, row
         assert 0 <= row.lost < 1, row
         assert math.isnan(row.recovery_s) or 0 <= row.recovery_s <= 120, row
+
+
+def test_a_table_that_is_read_and_written_again_has_the_same_bytes(scripts, tmp_path):
+    row = scripts["leo_measure"].Measured
+    rows = scripts["run_table"].read(DOCS / "leo.csv", row)
+    scripts["run_table"].write(tmp_path / "again.csv", row, reversed(rows))
+    assert (tmp_path / "again.csv").read_bytes() == (DOCS / "leo.csv").read_bytes()
 
 
 def test_a_recovery_is_the_time_until_the_share_of_before_is_back(scripts):

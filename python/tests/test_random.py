@@ -174,12 +174,13 @@ def test_a_run_ends_conserves_and_is_the_same_alone_and_among_others(data, threa
     flows = iter(alone["flows"])
     for table in made.flows:
         # Of a relayed flow, what the second half delivers has crossed all links; of a dialogue, responses.
-        pair = table.relay is not None or isinstance(table.traffic, bp.Requests | bp.Web | bp.Video)
+        dialogue = isinstance(table.traffic, bp.Requests | bp.Web | bp.Video)
+        parts = (2 if table.relay else 1) * (2 if dialogue else 1)
         paths = [table.path, *(joined["path"] for joined in table.subflow or ())]
         if table.both_ways:
             turned = [f"{name.partition('/')[0]}{'' if '/' in name else '/reverse'}" for name in table.path]
             paths.append(turned)
-        rows = len(paths) if table.both_ways else 1 + len(paths) if table.subflow else 2 if pair else 1
+        rows = len(paths) if table.both_ways else 1 + len(paths) if table.subflow else parts
         for flow in itertools.islice(flows, table.count * rows):
             number = int(flow["name"].rpartition("/")[2]) - 1 if flow["half"] == "subflow" else 0
             number = 1 if table.both_ways and flow["half"] == "second" else number

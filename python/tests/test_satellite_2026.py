@@ -18,14 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 def scripts():
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
-        names = ("satellite_measure", "satellite_claims", "satellite_page", "satellite_2026")
+        names = ("satellite_measure", "satellite_claims", "satellite_page", "satellite_2026", "run_table")
         yield {name: importlib.import_module(name) for name in names}
     finally:
         sys.path.remove(str(ROOT / "scripts"))
 
 
 def test_the_page_is_that_of_its_table(scripts) -> None:
-    rows = scripts["satellite_measure"].read(ROOT / "docs" / "satellite-2026.csv")
+    table = ROOT / "docs" / "satellite-2026.csv"
+    rows = scripts["run_table"].read(table, scripts["satellite_measure"].Measured)
     page = (ROOT / "docs" / "satellite-2026.md").read_text(encoding="utf-8")
     assert page == scripts["satellite_page"].text(rows)
     paths = {path.name for path in scripts["satellite_measure"].PATHS}

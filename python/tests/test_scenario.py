@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from bentpipe.models import KINDS, from_plain, to_plain
+from bentpipe.models import KINDS, from_plain
+from bentpipe.plain import to_plain
 from bentpipe.schema import scenario_schema
 from bentpipe.source import SCENARIOS
 

@@ -121,7 +121,6 @@ def test_video_climbs_with_its_buffer_and_stays() -> None:
     assert row(ended, "app/responses")["transfers"] == 8
 
 
-
 def test_a_connection_that_a_stop_forestalls_never_begins() -> None:
     """The parsing ends, and the second connection would open, after the browser has stopped."""
     found = run(web(2, connections=2), stop=f"{HANDSHAKE + 0.6:.3f} s", **PROMPT)
@@ -190,13 +189,6 @@ def test_a_file_has_a_completion_time_or_a_warning() -> None:
 def test_a_wrong_browser_or_player_is_one_line(traffic, said) -> None:
     with pytest.raises(bp.ScenarioError, match=said):
         run(traffic)
-
-
-def test_a_relay_passes_no_dialogue_on() -> None:
-    links = {name: bp.Link(rate="10 Mbit/s", delay="20 ms") for name in ("net", "sat")}
-    flow = bp.Flow("cubic", ["net", "sat"], traffic=bp.Web(), relay={"at": "gateway", "buffer": "1 MB"})
-    with pytest.raises(bp.ScenarioError, match="relay: a relay passes on bulk data and short flows"):
-        bp.run(bp.Scenario(links=links, flows=[flow]))
 
 
 def test_tables_show_page_loads_and_video(cli, tmp_path) -> None:

@@ -48,7 +48,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Makes a page of a code host one of the site."""
-    return spaced(inside(markdown))
+    return spaced(inside(begun(markdown)))
+
+
+def begun(text: str) -> str:
+    """The text from its heading on: behind a comment mkdocs does not find the title of a page."""
+    return re.sub(r"\A\s*<!--.*?-->\s*", "", text, flags=re.DOTALL)
 
 
 def lowered(text: str) -> str:

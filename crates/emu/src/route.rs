@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::Span;
 use bentpipe_sim::link::Direction;
-use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Half, Plan};
+use bentpipe_sim::plan::{DirectionId, DirectionPlan, FlowPlan, Plan, Way};
 
 /// One thing that packets cross.
 #[derive(Clone, Debug)]
@@ -75,27 +75,18 @@ impl Route {
 /// `None` if the plan has no flows.
 pub fn route_of(plan: &Plan) -> Option<Route> {
     let first = plan.flows.first()?;
-    let behind = |second: &&FlowPlan| second.half == Some(Half::Second) && second.both_ways.is_none();
-    let second = plan.flows.get(1).filter(behind);
+    let parts = if first.both_ways.is_some() { 1 } else { first.part.count() };
+    let parts = || plan.flows.iter().take(parts).filter(|part| part.part.way != Some(Way::Requests));
     let access = |flow: &FlowPlan| (flow.extra_delay > Span::ZERO).then_some(Hop::Access(flow.extra_delay));
     let hops = |ids: &[DirectionId]| ids.iter().map(|id| hop(plan, *id)).collect::<Vec<_>>();
     let (mut forward, mut reverse) = (Vec::new(), Vec::new());
-    match second {
-        Some(responses) if responses.path == first.ack_path => {
-            forward.extend(access(responses));
-            forward.extend(hops(&responses.path));
-            reverse.extend(hops(&responses.ack_path));
-            reverse.extend(access(responses));
-        }
-        _ => {
-            let back = second.map_or(&[][..], |second| &second.ack_path);
-            forward.extend(access(first));
-            forward.extend(hops(&first.path));
-            forward.extend(second.into_iter().flat_map(|second| hops(&second.path)));
-            reverse.extend(hops(back));
-            reverse.extend(hops(&first.ack_path));
-            reverse.extend(access(first));
-        }
+    for part in parts() {
+        forward.extend(access(part));
+        forward.extend(hops(&part.path));
+    }
+    for part in parts().collect::<Vec<_>>().into_iter().rev() {
+        reverse.extend(hops(&part.ack_path));
+        reverse.extend(access(part));
     }
     Some(Route { forward, reverse })
 }

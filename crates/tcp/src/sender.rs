@@ -25,7 +25,6 @@ mod riding;
 mod sending;
 mod subflow;
 
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use bentpipe_cc::{
@@ -166,8 +165,8 @@ pub struct Sender {
     rescue_at: u64,
     prr: Prr,
     /// A window below the controller's, in segments, that grows with deliveries. It avoids a burst at the end of recovery without SACK (RFC
-    /// 6582 section 3.2 step 3), and is the first window after several SYNs.
-    exit_clamp: Option<NonZeroU64>,
+    /// 6582 section 3.2 step 3), and is the first window after several SYNs. The largest number stands for none.
+    exit_clamp: u64,
     suspicion: Suspicion,
     rack: Option<Box<Rack>>,
     tlp: Probing,
@@ -235,7 +234,7 @@ impl Sender {
             extra: extras.is_some(),
             rescue_at: 0,
             prr: Prr::default(),
-            exit_clamp: None,
+            exit_clamp: u64::MAX,
             rto: Estimator::new(&options),
             timer: Time::MAX,
             suspicion: Suspicion::new(&options),
@@ -453,10 +452,8 @@ impl Sender {
             self.reduce(delivered, advanced > 0 && got.lost == 0);
         }
         self.note_in_flight();
-        if let Some(clamp) = &mut self.exit_clamp
-            && advanced > 0
-        {
-            *clamp = clamp.saturating_add(delivered);
+        if advanced > 0 {
+            self.exit_clamp = self.exit_clamp.saturating_add(delivered);
         }
         // Only now is it known whether this is slow start: an undo may have made it so. An ACK that does not advance brings no
         // growth (RFC 5681 section 3.2 step 1).

@@ -12,9 +12,10 @@ from typing import Any
 from bentpipe import _core
 from bentpipe.advice.spans import Span, points
 from bentpipe.comparison import _base, _change, _named, named_algorithm
-from bentpipe.models import Bulk, Record
+from bentpipe.models import Record
 from bentpipe.registry import controllers, find, unknown
 from bentpipe.scenario import Flow, Link, Scenario
+from bentpipe.traffic import Bulk
 
 GOALS = {
     "throughput": "the most goodput of all flows together",

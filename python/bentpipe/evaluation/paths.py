@@ -20,11 +20,7 @@ from bentpipe.evaluation.experiment import (
 )
 from bentpipe.evaluation.network import RECORD, bdp_packets, bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import (
-    Arq,
-    GilbertElliott,
-    PacketError,
-)
+from bentpipe.models import Arq, GilbertElliott, PacketError
 from bentpipe.scenario import Link, Scenario
 from bentpipe.source import Source
 
@@ -134,8 +130,8 @@ DELAY = Experiment(
     "congestion?",
     setup="One flow over 20 Mbit/s with a drop-tail queue of 67 packets, for 60 s. The one-way delay is 20 "
     "ms throughout; or jumps between 18 and 24 ms every 50 ms (jitter); or swings from 20 to 40 ms and back "
-    "in 20 s (slow); or takes another value every 15 s, upwards from 20 to 44 ms, downwards from 44 to 20 "
-    "ms, or 20, 31, 24 and 38 ms (LEO pass). Packets never overtake each other.",
+    "in 20 s (slow). Or it takes another value every 15 s: upwards from 20 to 44 ms, downwards from 44 to "
+    "20 ms, or 20, 31, 24 and 38 ms (LEO pass). Packets never overtake each other.",
     source="RFC 9743 section 7.3",
     axes={"delay": "one-way delay"},
     metrics={"utilisation": UTILISATION, "queueing": QUEUEING, "loss": LOSS},
@@ -206,9 +202,9 @@ CHANGE = Experiment(
     name="path-change",
     title="A path that changes at once",
     question="What happens to a flow whose path suddenly has another delay or another rate?",
-    setup="One flow; at 30 of 60 s the one-way delay goes from 20 to 60 ms or back (20 Mbit/s), the rate "
-    "from 5 to 20 Mbit/s or back (40 ms one way), or both: from 20 Mbit/s and 20 ms to 10 Mbit/s and 280 "
-    "ms, as from a terrestrial path to a satellite, or back. The drop-tail queue holds the larger of the "
+    setup="One flow; at 30 of 60 s the one-way delay goes from 20 to 60 ms or back (20 Mbit/s), or the rate "
+    "from 5 to 20 Mbit/s or back (40 ms one way). Or both change, as from a terrestrial path to a satellite "
+    "or back: from 20 Mbit/s and 20 ms to 10 Mbit/s and 280 ms. The drop-tail queue holds the larger of the "
     "two bandwidth-delay products. In the last case the path of the shipped scenario leo-handover takes "
     "another rate and delay every 15 s, after 100 ms without a path, for 90 s; there the first metric is "
     "over the whole run.",

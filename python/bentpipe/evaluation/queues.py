@@ -18,14 +18,7 @@ from bentpipe.evaluation.experiment import (
 )
 from bentpipe.evaluation.network import bottleneck, drop_tail, flow, link, out_of_step
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import (
-    Codel,
-    DualPi2,
-    FqCodel,
-    Pie,
-    Queue,
-    Red,
-)
+from bentpipe.models import Codel, DualPi2, FqCodel, Pie, Queue, Red
 from bentpipe.scenario import Scenario
 from bentpipe.stats import jain
 

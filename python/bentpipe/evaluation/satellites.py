@@ -14,12 +14,10 @@ from bentpipe.evaluation.experiment import (
     Setting,
 )
 from bentpipe.evaluation.observation import Observation
-from bentpipe.models import (
-    BitError,
-    Bulk,
-)
+from bentpipe.models import BitError
 from bentpipe.scenario import Flow, Scenario
 from bentpipe.source import Source
+from bentpipe.traffic import Bulk
 
 # Satellites -------------------------------------------------------------------------------------------------
 
@@ -65,9 +63,9 @@ SATELLITE = Experiment(
     name="satellite",
     title="Satellites",
     question="How does the algorithm do where the delay is long, the two ways differ, and the channel loses?",
-    setup="One long flow for 60 s, and one file of 2 MB, over the links of shipped scenarios: geo (10 "
-    "Mbit/s, 500 ms), without losses and with a bit error rate of 1e-6; vsat (50 and 5 Mbit/s, bursts of "
-    "losses); vsat-dama (its return channel on demand); and leo (a path that changes hands every 15 s).",
+    setup="One long flow for 60 s, and one file of 2 MB, over the links of shipped scenarios. They are geo "
+    "(10 Mbit/s, 500 ms), without losses and with a bit error rate of 1e-6; vsat (50 and 5 Mbit/s, bursts "
+    "of losses); vsat-dama (its return channel on demand); and leo (a path that changes hands every 15 s).",
     source="RFC 9743 sections 7.5 and 7.3; RFC 2488, which it names",
     axes={"link": "scenario", "traffic": "traffic"},
     metrics={

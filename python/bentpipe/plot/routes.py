@@ -56,17 +56,23 @@ class Route:
 
 def route(result: Result, flow: str) -> Route:
     """The path of a flow by its name."""
-    given, half = _given(result, flow)
+    given, half, part = _given(result, flow)
     path = given["path"]
     if half == "subflow" and (number := int(flow.rpartition("/")[2])) > 1:
         path = given["subflow"][number - 2]["path"]
     there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in path]
-    if half in ("first", "second"):
-        at = given["relay"]["at"]
+    parts = _parts(given)
+    turned = parts > 1 and (part < parts // 2 if _is_dialogue(given) else _writes_back(given) and part == 1)
+    at_server = True
+    if relay := given.get("relay"):
+        at = relay["at"]
         split = 1 + next((i for i, (link, _) in enumerate(there) if link == at), 0)
-        there = there[:split] if half == "first" else there[split:]
+        at_server = part in ((1, 2) if _is_dialogue(given) else (0,))
+        there = there[:split] if at_server else there[split:]
+    if turned:
+        there = [(link, _OPPOSITE[way]) for link, way in reversed(there)]
     extra = str(given.get("extra_delay") or "0 s")
-    access = 0.0 if extra.startswith("0 ") or half == "second" else 2 * seconds(extra, "extra_delay")
+    access = 0.0 if extra.startswith("0 ") or not at_server else 2 * seconds(extra, "extra_delay")
     payload = size(given.get("mss"))
     over = _recorded(result, there, access) if result.link_trace.height else _nominal(result, there, access)
     sure = result.link_trace.height > 0 or all(_steady(link_keys(result, *way)) for way in there)
@@ -112,17 +118,32 @@ def size(value: Any) -> float:
     return float(number) * _BYTES[unit] if unit in _BYTES else 0.0
 
 
-def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None]:
-    """The keys of a flow in the scenario, and which half of it the name means."""
+def _is_dialogue(given: dict[str, Any]) -> bool:
+    """Whether a client asks and a server answers."""
+    return (given.get("traffic") or {}).get("kind") in ("requests", "web", "video")
+
+
+def _writes_back(given: dict[str, Any]) -> bool:
+    return bool(given.get("both_ways"))
+
+
+def _parts(given: dict[str, Any]) -> int:
+    """Rows of one flow in the result, subflows not counted."""
+    halves = 2 if given.get("relay") or _writes_back(given) else 1
+    return 2 * halves if _is_dialogue(given) else halves
+
+
+def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None, int]:
+    """The keys of a flow in the scenario, which half of it the name means, and its number among the parts."""
     names = iter(result.json["flows"])
     for given in result.scenario["flow"]:
         joined = len(given.get("subflow", ()))
-        each = 2 if given.get("relay") else 2 + joined if joined else 1
-        for _ in range(given.get("count", 1) * each):
+        each = 2 + joined if joined else _parts(given)
+        for number in range(given.get("count", 1) * each):
             found = next(names, None)
             if found is not None and found["name"] == flow:
-                return given, found["half"]
-    return result.scenario["flow"][0], None
+                return given, found["half"], number % each
+    return result.scenario["flow"][0], None, 0
 
 
 def _steady(keys: dict[str, Any]) -> bool:

@@ -188,6 +188,8 @@ def draw(found: list[Compared]) -> Figure:
         for ax in spare:
             ax.set_axis_off()
         spare[0].legend(handles, labels, loc="center")
+        for ax in axes.flat[max(0, len(shown) - columns) : len(shown)]:
+            ax.tick_params(labelbottom=True)  # the lowest of its column
         figure.supxlabel("time, s", fontsize=8)
         figure.supylabel("congestion window, segments", fontsize=8)
         figure.tight_layout()

@@ -109,7 +109,7 @@ impl Conversation {
     /// The flow with this index.
     pub(crate) fn new(index: usize, plan: &FlowPlan, seed: u64) -> Self {
         // Both directions of one connection have the hosts and the numbers of the first.
-        let second = plan.both_ways.is_some() && plan.half == Some(Half::Second);
+        let second = plan.both_ways.is_some() && plan.part.half == Some(Half::Second);
         let index = index - usize::from(second);
         let name = plan.name.strip_suffix("/back").filter(|_| second).map(|name| format!("{name}/there"));
         let name = name.unwrap_or_else(|| plan.name.clone());
@@ -141,7 +141,7 @@ impl Conversation {
 
     /// The same, if both ends write: `other` is the flow of the other direction.
     pub(crate) fn with_back(self, plan: &FlowPlan, other: &FlowPlan) -> Self {
-        let back = match (&*other.source, plan.half) {
+        let back = match (&*other.source, plan.part.half) {
             (Source::Tcp { options, bytes, .. }, Some(half)) => {
                 Some(Back { half, other: Connection::new(**options, *bytes) })
             }

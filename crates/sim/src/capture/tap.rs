@@ -228,7 +228,7 @@ fn note(trace: &mut SegmentTrace, losses: &mut BinaryHeap<Reverse<LostSegment>>,
 /// The flow of the other direction of flow `f`, if both ends write.
 fn other(f: usize, flow: &FlowPlan) -> Option<usize> {
     flow.both_ways?;
-    beside(f, flow.half?)
+    beside(f, flow.part.half?)
 }
 
 /// The flow of the other half.

@@ -17,7 +17,7 @@ pub(super) fn find(plan: &DirectionPlan, seed: u64, name: &str, flows: &[FlowPla
             Stream::new(seed, &format!("{name}/{}/{}/{what}", plan.discipline.kind(), flow.name));
         Class::drawn(flow.priority, stream.uniform())
     };
-    let classes = |(i, flow): (usize, &FlowPlan)| match flow.half {
+    let classes = |(i, flow): (usize, &FlowPlan)| match flow.part.half {
         // The data of one direction and the acknowledgements of the other are packets of one connection, one way.
         Some(Half::Second) if flow.both_ways.is_some() && i > 0 => {
             [class(&flows[i - 1], "ack"), class(&flows[i - 1], "data")]

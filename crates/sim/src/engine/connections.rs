@@ -11,7 +11,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{ApplicationPlan, FlowPlan, Half, Opener, Plan, Source};
+use crate::resolve::plan::{ApplicationPlan, Exchange, Half, Opener, Part, Plan, Source};
 use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
 
@@ -36,7 +36,7 @@ pub(super) fn report(
     let mut first = Vec::with_capacity(rows);
     let mut rows: Vec<FlowReport> = Vec::with_capacity(rows);
     let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
-    let mut sources: BTreeMap<(*const Opener, Option<&str>), usize> = BTreeMap::new();
+    let mut sources: BTreeMap<(*const Opener, Part), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let mut report = flows[f].report(of, end);
@@ -56,7 +56,7 @@ pub(super) fn report(
             first.push(f);
             continue;
         }
-        report.application = application_of(of);
+        report.application = application_of(plan, f);
         let life = flows[f].life_ends(end).since(flows[f].start).secs();
         let Some(source) = &of.opened_by else {
             if let Some(transfers) = transfers_of(flows, f) {
@@ -70,10 +70,9 @@ pub(super) fn report(
             flows[f].forget_rtts();
             continue;
         };
-        let half = of.half.map(Half::name);
-        let i = *sources.entry((Arc::as_ptr(source), half)).or_insert_with(|| {
-            sums.insert(rows.len(), Sums::of_source(source, is_client(&flows[f])));
-            rows.push(of_source(source, &report));
+        let i = *sources.entry((Arc::as_ptr(source), of.part)).or_insert_with(|| {
+            sums.insert(rows.len(), Sums::of_source(source, of.part));
+            rows.push(of_source(source, &report, of.part));
             first.push(f);
             rows.len() - 1
         });
@@ -113,11 +112,11 @@ struct Group {
     rtts: Histogram,
 }
 
-/// The row of a source, of which `one` is a connection, before any is added.
-fn of_source(source: &Opener, one: &FlowReport) -> FlowReport {
-    let name = match one.half.and(one.name.rsplit_once('/')) {
-        None => source.name.clone(),
-        Some((_, half)) => format!("{}/{half}", source.name),
+/// The row of this part of a source, of which `one` is a connection, before any is added.
+fn of_source(source: &Opener, one: &FlowReport, part: Part) -> FlowReport {
+    let name = match part.is_whole() {
+        true => source.name.clone(),
+        false => format!("{}/{}", source.name, part.name()),
     };
     FlowReport {
         name,
@@ -170,10 +169,11 @@ fn count(sum: &mut FlowReport, one: &FlowReport) {
 }
 
 impl Sums {
-    /// Those of a source. Clients have no transfers.
-    fn of_source(source: &Opener, asks: bool) -> Self {
+    /// Those of this part of a source. Of a dialogue only what reaches the client has transfers.
+    fn of_source(source: &Opener, part: Part) -> Self {
+        let counts = part.way.is_none() || part.brings_responses();
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
-        Self { transfers: (!asks).then(Vec::new), group: Some(group), rtts: None }
+        Self { transfers: counts.then(Vec::new), group: Some(group), rtts: None }
     }
 
     /// Adds one of so many subflows.
@@ -240,13 +240,23 @@ impl Sums {
     }
 }
 
-/// The transfers of flow `f`, if its application makes some. Those of a dialogue stand with its server; a request that is under way is one.
-/// Those of a browser are its pages, and stand with the server of its first connection.
+/// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
+fn writer_of(f: usize, part: Part) -> Option<usize> {
+    match (Exchange::of(f, part), part.half) {
+        (Some(dialogue), _) => (dialogue.to_client() == f).then(|| dialogue.server()),
+        (None, Some(Half::First)) => None,
+        (None, Some(Half::Second)) => f.checked_sub(1),
+        (None, None) => Some(f),
+    }
+}
+
+/// The transfers of flow `f`. Of a dialogue a request that is under way is one. Those of a browser are its pages, and stand with its first
+/// connection.
 fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
-    let this = tcp(flows.get(f)?)?;
-    let mut transfers = this.transfers()?.to_vec();
-    let before = f.checked_sub(1).filter(|_| this.is_linked());
-    let Some(client) = before.and_then(|f| tcp(&flows[f])?.client()) else { return Some(transfers) };
+    let part = tcp(flows.get(f)?)?.part();
+    let mut transfers = tcp(&flows[writer_of(f, part)?])?.transfers()?.to_vec();
+    let Some(dialogue) = Exchange::of(f, part) else { return Some(transfers) };
+    let client = tcp(&flows[dialogue.client()])?.client()?;
     if client.lane().is_some() {
         return Some(client.pages().unwrap_or_default().to_vec());
     }
@@ -257,18 +267,23 @@ fn transfers_of(flows: &[FlowState], f: usize) -> Option<Vec<Transfer>> {
 
 /// How the video that flow `f` brings was seen until `end`.
 fn playback_of(flows: &[FlowState], f: usize, end: Time) -> Option<Playback> {
-    let client = f.checked_sub(1).filter(|_| tcp(&flows[f]).is_some_and(|tcp| !tcp.is_client()))?;
-    tcp(&flows[client])?.client()?.playback(end)
+    let dialogue = Exchange::of(f, tcp(&flows[f])?.part()).filter(|of| of.to_client() == f)?;
+    tcp(&flows[dialogue.client()])?.client()?.playback(end)
 }
 
-/// The report of an application that makes transfers, with what they are called and no more.
-fn application_of(of: &FlowPlan) -> Option<Box<ApplicationReport>> {
-    let Source::Tcp { application, .. } = &*of.source else { return None };
-    let transfer = match (application.as_deref(), &of.opened_by) {
-        (Some(ApplicationPlan::OnOff { .. }), _) => "burst",
-        (Some(ApplicationPlan::Server { what, .. }), _) => what,
-        (Some(ApplicationPlan::Client { .. }), _) => return None,
-        (None, opener) => opener.as_ref().map(|_| "connection")?,
+/// The report of an application that makes the transfers of flow `f`, with what they are called and no more.
+fn application_of(plan: &Plan, f: usize) -> Option<Box<ApplicationReport>> {
+    let of = &plan.flows[f];
+    let application = |f: usize| match &*plan.flows[f].source {
+        Source::Tcp { application, .. } => application.as_deref(),
+        Source::Cbr { .. } => None,
+    };
+    let transfer = match writer_of(f, of.part).and_then(application) {
+        Some(ApplicationPlan::OnOff { .. }) => "burst",
+        Some(ApplicationPlan::Server { what, .. }) => what,
+        Some(ApplicationPlan::Client { .. }) => return None,
+        None if of.part.way.is_some() => return None,
+        None => of.opened_by.as_ref().map(|_| "connection")?,
     };
     Some(Box::new(ApplicationReport { transfer: Some(transfer), ..ApplicationReport::default() }))
 }
@@ -278,10 +293,6 @@ fn connection_of(flow: &FlowState) -> Option<Vec<Transfer>> {
     let done = flow.life_ends(Time::MAX);
     let end = (done < Time::MAX).then_some(done);
     Some(vec![Transfer { start: flow.start, bytes: tcp(flow)?.bytes().unwrap_or(0), end }])
-}
-
-fn is_client(flow: &FlowState) -> bool {
-    tcp(flow).is_some_and(Tcp::is_client)
 }
 
 fn tcp(flow: &FlowState) -> Option<&Tcp> {

@@ -1,5 +1,5 @@
 //! Where connections learn of each other: the halves of a relayed flow (`relays.rs`), and the two directions of a dialogue. What reaches the
-//! server is answered, and when a response is complete, the client may ask again. The server's flow stands behind the client's.
+//! server is answered, and when a response is complete, the client may ask again. Which flows these are says [`Exchange`].
 //!
 //! A browser may have several dialogues, whose flows stand one behind the other. Its first client knows the page, and what is complete on
 //! any of its connections may be news for all of them.
@@ -13,14 +13,12 @@ use bentpipe_tcp::Sender;
 use crate::engine::network::Network;
 use crate::host::flow::{Kind, Tcp};
 use crate::link::packet::Packet;
+use crate::resolve::plan::{Exchange, Half, Way};
 use crate::workload::browser::Next;
 use crate::workload::client::{Client, Order};
 
 /// Flows that have learnt something, and may have something to send.
 pub(super) type Woken = StepBy<Range<usize>>;
-
-/// From the flow of a client to that of the next one of its browser.
-const LANE: usize = 2;
 
 impl Network {
     /// Data, `packet`, has reached the receiver of flow `f` at `now`. Gives the flows that learn of it.
@@ -29,52 +27,59 @@ impl Network {
             Kind::Tcp(tcp) if !tcp.is_linked() => None,
             Kind::Tcp(tcp) if tcp.connection().is_some() => None, // its connection has learnt of it before
             Kind::Tcp(tcp) if tcp.is_twin() => self.unload(now, f, packet),
-            Kind::Tcp(tcp) if tcp.half().is_some() => self.relay_data(now, f),
-            Kind::Tcp(tcp) if tcp.is_client() => self.serve(now, f),
-            Kind::Tcp(_) => return self.hear(now, f),
+            Kind::Tcp(tcp) if tcp.half() == Some(Half::First) => self.relay_data(now, f),
+            Kind::Tcp(tcp) => {
+                let (part, delivered) = (tcp.part(), tcp.receiver.delivered());
+                match Exchange::of(f, part).zip(part.way) {
+                    Some((dialogue, Way::Requests)) => self.serve(now, dialogue, delivered),
+                    Some((dialogue, Way::Responses)) => {
+                        return self.hear(now, dialogue, delivered).unwrap_or_else(|| woken(0..0, 1));
+                    }
+                    None => None,
+                }
+            }
             Kind::Cbr(_) => None,
         };
-        one.map_or(0..0, |f| f..f + 1).step_by(LANE)
+        woken(one.map_or(0..0, |f| f..f + 1), 1)
     }
 
-    /// Requests of the client `f` have reached its server. Gives the flow of the server, if it answers.
-    fn serve(&mut self, now: Time, f: usize) -> Option<usize> {
-        let (client, server) = self.dialogue(f)?;
+    /// So many segments of requests have reached the server. Gives the flow on which it writes, if it answers.
+    fn serve(&mut self, now: Time, dialogue: Exchange, delivered: u64) -> Option<usize> {
+        let (client, server) = self.ends_of(dialogue)?;
         // The server of a connection that is opened later begins with the first request.
         let begins = !server.has_begun();
         if begins {
             server.start(now);
         }
-        let answers = server.respond(client);
+        let answers = server.respond(client, delivered);
         if begins {
-            self.flows[f + 1].start = now;
+            self.flows[dialogue.server()].start = now;
         }
-        answers.then_some(f + 1)
+        answers.then_some(dialogue.server())
     }
 
-    /// Data of the server `f` has reached its client.
-    fn hear(&mut self, now: Time, f: usize) -> Woken {
-        let nobody = (0..0).step_by(LANE);
-        let Some(before) = f.checked_sub(1) else { return nobody };
-        let Some((client, server)) = self.dialogue(before) else { return nobody };
-        let count = server.responses(now);
+    /// So many segments of responses have reached the client. Gives the flows that have something to do.
+    fn hear(&mut self, now: Time, dialogue: Exchange, delivered: u64) -> Option<Woken> {
+        let (client, server) = self.ends_of(dialogue)?;
+        let count = server.responses(now, delivered);
         if count == 0 {
-            return nobody;
+            return None;
         }
-        let Some((asks, sender)) = client.client_mut() else { return nobody };
+        let (asks, sender) = client.client_mut()?;
         let Some(lane) = asks.lane() else {
             asks.on_responses(now, count, sender);
             client.note_due();
-            return (before..before + 1).step_by(LANE);
+            let asks = dialogue.client();
+            return Some(woken(asks..asks + 1, 1));
         };
-        let Some(first) = before.checked_sub(LANE * lane) else { return nobody };
+        let first = dialogue.before(lane)?;
         // Several objects are complete at once only on the one connection of a browser that has no other.
-        (0..count).filter_map(|_| self.on_object(now, first, before)).last().unwrap_or(nobody)
+        (0..count).filter_map(|_| self.on_object(now, first, dialogue)).last()
     }
 
-    /// An object of the browser whose first client is flow `first` has come to its client `at`. Gives the flows that have something to do.
-    fn on_object(&mut self, now: Time, first: usize, at: usize) -> Option<Woken> {
-        let browser = self.client(first)?.0.browser()?;
+    /// An object of the browser whose first connection is `first` has come on its connection `at`. Gives the flows that have something to do.
+    fn on_object(&mut self, now: Time, first: Exchange, at: Exchange) -> Option<Woken> {
+        let browser = self.client(first.client())?.0.browser()?;
         let lanes = browser.connections();
         let (mut asks, mut orders) = (at, Vec::new());
         match browser.on_object(now) {
@@ -93,13 +98,16 @@ impl Network {
             }
         }
         for (i, order) in orders.iter().enumerate() {
-            self.ask(now, asks + LANE * (i % lanes), *order);
+            self.ask(now, asks.behind(i % lanes), *order);
         }
-        (!orders.is_empty()).then(|| (asks..asks + LANE * orders.len().min(lanes)).step_by(LANE))
+        let from = asks.client();
+        let upto = asks.behind(orders.len().min(lanes)).client();
+        (!orders.is_empty()).then(|| woken(from..upto, asks.flows()))
     }
 
-    /// The client of flow `f` has a request to make. Its connection begins with it, if it has neither begun nor stopped.
-    fn ask(&mut self, now: Time, f: usize, order: Order) {
+    /// The client of the dialogue has a request to make. Its connection begins with it, if it has neither begun nor stopped.
+    fn ask(&mut self, now: Time, dialogue: Exchange, order: Order) {
+        let f = dialogue.client();
         let flow = &mut self.flows[f];
         if order.at < flow.stop {
             flow.start = flow.start.min(order.at);
@@ -120,12 +128,17 @@ impl Network {
         }
     }
 
-    /// The connections of the client `f` and of its server.
-    fn dialogue(&mut self, f: usize) -> Option<(&mut Tcp, &mut Tcp)> {
-        let [client, server] = self.flows.get_mut(f..f + 2)? else { return None };
+    /// The connections on which the client and the server write.
+    fn ends_of(&mut self, dialogue: Exchange) -> Option<(&mut Tcp, &mut Tcp)> {
+        let [client, server] = self.flows.get_disjoint_mut([dialogue.client(), dialogue.server()]).ok()?;
         match (&mut client.kind, &mut server.kind) {
             (Kind::Tcp(client), Kind::Tcp(server)) => Some((client, server)),
             _ => None,
         }
     }
+}
+
+/// Every `step`th of these flows.
+fn woken(flows: Range<usize>, step: usize) -> Woken {
+    flows.step_by(step)
 }

@@ -24,7 +24,7 @@ use crate::record::outcome::Outcome;
 use crate::record::recorder::Recorder;
 use crate::record::report::{LinkReport, Report, SCHEMA};
 use crate::record::{silence, unfinished};
-use crate::resolve::plan::{CcPlan, FlowPlan, Half, Plan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Plan, Source};
 use crate::workload::client::Client;
 
 /// How many events pass between two calls of a [`Watch`]. So few that a run whose events take 10 ms each still ends within a second.
@@ -96,8 +96,8 @@ impl Network {
                 if matches!(&host.kind, Kind::Tcp(tcp) if tcp.client().and_then(Client::lane) > Some(0)) {
                     host.start = NEVER; // until its browser has something to ask for
                 }
-                if let (Some(Half::Second), Some(first)) = (flow.half, flows.last()) {
-                    host.start = first.start;
+                if let (1.., Some(before)) = (flow.part.number(), flows.last()) {
+                    host.start = before.start;
                 }
                 flows.push(host);
                 if let Some(subflow) = flow.subflow.as_ref().filter(|subflow| subflow.is_last()) {

@@ -15,7 +15,9 @@ impl Network {
     pub(super) fn relay_data(&mut self, now: Time, f: usize) -> Option<usize> {
         let (first, second) = self.halves(f)?;
         let delivered = first.receiver.delivered();
-        second.feed(now, delivered).then_some(f + 1)
+        let more = second.feed(now, delivered);
+        self.begin_behind(now, f);
+        more.then_some(f + 1)
     }
 
     /// A control segment has reached the receiver of flow `f`. Gives the second half, if that learns of it.
@@ -27,7 +29,14 @@ impl Network {
             Some(Signal::Fin) => second.close_with(now),
             _ => return None,
         }
+        self.begin_behind(now, f);
         Some(f + 1)
+    }
+
+    /// The second half of a connection that a browser opens later begins at `now`, with what comes first from the first half, `f`.
+    fn begin_behind(&mut self, now: Time, f: usize) {
+        let second = &mut self.flows[f + 1];
+        second.start = second.start.min(now);
     }
 
     /// An acknowledgement has reached the sender of flow `f`. If that is a relay, the buffer of the first half has room; gives the packet
@@ -35,7 +44,7 @@ impl Network {
     pub(super) fn relay_room(&mut self, now: Time, f: usize) -> Option<Packet> {
         let before = f.checked_sub(1)?;
         let (first, second) = self.halves(before)?;
-        let ack = first.receiver.read(second.sender.una())?;
+        let ack = first.passed_on(now, second.sender.una())?;
         let flow = &mut self.flows[before];
         flow.acks.sent += 1;
         let Kind::Tcp(first) = &mut flow.kind else { return None };

@@ -2,8 +2,8 @@
 
 use bentpipe_cc::Time;
 
-use crate::host::ends::Purpose;
 use crate::host::flow::Tcp;
+use crate::resolve::plan::Part;
 use crate::workload::application::{Application, Server};
 use crate::workload::client::Client;
 use crate::workload::transfers::Transfer;
@@ -22,9 +22,9 @@ impl Tcp {
         self.ends.as_ref().is_some_and(|ends| ends.linked)
     }
 
-    /// Is this the connection of a dialogue's client?
-    pub(crate) fn is_client(&self) -> bool {
-        self.client().is_some()
+    /// Which part of a connection it is, if a relay or a dialogue has made it one.
+    pub(crate) fn part(&self) -> Part {
+        Part { way: self.ends.as_ref().and_then(|ends| ends.role.way), half: self.half() }
     }
 
     /// The client of a dialogue, if this is its connection.
@@ -50,22 +50,20 @@ impl Tcp {
         self.application().is_some_and(Application::has_begun)
     }
 
-    /// This is the server's connection of a dialogue; the client's is `client`. Requests have reached it. True if there is a response to
-    /// send.
-    pub(crate) fn respond(&mut self, client: &Tcp) -> bool {
+    /// This is the server's connection of a dialogue; the client's is `client`. So many segments of requests have reached the server. True
+    /// if there is a response to send.
+    pub(crate) fn respond(&mut self, client: &Tcp, came: u64) -> bool {
         let Some(asks) = client.client() else { return false };
         let each = segments(asks.request(), client.sender.options().mss);
-        let came = client.receiver.delivered();
         match self.server_mut() {
             Some((server, sender)) => server.on_requests((came, each), asks, sender),
             None => false,
         }
     }
 
-    /// This is the server's connection of a dialogue, from which data has come to the client at `now`. Gives how many responses are
-    /// complete with it.
-    pub(crate) fn responses(&mut self, now: Time) -> usize {
-        let delivered = self.receiver.delivered();
+    /// This is the server's connection of a dialogue, of whose data so many segments have come to the client at `now`. Gives how many
+    /// responses are complete with them.
+    pub(crate) fn responses(&mut self, now: Time, delivered: u64) -> usize {
         self.server_mut().map_or(0, |(server, _)| server.on_segments(now, delivered))
     }
 
@@ -76,6 +74,18 @@ impl Tcp {
         if let Some((application, sender)) = self.application_mut() {
             application.on_ack(now, una, sender);
             self.note_due();
+        }
+    }
+
+    /// Does its application learn what a relay has passed on?
+    pub(crate) fn learns_what_is_passed_on(&self) -> bool {
+        self.application().is_some_and(Application::learns_what_is_passed_on)
+    }
+
+    /// A relay has had all before segment `una` acknowledged, which the application has sent.
+    pub(super) fn tell_passed_on(&mut self, now: Time, una: u64) {
+        if let Some((application, _)) = self.application_mut() {
+            application.on_passed_on(now, una);
         }
     }
 
@@ -106,10 +116,7 @@ impl Tcp {
     }
 
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
-        match self.ends.as_mut()?.purpose.as_mut()? {
-            Purpose::Application(application) => Some((application, &mut self.sender)),
-            Purpose::First | Purpose::Second(_) | Purpose::Subflow(_) => None,
-        }
+        Some((self.ends.as_mut()?.role.application.as_mut()?, &mut self.sender))
     }
 
     fn server_mut(&mut self) -> Option<(&mut Server, &mut bentpipe_tcp::Sender)> {

@@ -3,7 +3,7 @@
 use bentpipe_cc::{Echo, Time};
 use bentpipe_tcp::{AckSegment, Active, Passive};
 
-use crate::resolve::plan::{Half, SubflowPlan};
+use crate::resolve::plan::{Half, SubflowPlan, Way};
 use crate::workload::application::Application;
 
 /// What a connection has at its ends beside a sender and a receiver.
@@ -12,13 +12,15 @@ pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
-    pub(super) purpose: Option<Purpose>,
+    pub(super) role: Role,
     /// The receiving end's part of a controller whose segments carry headers.
     pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
     pub(super) due: Time,
     /// Does another connection learn of what reaches the receiver?
     pub(super) linked: bool,
+    /// Has the sender data from the start, and nobody else to tell of it? Then it may take the fast path.
+    pub(super) alone: bool,
     /// It is a subflow of a connection that is done, and its sender repairs nothing any more.
     pub(super) muted: bool,
     /// When the handshake began and when it was done; [`Time::MAX`] before.
@@ -40,22 +42,15 @@ pub(super) struct Twin {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(
-        opening: Option<(Active, Passive)>,
-        purpose: Option<Purpose>,
-        echo: Option<Box<dyn Echo>>,
-    ) -> Self {
-        let linked = match &purpose {
-            Some(Purpose::First | Purpose::Subflow(_)) => true,
-            Some(Purpose::Second(_)) | None => false,
-            Some(Purpose::Application(application)) => application.is_of_dialogue(),
-        };
+    pub(super) fn new(opening: Option<(Active, Passive)>, role: Role, echo: Option<Box<dyn Echo>>) -> Self {
+        let linked = role.way.is_some() || matches!(role.purpose, Some(Purpose::First | Purpose::Subflow(_)));
         Self {
             opening,
-            purpose,
             echo,
             due: Time::MAX,
             linked,
+            alone: !linked && role.is_plain(),
+            role,
             muted: false,
             handshake: [Time::MAX; 2],
             twin: None,
@@ -64,7 +59,7 @@ impl Ends {
 
     /// These ends as one direction of a connection whose both ends write.
     pub(super) fn of_twin(self, half: Half, waits: bool) -> Self {
-        Self { linked: true, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
+        Self { linked: true, alone: false, twin: Some(Box::new(Twin { half, waits, owed: None })), ..self }
     }
 
     /// May the sender not send yet, or not any more?
@@ -82,10 +77,7 @@ impl Ends {
 
     /// Its application, if it has one of its own.
     pub(super) fn application(&self) -> Option<&Application> {
-        match &self.purpose {
-            Some(Purpose::Application(application)) => Some(application),
-            Some(Purpose::First | Purpose::Second(_) | Purpose::Subflow(_)) | None => None,
-        }
+        self.role.application.as_deref()
     }
 
     /// Notes when the sending end has something to do. Called after each change of its opening end or its application.
@@ -95,7 +87,25 @@ impl Ends {
     }
 }
 
-/// What a connection is for.
+/// What a connection is for. By default it sends data that is there from the start, from one end to the other.
+#[derive(Debug, Default)]
+pub(crate) struct Role {
+    /// The application at its sending end, if that does not always have data to send.
+    pub(super) application: Option<Box<Application>>,
+    /// What it is a part of.
+    pub(super) purpose: Option<Purpose>,
+    /// Whether it carries requests or responses, if those of a dialogue.
+    pub(super) way: Option<Way>,
+}
+
+impl Role {
+    /// Is it the usual one?
+    pub(super) fn is_plain(&self) -> bool {
+        self.application.is_none() && self.purpose.is_none() && self.way.is_none()
+    }
+}
+
+/// What a connection is a part of.
 #[derive(Debug)]
 pub(crate) enum Purpose {
     /// It ends at a relay.
@@ -104,8 +114,6 @@ pub(crate) enum Purpose {
     Second(Fed),
     /// It is one of the subflows of a connection.
     Subflow(SubflowEnds),
-    /// It serves an application that does not always have data to send.
-    Application(Box<Application>),
 }
 
 /// Where the data of a second half comes from.

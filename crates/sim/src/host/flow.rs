@@ -8,7 +8,7 @@ use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, P
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, Purpose, SubflowEnds};
+use crate::host::ends::{Ends, Fed, Purpose, Role, SubflowEnds};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
@@ -74,19 +74,19 @@ impl Tcp {
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        purpose: Option<Purpose>,
+        role: Role,
     ) -> Self {
         let mut receiver = Receiver::new(options);
         let echo = cc.echo();
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = match purpose {
-            None | Some(Purpose::First) => bytes,
-            Some(Purpose::Second(_) | Purpose::Application(_) | Purpose::Subflow(_)) => Some(0),
+        let written = match (&role.application, &role.purpose) {
+            (None, None | Some(Purpose::First)) => bytes,
+            (Some(_), _) | (None, Some(Purpose::Second(_) | Purpose::Subflow(_))) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || purpose.is_some() || echo.is_some())
-                .then(|| Box::new(Ends::new(opening, purpose, echo))),
+            ends: (opening.is_some() || !role.is_plain() || echo.is_some())
+                .then(|| Box::new(Ends::new(opening, role, echo))),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -223,7 +223,7 @@ impl Tcp {
             active.open();
             ends.handshake[0] = now;
         }
-        if let Some(Purpose::Application(application)) = &mut ends.purpose {
+        if let Some(application) = &mut ends.role.application {
             application.start(now);
         }
         ends.note_due();
@@ -275,9 +275,7 @@ impl Tcp {
     /// Is the sender on the fast path, with no control segment to send? Never that of a second half, which makes room in the first.
     #[inline]
     pub(crate) fn is_on_fast_path(&self) -> bool {
-        let quiet = |ends: &Ends| {
-            ends.purpose.is_none() && !ends.linked && ends.active().is_none_or(Active::is_quiet)
-        };
+        let quiet = |ends: &Ends| ends.alone && ends.active().is_none_or(Active::is_quiet);
         self.sender.is_on_fast_path() && self.ends.as_deref().is_none_or(quiet)
     }
 
@@ -473,19 +471,20 @@ impl FlowState {
     pub(crate) fn new(plan: &FlowPlan, seed: u64, start: Time, cc: Option<Box<dyn Controller>>) -> Self {
         let kind = match (&*plan.source, cc) {
             (Source::Tcp { options, bytes, application, .. }, Some(cc)) => {
-                let application =
-                    application.as_ref().map(|of| Application::new(of, seed, &plan.name, plan.source_name()));
-                let half = plan.half.filter(|_| plan.both_ways.is_none());
-                let purpose = match (application, half) {
-                    (Some(application), _) => Some(Purpose::Application(Box::new(application))),
-                    (None, Some(Half::First)) => Some(Purpose::First),
-                    (None, Some(Half::Second)) => Some(Purpose::Second(Fed::default())),
-                    (None, None) => {
+                let names = (plan.application_name(), plan.source_name());
+                let application = application.as_ref().map(|of| Application::new(of, seed, names));
+                let purpose = match plan.part.half.filter(|_| plan.both_ways.is_none()) {
+                    Some(Half::First) => Some(Purpose::First),
+                    Some(Half::Second) => Some(Purpose::Second(Fed::default())),
+                    None => {
                         plan.subflow.as_ref().map(|of| Purpose::Subflow(SubflowEnds::new(of, options.mss)))
                     }
                 };
-                let tcp = Tcp::new(options, cc, *bytes, purpose);
-                Kind::Tcp(match (plan.both_ways, plan.half) {
+                let relayed = matches!(purpose, Some(Purpose::First));
+                let application = application.map(|of| if relayed { of.through_relay() } else { of });
+                let role = Role { application: application.map(Box::new), purpose, way: plan.part.way };
+                let tcp = Tcp::new(options, cc, *bytes, role);
+                Kind::Tcp(match (plan.both_ways, plan.part.half) {
                     (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
                     _ => tcp,
                 })

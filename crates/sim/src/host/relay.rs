@@ -5,6 +5,7 @@
 //! receive window of the first half is the room that is left. So the second half holds back the first.
 
 use bentpipe_cc::Time;
+use bentpipe_tcp::AckSegment;
 
 use crate::host::ends::{Fed, Purpose};
 use crate::host::flow::{NEVER, Tcp};
@@ -14,10 +15,10 @@ use crate::workload::application::Application;
 impl Tcp {
     /// Which half of a relayed flow it is, if it is one.
     pub(crate) fn half(&self) -> Option<Half> {
-        match self.ends.as_ref()?.purpose.as_ref()? {
+        match self.ends.as_ref()?.role.purpose.as_ref()? {
             Purpose::First => Some(Half::First),
             Purpose::Second(_) => Some(Half::Second),
-            Purpose::Application(_) | Purpose::Subflow(_) => None,
+            Purpose::Subflow(_) => None,
         }
     }
 
@@ -39,11 +40,18 @@ impl Tcp {
         true
     }
 
+    /// The second half has had all before segment `una` acknowledged, which makes room here. Gives the acknowledgement that says so, if one
+    /// is due.
+    pub(crate) fn passed_on(&mut self, now: Time, una: u64) -> Option<AckSegment> {
+        self.tell_passed_on(now, una);
+        self.receiver.read(una)
+    }
+
     /// The connection of the first half has been asked for: the second opens at once, and waits for no answer of the first.
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
         let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Purpose::Second(fed))) = (&mut ends.opening, &mut ends.purpose)
+        if let (Some((active, _)), Some(Purpose::Second(fed))) = (&mut ends.opening, &mut ends.role.purpose)
             && !core::mem::replace(&mut fed.opened, true)
         {
             active.open();
@@ -92,16 +100,16 @@ impl Tcp {
     }
 
     fn fed(&self) -> Option<&Fed> {
-        match self.ends.as_ref()?.purpose.as_ref()? {
+        match self.ends.as_ref()?.role.purpose.as_ref()? {
             Purpose::Second(fed) => Some(fed),
-            Purpose::First | Purpose::Application(_) | Purpose::Subflow(_) => None,
+            Purpose::First | Purpose::Subflow(_) => None,
         }
     }
 
     fn fed_mut(&mut self) -> Option<&mut Fed> {
-        match self.ends.as_mut()?.purpose.as_mut()? {
+        match self.ends.as_mut()?.role.purpose.as_mut()? {
             Purpose::Second(fed) => Some(fed),
-            Purpose::First | Purpose::Application(_) | Purpose::Subflow(_) => None,
+            Purpose::First | Purpose::Subflow(_) => None,
         }
     }
 }

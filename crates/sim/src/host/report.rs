@@ -8,14 +8,14 @@ use bentpipe_tcp::Limit;
 use crate::host::flow::{FlowState, Kind, NEVER};
 use crate::record::histogram::Histogram;
 use crate::record::report::{FlowReport, LimitShares, SUBFLOW};
-use crate::resolve::plan::{CcPlan, FlowPlan, Half, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Source};
 
 impl FlowState {
     /// What the flow has achieved when the run ends at `end`.
     pub(crate) fn report(&mut self, plan: &FlowPlan, end: Time) -> FlowReport {
         let mut report = FlowReport {
             name: plan.name.clone(),
-            half: plan.half.map(Half::name).or(plan.subflow.as_ref().map(|_| SUBFLOW)),
+            half: plan.part.row().or(plan.subflow.as_ref().map(|_| SUBFLOW)),
             cc: cc_name(plan),
             start_s: self.start.secs(),
             goodput_bps: 0.0,

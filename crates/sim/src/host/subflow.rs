@@ -52,7 +52,8 @@ impl Tcp {
     /// The connection is open: opens this subflow of it, unless that has been done.
     pub(crate) fn open_subflow(&mut self, now: Time) {
         let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Purpose::Subflow(subflow))) = (&mut ends.opening, &mut ends.purpose)
+        if let (Some((active, _)), Some(Purpose::Subflow(subflow))) =
+            (&mut ends.opening, &mut ends.role.purpose)
             && subflow.started
             && !core::mem::replace(&mut subflow.opened, true)
         {
@@ -115,16 +116,16 @@ impl Tcp {
 
     #[inline]
     fn subflow(&self) -> Option<&SubflowEnds> {
-        match self.ends.as_ref()?.purpose.as_ref()? {
+        match self.ends.as_ref()?.role.purpose.as_ref()? {
             Purpose::Subflow(subflow) => Some(subflow),
-            Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
+            Purpose::First | Purpose::Second(_) => None,
         }
     }
 
     fn subflow_mut(&mut self) -> Option<&mut SubflowEnds> {
-        match self.ends.as_mut()?.purpose.as_mut()? {
+        match self.ends.as_mut()?.role.purpose.as_mut()? {
             Purpose::Subflow(subflow) => Some(subflow),
-            Purpose::First | Purpose::Second(_) | Purpose::Application(_) => None,
+            Purpose::First | Purpose::Second(_) => None,
         }
     }
 }

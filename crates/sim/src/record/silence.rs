@@ -3,7 +3,7 @@
 use bentpipe_cc::{Span, Time};
 
 use crate::record::report::{FlowReport, LinkReport, SUBFLOW};
-use crate::resolve::plan::{DirectionId, FlowPlan, Half, Plan, Source};
+use crate::resolve::plan::{DirectionId, FlowPlan, Plan, Source};
 use crate::scenario::units::Duration;
 
 /// A warning for each reason why flows deliver nothing. `of`: the number in the plan of each flow's connection, of several the first.
@@ -19,8 +19,8 @@ pub(crate) fn warnings(
     for (i, (report, &number)) in flows.iter().zip(of).enumerate() {
         let flow = &plan.flows[number];
         let starts = Time((report.start_s * 1e9) as u64);
-        // What the relay has not got it cannot send.
-        let hungry = flow.half == Some(Half::Second) && i > 0 && flows[i - 1].delivered_bytes == 0;
+        // What the relay has not got it cannot send, and nobody answers what was not asked.
+        let hungry = flow.part.number() > 0 && i > 0 && flows[i - 1].delivered_bytes == 0;
         // A source that opens no connection has a warning of its own.
         let opens_none =
             flow.opened_by.is_some() && report.application.as_ref().is_some_and(|of| of.transfers == Some(0));

@@ -9,7 +9,7 @@ pub(crate) fn warnings(plan: &Plan, flows: &[FlowReport], of: &[usize]) -> Optio
     let mut open = flows.iter().zip(of).filter(|(report, number)| {
         let flow = &plan.flows[**number];
         let sized = matches!(&*flow.source, Source::Tcp { bytes: Some(_), .. });
-        let whole = flow.opened_by.is_none() && flow.half != Some(Half::First) && flow.stop.is_none();
+        let whole = flow.opened_by.is_none() && flow.part.half != Some(Half::First) && flow.stop.is_none();
         sized && whole && report.completion_s.is_none() && report.delivered_bytes > 0
     });
     let (first, number) = open.next()?;

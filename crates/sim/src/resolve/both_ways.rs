@@ -6,7 +6,7 @@ use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{BothWaysPlan, Half, Source};
+use crate::resolve::plan::{BothWaysPlan, Half, Part, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
@@ -76,7 +76,7 @@ pub(super) fn parts(
     there: FlowPart,
     source: impl Fn(&mut Work<'_>, &Flow, (&Key, &Key), &PathPlan) -> Result<Source, Error>,
 ) -> Result<Vec<FlowPart>, Error> {
-    let (_, forward, backward, first) = there;
+    let FlowPart { path: forward, ack_path: backward, source: first, .. } = there;
     let given = way_back(flow);
     let cc = if given.cc.is_some() { key.with("both_ways").with("cc") } else { key.with("cc") };
     if given.size.is_some_and(|size| size.0 == 0) {
@@ -111,15 +111,25 @@ pub(super) fn parts(
         *options = Arc::new(agreed);
     }
     Ok(vec![
-        (Some(Half::First), forward.clone(), backward.clone(), first),
-        (Some(Half::Second), backward, forward, Arc::new(second)),
+        FlowPart {
+            part: Part::half(Half::First),
+            path: forward.clone(),
+            ack_path: backward.clone(),
+            source: first,
+        },
+        FlowPart {
+            part: Part::half(Half::Second),
+            path: backward,
+            ack_path: forward,
+            source: Arc::new(second),
+        },
     ])
 }
 
 /// What the plan of the two directions says of both.
 pub(super) fn plan(parts: &[FlowPart], flow: &Flow) -> Option<BothWaysPlan> {
-    let (_, _, _, first) = parts.first().filter(|_| is_on(flow))?;
-    match &**first {
+    let first = parts.first().filter(|_| is_on(flow))?;
+    match &*first.source {
         Source::Tcp { options, .. } => Some(BothWaysPlan { handshake: options.handshake }),
         Source::Cbr { .. } => None,
     }

@@ -6,7 +6,7 @@ use bentpipe_cc::registry::Value;
 use bentpipe_cc::{Span, Time};
 use bentpipe_tcp::{AckRule, EcnEcho, LossRecovery, NewRenoExit, Options, RtoRule, SpuriousTimeout};
 
-use crate::resolve::plan::{CcPlan, Source};
+use crate::resolve::plan::{CcPlan, FlowPlan, Source};
 use crate::resolve::workload;
 use crate::scenario::error::Error;
 use crate::scenario::units::{Duration, Size, WindowSize};
@@ -32,11 +32,13 @@ impl Scenario {
             let (first, second) = (plan.flows.get(from), plan.flows.get(from + 1));
             let Some(first) = first else { break };
             let client = second.filter(|_| flow.relay.is_some()).unwrap_or(first);
+            let connection = || plan.flows[from..].iter().take(first.part.count());
+            let most = |of: fn(&FlowPlan) -> Span| connection().map(of).max().unwrap_or(Span::ZERO);
             // A connection of a source of short flows has a start of its own.
             let start = if first.opened_by.is_some() { Time(0) } else { first.start };
             flow.start.get_or_insert(Duration(since_start(start)));
             flow.start_jitter.get_or_insert(Duration(first.start_jitter));
-            flow.extra_delay.get_or_insert(Duration(first.extra_delay));
+            flow.extra_delay.get_or_insert(Duration(most(|part| part.extra_delay)));
             flow.priority.get_or_insert(first.priority);
             match &*first.source {
                 Source::Cbr { packet, .. } => {
@@ -45,7 +47,7 @@ impl Scenario {
                     }
                 }
                 Source::Tcp { cc, options, application, .. } => {
-                    flow.ack_jitter.get_or_insert(Duration(client.ack_jitter));
+                    flow.ack_jitter.get_or_insert(Duration(most(|part| part.ack_jitter)));
                     flow.traffic.get_or_insert(Traffic::Bulk { size: None });
                     let mut options = **options;
                     if application.is_some() {

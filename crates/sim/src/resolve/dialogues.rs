@@ -8,10 +8,10 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::plan::{
-    Again, ApplicationPlan, ClientPlan, FlowPlan, Half, Lengths, ObjectNumbers, Opener, Sizes, Source,
-    VideoPlan, WebPlan,
+    Again, ApplicationPlan, ClientPlan, FlowPlan, Half, Lengths, ObjectNumbers, Opener, Part, Sizes, Source,
+    VideoPlan, Way, WebPlan,
 };
-use crate::resolve::relay::FlowPart;
+use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::work::Work;
 use crate::resolve::workload::{fit, length, mss, sizes};
 use crate::scenario::error::{Error, Key};
@@ -28,14 +28,15 @@ const MOST_SEGMENTS: u64 = 1_000_000;
 /// The bitrates that Netflix had before 2015, in kbit/s ("Per-Title Encode Optimization", Netflix technology blog, 2015; from knowledge).
 const LADDER_KBPS: [u64; 10] = [235, 375, 560, 750, 1_050, 1_750, 2_350, 3_000, 4_300, 5_800];
 
-/// The flows of a dialogue, of which `responses` is the server's: two for each connection. Itself if it is of another kind.
+/// The flows of a dialogue, whose server sends on `responses`, one flow or with a relay two: as many again for the requests, and all of them
+/// for each connection. Requests take the way back. Themselves if the traffic is of another kind.
 pub(super) fn parts(
     work: &Work<'_>,
     flow: &Flow,
-    key: &Key,
-    responses: FlowPart,
+    of_flow: &Key,
+    responses: Vec<FlowPart>,
 ) -> Result<Vec<FlowPart>, Error> {
-    let key = key.with("traffic");
+    let key = of_flow.with("traffic");
     let (request, clients) = match &flow.traffic {
         Some(Traffic::Requests { request, think, every, .. }) => {
             let again = again(work, think.as_ref().map(length), *every, &key)?;
@@ -51,31 +52,55 @@ pub(super) fn parts(
             let plan = video(work, traffic, &key)?;
             (request.unwrap_or(Size(HTTP_REQUEST)), vec![ClientPlan::Player(Arc::new(plan))])
         }
-        _ => return Ok(vec![responses]),
+        _ => return Ok(responses),
     };
     let Size(request) = request;
     if request == 0 {
         return Err(work.error(&key.with("request"), "a request is not empty; write e.g. \"100 bytes\""));
     }
-    let (_, there, back, server) = responses;
-    let Source::Tcp { cc, options, application, .. } = &*server else { return Ok(Vec::new()) };
-    let part = |options: Options, application| Source::Tcp {
-        cc: cc.clone(),
-        bytes: None,
-        options: Arc::new(options),
-        application,
+    let with = |of: &FlowPart, change: &dyn Fn(&mut Options), asks: Option<&ApplicationPlan>| {
+        let mut source = (*of.source).clone();
+        if let Source::Tcp { options, application, .. } = &mut source {
+            change(Arc::make_mut(options));
+            if let Some(asks) = asks {
+                // Behind a relay nobody asks of his own accord.
+                *application = (of.part.half != Some(Half::Second)).then(|| Arc::new(asks.clone()));
+            }
+        }
+        source
     };
-    // The client opens.
-    let server = Arc::new(part(Options { handshake: false, ..**options }, application.clone()));
-    let mut parts = Vec::with_capacity(2 * clients.len());
+    let mut parts = Vec::with_capacity(2 * responses.len() * clients.len());
     for kind in clients {
         let asks = ApplicationPlan::Client { request, kind };
-        let mut options = **options;
-        options.mss = mss(flow, &options);
-        fit(&mut options, &asks);
-        let client = Arc::new(part(options, Some(Arc::new(asks))));
-        parts.push((Some(Half::First), back.clone(), there.clone(), client));
-        parts.push((Some(Half::Second), there.clone(), back.clone(), server.clone()));
+        // Both ends send to the relay in one manner, and the relay sends on in its own, whichever way.
+        for (of, way_back) in responses.iter().zip(responses.iter().rev()) {
+            let mut source = with(
+                of,
+                &|options| {
+                    options.mss = mss(flow, options);
+                    fit(options, &asks);
+                },
+                Some(&asks),
+            );
+            if of.part.half == Some(Half::First) {
+                relay::bound(work, flow, &mut source, of_flow)?;
+            }
+            parts.push(FlowPart {
+                part: Part { way: Some(Way::Requests), ..of.part },
+                path: way_back.ack_path.clone(),
+                ack_path: way_back.path.clone(),
+                source: Arc::new(source),
+            });
+        }
+        for of in &responses {
+            // The client opens.
+            let source = with(of, &|options| options.handshake = false, None);
+            parts.push(FlowPart {
+                part: Part { way: Some(Way::Responses), ..of.part },
+                source: Arc::new(source),
+                ..of.clone()
+            });
+        }
     }
     Ok(parts)
 }
@@ -88,7 +113,8 @@ pub(super) fn name(
     copies: Vec<FlowPlan>,
     key: &Key,
 ) -> Result<Vec<FlowPlan>, Error> {
-    let opener = copies.get(2).filter(|_| flow.relay.is_none()).map(|one| {
+    let flows = copies.first().map_or(1, |one| one.part.count());
+    let opener = copies.get(flows).map(|one| {
         let late = Stream::new(work.scenario.seed, &format!("flow/{}/start", one.name)).uniform();
         let start = Time(one.start.0.saturating_add((late * one.start_jitter.0 as f64) as u64));
         let stop = one.stop.unwrap_or(Time::MAX);
@@ -98,12 +124,13 @@ pub(super) fn name(
     let mut connection = String::new();
     for (i, plan) in copies.into_iter().enumerate() {
         if let Some(opener) = &opener
-            && i % 2 == 0
+            && plan.part.number() == 0
         {
-            connection = names.take(work, format!("{}/{}", opener.name, i / 2 + 1), &key.with("name"))?;
+            let number = i / flows + 1;
+            connection = names.take(work, format!("{}/{number}", opener.name), &key.with("name"))?;
         }
         let whole = if opener.is_some() { &connection } else { &plan.name };
-        let name = names.half(work, flow, whole, plan.half, key)?;
+        let name = names.part(work, flow, whole, plan.part, key)?;
         named.push(match &opener {
             None => FlowPlan { name, ..plan },
             Some(opener) => FlowPlan {

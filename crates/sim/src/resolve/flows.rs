@@ -17,9 +17,9 @@ use crate::resolve::marks;
 use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
 use crate::resolve::plan::{
-    CcPlan, ConnectionPlan, DirectionId, FlowPlan, Half, LinkPlan, Source, SubflowPlan,
+    CcPlan, ConnectionPlan, DirectionId, FlowPlan, LinkPlan, Source, SubflowPlan, Way,
 };
-use crate::resolve::relay;
+use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::starts::{ack_jitter, times};
 use crate::resolve::subflows;
 use crate::resolve::time_lines::Course;
@@ -86,16 +86,12 @@ pub(crate) fn expand(
         let source_of = |work: &mut Work<'_>, flow: &Flow, keys: (&Key, &Key), path: &PathPlan| {
             source(work, flow, keys, path, links)
         };
-        workload::check_relay(work, flow, &key)?;
         both_ways::check(work, flow, &key)?;
         let mut parts = relay::parts(work, flow, &key, &paths[index], source_of)?;
-        if let [_] = parts[..] {
-            let whole = parts.remove(0);
-            parts = match both_ways::is_on(flow) {
-                true => both_ways::parts(work, flow, &key, &paths[index], whole, source_of)?,
-                false => dialogues::parts(work, flow, &key, whole)?,
-            };
-        }
+        parts = match both_ways::is_on(flow) {
+            true => both_ways::parts(work, flow, &key, &paths[index], parts.remove(0), source_of)?,
+            false => dialogues::parts(work, flow, &key, parts)?,
+        };
         let spread = subflows::spread(work, flow, &key, &paths[index], &mut parts, source_of)?;
         let both_ways = both_ways::plan(&parts, flow);
         let short = workload::short_flows(work, flow, &paths[index], links, &key)?;
@@ -108,7 +104,7 @@ pub(crate) fn expand(
             let mut copies = Vec::with_capacity(parts.len());
             let connection =
                 spread.as_ref().map(|of| Arc::new(ConnectionPlan { name: name.clone(), ..of.clone() }));
-            for (number, (half, path, ack_path, source)) in (1..).zip(&parts) {
+            for (number, FlowPart { part, path, ack_path, source }) in (1..).zip(&parts) {
                 let subflow =
                     connection.clone().map(|connection| Box::new(SubflowPlan { number, connection }));
                 copies.push(FlowPlan {
@@ -120,28 +116,23 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop.map(|stop| Time(stop.0)).filter(|_| {
-                        flow.relay.is_some() || both_ways.is_some() || *half != Some(Half::Second)
-                    }),
-                    // At the server.
+                    stop: stop.map(|stop| Time(stop.0)).filter(|_| part.way != Some(Way::Responses)),
                     extra_delay: flow
                         .extra_delay
-                        .filter(|_| flow.relay.is_none() || *half != Some(Half::Second))
+                        .filter(|_| flow.relay.is_none() || part.is_at_server())
                         .map_or(Span::ZERO, |d| d.0),
-                    // At the client.
-                    ack_jitter: if flow.relay.is_some() && *half == Some(Half::First) {
-                        Span::ZERO
-                    } else {
-                        ack_jitter
+                    ack_jitter: match flow.relay.is_none() || part.reaches_client() {
+                        true => ack_jitter,
+                        false => Span::ZERO,
                     },
                     priority,
-                    hints: match half {
-                        None if subflow.is_none() => whole.clone(),
-                        _ => hints_on(flow, path.iter().chain(ack_path.iter()), links),
+                    hints: match part.is_whole() && subflow.is_none() {
+                        true => whole.clone(),
+                        false => hints_on(flow, path.iter().chain(ack_path.iter()), links),
                     },
                     path_hints: flow.path_hints,
                     source: source.clone(),
-                    half: *half,
+                    part: *part,
                     subflow,
                     both_ways,
                 });
@@ -158,7 +149,7 @@ pub(crate) fn expand(
                 let name = names.take(work, format!("{name}/{number}"), &key.with("name"))?;
                 for plan in &copies {
                     plans.push(FlowPlan {
-                        name: names.half(work, flow, &name, plan.half, &key)?,
+                        name: names.part(work, flow, &name, plan.part, &key)?,
                         opened_by: Some(by.clone()),
                         start,
                         start_jitter: Span::ZERO,

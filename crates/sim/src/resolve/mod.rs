@@ -14,6 +14,7 @@ mod links;
 mod loss_recovery;
 mod marks;
 mod names;
+mod part;
 mod path;
 pub mod plan;
 mod relay;

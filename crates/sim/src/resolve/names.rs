@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::resolve::both_ways;
-use crate::resolve::plan::Half;
+use crate::resolve::plan::{Half, Part};
 use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key, quoted};
@@ -49,22 +49,20 @@ impl<'a> Names<'a> {
         self.take(work, name, &key)
     }
 
-    /// The name of one half of flow `name`, or that of the flow if it has none.
-    pub(super) fn half(
+    /// The name of a part of flow `name`, or that of the flow if it is the whole.
+    pub(super) fn part(
         &mut self,
         work: &Work<'_>,
         flow: &Flow,
         name: &str,
-        half: Option<Half>,
+        part: Part,
         key: &Key,
     ) -> Result<String, Error> {
-        let Some(half) = half else { return Ok(name.to_owned()) };
-        let part = match (half, &flow.relay) {
-            (half, Some(_)) => half.name(),
-            (Half::First, None) if both_ways::is_on(flow) => "there",
-            (Half::Second, None) if both_ways::is_on(flow) => "back",
-            (Half::First, None) => "requests",
-            (Half::Second, None) => "responses",
+        let part = match part.half {
+            None if part.is_whole() => return Ok(name.to_owned()),
+            Some(Half::First) if both_ways::is_on(flow) => "there".to_owned(),
+            Some(Half::Second) if both_ways::is_on(flow) => "back".to_owned(),
+            _ => part.name(),
         };
         self.take(work, format!("{name}/{part}"), &key.with("name"))
     }

@@ -15,6 +15,8 @@ pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
+pub(crate) use crate::resolve::part::Exchange;
+pub use crate::resolve::part::{Half, Part, Way};
 pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
@@ -234,9 +236,8 @@ pub struct FlowPlan {
     pub path_hints: Option<bool>,
     /// Its traffic.
     pub source: Arc<Source>,
-    /// Which half of a relayed flow or of a dialogue it is, or which direction of two, if it is one. The second stands right behind the
-    /// first.
-    pub half: Option<Half>,
+    /// Which part of its connection it is. The parts stand behind each other.
+    pub part: Part,
     /// Both ends of the connection write, and data carries acknowledgements.
     pub both_ways: Option<BothWaysPlan>,
     /// Which subflow of a connection it is, if that has several. They stand behind each other.
@@ -294,34 +295,16 @@ pub struct Opener {
     pub stop: Time,
 }
 
-/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4). Or the directions of a dialogue: requests, then
-/// responses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
-    /// From the server to the relay; from the client of a dialogue to its server.
-    First,
-    /// From the relay to the client; from the server of a dialogue to its client.
-    Second,
-}
-
-impl Half {
-    /// "first" or "second".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Second => "second",
-        }
-    }
-}
-
 impl FlowPlan {
     /// The name of the flow of the scenario that it belongs to: without the number of the connection and the name of the half.
     pub(crate) fn source_name(&self) -> &str {
-        match (&self.opened_by, self.half) {
-            (Some(opener), _) => &opener.name,
-            (None, Some(_)) => self.name.rsplit_once('/').map_or(&self.name, |(name, _)| name),
-            (None, None) => &self.name,
-        }
+        self.opened_by.as_ref().map_or_else(|| self.part.whole_name(&self.name), |opener| &opener.name)
+    }
+
+    /// Its name without that of the relay's half. Its application draws from streams of this name, so that it does the same with a relay as
+    /// without.
+    pub(crate) fn application_name(&self) -> &str {
+        Part { way: None, ..self.part }.whole_name(&self.name)
     }
 }
 
@@ -353,7 +336,7 @@ impl FlowPlan {
             hints: Arc::default(),
             path_hints: None,
             source: Arc::new(source),
-            half: None,
+            part: Part::default(),
             subflow: None,
             both_ways: None,
         }

@@ -1,4 +1,4 @@
-//! A relay on the path of a flow (RFC 3135): where it stands, and the two halves that it makes of the flow.
+//! A relay on the path of a flow (RFC 3135): where it stands, and the two halves that it makes of the flow, or of each way of a dialogue.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use bentpipe_cc::Span;
 use bentpipe_tcp::{Options, Reading};
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{DirectionId, Half, Source};
+use crate::resolve::plan::{DirectionId, Half, Part, Source};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted};
@@ -15,8 +15,14 @@ use crate::scenario::{Flow, Relay, Traffic};
 /// The name of the only place on a path of two links, which a satellite's operator calls so.
 const GATEWAY: &str = "gateway";
 
-/// One half of a flow or the whole: its path, the path of its acknowledgements, and its traffic.
-pub(super) type FlowPart = (Option<Half>, Arc<[DirectionId]>, Arc<[DirectionId]>, Arc<Source>);
+/// A part of a flow or the whole.
+#[derive(Clone)]
+pub(super) struct FlowPart {
+    pub(super) part: Part,
+    pub(super) path: Arc<[DirectionId]>,
+    pub(super) ack_path: Arc<[DirectionId]>,
+    pub(super) source: Arc<Source>,
+}
 
 /// The flow, or the two halves that its relay makes of it. `source` gives the traffic of a flow over a path; the keys are those of the
 /// flow and of its controller.
@@ -28,23 +34,29 @@ pub(super) fn parts(
     source: impl Fn(&mut Work<'_>, &Flow, (&Key, &Key), &PathPlan) -> Result<Source, Error>,
 ) -> Result<Vec<FlowPart>, Error> {
     let cc = key.with("cc");
-    let part = |half, path: &PathPlan, source| {
-        (half, path.there.as_slice().into(), path.back.as_slice().into(), Arc::new(source))
+    let part = |part, path: &PathPlan, source| FlowPart {
+        part,
+        path: path.there.as_slice().into(),
+        ack_path: path.back.as_slice().into(),
+        source: Arc::new(source),
     };
     let (Some(halves), Some(given)) = (&path.halves, &flow.relay) else {
-        return Ok(vec![part(None, path, source(work, flow, (key, &cc), path)?)]);
+        return Ok(vec![part(Part::default(), path, source(work, flow, (key, &cc), path)?)]);
     };
     let before = work.warnings.len();
     let [to, from] = &**halves;
     let mut first = source(work, flow, (key, &cc), to)?;
-    bound(work, given, &mut first, key)?;
+    bound(work, flow, &mut first, key)?;
     let cc = if given.cc.is_some() { key.with("relay").with("cc") } else { cc };
-    let second = source(work, &second(flow, given), (key, &cc), from)?;
+    let mut second = source(work, &second(flow, given), (key, &cc), from)?;
+    if let Source::Tcp { application, .. } = &mut second {
+        *application = None; // the relay passes on what comes
+    }
     // What is missing on one half of the path only is not missing.
     let warnings = work.warnings.split_off(before);
     let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
     work.warnings.extend(both.map(|(_, warning)| warning.clone()));
-    Ok(vec![part(Some(Half::First), to, first), part(Some(Half::Second), from, second)])
+    Ok(vec![part(Part::half(Half::First), to, first), part(Part::half(Half::Second), from, second)])
 }
 
 /// How many links of the path lie before the relay of `flow`; `None` without a relay.
@@ -109,9 +121,9 @@ fn second(flow: &Flow, relay: &Relay) -> Flow {
     }
 }
 
-/// The first half's receiver is the relay: its buffer is the receive window.
-fn bound(work: &Work<'_>, relay: &Relay, source: &mut Source, key: &Key) -> Result<(), Error> {
-    let Source::Tcp { options, .. } = source else { return Ok(()) };
+/// The first half's receiver is the relay: its buffer is the receive window. Nothing changes without a relay.
+pub(super) fn bound(work: &Work<'_>, flow: &Flow, source: &mut Source, key: &Key) -> Result<(), Error> {
+    let (Some(relay), Source::Tcp { options, .. }) = (&flow.relay, source) else { return Ok(()) };
     let segments = relay.buffer.0 / u64::from(options.mss);
     if segments == 0 {
         let message = format!(

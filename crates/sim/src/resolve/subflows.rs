@@ -7,7 +7,7 @@ use bentpipe_tcp::Options;
 
 use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
-use crate::resolve::plan::{ConnectionPlan, FlowPlan, Source};
+use crate::resolve::plan::{ConnectionPlan, FlowPlan, Part, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{Work, name_of};
@@ -141,7 +141,12 @@ pub(super) fn spread(
                 work.warnings.push(warning);
             }
         }
-        parts.push((None, branch.there.as_slice().into(), branch.back.as_slice().into(), Arc::new(source)));
+        parts.push(FlowPart {
+            part: Part::default(),
+            path: branch.there.as_slice().into(),
+            ack_path: branch.back.as_slice().into(),
+            source: Arc::new(source),
+        });
     }
     let mut shared = ConnectionPlan {
         name: String::new(),
@@ -151,13 +156,13 @@ pub(super) fn spread(
         window: None,
         bytes: None,
     };
-    for (.., part) in parts {
-        let mut own = (**part).clone();
+    for FlowPart { source, .. } in parts {
+        let mut own = (**source).clone();
         if let Source::Tcp { options, bytes, .. } = &mut own {
             (shared.window, shared.bytes) = (options.receive_window, bytes.take());
             *options = Arc::new(Options { receive_window: None, ..**options });
         }
-        *part = Arc::new(own);
+        *source = Arc::new(own);
     }
     Ok(Some(shared))
 }

@@ -8,7 +8,7 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::path::PathPlan;
 use crate::resolve::plan::{ApplicationPlan, Burst, FlowPlan, Lengths, LinkPlan, Opener, Sizes, Source};
-use crate::resolve::work::{Work, name_of};
+use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted};
 use crate::scenario::units::Size;
 use crate::scenario::{Arg, Flow, Length, LengthLaw, Profile, SizeLaw, Traffic, TransferSize, text};
@@ -199,18 +199,6 @@ pub(super) fn with_bytes(source: &Source, bytes: u64) -> Source {
         *all = Some(bytes);
     }
     source
-}
-
-/// Refuses a relay where the application does not bear one.
-pub(super) fn check_relay(work: &Work<'_>, flow: &Flow, key: &Key) -> Result<(), Error> {
-    if flow.relay.is_some() && pauses(flow) {
-        let name = name_of(flow);
-        let message = format!(
-            "a relay passes on bulk data and short flows; leave it out of flow {name}, or choose another traffic"
-        );
-        return Err(work.error(&key.with("relay"), message));
-    }
-    Ok(())
 }
 
 pub(super) fn length(length: &Length) -> Lengths {

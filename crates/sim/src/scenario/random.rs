@@ -171,10 +171,8 @@ impl Draw<'_> {
         if self.one_in(3) {
             flow["priority"] = json!(self.to(2));
         }
-        if !matches!(flow["traffic"]["kind"].as_str(), Some("on-off" | "requests" | "web" | "video")) {
-            self.relay(&mut flow);
-            self.subflows(&mut flow, links);
-        }
+        self.relay(&mut flow);
+        self.subflows(&mut flow, links);
         self.both_ways(&mut flow);
         flow
     }

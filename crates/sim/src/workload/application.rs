@@ -41,7 +41,7 @@ pub enum ApplicationPlan {
 pub enum Burst {
     /// As much as the connection takes for so long. The silence begins when the time is over.
     For(Lengths),
-    /// So many bytes. The silence begins when the last one is acknowledged.
+    /// So many bytes. The silence begins when the last one is acknowledged, be it by a relay.
     Of(Sizes),
 }
 
@@ -54,8 +54,8 @@ pub(crate) enum Application {
 }
 
 impl Application {
-    /// The application of the flow with this name, before it begins. `source`: the name of the flow of the scenario that it belongs to.
-    pub(crate) fn new(plan: &ApplicationPlan, seed: u64, flow: &str, source: &str) -> Self {
+    /// The application of the flow with the first name, before it begins. The second is that of the flow of the scenario that it belongs to.
+    pub(crate) fn new(plan: &ApplicationPlan, seed: u64, (flow, source): (&str, &str)) -> Self {
         let stream = |what: &str| Stream::new(seed, &format!("flow/{flow}/{what}"));
         match plan {
             ApplicationPlan::OnOff { on, off } => Self::OnOff(OnOff {
@@ -67,6 +67,7 @@ impl Application {
                 busy: false,
                 stopped: false,
                 written: Written::default(),
+                passed_on: None,
             }),
             ApplicationPlan::Client { request, kind } => {
                 Self::Client(Client::new(kind, *request, seed, (flow, source)))
@@ -103,11 +104,6 @@ impl Application {
         matches!(self, Self::Server(server) if server.begun)
     }
 
-    /// Does what reaches the receiver of its connection concern another one?
-    pub(crate) fn is_of_dialogue(&self) -> bool {
-        !matches!(self, Self::OnOff(_))
-    }
-
     /// The client, if it is one.
     pub(crate) fn client(&self) -> Option<&Client> {
         match self {
@@ -122,6 +118,27 @@ impl Application {
             Self::OnOff(on_off) => Some(&on_off.written.transfers),
             Self::Server(server) => Some(&server.written.transfers),
             Self::Client(_) => None,
+        }
+    }
+
+    /// Its connection ends at a relay. What that passes on is complete when [`Application::on_passed_on`] says so.
+    pub(crate) fn through_relay(self) -> Self {
+        match self {
+            Self::OnOff(on_off) => Self::OnOff(OnOff { passed_on: Some(0), ..on_off }),
+            Self::Client(_) | Self::Server(_) => self, // what reaches the other end is told to them anyhow
+        }
+    }
+
+    /// Is [`Application::on_passed_on`] of use?
+    pub(crate) fn learns_what_is_passed_on(&self) -> bool {
+        matches!(self, Self::OnOff(on_off) if on_off.passed_on.is_some())
+    }
+
+    /// The relay has had all segments before `una` acknowledged at `now`.
+    pub(crate) fn on_passed_on(&mut self, now: Time, una: u64) {
+        if let Self::OnOff(on_off) = self {
+            on_off.passed_on = Some(una);
+            on_off.written.complete(now, una);
         }
     }
 
@@ -176,6 +193,8 @@ pub(crate) struct OnOff {
     /// Nothing more will be sent.
     stopped: bool,
     written: Written,
+    /// What a relay has had acknowledged, if there is one: segments.
+    passed_on: Option<u64>,
 }
 
 impl OnOff {
@@ -185,8 +204,7 @@ impl OnOff {
             match &self.on {
                 Burst::For(_) if self.busy => {
                     sender.stop();
-                    self.written.cut(sender);
-                    self.written.complete(now, sender.una());
+                    self.cut(now, sender);
                     self.pause(now);
                 }
                 Burst::For(length) => {
@@ -207,9 +225,9 @@ impl OnOff {
     }
 
     fn on_ack(&mut self, now: Time, una: u64, sender: &mut Sender) {
-        self.written.complete(now, una);
+        self.written.complete(now, self.passed_on.unwrap_or(una));
         let by_size = matches!(self.on, Burst::Of(_));
-        if by_size && self.busy && !self.stopped && self.written.is_complete() {
+        if by_size && self.busy && !self.stopped && self.written.ends.last().is_none_or(|end| *end <= una) {
             self.pause(now);
             self.act(now, sender);
         }
@@ -218,8 +236,13 @@ impl OnOff {
     fn stop(&mut self, now: Time, sender: &mut Sender) {
         (self.stopped, self.due) = (true, Time::MAX);
         sender.stop();
+        self.cut(now, sender);
+    }
+
+    /// Nothing more is sent of what it has written last.
+    fn cut(&mut self, now: Time, sender: &Sender) {
         self.written.cut(sender);
-        self.written.complete(now, sender.una());
+        self.written.complete(now, self.passed_on.unwrap_or(sender.una()));
     }
 
     fn pause(&mut self, now: Time) {
@@ -277,10 +300,6 @@ struct Written {
 }
 
 impl Written {
-    fn is_complete(&self) -> bool {
-        self.completed == self.transfers.len()
-    }
-
     /// A transfer of `bytes` or a little more begins at `start`.
     fn write(&mut self, start: Time, bytes: u64, sender: &mut Sender) {
         let written = write(bytes, sender);

@@ -1,7 +1,5 @@
 //! An application that hands its data over in pieces.
 
-use std::num::NonZeroU64;
-
 use bentpipe_cc::{Span, Time};
 
 use super::{Path, Sender};
@@ -57,7 +55,7 @@ impl Sender {
         let pause = now.since(self.limits.since()) + round_trip;
         let window = (self.options.initial_window as u64).max(1);
         if pause > self.rto.rto() && window < self.window() {
-            self.exit_clamp = NonZeroU64::new(window);
+            self.exit_clamp = window;
         }
     }
 }

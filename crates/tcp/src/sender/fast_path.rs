@@ -20,7 +20,7 @@ impl Sender {
             && self.board.is_in_order()
             && self.knows_no_blocks()
             && self.credited | self.unsacked_deliveries == 0
-            && self.exit_clamp.is_none()
+            && self.exit_clamp == u64::MAX
             && self.probe == Probe::No
             && self.suspicion.is_idle()
             && !self.partial_seen

@@ -1,7 +1,5 @@
 //! The sender's part in the handshake and the teardown.
 
-use std::num::NonZeroU64;
-
 use bentpipe_cc::Time;
 
 use super::{Path, Sender};
@@ -22,7 +20,7 @@ impl Sender {
         }
         if opened.repeats > 1 {
             // RFC 5681 section 3.1: an initial window of one segment, but not for a single repeated SYN (RFC 6928 section 2).
-            self.exit_clamp = Some(NonZeroU64::MIN);
+            self.exit_clamp = 1;
         }
     }
 

@@ -1,7 +1,5 @@
 //! Where loss recovery begins and ends: duplicate and partial acknowledgements, ECN echoes, timeouts, AEN's probe.
 
-use std::num::NonZeroU64;
-
 use bentpipe_cc::{Ack, Congestion, Decision, Life, Phase, Recovery, Time};
 
 use super::{Probe, Sender};
@@ -150,7 +148,7 @@ impl Sender {
         self.forced = true;
         // RFC 6675 section 5 step 4.3: no rescue before the first retransmission is acknowledged and one more segment.
         self.rescue_at = self.board.una() + 1;
-        self.exit_clamp = None;
+        self.exit_clamp = u64::MAX;
         self.counters.recoveries += 1;
         self.window_reduced();
         // RFC 9937 section 5: RecoverFS leaves out segments SACKed before and includes those that this ACK delivered.
@@ -181,7 +179,7 @@ impl Sender {
             && self.cc.recovery() == Recovery::Sender
         {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 1: min(ssthresh, max(FlightSize, SMSS) + SMSS).
-            self.exit_clamp = Some(NonZeroU64::MIN.saturating_add(self.board.outstanding().max(1)));
+            self.exit_clamp = self.board.outstanding().max(1) + 1;
         }
         self.cc.on_life(&self.flow, Life::Recovered);
     }
@@ -193,8 +191,9 @@ impl Sender {
     }
 
     pub(super) fn rearm(&mut self, advanced: u64) {
-        if self.exit_clamp.is_some_and(|clamp| clamp.get() * u64::from(self.flow.mss) >= self.decision.cwnd) {
-            self.exit_clamp = None;
+        let clamp = self.exit_clamp;
+        if clamp != u64::MAX && clamp * u64::from(self.flow.mss) >= self.decision.cwnd {
+            self.exit_clamp = u64::MAX;
         }
         if advanced == 0 {
             return;
@@ -249,7 +248,7 @@ impl Sender {
         self.recover = self.board.next();
         self.dupacks = 0;
         self.unsacked_deliveries = 0;
-        self.exit_clamp = None;
+        self.exit_clamp = u64::MAX;
         self.forced = self.rack.is_some(); // segments not old enough to be lost are in flight still
         self.limited_until = self.board.next();
         self.window_reduced();

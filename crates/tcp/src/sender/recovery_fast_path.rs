@@ -75,7 +75,7 @@ impl Sender {
     /// Decides whether the sender takes the recovery fast path until the next timer or the next acknowledgement of another kind.
     #[inline]
     fn choose_recovery_path(&mut self) {
-        let fast = !self.forced && self.exit_clamp.is_none() && self.board.has_resent_all();
+        let fast = !self.forced && self.exit_clamp == u64::MAX && self.board.has_resent_all();
         self.path = if fast { Path::RecoveryFast } else { Path::Slow };
         self.allow_below(self.board.next() + self.window().saturating_sub(self.board.pipe()));
     }

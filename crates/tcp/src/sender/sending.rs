@@ -144,8 +144,7 @@ impl Sender {
         if self.flow.phase == Phase::Recovery && self.proportional {
             return self.prr.cwnd();
         }
-        let desired = self.decision.segments();
-        self.exit_clamp.map_or(desired, |clamp| clamp.get().min(desired))
+        self.decision.segments().min(self.exit_clamp)
     }
 
     pub(super) fn segment(&self, seq: u64) -> Data {

@@ -36,13 +36,21 @@ impl Partitions {
         for (f, way) in ways.iter().enumerate() {
             let there = parts.follow(hops, way.data, parts.sender(f), &mut held);
             parts.join(there, parts.receiver(f));
-            if way.relayed || way.asks {
+            if way.relayed || way.twin {
                 parts.join(parts.receiver(f), parts.sender(f + 1));
             }
-            if way.asks {
+            if way.told {
+                parts.join(parts.sender(f), parts.sender(f + 1));
+            }
+            if way.twin {
                 parts.join(parts.receiver(f + 1), parts.sender(f));
+            }
+            if let Some((dialogue, lane)) = way.asks {
+                parts.join(parts.receiver(dialogue.to_server()), parts.sender(dialogue.server()));
+                parts.join(parts.receiver(dialogue.to_client()), parts.sender(dialogue.client()));
                 // A browser's clients are one host.
-                parts.join(parts.sender(f), parts.sender(f - 2 * way.lane));
+                let first = dialogue.before(lane).unwrap_or(dialogue);
+                parts.join(parts.sender(dialogue.client()), parts.sender(first.client()));
             }
             if way.joined {
                 parts.join(parts.sender(f), parts.sender(f + 1));

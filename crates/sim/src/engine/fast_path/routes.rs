@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::host::flow::{FlowState, Kind};
-use crate::resolve::plan::Half;
-use crate::workload::client::Client;
+use crate::resolve::plan::{Exchange, Half};
 
 /// Ends a route.
 pub(super) const END: u32 = u32::MAX;
@@ -77,28 +76,31 @@ pub(super) struct Ways {
     pub(super) prompt: bool,
     /// Is its receiver one host with the sender of the next flow?
     pub(super) relayed: bool,
-    /// Is its flow that of a dialogue's client, or the first of two whose both ends write? Both hosts are then ends of the next flow, too.
-    pub(super) asks: bool,
+    /// Does the application at its sender learn at once what the relay has passed on?
+    pub(super) told: bool,
+    /// Is its flow the first of two whose both ends write? Both hosts are then ends of the next flow, too.
+    pub(super) twin: bool,
+    /// If it is that of a dialogue's client: the dialogue, and how many of the same browser stand before it.
+    pub(super) asks: Option<(Exchange, usize)>,
     /// Is the next flow another subflow of the same connection? Both ends of both are then one host each.
     pub(super) joined: bool,
-    /// If it is one of several of a browser: so many stand before it.
-    pub(super) lane: usize,
 }
 
 impl Ways {
-    /// The first hops of `flow`.
-    pub(super) fn new(flow: &FlowState, prompt: bool) -> Self {
+    /// The first hops of `flow`, which has number `f`.
+    pub(super) fn new(f: usize, flow: &FlowState, prompt: bool) -> Self {
         let acks = matches!(flow.kind, Kind::Tcp(_)).then_some(flow.ack_route);
         let relayed = flow.half() == Some(Half::First);
-        let client = match &flow.kind {
-            Kind::Tcp(tcp) => tcp.client(),
+        let told = relayed && matches!(&flow.kind, Kind::Tcp(tcp) if tcp.learns_what_is_passed_on());
+        let asks = match &flow.kind {
+            Kind::Tcp(tcp) => tcp
+                .client()
+                .and_then(|client| Some((Exchange::of(f, tcp.part())?, client.lane().unwrap_or(0)))),
             Kind::Cbr(_) => None,
         };
-        let lane = client.and_then(Client::lane).unwrap_or(0);
         let twin = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.twin_half() == Some(Half::First));
-        let asks = client.is_some() || twin;
         let joined = matches!(&flow.kind, Kind::Tcp(tcp) if tcp.has_next_subflow());
-        Self { data: flow.data_route, acks, prompt, relayed, asks, lane, joined }
+        Self { data: flow.data_route, acks, prompt, relayed, told, twin, asks, joined }
     }
 }
 

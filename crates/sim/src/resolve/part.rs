@@ -1,0 +1,204 @@
+//! Which part of a flow of the scenario a flow of the plan is: the halves that a relay makes of it, the requests and responses of a dialogue,
+//! or both at once. All that is known of how the parts of one connection stand behind each other is here.
+
+/// The halves of a flow with a relay, each a connection of its own (RFC 3135 section 2.4). Or the two directions of a connection whose both
+/// ends write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Half {
+    /// To the relay; of two directions that of the end that opens.
+    First,
+    /// From the relay on.
+    Second,
+}
+
+/// The two ways of a dialogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// From the client to the server.
+    Requests,
+    /// From the server to the client.
+    Responses,
+}
+
+/// Which part of a flow it is. The whole one if it is neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// Of a dialogue.
+    pub way: Option<Way>,
+    /// Of a relayed flow, or of one way of a relayed dialogue; of a connection whose both ends write.
+    pub half: Option<Half>,
+}
+
+/// The flows of one connection of a dialogue, by their numbers in the plan. Without a relay these are two: the requests, and the responses
+/// behind them. With a relay each of the two ways is two flows, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    first: usize,
+    halves: usize,
+}
+
+impl Half {
+    /// "first" or "second".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Second => "second",
+        }
+    }
+}
+
+impl Way {
+    /// "requests" or "responses".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Responses => "responses",
+        }
+    }
+}
+
+impl Part {
+    /// One half of a flow.
+    pub fn half(half: Half) -> Self {
+        Self { half: Some(half), way: None }
+    }
+
+    /// Is it the whole flow?
+    pub fn is_whole(self) -> bool {
+        self == Self::default()
+    }
+
+    /// How many flows the connection is.
+    pub fn count(self) -> usize {
+        (1 + usize::from(self.way.is_some())) * self.halves()
+    }
+
+    /// Its number among them, from 0.
+    pub fn number(self) -> usize {
+        usize::from(self.way == Some(Way::Responses)) * self.halves()
+            + usize::from(self.half == Some(Half::Second))
+    }
+
+    /// What stands behind the flow's name: "second", "requests", "responses/first" and so on. Nothing if it is the whole flow.
+    pub fn name(self) -> String {
+        let names: Vec<&str> =
+            [self.way.map(Way::name), self.half.map(Half::name)].into_iter().flatten().collect();
+        names.join("/")
+    }
+
+    /// The name of the flow that has a part called `name`.
+    pub(crate) fn whole_name(self, name: &str) -> &str {
+        let names = usize::from(self.way.is_some()) + usize::from(self.half.is_some());
+        (0..names).fold(name, |name, _| name.rsplit_once('/').map_or(name, |(whole, _)| whole))
+    }
+
+    /// Does it bring the responses of a dialogue to the client?
+    pub(crate) fn brings_responses(self) -> bool {
+        self.way == Some(Way::Responses) && self.half != Some(Half::First)
+    }
+
+    /// "second" if its data is what the flow is for, and another part has brought it; "first" of every other part.
+    pub fn row(self) -> Option<&'static str> {
+        let half = match (self.way, self.half) {
+            (Some(Way::Requests), _) => Half::First,
+            (Some(Way::Responses), half) => half.unwrap_or(Half::Second),
+            (None, half) => half?,
+        };
+        Some(half.name())
+    }
+
+    /// Is one of its ends the server, if a relay has made it? Of a bulk flow that is where the data comes from.
+    pub(crate) fn is_at_server(self) -> bool {
+        let beside = if self.way == Some(Way::Requests) { Half::Second } else { Half::First };
+        self.half.is_none_or(|half| half == beside)
+    }
+
+    /// Does the client acknowledge its data, if a relay has made it?
+    pub(crate) fn reaches_client(self) -> bool {
+        self.half.is_none_or(|half| half == Half::Second && self.way != Some(Way::Requests))
+    }
+
+    fn halves(self) -> usize {
+        1 + usize::from(self.half.is_some())
+    }
+}
+
+impl Exchange {
+    /// The connection of which flow `f` is this part; `None` if that is no part of a dialogue.
+    pub(crate) fn of(f: usize, part: Part) -> Option<Self> {
+        part.way?;
+        Some(Self { first: f.checked_sub(part.number())?, halves: part.halves() })
+    }
+
+    /// The flow on which the client writes.
+    pub(crate) fn client(self) -> usize {
+        self.first
+    }
+
+    /// The flow whose data reaches the server.
+    pub(crate) fn to_server(self) -> usize {
+        self.first + self.halves - 1
+    }
+
+    /// The flow on which the server writes.
+    pub(crate) fn server(self) -> usize {
+        self.first + self.halves
+    }
+
+    /// The flow whose data reaches the client.
+    pub(crate) fn to_client(self) -> usize {
+        self.server() + self.halves - 1
+    }
+
+    /// How many flows it is; so far apart are the connections of one browser.
+    pub(crate) fn flows(self) -> usize {
+        2 * self.halves
+    }
+
+    /// The connection of the same browser that stands so many behind.
+    pub(crate) fn behind(self, lanes: usize) -> Self {
+        Self { first: self.first + lanes * self.flows(), ..self }
+    }
+
+    /// The connection of the same browser that stands so many before.
+    pub(crate) fn before(self, lanes: usize) -> Option<Self> {
+        Some(Self { first: self.first.checked_sub(lanes * self.flows())?, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four flows stand behind each other: requests to the relay and on, responses to the relay and on.
+    #[test]
+    fn the_parts_of_a_connection_find_each_other() {
+        let mut parts = Vec::new();
+        for way in [Way::Requests, Way::Responses] {
+            parts.extend([Half::First, Half::Second].map(|half| Part { way: Some(way), half: Some(half) }));
+        }
+        for (i, part) in parts.iter().enumerate() {
+            assert_eq!((part.number(), part.count()), (i, 4));
+            let of = Exchange::of(40 + i, *part).expect("a dialogue");
+            assert_eq!([of.client(), of.to_server(), of.server(), of.to_client()], [40, 41, 42, 43]);
+            assert_eq!(of.behind(2).before(1).map(Exchange::client), Some(44));
+        }
+        assert_eq!(
+            (&*parts[2].name(), parts[2].whole_name("a/b/responses/first")),
+            ("responses/first", "a/b")
+        );
+        let which = |holds: fn(Part) -> bool| (0..4).filter(|i| holds(parts[*i])).collect::<Vec<_>>();
+        assert_eq!(which(|part| part.row() == Some("second")), [3]);
+        assert_eq!((which(Part::is_at_server), which(Part::reaches_client)), (vec![1, 2], vec![3]));
+    }
+
+    #[test]
+    fn without_a_relay_each_way_is_one_flow() {
+        let part = |way| Part { way: Some(way), half: None };
+        let of = Exchange::of(7, part(Way::Responses)).expect("a dialogue");
+        assert_eq!([of.client(), of.to_server(), of.server(), of.to_client()], [6, 6, 7, 7]);
+        assert_eq!(Exchange::of(6, part(Way::Requests)), Some(of));
+        assert_eq!((Exchange::of(7, Part::half(Half::Second)), Part::half(Half::Second).number()), (None, 1));
+        assert_eq!((Part::default().count(), Part::default().name()), (1, String::new()));
+    }
+}
