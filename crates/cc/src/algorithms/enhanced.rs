@@ -1,6 +1,6 @@
 //! "Enhanced TCP": G. Hasegawa, M. Murata, H. Miyahara: Improvement of the congestion control mechanism of TCP to avoid mis-retransmission,
 //! IEICE Transactions on Communications (Japanese Edition) J82-B, no. 11, 1999, as H. Obata, K. Ishida, S. Takeuchi, S. Hanasaki: TCP-STAR:
-//! TCP Congestion Control Method for Satellite Internet, IEICE Transactions on Communications, 2006, describes and names it (section 2.2, [13]).
+//! TCP Congestion Control Method for Satellite Internet, IEICE Transactions on Communications, 2006, describes and names it (section 2.2, its reference 13).
 //!
 //! Unit: segments. Valid for 1 <= cwnd < 2^40.
 //! A reconstruction (grade C). The paper is in Japanese and was not at hand. What is known are three sentences: after a timeout the method

@@ -16,13 +16,13 @@
 //!    then. `bottleneck` sets R.
 //!  * the first rate is the initial window per first RTT. An interval in which the application was the limit does not raise r.
 //!  * a timeout ends the interval at once. An ECN echo is a loss of one packet.
-//!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments. r is at least one packet in 64 s.
+//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). r is at least one packet in 64 s.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held.
 
 use alloc::boxed::Box;
 
 use crate::algorithms::model::{LARGEST, times};
-use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -48,7 +48,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "v",
-    build: |args, start| Box::new(Paced::new(Lda::new(args, start), start)),
+    build: |args, start| Box::new(RateBased::new(Lda::new(args, start), start)),
 };
 
 const LONGEST_GAP: f64 = 64.0;

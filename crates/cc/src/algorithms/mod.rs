@@ -1,4 +1,4 @@
-//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason. `paced.rs` and
+//! One file per algorithm. The head of each names its paper, the equations used, and every deviation with its reason. `rate_based.rs` and
 //! `coupled.rs` host those that set a rate and those of Multipath TCP.
 
 mod a_liad;
@@ -40,13 +40,13 @@ mod model;
 mod new_jersey;
 mod nv;
 mod olia;
-mod paced;
 mod peach;
 mod peach_plus;
 #[cfg(test)]
 mod pipe;
 mod prague;
 mod rap;
+mod rate_based;
 mod rcp;
 mod reno;
 mod satcp;

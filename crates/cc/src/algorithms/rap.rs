@@ -15,14 +15,14 @@
 //!    came.
 //!  * a timeout is a loss as any other: the rate is halved once. A spurious loss is undone.
 //!  * an ECN echo is answered as a loss.
-//!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments.
+//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
 //!  * IPG is at most 64 s, so that a flow does not die out.
 //!  * after an idle time (`IdleRestart`) nothing changes: the rate is held, and an application-limited step does not raise it.
 
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
-use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -48,7 +48,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#663333",
     marker: "s",
-    build: |args, start| Box::new(Paced::new(Rap::new(args, start), start)),
+    build: |args, start| Box::new(RateBased::new(Rap::new(args, start), start)),
 };
 
 /// The longest and the shortest time between packets, seconds.

@@ -22,13 +22,13 @@
 //!  * T_out is four round trips. The report has TCP's estimator at the receiver.
 //!  * the sender begins with its initial window at once, then paces by that window per first RTT until a report comes.
 //!  * a timeout of the sender, to which no report can come, halves its rate until the next report. ECN marks are not looked at.
-//!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments.
+//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)).
 //!  * an idle sender (`IdleRestart`) begins with the last rate reported.
 
 use alloc::boxed::Box;
 
 use crate::algorithms::model::LARGEST;
-use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::controller::Congestion;
 use crate::header::{Arrived, Echo, Header, seconds};
 use crate::registry::{Entry, Grade, SenderOptions};
@@ -47,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions { header: 4, ..SenderOptions::NONE },
     colour: "#663333",
     marker: "D",
-    build: |_, start| Box::new(Paced::new(Tear::new(start), start)),
+    build: |_, start| Box::new(RateBased::new(Tear::new(start), start)),
 };
 
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];

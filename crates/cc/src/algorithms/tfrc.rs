@@ -23,8 +23,8 @@
 //!  * the connection begins as TCP's does: with the sender's initial window, at once, since no handshake has measured R yet. X
 //!    starts at that window per R. (The RFC's initial window is that of RFC 3390.)
 //!  * data-limited intervals are those of which all rate samples were application-limited.
-//!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments. It binds only when ACKs
-//!    fail to come, where the nofeedback timer needs four R to act.
+//!  * cwnd is a guard, not a control ([`guard`](crate::algorithms::model::guard)). It binds only when ACKs fail to come, where
+//!    the nofeedback timer needs four R to act.
 //!  * t_RTO = 4 R unless `t_rto_min` is longer. Oscillation prevention (section 4.5) is off by default.
 //!
 //! The RFC was not at hand; the rules are from general knowledge of it and were compared with open implementations that cite its
@@ -38,7 +38,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::algorithms::model::{LARGEST, times};
-use crate::algorithms::paced::{Paced, RatePolicy};
+use crate::algorithms::rate_based::{RateBased, RatePolicy};
 use crate::controller::Congestion;
 use crate::registry::{Args, Entry, Grade, Param, SenderOptions};
 use crate::report::{Ack, Flow};
@@ -69,7 +69,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sender: SenderOptions::NONE,
     colour: "#bb5566",
     marker: "o",
-    build: |args, start| Box::new(Paced::new(Tfrc::new(args, start), start)),
+    build: |args, start| Box::new(RateBased::new(Tfrc::new(args, start), start)),
 };
 
 /// t_mbi of section 4.3: at least one packet in this time, seconds.

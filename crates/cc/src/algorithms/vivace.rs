@@ -34,7 +34,7 @@
 //!  * a loss changes nothing by itself, ECN is ignored. A timeout halves the rate and ends the starting phase (NSDI-2018,
 //!    `onTimeout`).
 //!  * an idle restart keeps the rate and forgets the intervals under way, which a pause has spoilt.
-//!  * cwnd is a guard, not a control: four times what the rate fills in a round trip, and four segments.
+//!  * cwnd is a guard, not a control ([`guard`]).
 
 mod ascent;
 mod interval;

@@ -54,7 +54,7 @@ pub(crate) trait RatePolicy: Debug + Send {
 
 /// A [`RatePolicy`] in its host: a complete [`Controller`]. After an idle time nothing changes: the rate is held.
 #[derive(Debug)]
-pub(crate) struct Paced<P> {
+pub(crate) struct RateBased<P> {
     policy: P,
     mss: u32,
     /// The guard, bytes.
@@ -63,7 +63,7 @@ pub(crate) struct Paced<P> {
     collapsed: bool,
 }
 
-impl<P: RatePolicy> Paced<P> {
+impl<P: RatePolicy> RateBased<P> {
     /// Hosts `policy` on a connection that begins as `start` says.
     pub(crate) fn new(policy: P, start: Start) -> Self {
         let mss = start.mss.max(1);
@@ -76,7 +76,7 @@ impl<P: RatePolicy> Paced<P> {
     }
 }
 
-impl<P: RatePolicy> Controller for Paced<P> {
+impl<P: RatePolicy> Controller for RateBased<P> {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.collapsed &= ack.acked == 0;
         let in_flight = self.policy.on_ack(flow, ack);
