@@ -500,7 +500,7 @@ impl FlowState {
             data_route: 0,
             ack_route: 0,
             start,
-            stop: plan.stop.unwrap_or(NEVER),
+            stop: plan.stop,
             sender_armed: NEVER,
             receiver_armed: NEVER,
             data: Books::default(),

@@ -1,5 +1,7 @@
 //! Files that were not complete when the run ended: a user who compares completion times has to know.
 
+use bentpipe_cc::Time;
+
 use crate::record::report::FlowReport;
 use crate::resolve::plan::{Half, Plan, Source};
 
@@ -9,7 +11,7 @@ pub(crate) fn warnings(plan: &Plan, flows: &[FlowReport], of: &[usize]) -> Optio
     let mut open = flows.iter().zip(of).filter(|(report, number)| {
         let flow = &plan.flows[**number];
         let sized = matches!(&*flow.source, Source::Tcp { bytes: Some(_), .. });
-        let whole = flow.opened_by.is_none() && flow.part.half != Some(Half::First) && flow.stop.is_none();
+        let whole = flow.opened_by.is_none() && flow.part.half != Some(Half::First) && flow.stop == Time::MAX;
         sized && whole && report.completion_s.is_none() && report.delivered_bytes > 0
     });
     let (first, number) = open.next()?;

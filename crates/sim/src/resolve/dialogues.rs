@@ -117,7 +117,7 @@ pub(super) fn name(
     let opener = copies.get(flows).map(|one| {
         let late = Stream::new(work.scenario.seed, &format!("flow/{}/start", one.name)).uniform();
         let start = Time(one.start.0.saturating_add((late * one.start_jitter.0 as f64) as u64));
-        let stop = one.stop.unwrap_or(Time::MAX);
+        let stop = one.stop;
         Arc::new(Opener { name: one.name.clone(), start, stop })
     });
     let mut named = Vec::with_capacity(copies.len());

@@ -116,7 +116,9 @@ pub(crate) fn expand(
                     start: Time(start.0),
                     start_jitter: flow.start_jitter.map_or(Span::ZERO, |d| d.0),
                     // The server of a dialogue answers for as long as it is asked.
-                    stop: stop.map(|stop| Time(stop.0)).filter(|_| part.way != Some(Way::Responses)),
+                    stop: stop
+                        .filter(|_| part.way != Some(Way::Responses))
+                        .map_or(Time::MAX, |stop| Time(stop.0)),
                     extra_delay: flow
                         .extra_delay
                         .filter(|_| flow.relay.is_none() || part.is_at_server())
@@ -153,7 +155,7 @@ pub(crate) fn expand(
                         opened_by: Some(by.clone()),
                         start,
                         start_jitter: Span::ZERO,
-                        stop: None,
+                        stop: Time::MAX,
                         source: Arc::new(workload::with_bytes(&plan.source, bytes)),
                         ..plan.clone()
                     });

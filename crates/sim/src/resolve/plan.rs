@@ -222,8 +222,8 @@ pub struct FlowPlan {
     pub start: Time,
     /// The start is delayed by a uniform random part of this.
     pub start_jitter: Span,
-    /// When the source stops producing data.
-    pub stop: Option<Time>,
+    /// When the source stops producing data; [`Time::MAX`] if it does not.
+    pub stop: Time,
     /// Access delay: one way, in front of the path, and again behind `ack_path`.
     pub extra_delay: Span,
     /// Each acknowledgement is held for a uniform random part of this, in order.
@@ -329,7 +329,7 @@ impl FlowPlan {
             ack_path: Arc::new([DirectionId(1)]),
             start: Time(0),
             start_jitter: Span::ZERO,
-            stop: None,
+            stop: Time::MAX,
             extra_delay: Span::ZERO,
             ack_jitter: Span::ZERO,
             priority: 0,

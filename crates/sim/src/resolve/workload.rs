@@ -162,7 +162,7 @@ impl ShortFlowsPart {
         let late = (stream("start").uniform() * one.start_jitter.0 as f64) as u64;
         let start = Time(one.start.0.saturating_add(late));
         let end = Time(work.scenario.duration.0.0);
-        let stop = one.stop.unwrap_or(Time::MAX);
+        let stop = one.stop;
         let until = stop.min(end);
         let expected = self.per_second * until.since(start).secs();
         let arrivals = match expected > 2.0 * MAX_FLOWS as f64 {
