@@ -11,7 +11,7 @@ use crate::host::multipath::MultipathConnection;
 use crate::record::histogram::Histogram;
 use crate::record::report::{ApplicationReport, FlowReport, LimitShares};
 use crate::record::trace::TransferTrace;
-use crate::resolve::plan::{ApplicationPlan, Exchange, Half, Opener, Part, Plan, Source};
+use crate::resolve::plan::{ApplicationPlan, ConnectionPart, Exchange, Half, Opener, Plan, Source};
 use crate::workload::player::Playback;
 use crate::workload::transfers::{Summary, Transfer};
 
@@ -36,7 +36,7 @@ pub(super) fn report(
     let mut first = Vec::with_capacity(rows);
     let mut rows: Vec<FlowReport> = Vec::with_capacity(rows);
     let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
-    let mut sources: BTreeMap<(*const Opener, Part), usize> = BTreeMap::new();
+    let mut sources: BTreeMap<(*const Opener, ConnectionPart), usize> = BTreeMap::new();
     for f in 0..flows.len() {
         let of = &plan.flows[f];
         let mut report = flows[f].report(of, end);
@@ -113,7 +113,7 @@ struct Group {
 }
 
 /// The row of this part of a source, of which `one` is a connection, before any is added.
-fn of_source(source: &Opener, one: &FlowReport, part: Part) -> FlowReport {
+fn of_source(source: &Opener, one: &FlowReport, part: ConnectionPart) -> FlowReport {
     let name = match part.is_whole() {
         true => source.name.clone(),
         false => format!("{}/{}", source.name, part.name()),
@@ -170,7 +170,7 @@ fn count(sum: &mut FlowReport, one: &FlowReport) {
 
 impl Sums {
     /// Those of this part of a source. Of a dialogue only what reaches the client has transfers.
-    fn of_source(source: &Opener, part: Part) -> Self {
+    fn of_source(source: &Opener, part: ConnectionPart) -> Self {
         let counts = part.way.is_none() || part.brings_responses();
         let group = Group { stop: source.stop, life: 0.0, last: source.start, rtts: Histogram::default() };
         Self { transfers: counts.then(Vec::new), group: Some(group), rtts: None }
@@ -241,7 +241,7 @@ impl Sums {
 }
 
 /// The flow whose application makes the transfers that stand with flow `f`: they stand with the part that brings them to the client.
-fn writer_of(f: usize, part: Part) -> Option<usize> {
+fn writer_of(f: usize, part: ConnectionPart) -> Option<usize> {
     match (Exchange::of(f, part), part.half) {
         (Some(dialogue), _) => (dialogue.to_client() == f).then(|| dialogue.server()),
         (None, Some(Half::First)) => None,

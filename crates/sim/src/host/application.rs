@@ -3,7 +3,7 @@
 use bentpipe_cc::Time;
 
 use crate::host::flow::Tcp;
-use crate::resolve::plan::Part;
+use crate::resolve::plan::ConnectionPart;
 use crate::workload::application::{Application, Server};
 use crate::workload::client::Client;
 use crate::workload::transfers::Transfer;
@@ -23,8 +23,8 @@ impl Tcp {
     }
 
     /// Which part of a connection it is, if a relay or a dialogue has made it one.
-    pub(crate) fn part(&self) -> Part {
-        Part { way: self.ends.as_ref().and_then(|ends| ends.role.way), half: self.half() }
+    pub(crate) fn part(&self) -> ConnectionPart {
+        ConnectionPart { way: self.ends.as_ref().and_then(|ends| ends.duty.way), half: self.half() }
     }
 
     /// The client of a dialogue, if this is its connection.
@@ -116,7 +116,7 @@ impl Tcp {
     }
 
     fn application_mut(&mut self) -> Option<(&mut Application, &mut bentpipe_tcp::Sender)> {
-        Some((self.ends.as_mut()?.role.application.as_mut()?, &mut self.sender))
+        Some((self.ends.as_mut()?.duty.application.as_mut()?, &mut self.sender))
     }
 
     fn server_mut(&mut self) -> Option<(&mut Server, &mut bentpipe_tcp::Sender)> {

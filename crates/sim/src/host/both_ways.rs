@@ -8,7 +8,7 @@
 use bentpipe_cc::Time;
 use bentpipe_tcp::{AckSegment, Data, Sack, unwrap};
 
-use crate::host::ends::{Ends, Role};
+use crate::host::ends::{Duty, Ends};
 use crate::host::flow::Tcp;
 use crate::host::sack_store::{MarkReport, Ride, SackStore};
 use crate::link::packet::{CE, CWR, LOW, PROBE, Packet};
@@ -17,7 +17,7 @@ use crate::resolve::plan::Half;
 impl Tcp {
     /// The connection as one direction of two. `handshake`: the second may send when the first has opened the connection.
     pub(super) fn into_twin(mut self, half: Half, handshake: bool) -> Self {
-        let ends = self.ends.take().map_or_else(|| Ends::new(None, Role::default(), None), |ends| *ends);
+        let ends = self.ends.take().map_or_else(|| Ends::new(None, Duty::default(), None), |ends| *ends);
         let waits = handshake && half == Half::Second;
         Self { ends: Some(Box::new(ends.of_twin(half, waits))), ..self }
     }

@@ -12,7 +12,7 @@ pub(crate) struct Ends {
     /// The ends of a connection that is opened and closed.
     pub(super) opening: Option<(Active, Passive)>,
     /// What it is for, beside data that is there from the start.
-    pub(super) role: Role,
+    pub(super) duty: Duty,
     /// The receiving end's part of a controller whose segments carry headers.
     pub(super) echo: Option<Box<dyn Echo>>,
     /// When the sending end has something to do beside its sender; [`Time::MAX`] if nothing.
@@ -42,15 +42,15 @@ pub(super) struct Twin {
 
 impl Ends {
     /// The ends of a connection that has not begun.
-    pub(super) fn new(opening: Option<(Active, Passive)>, role: Role, echo: Option<Box<dyn Echo>>) -> Self {
-        let linked = role.way.is_some() || matches!(role.purpose, Some(Purpose::First | Purpose::Subflow(_)));
+    pub(super) fn new(opening: Option<(Active, Passive)>, duty: Duty, echo: Option<Box<dyn Echo>>) -> Self {
+        let linked = duty.way.is_some() || matches!(duty.purpose, Some(Purpose::First | Purpose::Subflow(_)));
         Self {
             opening,
             echo,
             due: Time::MAX,
             linked,
-            alone: !linked && role.is_plain(),
-            role,
+            alone: !linked && duty.is_plain(),
+            duty,
             muted: false,
             handshake: [Time::MAX; 2],
             twin: None,
@@ -77,7 +77,7 @@ impl Ends {
 
     /// Its application, if it has one of its own.
     pub(super) fn application(&self) -> Option<&Application> {
-        self.role.application.as_deref()
+        self.duty.application.as_deref()
     }
 
     /// Notes when the sending end has something to do. Called after each change of its opening end or its application.
@@ -89,7 +89,7 @@ impl Ends {
 
 /// What a connection is for. By default it sends data that is there from the start, from one end to the other.
 #[derive(Debug, Default)]
-pub(crate) struct Role {
+pub(crate) struct Duty {
     /// The application at its sending end, if that does not always have data to send.
     pub(super) application: Option<Box<Application>>,
     /// What it is a part of.
@@ -98,7 +98,7 @@ pub(crate) struct Role {
     pub(super) way: Option<Way>,
 }
 
-impl Role {
+impl Duty {
     /// Is it the usual one?
     pub(super) fn is_plain(&self) -> bool {
         self.application.is_none() && self.purpose.is_none() && self.way.is_none()

@@ -8,7 +8,7 @@ use bentpipe_tcp::{AckSegment, Active, BareAck, Block, Control, Data, Options, P
 use crate::host::books::{Books, Missing, WindowCheck};
 use crate::host::cbr::Cbr;
 use crate::host::control;
-use crate::host::ends::{Ends, Fed, Purpose, Role, SubflowEnds};
+use crate::host::ends::{Duty, Ends, Fed, Purpose, SubflowEnds};
 use crate::host::sack_store::SackStore;
 use crate::link::packet::{ACK, CE, CWR, ECE, ECT, ECT1, LOW, PROBE, Packet, RESENT, SACK};
 use crate::record::histogram::Histogram;
@@ -74,19 +74,19 @@ impl Tcp {
         options: &Arc<Options>,
         cc: Box<dyn Controller>,
         bytes: Option<u64>,
-        role: Role,
+        duty: Duty,
     ) -> Self {
         let mut receiver = Receiver::new(options);
         let echo = cc.echo();
         echo.iter().for_each(|_| receiver.take_no_short_cut());
         let opening = options.handshake.then(|| (Active::new(options), Passive::new(options)));
-        let written = match (&role.application, &role.purpose) {
+        let written = match (&duty.application, &duty.purpose) {
             (None, None | Some(Purpose::First)) => bytes,
             (Some(_), _) | (None, Some(Purpose::Second(_) | Purpose::Subflow(_))) => Some(0),
         };
         Self {
-            ends: (opening.is_some() || !role.is_plain() || echo.is_some())
-                .then(|| Box::new(Ends::new(opening, role, echo))),
+            ends: (opening.is_some() || !duty.is_plain() || echo.is_some())
+                .then(|| Box::new(Ends::new(opening, duty, echo))),
             sender: Sender::new(options.clone(), cc, written),
             receiver,
             bytes,
@@ -223,7 +223,7 @@ impl Tcp {
             active.open();
             ends.handshake[0] = now;
         }
-        if let Some(application) = &mut ends.role.application {
+        if let Some(application) = &mut ends.duty.application {
             application.start(now);
         }
         ends.note_due();
@@ -482,8 +482,8 @@ impl FlowState {
                 };
                 let relayed = matches!(purpose, Some(Purpose::First));
                 let application = application.map(|of| if relayed { of.through_relay() } else { of });
-                let role = Role { application: application.map(Box::new), purpose, way: plan.part.way };
-                let tcp = Tcp::new(options, cc, *bytes, role);
+                let duty = Duty { application: application.map(Box::new), purpose, way: plan.part.way };
+                let tcp = Tcp::new(options, cc, *bytes, duty);
                 Kind::Tcp(match (plan.both_ways, plan.part.half) {
                     (Some(both), Some(half)) => tcp.into_twin(half, both.handshake),
                     _ => tcp,

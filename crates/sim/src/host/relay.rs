@@ -15,7 +15,7 @@ use crate::workload::application::Application;
 impl Tcp {
     /// Which half of a relayed flow it is, if it is one.
     pub(crate) fn half(&self) -> Option<Half> {
-        match self.ends.as_ref()?.role.purpose.as_ref()? {
+        match self.ends.as_ref()?.duty.purpose.as_ref()? {
             Purpose::First => Some(Half::First),
             Purpose::Second(_) => Some(Half::Second),
             Purpose::Subflow(_) => None,
@@ -51,7 +51,7 @@ impl Tcp {
     pub(crate) fn open_with(&mut self, now: Time) {
         self.begin(now);
         let Some(ends) = &mut self.ends else { return };
-        if let (Some((active, _)), Some(Purpose::Second(fed))) = (&mut ends.opening, &mut ends.role.purpose)
+        if let (Some((active, _)), Some(Purpose::Second(fed))) = (&mut ends.opening, &mut ends.duty.purpose)
             && !core::mem::replace(&mut fed.opened, true)
         {
             active.open();
@@ -100,14 +100,14 @@ impl Tcp {
     }
 
     fn fed(&self) -> Option<&Fed> {
-        match self.ends.as_ref()?.role.purpose.as_ref()? {
+        match self.ends.as_ref()?.duty.purpose.as_ref()? {
             Purpose::Second(fed) => Some(fed),
             Purpose::First | Purpose::Subflow(_) => None,
         }
     }
 
     fn fed_mut(&mut self) -> Option<&mut Fed> {
-        match self.ends.as_mut()?.role.purpose.as_mut()? {
+        match self.ends.as_mut()?.duty.purpose.as_mut()? {
             Purpose::Second(fed) => Some(fed),
             Purpose::First | Purpose::Subflow(_) => None,
         }

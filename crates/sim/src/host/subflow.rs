@@ -53,7 +53,7 @@ impl Tcp {
     pub(crate) fn open_subflow(&mut self, now: Time) {
         let Some(ends) = &mut self.ends else { return };
         if let (Some((active, _)), Some(Purpose::Subflow(subflow))) =
-            (&mut ends.opening, &mut ends.role.purpose)
+            (&mut ends.opening, &mut ends.duty.purpose)
             && subflow.started
             && !core::mem::replace(&mut subflow.opened, true)
         {
@@ -116,14 +116,14 @@ impl Tcp {
 
     #[inline]
     fn subflow(&self) -> Option<&SubflowEnds> {
-        match self.ends.as_ref()?.role.purpose.as_ref()? {
+        match self.ends.as_ref()?.duty.purpose.as_ref()? {
             Purpose::Subflow(subflow) => Some(subflow),
             Purpose::First | Purpose::Second(_) => None,
         }
     }
 
     fn subflow_mut(&mut self) -> Option<&mut SubflowEnds> {
-        match self.ends.as_mut()?.role.purpose.as_mut()? {
+        match self.ends.as_mut()?.duty.purpose.as_mut()? {
             Purpose::Subflow(subflow) => Some(subflow),
             Purpose::First | Purpose::Second(_) => None,
         }

@@ -6,7 +6,7 @@ use bentpipe_cc::registry;
 use bentpipe_tcp::Options;
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{BothWaysPlan, Half, Part, Source};
+use crate::resolve::plan::{BothWaysPlan, ConnectionPart, Half, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key};
@@ -112,13 +112,13 @@ pub(super) fn parts(
     }
     Ok(vec![
         FlowPart {
-            part: Part::half(Half::First),
+            part: ConnectionPart::half(Half::First),
             path: forward.clone(),
             ack_path: backward.clone(),
             source: first,
         },
         FlowPart {
-            part: Part::half(Half::Second),
+            part: ConnectionPart::half(Half::Second),
             path: backward,
             ack_path: forward,
             source: Arc::new(second),

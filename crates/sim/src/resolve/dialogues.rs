@@ -8,8 +8,8 @@ use bentpipe_tcp::Options;
 use crate::link::random::Stream;
 use crate::resolve::names::Names;
 use crate::resolve::plan::{
-    Again, ApplicationPlan, ClientPlan, FlowPlan, Half, Lengths, ObjectNumbers, Opener, Part, Sizes, Source,
-    VideoPlan, Way, WebPlan,
+    Again, ApplicationPlan, ClientPlan, ConnectionPart, FlowPlan, Half, Lengths, ObjectNumbers, Opener,
+    Sizes, Source, VideoPlan, Way, WebPlan,
 };
 use crate::resolve::relay::{self, FlowPart};
 use crate::resolve::work::Work;
@@ -86,7 +86,7 @@ pub(super) fn parts(
                 relay::bound(work, flow, &mut source, of_flow)?;
             }
             parts.push(FlowPart {
-                part: Part { way: Some(Way::Requests), ..of.part },
+                part: ConnectionPart { way: Some(Way::Requests), ..of.part },
                 path: way_back.ack_path.clone(),
                 ack_path: way_back.path.clone(),
                 source: Arc::new(source),
@@ -96,7 +96,7 @@ pub(super) fn parts(
             // The client opens.
             let source = with(of, &|options| options.handshake = false, None);
             parts.push(FlowPart {
-                part: Part { way: Some(Way::Responses), ..of.part },
+                part: ConnectionPart { way: Some(Way::Responses), ..of.part },
                 source: Arc::new(source),
                 ..of.clone()
             });

@@ -4,6 +4,7 @@
 mod bit_errors;
 mod both_ways;
 mod congestion_header;
+mod connection_part;
 mod defaults;
 mod dialogues;
 mod extra_segments;
@@ -14,7 +15,7 @@ mod links;
 mod loss_recovery;
 mod marks;
 mod names;
-mod part;
+
 mod path;
 pub mod plan;
 mod relay;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::resolve::both_ways;
-use crate::resolve::plan::{Half, Part};
+use crate::resolve::plan::{ConnectionPart, Half};
 use crate::resolve::work::{Work, default_name};
 use crate::scenario::Flow;
 use crate::scenario::error::{Error, Key, quoted};
@@ -55,7 +55,7 @@ impl<'a> Names<'a> {
         work: &Work<'_>,
         flow: &Flow,
         name: &str,
-        part: Part,
+        part: ConnectionPart,
         key: &Key,
     ) -> Result<String, Error> {
         let part = match part.half {

@@ -15,8 +15,8 @@ pub use crate::link::time_line::{Handover, Leg, Step, TimeLine};
 pub use crate::queue::{
     CodelPlan, Discipline, DropTailPlan, FqCodelPlan, PiePlan, PriorityPlan, QueueLimit, RedPlan,
 };
-pub(crate) use crate::resolve::part::Exchange;
-pub use crate::resolve::part::{Half, Part, Way};
+pub(crate) use crate::resolve::connection_part::Exchange;
+pub use crate::resolve::connection_part::{ConnectionPart, Half, Way};
 pub use crate::scenario::multipath::Scheduler;
 pub use crate::workload::application::{ApplicationPlan, Burst};
 pub use crate::workload::browser::WebPlan;
@@ -237,7 +237,7 @@ pub struct FlowPlan {
     /// Its traffic.
     pub source: Arc<Source>,
     /// Which part of its connection it is. The parts stand behind each other.
-    pub part: Part,
+    pub part: ConnectionPart,
     /// Both ends of the connection write, and data carries acknowledgements.
     pub both_ways: Option<BothWaysPlan>,
     /// Which subflow of a connection it is, if that has several. They stand behind each other.
@@ -304,7 +304,7 @@ impl FlowPlan {
     /// Its name without that of the relay's half. Its application draws from streams of this name, so that it does the same with a relay as
     /// without.
     pub(crate) fn application_name(&self) -> &str {
-        Part { way: None, ..self.part }.whole_name(&self.name)
+        ConnectionPart { way: None, ..self.part }.whole_name(&self.name)
     }
 }
 
@@ -336,7 +336,7 @@ impl FlowPlan {
             hints: Arc::default(),
             path_hints: None,
             source: Arc::new(source),
-            part: Part::default(),
+            part: ConnectionPart::default(),
             subflow: None,
             both_ways: None,
         }

@@ -6,7 +6,7 @@ use bentpipe_cc::Span;
 use bentpipe_tcp::{Options, Reading};
 
 use crate::resolve::path::PathPlan;
-use crate::resolve::plan::{DirectionId, Half, Part, Source};
+use crate::resolve::plan::{ConnectionPart, DirectionId, Half, Source};
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::Work;
 use crate::scenario::error::{Error, Key, quoted};
@@ -18,7 +18,7 @@ const GATEWAY: &str = "gateway";
 /// A part of a flow or the whole.
 #[derive(Clone)]
 pub(super) struct FlowPart {
-    pub(super) part: Part,
+    pub(super) part: ConnectionPart,
     pub(super) path: Arc<[DirectionId]>,
     pub(super) ack_path: Arc<[DirectionId]>,
     pub(super) source: Arc<Source>,
@@ -41,7 +41,7 @@ pub(super) fn parts(
         source: Arc::new(source),
     };
     let (Some(halves), Some(given)) = (&path.halves, &flow.relay) else {
-        return Ok(vec![part(Part::default(), path, source(work, flow, (key, &cc), path)?)]);
+        return Ok(vec![part(ConnectionPart::default(), path, source(work, flow, (key, &cc), path)?)]);
     };
     let before = work.warnings.len();
     let [to, from] = &**halves;
@@ -56,7 +56,10 @@ pub(super) fn parts(
     let warnings = work.warnings.split_off(before);
     let both = warnings.iter().enumerate().filter(|(i, warning)| warnings[..*i].contains(warning));
     work.warnings.extend(both.map(|(_, warning)| warning.clone()));
-    Ok(vec![part(Part::half(Half::First), to, first), part(Part::half(Half::Second), from, second)])
+    Ok(vec![
+        part(ConnectionPart::half(Half::First), to, first),
+        part(ConnectionPart::half(Half::Second), from, second),
+    ])
 }
 
 /// How many links of the path lie before the relay of `flow`; `None` without a relay.

@@ -7,7 +7,7 @@ use bentpipe_tcp::Options;
 
 use crate::resolve::names::Names;
 use crate::resolve::path::{PathPlan, directions};
-use crate::resolve::plan::{ConnectionPlan, FlowPlan, Part, Source};
+use crate::resolve::plan::{ConnectionPart, ConnectionPlan, FlowPlan, Source};
 use crate::resolve::relay::FlowPart;
 use crate::resolve::time_lines::Course;
 use crate::resolve::work::{Work, name_of};
@@ -142,7 +142,7 @@ pub(super) fn spread(
             }
         }
         parts.push(FlowPart {
-            part: Part::default(),
+            part: ConnectionPart::default(),
             path: branch.there.as_slice().into(),
             ack_path: branch.back.as_slice().into(),
             source: Arc::new(source),

@@ -22,7 +22,7 @@ pub enum Way {
 
 /// Which part of a flow it is. The whole one if it is neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct ConnectionPart {
     /// Of a dialogue.
     pub way: Option<Way>,
     /// Of a relayed flow, or of one way of a relayed dialogue; of a connection whose both ends write.
@@ -57,7 +57,7 @@ impl Way {
     }
 }
 
-impl Part {
+impl ConnectionPart {
     /// One half of a flow.
     pub fn half(half: Half) -> Self {
         Self { half: Some(half), way: None }
@@ -125,7 +125,7 @@ impl Part {
 
 impl Exchange {
     /// The connection of which flow `f` is this part; `None` if that is no part of a dialogue.
-    pub(crate) fn of(f: usize, part: Part) -> Option<Self> {
+    pub(crate) fn of(f: usize, part: ConnectionPart) -> Option<Self> {
         part.way?;
         Some(Self { first: f.checked_sub(part.number())?, halves: part.halves() })
     }
@@ -175,7 +175,9 @@ mod tests {
     fn the_parts_of_a_connection_find_each_other() {
         let mut parts = Vec::new();
         for way in [Way::Requests, Way::Responses] {
-            parts.extend([Half::First, Half::Second].map(|half| Part { way: Some(way), half: Some(half) }));
+            parts.extend(
+                [Half::First, Half::Second].map(|half| ConnectionPart { way: Some(way), half: Some(half) }),
+            );
         }
         for (i, part) in parts.iter().enumerate() {
             assert_eq!((part.number(), part.count()), (i, 4));
@@ -187,18 +189,28 @@ mod tests {
             (&*parts[2].name(), parts[2].whole_name("a/b/responses/first")),
             ("responses/first", "a/b")
         );
-        let which = |holds: fn(Part) -> bool| (0..4).filter(|i| holds(parts[*i])).collect::<Vec<_>>();
+        let which =
+            |holds: fn(ConnectionPart) -> bool| (0..4).filter(|i| holds(parts[*i])).collect::<Vec<_>>();
         assert_eq!(which(|part| part.row() == Some("second")), [3]);
-        assert_eq!((which(Part::is_at_server), which(Part::reaches_client)), (vec![1, 2], vec![3]));
+        assert_eq!(
+            (which(ConnectionPart::is_at_server), which(ConnectionPart::reaches_client)),
+            (vec![1, 2], vec![3])
+        );
     }
 
     #[test]
     fn without_a_relay_each_way_is_one_flow() {
-        let part = |way| Part { way: Some(way), half: None };
+        let part = |way| ConnectionPart { way: Some(way), half: None };
         let of = Exchange::of(7, part(Way::Responses)).expect("a dialogue");
         assert_eq!([of.client(), of.to_server(), of.server(), of.to_client()], [6, 6, 7, 7]);
         assert_eq!(Exchange::of(6, part(Way::Requests)), Some(of));
-        assert_eq!((Exchange::of(7, Part::half(Half::Second)), Part::half(Half::Second).number()), (None, 1));
-        assert_eq!((Part::default().count(), Part::default().name()), (1, String::new()));
+        assert_eq!(
+            (
+                Exchange::of(7, ConnectionPart::half(Half::Second)),
+                ConnectionPart::half(Half::Second).number()
+            ),
+            (None, 1)
+        );
+        assert_eq!((ConnectionPart::default().count(), ConnectionPart::default().name()), (1, String::new()));
     }
 }
