@@ -231,6 +231,7 @@ def test_the_route_of_each_row_is_the_way_of_its_data(relay) -> None:
     ways = [(route(found, name).there, route(found, name).access_s) for name in found.flows["name"]]
     down, up = (("net", "forward"), ("sat", "forward")), (("sat", "reverse"), ("net", "reverse"))
     late = pytest.approx(0.006)
+    assert route(found, "app/2/" + found.flows["name"][0].partition("/")[2]).there == ways[0][0]
     if relay:
         assert ways == [(up[:1], 0.0), (up[1:], late), (down[:1], late), (down[1:], 0.0)]
     else:

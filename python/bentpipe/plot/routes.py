@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +62,10 @@ def route(result: Result, flow: str) -> Route:
     if half == "subflow" and (number := int(flow.rpartition("/")[2])) > 1:
         path = given["subflow"][number - 2]["path"]
     there = [(name.partition("/")[0], "reverse" if "/" in name else "forward") for name in path]
-    parts = _parts(given)
-    turned = parts > 1 and (part < parts // 2 if _is_dialogue(given) else _writes_back(given) and part == 1)
-    at_server = True
-    if relay := given.get("relay"):
+    at_server, turned = True, _writes_back(given) and part == 1
+    if _is_dialogue(given) and part is not None:
+        turned = part < _parts(given) // 2
+    if (relay := given.get("relay")) and part is not None:
         at = relay["at"]
         split = 1 + next((i for i, (link, _) in enumerate(there) if link == at), 0)
         at_server = part in ((1, 2) if _is_dialogue(given) else (0,))
@@ -133,17 +134,22 @@ def _parts(given: dict[str, Any]) -> int:
     return 2 * halves if _is_dialogue(given) else halves
 
 
-def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None, int]:
-    """The keys of a flow in the scenario, which half of it the name means, and its number among the parts."""
+def _given(result: Result, flow: str) -> tuple[dict[str, Any], str | None, int | None]:
+    """The keys of a flow in the scenario, which half of it the name means, and its number among the parts.
+
+    A trace has each connection of a source under its own name, "web/3/responses", and the result one row.
+    """
+    rows = [row["name"] for row in result.json["flows"]]
+    row = flow if flow in rows else re.sub(r"/\d+(?=/|$)", "", flow, count=1)
     names = iter(result.json["flows"])
     for given in result.scenario["flow"]:
         joined = len(given.get("subflow", ()))
         each = 2 + joined if joined else _parts(given)
         for number in range(given.get("count", 1) * each):
             found = next(names, None)
-            if found is not None and found["name"] == flow:
+            if found is not None and found["name"] == row:
                 return given, found["half"], number % each
-    return result.scenario["flow"][0], None, 0
+    return result.scenario["flow"][0], None, None
 
 
 def _steady(keys: dict[str, Any]) -> bool:
