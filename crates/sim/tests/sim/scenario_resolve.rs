@@ -43,7 +43,7 @@ fn defaults() {
     assert_eq!((flow.name.as_str(), &*flow.path), ("reno", &[DirectionId::forward(0)][..]));
     assert_eq!(
         (flow.start, flow.stop, flow.start_jitter, flow.extra_delay),
-        (Time(0), None, Span(0), Span(0))
+        (Time(0), Time::MAX, Span(0), Span(0))
     );
     assert_eq!(options(&plan), Options::modern());
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
