@@ -97,9 +97,10 @@ class Flow:
     subclass. `path` names the directions that data crosses, in order: "sat" is the forward direction of a
     link, "sat/reverse" the other. Acknowledgements return over the opposite ones, or over those of
     `ack_path`. `relay`, {"at": "gateway", "cc": "hybla", "buffer": "4 MB"}, splits it into two connections,
-    each a row of the result; requests and responses are two each. `subflow`, [{"path": ["leo"], "cc": "lia"}], adds further paths (Multipath TCP):
-    the connection is a row, and each of its subflows another one. What is not given is set by `profile`
-    ("modern", the default, "paper", "linux" or "scps") and by what the algorithm asks of its sender.
+    each a row of the result; requests and responses are two each. `subflow`,
+    [{"path": ["leo"], "cc": "lia"}], adds further paths (Multipath TCP): the connection is a row, and each
+    of its subflows another one. What is not given is set by `profile` ("modern", the default, "paper",
+    "linux" or "scps") and by what the algorithm asks of its sender.
     """
 
     cc: Any = None
