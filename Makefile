@@ -90,6 +90,7 @@ docs-check: setup
 	$(BIN)/python scripts/controllers_md.py --check
 	$(BIN)/python scripts/quic_md.py --check
 	$(BIN)/python scripts/linux_truth_md.py --check
+	$(BIN)/python scripts/emulators --check
 	$(BIN)/python scripts/queues_md.py --check
 	$(BIN)/python scripts/scenario_md.py --check
 	$(BIN)/python scripts/gallery.py --check
