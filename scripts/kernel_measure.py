@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import _core
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 
 RATE_MBIT = 100
 WAIT_S = 20

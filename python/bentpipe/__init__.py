@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.advice import Advice, advise
     from bentpipe.comparison import compare
     from bentpipe.controller import AckReport, Controller, FlowState, PathChange
-    from bentpipe.emulation import Emulation
+    from bentpipe.emulation.session import Emulation
     from bentpipe.evaluation import Evaluation, evaluate
     from bentpipe.models import (
         AckThinning,
@@ -81,7 +81,7 @@ _HOME = {
     "Dama": "bentpipe.models",
     "DropTail": "bentpipe.models",
     "DualPi2": "bentpipe.models",
-    "Emulation": "bentpipe.emulation",
+    "Emulation": "bentpipe.emulation.session",
     "Evaluation": "bentpipe.evaluation",
     "Exponential": "bentpipe.traffic",
     "Flow": "bentpipe.scenario",

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bentpipe import Controller, _core
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 
 SUPPORT = json.loads(_core.kernel_support())
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

@@ -25,9 +25,9 @@ from privilege import needs_root
 
 import bentpipe as bp
 from bentpipe._core import ScenarioError
-from bentpipe.emulation import Emulation, line
+from bentpipe.emulation import line
 from bentpipe.emulation.scene import prepared
-from bentpipe.emulation.session import whole
+from bentpipe.emulation.session import Emulation, whole
 
 
 def scenario(**keys):

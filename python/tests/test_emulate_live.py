@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from privilege import needs_root
 
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 from bentpipe.live.connections import Connections
 from bentpipe.live.emulation import EmulationSource, page
 

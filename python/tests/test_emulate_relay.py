@@ -21,7 +21,7 @@ import pytest
 from privilege import needs_root
 
 from bentpipe import ScenarioError
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 from bentpipe.emulation.splitting import kernel_names, relay_of, split
 
 PORT = 7000

@@ -31,7 +31,7 @@ from kernel_link import (
 )
 
 from bentpipe import Controller, _core
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 
 __all__ = ["nothing_left"]
 pytestmark = [*MARKS, pytest.mark.usefixtures("nothing_left")]

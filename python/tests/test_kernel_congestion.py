@@ -10,7 +10,7 @@ import pytest
 from kernel_link import MARKS, OWN, PATIENCE_S, Fixed, flow_of, link, nothing_left, settled, transfer, until
 
 from bentpipe import Controller, _core
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 
 __all__ = ["nothing_left"]
 pytestmark = [*MARKS, pytest.mark.usefixtures("nothing_left")]

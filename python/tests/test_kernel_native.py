@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from bentpipe import _core
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 
 SUPPORT: dict[str, Any] = (
     json.loads(_core.kernel_support())

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-HEAVY = ("numpy", "polars", "matplotlib", "scipy", "jinja2", "rich")
+HEAVY = ("numpy", "polars", "matplotlib", "scipy", "jinja2", "rich", "bentpipe.models")
 
 
 def imported(code: str) -> set[str]:
-    """The heavy packages that a fresh Python holds after this code."""
+    """The heavy modules that a fresh Python holds after this code."""
     probe = f"{code}\nimport sys\nprint('\\n' + ' '.join(set(sys.modules) & set({HEAVY!r})))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from loads import Link
 
-from bentpipe.emulation import Emulation
+from bentpipe.emulation.session import Emulation
 
 _PACKET = 1500
 _MAHIMAHI_PACKET = 1504

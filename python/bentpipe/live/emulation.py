@@ -13,7 +13,7 @@ from bentpipe.live.flows import Largest
 from bentpipe.live.server import Shown, serve
 
 if TYPE_CHECKING:
-    from bentpipe.emulation import Emulation
+    from bentpipe.emulation.session import Emulation
 
 _WAYS = ("forward", "reverse")
 _LEGS = ("first", "second")

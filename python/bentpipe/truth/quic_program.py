@@ -48,7 +48,7 @@ class QuicTransfer:
     """A real transfer over QUIC that is under way. Leave it by `finish` or `abandon`."""
 
     def __init__(self, cell: QuicCell, tool: str) -> None:
-        from bentpipe.emulation import Emulation
+        from bentpipe.emulation.session import Emulation
 
         self.cell = cell
         self._held = ExitStack()

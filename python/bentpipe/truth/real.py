@@ -44,7 +44,7 @@ class Transfer:
     """
 
     def __init__(self, cell: Cell, folder: Path, algorithm: str) -> None:
-        from bentpipe.emulation import Emulation
+        from bentpipe.emulation.session import Emulation
 
         self.cell = cell
         self._algorithm = algorithm
