@@ -244,8 +244,8 @@ def _findings(found: Mapping[PAIR, list[Measured]]) -> str:
     )
     lossy = (
         f"With {100 * LOSS:.2g} % of random loss those go wrong, too, who use the smallest round-trip time "
-        f"only after a loss: A-LIAD has {both('a-liad')}, Westwood {both('westwood')}, WestwoodBR "
-        f"{both('westwood-br')}, TCP-STAR {both('star')}; the second number is with a reset. "
+        f"only after a loss. A-LIAD has {both('a-liad')}, Westwood {both('westwood')}, WestwoodBR "
+        f"{both('westwood-br')}, TCP-STAR {both('star')}. The second number is with a reset. "
         f"TCP Jersey has {percent('jersey', 'leo-loss')}, but it overruns the buffer: "
         f"{100 * _value(found, 'leo-loss', 'jersey', 'lost'):.0f} % of what it sends is lost."
     )

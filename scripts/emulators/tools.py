@@ -81,8 +81,7 @@ class _Ours:
     def lateness(self) -> dict[str, Any]:
         ways = [self.report[way] for way in ("forward", "reverse")]
         names = [f"lateness_{part}_s" for part in ("p50", "p99", "p999", "max")]
-        worst = {name: max(way[name] for way in ways) for name in names}
-        return {**worst, "lateness": {way: self.report[way]["lateness"] for way in ("forward", "reverse")}}
+        return {name: max(way[name] for way in ways) for name in names}
 
 
 class Mahimahi:
