@@ -40,11 +40,13 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Name in the scenario. The halves of a relayed flow are called NAME/first, to the relay, and NAME/second, from the relay; the
-    /// directions of a dialogue NAME/requests and NAME/responses, with a relay NAME/requests/first and so on. A connection with several subflows is a row, and they are rows of
-    /// their own behind it, NAME/1, NAME/2 and so on. All connections of a source of short flows, and of a browser, are one row.
+    /// directions of a dialogue NAME/requests and NAME/responses, with a relay NAME/requests/first and so on. A connection with several
+    /// subflows is a row, and they are rows of their own behind it, NAME/1, NAME/2 and so on. All connections of a source of short flows,
+    /// and of a browser, are one row.
     pub name: String,
     /// `first` or `second` half of a relayed flow. What the second delivers is what the whole flow does. Of a dialogue, the requests are
-    /// `first` and the responses `second`, with a relay only those that reach the client. A `subflow` delivers a part of what its connection does.
+    /// `first` and the responses `second`, with a relay only those that reach the client. A `subflow` delivers a part of what its connection
+    /// does.
     pub half: Option<&'static str>,
     /// Congestion controller, or `cbr`.
     pub cc: Cow<'static, str>,
