@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from privilege import needs_root
 
+from bentpipe.connections import Connections
 from bentpipe.emulation.session import Emulation
-from bentpipe.live.connections import Connections
 from bentpipe.live.emulation import EmulationSource, page
 
 SAT = {"link": {"sat": {"rate": "10 Mbit/s", "delay": "50 ms"}}}

@@ -107,6 +107,33 @@ class TestKernel:
         assert mine["latency"]["ack_to_applied_s"]["p99"] > 0
         assert "bp_sqrt" not in machine.registered()
 
+    def test_the_flows_of_a_native_program_are_shown_as_ss_shows_them(self, place: Path) -> None:
+        said = in_a_network(
+            """
+            until bentpipe kernel attach hswa --native; do sleep 0.5; done >/dev/null 2>&1  # the name is the machine's
+            iperf3 --server --one-off --port 5304 >/dev/null &
+            sleep 0.4
+            iperf3 --client 127.0.0.1 --port 5304 --congestion bpn_hswa --bitrate 20M --time 9 >/dev/null &
+            client=$!
+            until ss -tin state established | grep -q "bytes_acked:[0-9]\\{6\\}"; do sleep 0.1; done
+            bentpipe kernel status
+            bentpipe kernel status --json >"$BENTPIPE_STATE.json"
+            ss -tin state established
+            kill $client
+            bentpipe kernel detach hswa
+            """,
+            place,
+            timeout_s=90,
+        )
+        found = json.loads(Path(f"{place}.json").read_text())
+        (mine,) = (one for one in found if one["name"] == "bpn_hswa")
+        sending = [flow for flow in mine["flows"] if flow["remote"] == "127.0.0.1:5304"]
+        busy = max(sending, key=lambda flow: flow["delivered_bytes"])
+        assert busy["delivered_bytes"] >= 100_000 and busy["cwnd_segments"] >= 10
+        assert 0 < busy["rtt_min_s"] <= busy["srtt_s"] < 1 and busy["in_flight_segments"] >= 0
+        assert f" mss:{busy['mss']} " in said and busy["local"] in said
+        assert re.search(r"\(hswa\): native, \d flows", said)
+
     def test_run_is_for_its_command_alone(self, place: Path) -> None:
         said = in_a_network(
             """

@@ -18,8 +18,8 @@ import browser
 import pytest
 
 from bentpipe import ScenarioError, live
+from bentpipe.connections import Connection, Endpoint
 from bentpipe.live import emulation, kernel
-from bentpipe.live.connections import Connection, Endpoint
 from bentpipe.live.flows import Largest
 from bentpipe.live.history import KEPT_S, History
 
@@ -292,7 +292,7 @@ def test_a_connection_is_shown_where_its_data_is_sent() -> None:
     near, far = Endpoint("10.77.0.1", 40000), Endpoint("10.77.0.2", 5201)
 
     def at(local: Endpoint, remote: Endpoint, acked: int) -> Connection:
-        return Connection(local, remote, 10, 0.5, acked)
+        return Connection(local, remote, "cubic", 1448, 10, None, 3, None, 0.5, 0.5, acked)
 
     up = {"near": [at(near, far, 9000)], "far": [at(far, near, 5)]}
     assert emulation.sending(up) == {"40000 → 5201": up["near"][0]}

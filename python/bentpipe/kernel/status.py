@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
+from bentpipe.connections import Connection, Connections
 from bentpipe.kernel import agent, machine
 from bentpipe.kernel.records import Record, records
 
@@ -19,12 +21,20 @@ def status() -> list[dict[str, Any]]:
 
     Each has name (the kernel's), given and cc (as asked for), native, attached (False for those others),
     agent ("running" or "gone"), pid, pin, routes, what `_core.KernelAgent.status` says (flows, reports,
-    dropped_reports, latency), and error if the agent cannot say it.
+    dropped_reports, latency), and error if the agent cannot say it. A native program has no agent: its flows
+    are those of this network namespace, as the kernel's own tables have them, without what is an agent's.
     """
     known = {one["name"]: one for one in _kernels() if one.get("registered")}
     there = records()
     mine = [_one(record, known.pop(record.choice.name, {})) for record in there]
-    return [*mine, *(_other(known[name]) for name in sorted(known))]
+    found = [*mine, *(_other(known[name]) for name in sorted(known))]
+    if any(one["native"] for one in found):
+        with closing(Connections()) as here:
+            connections = here.read()
+        for one in found:
+            if one["native"]:
+                one["flows"] = [_flow(at) for at in connections if at.algorithm == one["name"]]
+    return found
 
 
 def unseen() -> list[str]:
@@ -44,6 +54,22 @@ def together() -> dict[str, Any]:
         "flows": [flow for one in there for flow in one.get("flows") or []],
         "dropped_reports": sum(one.get("dropped_reports") or 0 for one in there),
         "latency": slow,
+    }
+
+
+def _flow(at: Connection) -> dict[str, Any]:
+    """A flow of a native program, by the names that those of an agent have."""
+    return {
+        "local": str(at.local),
+        "remote": str(at.remote),
+        "cwnd_segments": at.cwnd_segments,
+        "ssthresh_segments": at.ssthresh_segments,
+        "pacing_bps": at.pacing_bps,
+        "srtt_s": at.srtt_s,
+        "rtt_min_s": at.rtt_min_s,
+        "in_flight_segments": at.in_flight_segments,
+        "mss": at.mss,
+        "delivered_bytes": at.acked_bytes,
     }
 
 
