@@ -49,7 +49,7 @@ test: test-rust test-python ## every test, Rust and Python
 
 # The bindings have no tests of their own in Rust (Python tests them), and a test binary would need libpython to link.
 test-rust: setup
-	$(FEATURES) cargo test --workspace --exclude bentpipe-py $$workspace
+	$(FEATURES) cargo test --workspace --exclude bentpipe-py --features bentpipe-quic/tools $$workspace
 
 test-python: setup
 	$(BIN)/python -m pytest

@@ -4,8 +4,9 @@
     python scripts/linux_truth_md.py --from DIR    # takes the measurements over: docs/linux-truth/*.csv
     python scripts/linux_truth_md.py [--check]
 
-cells.csv has a row for each pair of transfers, curves.csv the windows of a few. Tables and figures follow
-from these two; the words around them are written by hand. With --check nothing is written, and exit status 1
+cells.csv has a row for each pair of transfers, curves.csv the windows of a few. What was measured anew
+takes the place of the same transfers, and other seeds stay, so that a table may grow by a seed at a time
+(`--seeds 5 --only '*-120s-5'`). Tables and figures follow from these two; the words around them are written by hand. With --check nothing is written, and exit status 1
 says that page or figures are not those of the stored numbers.
 """
 
@@ -55,12 +56,14 @@ SHOWN = 12
 
 
 def take_over(folder: Path) -> None:
-    """Writes cells.csv and curves.csv from a folder of `bentpipe validate kernel --out`."""
+    """Puts a folder of `bentpipe validate kernel --out` into cells.csv and curves.csv."""
     rows = read_rows(folder / "cells.csv")
+    known = {of_dict(row).key: row for row in [*_stored(CELLS), *rows]}
     CELLS.parent.mkdir(exist_ok=True)
-    write_rows(CELLS, rows)
+    write_rows(CELLS, sorted(known.values(), key=lambda row: row["seed"]))
     store = Store(folder)
-    points: list[Row] = []
+    new = {of_dict(row).key for row in rows}
+    points: list[Row] = [point for point in _stored(CURVES) if point["row"] not in new]
     for row in rows:
         cell = of_dict(row)
         if (str(cell.sender), *cell.link) in DRAWN and cell.seed == 1 and store.has(cell):
@@ -71,6 +74,10 @@ def take_over(folder: Path) -> None:
                 for t, r, s in list(zip(at, real, simulated, strict=False))[::EVERY]
             ]
     write_rows(CURVES, points)
+
+
+def _stored(path: Path) -> list[Row]:
+    return read_rows(path) if path.exists() else []
 
 
 def overview(table: Sequence[Row]) -> str:

@@ -54,6 +54,8 @@ def untold(of: Mapping[str, Any]) -> str:
         "ecn": "how much was marked",
         "receive_window": "the receive window",
         "path_hints": "hints of the path",
+        "receiver": "what its receiver answers",
+        "subflows": "other subflows",
     }
     return ", ".join(word for name, word in words.items() if of[name])
 

@@ -110,7 +110,7 @@ class TestKernel:
     def test_the_flows_of_a_native_program_are_shown_as_ss_shows_them(self, place: Path) -> None:
         said = in_a_network(
             """
-            until bentpipe kernel attach hswa --native; do sleep 0.5; done >/dev/null 2>&1  # the name is the machine's
+            until bentpipe kernel attach hswa --native 2>&1; do sleep 0.5; done  # the name is the machine's
             iperf3 --server --one-off --port 5304 >/dev/null &
             sleep 0.4
             iperf3 --client 127.0.0.1 --port 5304 --congestion bpn_hswa --bitrate 20M --time 9 >/dev/null &
@@ -133,6 +133,7 @@ class TestKernel:
         assert 0 < busy["rtt_min_s"] <= busy["srtt_s"] < 1 and busy["in_flight_segments"] >= 0
         assert f" mss:{busy['mss']} " in said and busy["local"] in said
         assert re.search(r"\(hswa\): native, \d flows", said)
+        assert "in the kernel: ber is not filled in" in said
 
     def test_run_is_for_its_command_alone(self, place: Path) -> None:
         said = in_a_network(

@@ -336,14 +336,27 @@ impl Entry {
 impl Entry {
     /// Does the algorithm, with its defaults, use hints about the path?
     pub fn uses_path_hints(&'static self) -> bool {
-        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
-        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_path_hints())
+        self.says(|cc| cc.wants_path_hints())
     }
 
     /// Does the algorithm, with its defaults, order extra segments?
     pub fn uses_extra_segments(&'static self) -> bool {
+        self.says(|cc| cc.wants_extra_segments())
+    }
+
+    /// Does the algorithm, with its defaults, have a part at the receiving end, whose answers acknowledgements carry?
+    pub fn uses_receiver(&'static self) -> bool {
+        self.says(|cc| cc.echo().is_some())
+    }
+
+    /// Does the algorithm, with its defaults, look at the other subflows of its connection?
+    pub fn uses_subflows(&'static self) -> bool {
+        self.says(|cc| cc.wants_subflows())
+    }
+
+    fn says(&'static self, what: impl Fn(&dyn Controller) -> bool) -> bool {
         let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
-        check(self, &[]).is_ok_and(|args| (self.build)(&args, start).wants_extra_segments())
+        check(self, &[]).is_ok_and(|args| what(&*(self.build)(&args, start)))
     }
 }
 
@@ -473,21 +486,29 @@ pub fn choices(shared: &str) -> &'static [&'static str] {
     }
 }
 
-/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and for
-/// ours what the ACKs of real hosts ask for. Empty for most.
-pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
+/// The parameters with which algorithm `id` runs where acknowledgements come from real hosts, which bunch them, if they are not its
+/// defaults. Empty for most.
+pub fn on_real_hosts(id: &str) -> &'static [(&'static str, &'static str)] {
     match id {
-        "cubic" => &[("rules", "linux"), (SLOW_START, HYSTART)],
-        "cdg" => &[(SLOW_START, HYSTART)],
-        "lp" => &[("extremes", "linux")],
         "star" | "tcp-j" => &[("bw_samples", "ticks")],
         _ => &[],
     }
 }
 
-/// `given`, and what [`in_linux`] adds to it.
-pub fn with_linux(id: &str, given: &[(String, Value)]) -> Vec<(String, Value)> {
-    let open = in_linux(id).iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
+/// The parameters with which algorithm `id` runs in Linux where they are not its defaults here: the kernel's own rules for its own, and
+/// [`on_real_hosts`] for ours. Empty for most.
+pub fn in_linux(id: &str) -> &'static [(&'static str, &'static str)] {
+    match id {
+        "cubic" => &[("rules", "linux"), (SLOW_START, HYSTART)],
+        "cdg" => &[(SLOW_START, HYSTART)],
+        "lp" => &[("extremes", "linux")],
+        _ => on_real_hosts(id),
+    }
+}
+
+/// `given`, and of `more` the parameters that `given` leaves open: those of [`in_linux`] or [`on_real_hosts`].
+pub fn with(given: &[(String, Value)], more: &[(&str, &str)]) -> Vec<(String, Value)> {
+    let open = more.iter().filter(|(name, _)| given.iter().all(|(known, _)| known != name));
     let more = open.map(|(name, value)| ((*name).to_string(), Value::Text((*value).to_string())));
     given.iter().cloned().chain(more).collect()
 }

@@ -27,6 +27,16 @@ pub fn gaps(entry: &'static Entry) -> Vec<String> {
     if entry.uses_extra_segments() {
         found.push("no extra segments: the kernel sends nothing of low priority beside its data, and the algorithm does without".into());
     }
+    if entry.uses_receiver() {
+        found.push(match (entry.sender.queue, entry.sender.header) {
+            (Some(queue), _) => format!("no header for queues of kind {queue}: without it the algorithm behaves as Reno"),
+            (None, 0) => "no times of arrival: the kernel's receiver does not tell them, and the sender's clock takes their place".into(),
+            (None, _) => "no rate from the receiver: the kernel's works out none, so the flow keeps the rate with which it began".into(),
+        });
+    }
+    if entry.uses_subflows() {
+        found.push("no other subflows: each connection is alone, and the algorithm is Reno".into());
+    }
     for param in entry.params {
         match param.from_path {
             Some(PathFact::BitErrorRate) => {
@@ -60,6 +70,10 @@ mod tests {
             assert_eq!(found.contains("ECT(1)"), entry.sender.marks == Marks::L4s, "{}", entry.id);
             assert_eq!(found.contains("extra segments"), entry.uses_extra_segments(), "{}", entry.id);
             assert_eq!(found.contains("hints"), entry.uses_path_hints(), "{}", entry.id);
+            assert_eq!(found.contains("subflows"), ["lia", "olia", "balia"].contains(&entry.id), "{}", entry.id);
+            assert_eq!(found.contains("header"), ["xcp", "vcp", "rcp"].contains(&entry.id), "{}", entry.id);
+            assert_eq!(found.contains("times of arrival"), entry.id == "new-jersey", "{}", entry.id);
+            assert_eq!(found.contains("no rate from the receiver"), entry.id == "tear", "{}", entry.id);
         }
         assert!(registry::all().iter().any(|entry| entry.sender.aen));
     }

@@ -114,7 +114,7 @@ mod built {
         };
         let start = Start { mss: 1448, initial_window: 10.0, initial_ssthresh: f64::INFINITY };
         registry::build(&id, &given, start).map_err(told)?;
-        let given = registry::with_linux(&id, &given);
+        let given = registry::with(&given, registry::in_linux(&id));
         Ok((Box::new(Registered { id: id.clone(), given }), id))
     }
 

@@ -18,6 +18,6 @@ fn row(of: &Carried) -> Value {
     json!({
         "id": of.entry.id, "label": of.entry.label, "pacing": pacing, "own_recovery": of.own_recovery, "undo": of.undo, "ecn": of.ecn,
         "rate_samples": of.rate_samples, "timer": of.timer, "restart": of.restart, "receive_window": of.receive_window,
-        "path_hints": of.path_hints, "sender_options": options,
+        "path_hints": of.path_hints, "receiver": of.receiver, "subflows": of.subflows, "sender_options": options,
     })
 }

@@ -28,15 +28,16 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm `id` of [`registry`] with the given parameters; those not given take their defaults. The initial window is ten
-    /// datagrams (RFC 9002 section 7.2).
+    /// The algorithm `id` of [`registry`] with the given parameters; those not given take their defaults, or what
+    /// [`registry::on_real_hosts`] has instead. The initial window is ten datagrams (RFC 9002 section 7.2).
     ///
     /// # Errors
     /// As for [`registry::build`].
     pub fn new(id: &str, given: &[(String, Value)]) -> Result<Self, Error> {
         let entry = registry::find(id).ok_or_else(|| Error::UnknownAlgorithm { id: id.to_owned() })?;
-        let new = Self { entry, given: given.to_vec(), initial_window: 10.0 };
-        registry::build(id, given, new.start(1200))?;
+        let given = registry::with(given, registry::on_real_hosts(id));
+        let new = Self { entry, given, initial_window: 10.0 };
+        registry::build(id, &new.given, new.start(1200))?;
         Ok(new)
     }
 

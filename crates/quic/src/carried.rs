@@ -48,6 +48,10 @@ pub struct Carried {
     pub receive_window: bool,
     /// It uses hints that the path changes hands, which nobody gives under quinn.
     pub path_hints: bool,
+    /// It has a part at the receiving end, which QUIC has not: no acknowledgement brings that part's answers.
+    pub receiver: bool,
+    /// It looks at the other subflows of its connection; there are none.
+    pub subflows: bool,
 }
 
 /// Every algorithm of the registry, with its defaults, in the registry's order.
@@ -56,7 +60,7 @@ pub fn all() -> Vec<Carried> {
 }
 
 impl Carried {
-    /// The sender options that the algorithm asks for and that QUIC has no counterpart of, by the names of a scenario.
+    /// What the algorithm asks of its sender and QUIC has no counterpart of: options by the names of a scenario.
     pub fn sender_options(&self) -> impl Iterator<Item = &'static str> {
         let asked = self.entry.sender;
         let queue = asked.queue.is_some();
@@ -65,6 +69,7 @@ impl Carried {
             ("bulk_repeat", asked.bulk_repeat),
             ("fixed_rto", asked.fixed_rto),
             ("queue", queue),
+            ("extra segments", self.entry.uses_extra_segments()),
         ]
         .into_iter()
         .filter_map(|(name, on)| on.then_some(name))
@@ -96,6 +101,8 @@ fn one(entry: &'static Entry) -> Carried {
         restart: changes(&|trial| trial.restart()),
         receive_window: Trial::run(entry, 20 * u64::from(MSS)).state() != plain.state(),
         path_hints: entry.uses_path_hints(),
+        receiver: entry.uses_receiver(),
+        subflows: entry.uses_subflows(),
     }
 }
 
@@ -203,6 +210,9 @@ mod tests {
         assert_eq!(copa.pacing, OwnPacing::Faster);
         assert!(reno.ecn && !bbr.ecn, "BBR version 1 ignores marks");
         assert!(of("star").sender_options().eq(["aen"]));
+        assert!(of("peach").sender_options().eq(["extra segments"]));
+        assert!(of("tear").receiver && of("xcp").receiver && !reno.receiver);
+        assert!(of("lia").subflows && !reno.subflows);
         assert!(of("cubic").restart && !reno.restart);
         assert!(!reno.receive_window);
     }

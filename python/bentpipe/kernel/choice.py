@@ -103,10 +103,8 @@ def kernel_name(cc: str, *, native: bool = False) -> str:
 
 
 def gaps(choice: Choice) -> list[str]:
-    """What the kernel cannot carry of a controller, a sentence each."""
-    if choice.source is not None:
-        return ["no hints about the path: nobody tells the agent of handovers"]
-    return [*_core.kernel_gaps(choice.cc)]
+    """What the kernel cannot carry of a registered controller, a sentence each; nothing is known of a class."""
+    return [] if choice.source is not None else [*_core.kernel_gaps(choice.cc)]
 
 
 def natives() -> list[str]:

@@ -69,6 +69,7 @@ def attach_verb(
 
 def _say_attached(record: Record) -> None:
     from bentpipe.kernel.agent import notify_systemd
+    from bentpipe.kernel.choice import gaps
 
     what = "native" if record.choice.native else f"agent {record.pid}"
     where = f", pinned at {record.pin}" if record.pin else ""
@@ -81,6 +82,8 @@ def _say_attached(record: Record) -> None:
         f"programs choose it by TCP_CONGESTION, for example iperf3 -C {record.choice.name}; "
         f"bentpipe kernel detach {record.choice.name} ends it"
     )
+    for text in gaps(record.choice):
+        terminal.note(f"in the kernel: {text}")
     notify_systemd()
 
 

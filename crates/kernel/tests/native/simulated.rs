@@ -75,7 +75,7 @@ fn a_flow_under_the_native_form_delivers_what_one_under_the_rust_form_does() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"250 ms\"\nloss = { kind = \"packet-error\", rate = 1e-4 }";
     let text = scenario("60 s", link, "");
     for id in NATIVE {
-        let given = registry::with_linux(id, &[]);
+        let given = registry::with(&[], registry::in_linux(id));
         let rust = simulate(&text, &mut |start| registry::build(id, &given, start).expect("registered"));
         let native = simulate(&text, &mut |start| Box::new(Native::new(id, start).expect("native")));
         println!("{id}: {rust} bytes by the Rust form, {native} by the native form");

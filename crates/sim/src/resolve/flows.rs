@@ -364,7 +364,7 @@ fn controller(
         args.extend(given);
     }
     if linux {
-        args = registry::with_linux(entry.id, &args);
+        args = registry::with(&args, registry::in_linux(entry.id));
     }
     // To build one shows whether they fit together, as in a run.
     let start = Start { mss: options.mss, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
