@@ -6,8 +6,9 @@
 
 cells.csv has a row for each pair of transfers, curves.csv the windows of a few. What was measured anew
 takes the place of the same transfers, and other seeds stay, so that a table may grow by a seed at a time
-(`--seeds 5 --only '*-120s-5'`). Tables and figures follow from these two; the words around them are written by hand. With --check nothing is written, and exit status 1
-says that page or figures are not those of the stored numbers.
+(`--seeds 5 --only '*-120s-5'`). Tables and figures follow from these two; the words around them are written
+by hand. With --check nothing is written, and exit status 1 says that page or figures are not those of the
+stored numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The TCP connections of a network namespace, as the kernel has them and `ss -ti` shows them.
 
-Asked over netlink (NETLINK_SOCK_DIAG, man 7 sock_diag), which takes no privilege: INET_DIAG_CONG is the name of
-the congestion control, INET_DIAG_INFO is `struct tcp_info` of include/uapi/linux/tcp.h, whose fields keep
+Asked over netlink (NETLINK_SOCK_DIAG, man 7 sock_diag), which takes no privilege: INET_DIAG_CONG is the name
+of the congestion control, INET_DIAG_INFO is `struct tcp_info` of include/uapi/linux/tcp.h, whose fields keep
 their places for good.
 """
 
@@ -24,9 +24,9 @@ _ASKED = 1 << (_INET_DIAG_INFO - 1) | 1 << (_INET_DIAG_CONG - 1)
 #: LAST_ACK, CLOSING.
 _STATES = sum(1 << state for state in (1, 4, 5, 8, 9, 11))
 _HEADER, _MESSAGE, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=4B48s5I"), struct.Struct("=HH")
-#: Places in tcp_info: tcpi_snd_mss (16), tcpi_unacked, _sacked, _lost, _retrans (24 to 36), tcpi_rtt in microseconds
-#: (68), tcpi_snd_ssthresh, tcpi_snd_cwnd (76, 80), tcpi_pacing_rate in bytes/s (104), tcpi_bytes_acked (120),
-#: tcpi_min_rtt in microseconds (148).
+#: Places in tcp_info: tcpi_snd_mss (16), tcpi_unacked, _sacked, _lost, _retrans (24 to 36), tcpi_rtt in
+#: microseconds (68), tcpi_snd_ssthresh, tcpi_snd_cwnd (76, 80), tcpi_pacing_rate in bytes/s (104),
+#: tcpi_bytes_acked (120), tcpi_min_rtt in microseconds (148).
 _MSS, _OUT, _RTT_US, _WINDOWS = (16, "=I"), (24, "=4I"), (68, "=I"), (76, "=2I")
 _PACING, _BYTES_ACKED, _MIN_RTT_US = (104, "=Q"), (120, "=Q"), (148, "=I")
 _LEAST_INFO = 152
@@ -53,7 +53,7 @@ class Connection:
     Attributes:
         algorithm: the kernel's name of its congestion control.
         ssthresh_segments: None before the first threshold.
-        pacing_bps: None if it does not pace.
+        pacing_bps: the most at which it may be paced, which few connections are; None before there is a rate.
         rtt_min_s: None before the first sample.
         acked_bytes: of this end's data, what the other end has acknowledged.
     """
@@ -73,7 +73,9 @@ class Connection:
     @property
     def over_loopback(self) -> bool:
         """Do both ends belong to this machine?"""
-        return ipaddress.ip_address(self.remote.address).is_loopback or self.local.address == self.remote.address
+        return (
+            ipaddress.ip_address(self.remote.address).is_loopback or self.local.address == self.remote.address
+        )
 
 
 class Connections:
@@ -101,9 +103,7 @@ class Connections:
         """
         found = []
         for family in (socket.AF_INET, socket.AF_INET6):
-            request = struct.pack(
-                "=BBBxI48x", family, socket.IPPROTO_TCP, _ASKED, _STATES
-            )
+            request = struct.pack("=BBBxI48x", family, socket.IPPROTO_TCP, _ASKED, _STATES)
             flags = _NLM_F_REQUEST | _NLM_F_DUMP
             length = _HEADER.size + len(request)
             self._socket.send(_HEADER.pack(length, _SOCK_DIAG_BY_FAMILY, flags, 0, 0) + request)

@@ -70,7 +70,12 @@ mod tests {
             assert_eq!(found.contains("ECT(1)"), entry.sender.marks == Marks::L4s, "{}", entry.id);
             assert_eq!(found.contains("extra segments"), entry.uses_extra_segments(), "{}", entry.id);
             assert_eq!(found.contains("hints"), entry.uses_path_hints(), "{}", entry.id);
-            assert_eq!(found.contains("subflows"), ["lia", "olia", "balia"].contains(&entry.id), "{}", entry.id);
+            assert_eq!(
+                found.contains("subflows"),
+                ["lia", "olia", "balia"].contains(&entry.id),
+                "{}",
+                entry.id
+            );
             assert_eq!(found.contains("header"), ["xcp", "vcp", "rcp"].contains(&entry.id), "{}", entry.id);
             assert_eq!(found.contains("times of arrival"), entry.id == "new-jersey", "{}", entry.id);
             assert_eq!(found.contains("no rate from the receiver"), entry.id == "tear", "{}", entry.id);

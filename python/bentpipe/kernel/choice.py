@@ -103,7 +103,7 @@ def kernel_name(cc: str, *, native: bool = False) -> str:
 
 
 def gaps(choice: Choice) -> list[str]:
-    """What the kernel cannot carry of a registered controller, a sentence each; nothing is known of a class."""
+    """What the kernel cannot carry of a controller, a sentence each; nothing is known of a user's class."""
     return [] if choice.source is not None else [*_core.kernel_gaps(choice.cc)]
 
 

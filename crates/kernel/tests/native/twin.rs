@@ -44,7 +44,8 @@ fn apart(a: u64, b: u64, mss: f64) -> f64 {
 impl Twin {
     /// Algorithm `id` in both forms.
     pub(crate) fn new(id: &str, start: Start, report: Report) -> Self {
-        let rust = registry::build(id, &registry::with(&[], registry::in_linux(id)), start).expect("registered");
+        let rust =
+            registry::build(id, &registry::with(&[], registry::in_linux(id)), start).expect("registered");
         let native = Native::new(id, start).expect("it has a native program");
         Self { rust, native, mss: f64::from(start.mss), report }
     }
