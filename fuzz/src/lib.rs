@@ -56,6 +56,7 @@ impl Bytes<'_> {
         let flags = self.word();
         let bit = |i: u32| flags >> i & 1 == 1;
         (o.rack, o.tlp, o.dsack) = (sack && bit(0), sack && bit(1), sack && bit(2));
+        o.sack_restarts_rto = sack && bit(16);
         o.newreno_exit = if bit(3) { NewRenoExit::FlightSize } else { NewRenoExit::Ssthresh };
         (o.prr, o.byte_counting, o.limited_transmit) = (bit(4), bit(5), bit(6));
         o.delayed_ack = bit(7).then(|| Span::from_millis(200));

@@ -133,6 +133,7 @@ class Flow:
     rack: bool | None = None
     tlp: bool | None = None
     dsack: bool | None = None
+    sack_restarts_rto: bool | None = None
     snack: bool | None = None
     snack_vector: int | None = None
     newreno_exit: str | None = None

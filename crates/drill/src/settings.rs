@@ -274,6 +274,7 @@ impl Settings {
             "rack" => options.rack = flag()?,
             "tlp" => options.tlp = flag()?,
             "dsack" => options.dsack = flag()?,
+            "sack_restarts_rto" => options.sack_restarts_rto = flag()?,
             "prr" => options.prr = flag()?,
             "byte_counting" => options.byte_counting = flag()?,
             "slow_start_limit" => options.slow_start_limit = flag()?,
@@ -289,7 +290,7 @@ impl Settings {
                     line,
                     format!(
                         "{key:?} is no option; known are profile, cc, initial_window, initial_ssthresh, \
-                         receive_window, recovery, newreno_exit, spurious, rack, tlp, dsack, prr, byte_counting, slow_start_limit, limited_transmit, pacing, \
+                         receive_window, recovery, newreno_exit, spurious, rack, tlp, dsack, sack_restarts_rto, prr, byte_counting, slow_start_limit, limited_transmit, pacing, \
                          delayed_ack, initial_rto, rto, min_rto, max_rto and granularity"
                     ),
                 ));

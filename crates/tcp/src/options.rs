@@ -143,6 +143,9 @@ pub struct Options {
     pub initial_rto: Span,
     /// How the timeout follows from the round-trip times.
     pub rto: RtoRule,
+    /// A SACK restarts the timer, too, if its first segment was sent before the oldest outstanding one was sent last (Linux,
+    /// `tcp_clean_rtx_queue`); RFC 6298 section 5.3 restarts it only when that one is acknowledged. Needs RACK.
+    pub sack_restarts_rto: bool,
     /// Smallest retransmission timeout (RFC 6298 section 2.4: 1 s; ns-2: 0.2 s). With [`RtoRule::Linux`] what the timeout adds
     /// to SRTT at least (Linux: 0.2 s).
     pub min_rto: Span,
@@ -196,6 +199,7 @@ impl Options {
             handshake: false,
             initial_rto: Span::from_millis(3000),
             rto: RtoRule::Rfc6298,
+            sack_restarts_rto: false,
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(60_000),
             granularity: Span::from_millis(10),
@@ -237,13 +241,14 @@ impl Options {
     }
 
     /// As the TCP of Linux 6.x does by default, where that differs from [`Options::modern`]: `tcp_rtt_estimator` with a least RTTVAR of
-    /// `TCP_RTO_MIN` on a clock of microseconds. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) by Linux's rules. Slow start
+    /// `TCP_RTO_MIN` on a clock of microseconds, which SACKs restart. Delayed ACKs of 40 ms (`TCP_ATO_MIN`) by Linux's rules. Slow start
     /// without a limit per ACK (`tcp_slow_start`).
     pub fn linux() -> Self {
         Self {
             slow_start_limit: false,
             delayed_ack: Some(Span::from_millis(40)),
             acks: AckRule::Linux,
+            sack_restarts_rto: true,
             min_rto: Span::from_millis(200),
             max_rto: Span::from_millis(120_000),
             granularity: Span(1000),

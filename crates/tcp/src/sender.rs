@@ -471,7 +471,7 @@ impl Sender {
             self.cc.on_life(&self.flow, Life::Recovered);
         }
         self.ask();
-        self.rearm(advanced);
+        self.rearm(advanced, got.sent_once);
         self.tlp.anew |= advanced > 0;
         self.choose_path();
         rtt

@@ -136,6 +136,7 @@ fn fill_options(flow: &mut Flow, o: &Options) {
     flow.rack.get_or_insert(o.rack);
     flow.tlp.get_or_insert(o.tlp);
     flow.dsack.get_or_insert(o.dsack);
+    flow.sack_restarts_rto.get_or_insert(o.sack_restarts_rto);
     // Only a fast recovery without SACK may say how it ends.
     if matches!(o.recovery, LossRecovery::Reno | LossRecovery::NewReno) {
         flow.newreno_exit.get_or_insert(match o.newreno_exit {

@@ -50,6 +50,11 @@ fn detection(work: &Work<'_>, flow: &Flow, key: &Key, o: &mut Options) -> Result
         }
         *option = given.unwrap_or(*option && with_sack);
     }
+    if flow.sack_restarts_rto == Some(true) && !o.rack {
+        let message = "needs RACK; add rack = true, or leave this out";
+        return Err(work.error(&key.with("sack_restarts_rto"), message));
+    }
+    o.sack_restarts_rto = flow.sack_restarts_rto.unwrap_or(o.sack_restarts_rto && o.rack);
     o.newreno_exit = match flow.newreno_exit {
         None => o.newreno_exit,
         Some(_) if with_sack => {

@@ -302,6 +302,10 @@ pub struct Flow {
     /// SACK. Paper no, else yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
+    /// A SACK restarts the retransmission timer, too, if its data was sent before the oldest segment was sent last; needs RACK. Linux yes,
+    /// else no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sack_restarts_rto: Option<bool>,
     /// The receiver tells which segments it misses (SNACK, CCSDS 714.0-B-2), and the sender sends them again at once, without three duplicates;
     /// needs recovery = "newreno", which is then the default. Default: scps yes, else no.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -431,6 +431,7 @@ mod tests {
                     rack: modern && timestamps,
                     tlp: modern && ecn,
                     dsack: modern && pacing,
+                    sack_restarts_rto: modern && byte_counting,
                     ..profile
                 }
             },

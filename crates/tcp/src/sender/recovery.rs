@@ -190,12 +190,21 @@ impl Sender {
         self.options.recovery == LossRecovery::NewReno && self.options.snack.is_none()
     }
 
-    pub(super) fn rearm(&mut self, advanced: u64) {
+    /// Restarts the timer where an acknowledgement does so; `sent_once` is when the first and the last of what it newly delivered were
+    /// sent.
+    pub(super) fn rearm(&mut self, advanced: u64, sent_once: Option<(Time, Time)>) {
         let clamp = self.exit_clamp;
         if clamp != u64::MAX && clamp * u64::from(self.flow.mss) >= self.decision.cwnd {
             self.exit_clamp = u64::MAX;
         }
         if advanced == 0 {
+            if let Some((first, _)) = sent_once
+                && self.options.sack_restarts_rto
+                && self.rack.is_some()
+                && first < self.board.sent(self.board.una()).at
+            {
+                self.timer = self.flow.now + self.rto.rto();
+            }
             return;
         }
         let impatient = self.flow.phase == Phase::Recovery && self.is_impatient();

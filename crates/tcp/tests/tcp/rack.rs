@@ -56,6 +56,18 @@ fn three_sacked_segments_leave_no_window() {
     assert_eq!(cc.told().congestion, [Congestion::Loss]);
 }
 
+/// RFC 6298 section 5.3: the timer runs from the retransmission at 100 ms. Linux: a SACK of what was sent before that restarts it.
+#[test]
+fn by_linux_a_sack_of_older_data_restarts_the_timer() {
+    for (sack_restarts_rto, due) in [(false, 1100), (true, 1150)] {
+        let (mut t, _) = ten(Options { sack_restarts_rto, ..options() });
+        t.sack(0, &[(1, 4)]).sends("r0");
+        assert_eq!(t.sender.deadline().map(|at| at.0), Some(1_100_000_000));
+        t.at(150).sack(0, &[(1, 9)]).sends("10 11 12");
+        assert_eq!(t.sender.deadline().map(|at| at.0), Some(due * 1_000_000));
+    }
+}
+
 /// RFC 8985 section 6.2 step 5: fewer than three: lost when RACK.rtt and the window are over, by the reordering timer. DupThresh
 /// would wait for the timeout.
 #[test]

@@ -165,7 +165,7 @@ prop_compose! {
         let [prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto] = flags;
         Options {
             mss: MSS, recovery, spurious, prr, limited_transmit, timestamps, ecn, pacing, aen, bulk_repeat, fixed_rto,
-            rack, tlp, dsack, snack,
+            rack, tlp, dsack, snack, sack_restarts_rto: rack && tlp,
             newreno_exit: if deflate { NewRenoExit::Ssthresh } else { NewRenoExit::FlightSize },
             delayed_ack: delayed_ack.map(ms), receive_window, min_rto: ms(min_rto), max_rto: ms(8000),
             ..Options::paper()
