@@ -341,6 +341,7 @@ impl Draw<'_> {
         let snack =
             newreno && (flow["snack"] == true || (flow["profile"] == "scps" && flow["snack"] != false));
         let sack = !newreno && flow["recovery"].as_str().is_none_or(|recovery| recovery == "sack");
+        let rack = flow["rack"].as_bool().unwrap_or(flow["profile"] != "paper" && flow["profile"] != "scps");
         let full_ack = !sack && flow["recovery"] != "tahoe";
         let (delayed, ecn) = (flow["delayed_ack"] == true, flow["ecn"] == true || flow["ecn"].is_string());
         let bounded = !flow["receive_window"].is_null();
@@ -349,6 +350,7 @@ impl Draw<'_> {
         if let Value::Object(flow) = flow {
             flow.retain(|key, value| match key.as_str() {
                 "rack" | "tlp" | "dsack" => sack,
+                "sack_restarts_rto" => sack && rack,
                 "newreno_exit" => full_ack,
                 "snack" => (newreno || *value == false) && !value.is_null(),
                 "snack_vector" => snack,

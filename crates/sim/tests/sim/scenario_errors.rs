@@ -405,6 +405,8 @@ fn odd_options() {
         let wrong = option(&format!("recovery = \"newreno\"\n{name} = true"));
         expect(&wrong, 22, &format!("flow.0.{name}"), &["selective", "recovery = \"sack\""]);
     }
+    let restarts = option("rack = false\nsack_restarts_rto = true");
+    expect(&restarts, 22, "flow.0.sack_restarts_rto", &["needs RACK", "rack = true"]);
     expect(&option("newreno_exit = \"ssthresh\""), 21, "flow.0.newreno_exit", &["recovery = \"newreno\""]);
     let unknown = option("recovery = \"newreno\"\nnewreno_exit = \"cwnd\"");
     expect(&unknown, 22, "flow.0.newreno_exit", &["cwnd", "flight-size", "ssthresh"]);
