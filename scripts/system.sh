@@ -42,6 +42,8 @@ command -v tshark >/dev/null || optional+=(tshark)
 command -v valgrind >/dev/null || optional+=(valgrind)
 command -v iperf3 >/dev/null || optional+=(iperf3)
 command -v ip >/dev/null || optional+=(iproute2)
+command -v ping >/dev/null || optional+=(iputils-ping)
+command -v bpftool >/dev/null || [ -x /usr/sbin/bpftool ] || optional+=(bpftool)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || optional+=(chromium)
 
 # The newest clang of Debian 12 has a number in its name; elsewhere the one without is new enough.
