@@ -319,44 +319,39 @@ impl Entry {
 
     /// Why the algorithm, with its defaults, has no Careful Resume, and no newCWV either; `None` if it has.
     pub fn refuses_resume(&'static self) -> Option<&'static str> {
-        let args = check(self, &[]).ok()?;
-        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
         let saved = SavedPath { cwnd: 1.0, rtt: Span::ZERO, max_jump: 1.0, beta: 0.5 };
-        (self.build)(&args, start).resume(saved).err()
+        self.by_default()?.resume(saved).err()
     }
 
     /// Why the algorithm, with its defaults, cannot start by HyStart++ or another choice of `slow_start`; `None` if it can.
     pub fn refuses_hystart(&'static self) -> Option<&'static str> {
-        let args = check(self, &[]).ok()?;
-        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
-        (self.build)(&args, start).start_by(SlowStart::Hystart).err()
+        self.by_default()?.start_by(SlowStart::Hystart).err()
     }
-}
 
-impl Entry {
     /// Does the algorithm, with its defaults, use hints about the path?
     pub fn uses_path_hints(&'static self) -> bool {
-        self.says(|cc| cc.wants_path_hints())
+        self.by_default().is_some_and(|cc| cc.wants_path_hints())
     }
 
     /// Does the algorithm, with its defaults, order extra segments?
     pub fn uses_extra_segments(&'static self) -> bool {
-        self.says(|cc| cc.wants_extra_segments())
+        self.by_default().is_some_and(|cc| cc.wants_extra_segments())
     }
 
     /// Does the algorithm, with its defaults, have a part at the receiving end, whose answers acknowledgements carry?
     pub fn uses_receiver(&'static self) -> bool {
-        self.says(|cc| cc.echo().is_some())
+        self.by_default().is_some_and(|cc| cc.echo().is_some())
     }
 
     /// Does the algorithm, with its defaults, look at the other subflows of its connection?
     pub fn uses_subflows(&'static self) -> bool {
-        self.says(|cc| cc.wants_subflows())
+        self.by_default().is_some_and(|cc| cc.wants_subflows())
     }
 
-    fn says(&'static self, what: impl Fn(&dyn Controller) -> bool) -> bool {
-        let start = Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY };
-        check(self, &[]).is_ok_and(|args| what(&*(self.build)(&args, start)))
+    /// The controller with its defaults, to be asked what it can do; `None` if a parameter has no default.
+    fn by_default(&'static self) -> Option<Box<dyn Controller>> {
+        let args = check(self, &[]).ok()?;
+        Some((self.build)(&args, Start { mss: 1, initial_window: 1.0, initial_ssthresh: f64::INFINITY }))
     }
 }
 
